@@ -32,6 +32,7 @@ const ENTRIES = {
   viem: 'adapters/viem/index.ts',
   sandbox: 'adapters/sandbox/index.ts',
   sign: 'adapters/sign/index.ts',
+  client: 'adapters/client/index.ts',
   solver: 'adapters/solver/index.ts',
   server: 'adapters/server/index.ts',
   cli: 'adapters/server/cli/main.ts',

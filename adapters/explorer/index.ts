@@ -21,9 +21,7 @@ export interface ExplorerBook {
   readonly tokens?: readonly KnownToken[];
   /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
   readonly blockExplorer?: string | false;
-  /**
-   * Whether competitions are shown only after their deadline block, as by the option of `createApi`. Default: false.
-   */
+  /** Whether competitions are shown only after their deadline block. Default: false. */
   readonly hideCompetitions?: boolean | undefined;
 }
 

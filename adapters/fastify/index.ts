@@ -65,11 +65,13 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
   const api = 'handle' in options.book ? options.book : createApi(options.book);
   const { prefix } = instance;
   const streams = createOpenStreams();
+  const sending = new Set<ServerResponse>();
 
   // Fastify waits for open responses before it closes, and event streams do not end on their own.
   instance.addHook('preClose', (closed) => {
     streams.close();
-    closed();
+    // Fastify closes connections that are idle after this hook, and would wait for those that become idle later.
+    void Promise.all([...sending].map(endOfResponse)).then(() => closed());
   });
 
   async function respond({ raw: request }: FastifyRequestLike, reply: FastifyReplyLike): Promise<void> {
@@ -82,6 +84,10 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
       }
       reply.hijack();
       const content = isStream ? streams.track(body) : body;
+      if (isStream) {
+        sending.add(response);
+        response.once('close', () => sending.delete(response));
+      }
       await sendApiResponse(request, response, {
         status,
         headers,
@@ -117,4 +123,18 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
     });
   }
   done();
+}
+
+/** Time that a client has to receive the end of its stream, in milliseconds. */
+const END_TIMEOUT = 1_000;
+
+/** Waits for the end of a response. Cuts off a client that does not read. */
+function endOfResponse(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => response.destroy(), END_TIMEOUT);
+    response.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }

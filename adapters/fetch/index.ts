@@ -80,11 +80,17 @@ async function toResponse({ method, signal }: Request, { status, headers, body }
 /** Converts to a stream with backpressure and without read-ahead. */
 function toReadableStream(stream: AsyncIterator<string>, signal: AbortSignal): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const stop = async () => void (await stream.return?.());
+  let ended = false;
+  const stop = async () => {
+    ended = true;
+    await stream.return?.();
+  };
   return new ReadableStream<Uint8Array>(
     {
       start: (controller) =>
         signal.addEventListener('abort', () => {
+          // A host may abort the request after the stream has ended or was cancelled.
+          if (ended) return;
           // An error would be printed by some hosts for each client that disconnects.
           controller.close();
           stop().catch(() => {});
@@ -92,8 +98,10 @@ function toReadableStream(stream: AsyncIterator<string>, signal: AbortSignal): R
       async pull(controller) {
         const { done, value } = await stream.next();
         if (signal.aborted) return;
-        if (done) controller.close();
-        else controller.enqueue(encoder.encode(value));
+        if (done) {
+          ended = true;
+          controller.close();
+        } else controller.enqueue(encoder.encode(value));
       },
       cancel: stop,
     },

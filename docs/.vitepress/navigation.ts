@@ -17,6 +17,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Quotes', 'guides/quotes'],
         ['Chain indexing', 'guides/chain-indexing'],
         ['Auctions', 'guides/auctions'],
+        ['Market data', 'guides/market-data'],
         ['Events and streams', 'guides/events-and-streams'],
         ['Notifications', 'guides/notifications'],
         ['Affiliate codes and prices', 'guides/affiliates-and-prices'],

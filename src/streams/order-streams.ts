@@ -1,6 +1,7 @@
 import type { BroadcasterOptions } from './broadcaster.ts';
 import { createStreamBroadcaster } from './broadcaster.ts';
 import type { EventLog } from './event-log.ts';
+import { createOrderMatcher, filterStream } from './order-filter.ts';
 import type { OrderLogReads } from './order-log.ts';
 import { orderLog } from './order-log.ts';
 import type { OrderStreamFilter } from './order-stream.ts';
@@ -29,7 +30,10 @@ export function createOrderStreams({ log, read, filterPlaced, ...options }: Orde
   const broadcaster = createStreamBroadcaster({ ...options, log: orderLog(log, { read, filterPlaced }) });
   return {
     async subscribe(filter, streamOptions) {
-      return broadcaster.subscribe(getOrderStreamKey(filter), streamOptions);
+      const key = getOrderStreamKey(filter);
+      const matches = createOrderMatcher(filter);
+      const stream = await broadcaster.subscribe(key, streamOptions);
+      return matches === undefined ? stream : filterStream(stream, matches);
     },
     toEvent: toOrderStreamEvent,
     close: broadcaster.close,

@@ -18,6 +18,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Account endpoints',
   'Account stores',
   'Accounts',
+  'Client',
   'Containers and proxies',
   'Tokens',
   'Pages',

@@ -56,6 +56,11 @@ const gzipped = (files: readonly OutputFile[]) =>
   files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 
 describe('bundle of a host, minified and compressed', () => {
+  test('is less than 6 kB for the client', async () => {
+    const bundled = await bundle(`export { createClient } from 'intentbook/client';`);
+    expect(gzipped(loadedAtOnce(bundled))).toBeLessThan(6_000);
+  });
+
   test('is less than 60 kB for a memory book behind fetch, without WebAssembly', async () => {
     const bundled = await bundle(`
       import { createOrderBook } from 'intentbook';

@@ -306,7 +306,16 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /api/v1/orders/stream': {
     summary: 'Streams changes of orders',
     tag: 'orders',
-    query: { owner: text('Owner of the orders.'), uid: text('UID of a single order.') },
+    query: {
+      owner: text('Owner of the orders.'),
+      uid: text('UID of a single order.'),
+      sellToken: text('Sell token of the orders.'),
+      buyToken: text('Buy token of the orders.'),
+      token: text('Token that the orders sell or buy.'),
+      pair: text('Two tokens that the orders exchange, separated by a comma.'),
+      kind: text('`sell` or `buy`.'),
+      status: text('Status of the orders. An order that leaves it is not sent.'),
+    },
     success: {
       200: {
         description: 'The data of each event is an Order. Its id resumes the stream (Last-Event-ID).',

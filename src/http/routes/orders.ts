@@ -146,12 +146,12 @@ const streamOrders: Route = {
   cost: readCost('log entries since `Last-Event-ID`', 'log entries since `Last-Event-ID`, at most `resumeLimit`'),
   stream: true,
   async handle({ book, query, request, work }) {
-    assertKnownFilters(query.keys(), ['owner', 'uid']);
-    const { lastEventId, resumableEventStream } = await import('../sse.ts');
+    const [{ lastEventId, resumableEventStream }, { readStreamFilter }] = await Promise.all([
+      import('../sse.ts'),
+      import('../stream-filter.ts'),
+    ]);
+    const filter = readStreamFilter(query);
     const after = lastEventId(request);
-    const owner = queryText(query, 'owner');
-    const uid = queryText(query, 'uid');
-    const filter = { ...(owner !== undefined && { owner }), ...(uid !== undefined && { uid }) };
     const options = { ...(after !== undefined && { after }), ...cancellable(request) };
     const stream = await book.orders.rendered.stream(filter, options);
     countRows(work, stream.backlog);

@@ -86,6 +86,26 @@ describe('fastifyPlugin', () => {
   });
 });
 
+describe('fetchHandler', () => {
+  test('ignores an abort after the stream was cancelled or has ended', async () => {
+    const control = new AbortController();
+    const handler = fetchHandler(book);
+    const request = () => new Request('http://localhost/api/v1/orders/stream', { signal: control.signal });
+    const cancelled = await handler(request());
+    await cancelled.body?.cancel();
+    const ended = (await handler(request())).text();
+    await book.close(); // ends the stream
+    await ended;
+    const errors: unknown[] = [];
+    const record = (error: unknown) => void errors.push(error);
+    process.on('uncaughtException', record);
+    control.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('uncaughtException', record);
+    expect(errors).toEqual([]);
+  });
+});
+
 describe('CORS option', () => {
   const call = async (
     cors: CorsOption | undefined,

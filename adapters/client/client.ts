@@ -1,0 +1,84 @@
+import type { Order, OrderCancellations, OrderCreation, OrderTrade, QuoteRequest, QuoteResponse } from 'intentbook';
+import type { ClientOptions, Query } from './http.ts';
+import { createSender, RequestError, toQuery } from './http.ts';
+import type { Mirror, MirrorFilter } from './mirror.ts';
+import { createMirror } from './mirror.ts';
+
+/** Filters and paging of a list of orders. */
+export interface ListOrdersQuery {
+  readonly owner?: string;
+  readonly status?: string;
+  readonly sellToken?: string;
+  readonly buyToken?: string;
+  /** 1 to 1000. Default: 10. */
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** A client of the HTTP interface of a book. Methods throw a `RequestError` for an error response. */
+export interface OrderBookClient {
+  /** Submits a signed order. @returns Its UID. */
+  submit(order: OrderCreation): Promise<string>;
+  /** Returns an order, or undefined if it does not exist. */
+  get(uid: string): Promise<Order | undefined>;
+  /** Lists orders by page, newest first. `next` is the cursor of the next page. */
+  list(query?: ListOrdersQuery): Promise<{ readonly orders: readonly Order[]; readonly next: string | undefined }>;
+  /** Cancels orders: all or none. */
+  cancel(cancellation: OrderCancellations): Promise<void>;
+  /** Requests a quote. */
+  quote(request: QuoteRequest): Promise<QuoteResponse>;
+  /** Lists the trades of an order or an account. */
+  trades(query: { readonly orderUid: string } | { readonly owner: string }): Promise<readonly OrderTrade[]>;
+  /** Keeps a local copy of orders, which reconnects by itself. Resolves when all orders are read. */
+  mirror(filter?: MirrorFilter): Promise<Mirror>;
+}
+
+/**
+ * Creates a client, for browsers, Node.js and other runtimes with `fetch`.
+ *
+ * ```ts
+ * const client = createClient('http://127.0.0.1:8080');
+ * const mirror = await client.mirror({ pair: [weth, usdc] });
+ * mirror.onChange(() => console.log(mirror.orders.size));
+ * ```
+ *
+ * @param url - URL of the book, without `/api/v1`.
+ */
+export function createClient(url: string, options: ClientOptions = {}): OrderBookClient {
+  const sender = createSender(url, options);
+  const { request } = sender;
+
+  async function list(query: Query = {}) {
+    const { body, link } = await request<Order[]>('GET', `orders?${toQuery(query)}`);
+    const next = /[?&]cursor=([^&>]*)/.exec(link ?? '')?.[1];
+    return { orders: body, next: next === undefined ? undefined : decodeURIComponent(next) };
+  }
+
+  async function* listPages(query: Query) {
+    let cursor: string | undefined;
+    do {
+      const page = await list({ ...query, cursor });
+      cursor = page.next;
+      yield page.orders;
+    } while (cursor !== undefined);
+  }
+
+  return {
+    submit: async (order) => (await request<string>('POST', 'orders', order)).body,
+    async get(uid) {
+      try {
+        return (await request<Order>('GET', `orders/${encodeURIComponent(uid)}`)).body;
+      } catch (error) {
+        if (error instanceof RequestError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    list: (query = {}) => list({ ...query }),
+    async cancel(cancellation) {
+      await request('DELETE', 'orders', cancellation);
+    },
+    quote: async (terms) => (await request<QuoteResponse>('POST', 'quote', terms)).body,
+    trades: async (query) => (await request<OrderTrade[]>('GET', `trades?${toQuery({ ...query })}`)).body,
+    mirror: (filter = {}) => createMirror(sender, listPages, filter, options),
+  };
+}

@@ -1,0 +1,109 @@
+import type { ClientOptions, Sender } from './http.ts';
+import { RequestError } from './http.ts';
+
+/** An event of a stream. The opening of a connection is an event without a type. */
+export interface ServerEvent {
+  readonly type: string;
+  readonly id: number | undefined;
+  readonly data: string;
+}
+
+const FIRST_DELAY = 250;
+
+/** Parses the blocks of an event stream (WHATWG HTML, section 9.2). */
+async function* parseEvents(body: ReadableStream<Uint8Array>, onData: () => void): AsyncGenerator<ServerEvent> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    onData();
+    text += value;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      yield parseBlock(text.slice(0, end));
+      text = text.slice(end + 2);
+    }
+  }
+}
+
+function parseBlock(block: string): ServerEvent {
+  const fields = new Map<string, string>();
+  for (const line of block.split('\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ''));
+  }
+  const id = fields.get('id');
+  return {
+    type: fields.get('event') ?? '',
+    id: id === undefined ? undefined : Number(id),
+    data: fields.get('data') ?? '',
+  };
+}
+
+/**
+ * Reads a stream and opens it again after the last id when the connection ends, with a delay that grows. Ends when the
+ * signal is aborted.
+ *
+ * @param onState - Called when the connection is established or lost.
+ * @throws RequestError for a response with a status from 400 to 499, except 408 and 429.
+ */
+export async function* readEvents(
+  sender: Sender,
+  path: string,
+  { maxDelay = 15_000, silence = 45_000 }: ClientOptions,
+  signal: AbortSignal,
+  onState: (connected: boolean) => void,
+): AsyncGenerator<ServerEvent> {
+  let lastId: number | undefined;
+  let delay = FIRST_DELAY;
+  while (!signal.aborted) {
+    const connection = new AbortController();
+    const abort = () => connection.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    // The server sends a comment at least every 15 seconds. A silent connection is broken.
+    const alive = () => {
+      clearTimeout(timer);
+      timer = setTimeout(abort, silence);
+    };
+    try {
+      alive();
+      const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) };
+      const response = await sender.open(path, { headers, signal: connection.signal });
+      if (!response.ok || response.body === null) {
+        throw new RequestError(response.status, (await response.json()) as object); // the format of error responses
+      }
+      onState(true);
+      for await (const event of parseEvents(response.body, alive)) {
+        lastId = event.id ?? lastId;
+        delay = FIRST_DELAY;
+        yield event;
+      }
+    } catch (error) {
+      if (error instanceof RequestError && isFinal(error.status)) throw error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      connection.abort();
+    }
+    if (signal.aborted) return;
+    onState(false);
+    // Clients that lost their server at the same time do not return at the same time.
+    await pause(Math.min(delay, maxDelay) * (0.5 + Math.random() / 2), signal);
+    delay *= 2;
+  }
+}
+
+const isFinal = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429;
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

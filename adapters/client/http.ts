@@ -1,0 +1,64 @@
+/** Options of a client. */
+export interface ClientOptions {
+  /** Default: the global `fetch`. */
+  readonly fetch?: (url: string, init?: RequestInit) => Promise<Response>;
+  /** Headers of every request. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Longest delay before a stream is opened again, in milliseconds. The first delay is 250. Default: 15000. */
+  readonly maxDelay?: number;
+  /** Time without data after which a stream is opened again, in milliseconds. Default: 45000. */
+  readonly silence?: number;
+}
+
+/** Error response of the server. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
+  readonly status: number;
+  /** Error code, such as `InsufficientBalance`. Absent if the response has none. */
+  readonly code: string | undefined;
+  /** Values of the error. */
+  readonly data: unknown;
+
+  constructor(status: number, body: { readonly errorType?: string; description?: string; data?: unknown } = {}) {
+    super(body.description ?? `the server responded with status ${status}`);
+    this.status = status;
+    this.code = body.errorType;
+    this.data = body.data;
+  }
+}
+
+/** A JSON response and its `Link` header. */
+export interface JsonResponse<T> {
+  readonly body: T;
+  readonly link: string | null;
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** Creates the function that sends requests with JSON. */
+export function createSender(url: string, { fetch: send = fetch, headers = {} }: ClientOptions) {
+  const base = url.replace(/\/+$/, '');
+
+  function open(path: string, init: RequestInit = {}): Promise<Response> {
+    return send(`${base}/api/v1/${path}`, { ...init, headers: { ...headers, ...init.headers } });
+  }
+
+  async function request<T>(method: string, path: string, body?: unknown): Promise<JsonResponse<T>> {
+    const init =
+      body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const response = await open(path, { method, ...init });
+    const content: unknown = await response.json().catch(() => undefined);
+    if (!response.ok) throw new RequestError(response.status, content as object); // the format of error responses
+    return { body: content as T, link: response.headers.get('link') }; // the format that the route documents
+  }
+
+  return { open, request };
+}
+
+export type Sender = ReturnType<typeof createSender>;
+
+/** Renders a query string. Undefined values are left out. */
+export function toQuery(values: Query): string {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return String(new URLSearchParams(Object.fromEntries(present.map(([name, value]) => [name, String(value)]))));
+}

@@ -1,0 +1,19 @@
+import { assertKnownFilters } from '../orders/listing.ts';
+import type { OrderStreamFilter } from '../streams/order-stream.ts';
+import { STREAM_FILTERS } from '../streams/order-stream.ts';
+import { queryText } from './query.ts';
+
+/**
+ * Reads the filter of an order stream. A pair is two addresses separated by a comma.
+ *
+ * @throws OrderBookError `InvalidParameter` for an unknown filter, or one that occurs twice.
+ */
+export function readStreamFilter(query: URLSearchParams): OrderStreamFilter {
+  assertKnownFilters(query.keys(), STREAM_FILTERS);
+  const filter: Record<string, string | readonly string[]> = {};
+  for (const name of STREAM_FILTERS) {
+    const value = queryText(query, name);
+    if (value !== undefined) filter[name] = name === 'pair' ? value.split(',') : value;
+  }
+  return filter as OrderStreamFilter; // `stream` validates the values
+}

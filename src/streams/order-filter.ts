@@ -1,0 +1,96 @@
+import { OrderBookError } from '../errors.ts';
+import type { Order } from '../orders/order-json.ts';
+import { ORDER_STATUSES } from '../orders/status.ts';
+import type { Address } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
+import type { OrderStreamFilter } from './order-stream.ts';
+import type { Stream, StreamEvent, StreamItem } from './stream.ts';
+
+/** Returns whether an order is sent to a subscriber. */
+export type OrderMatcher = (order: Order) => boolean;
+
+const KINDS = ['sell', 'buy'];
+
+/**
+ * Creates the matcher of the filters that the log has no keys for. `undefined`: every order matches.
+ *
+ * @throws OrderBookError `InvalidParameter` naming the filter.
+ */
+export function createOrderMatcher({ sellToken, buyToken, token, pair, kind, status }: OrderStreamFilter) {
+  const tests: OrderMatcher[] = [];
+  if (sellToken !== undefined) {
+    const wanted = requireAddress('sellToken', sellToken);
+    tests.push((order) => order.sellToken === wanted);
+  }
+  if (buyToken !== undefined) {
+    const wanted = requireAddress('buyToken', buyToken);
+    tests.push((order) => order.buyToken === wanted);
+  }
+  if (token !== undefined) {
+    const wanted = requireAddress('token', token);
+    tests.push((order) => order.sellToken === wanted || order.buyToken === wanted);
+  }
+  if (pair !== undefined) {
+    if (!Array.isArray(pair) || pair.length !== 2) throw invalid('pair', 'must be two addresses');
+    const wanted = pair.map((each: string) => requireAddress('pair', each));
+    tests.push((order) => wanted.includes(order.sellToken) && wanted.includes(order.buyToken));
+  }
+  if (kind !== undefined) {
+    if (!KINDS.includes(kind)) throw invalid('kind', 'must be "sell" or "buy"');
+    tests.push((order) => order.kind === kind);
+  }
+  if (status !== undefined) {
+    if (!ORDER_STATUSES.includes(status)) throw invalid('status', `must be one of ${ORDER_STATUSES.join(', ')}`);
+    tests.push((order) => order.status === status);
+  }
+  return tests.length === 0 ? undefined : (order: Order) => tests.every((test) => test(order));
+}
+
+/** Orders of items, parsed once for all filtered subscribers. */
+const orders = new WeakMap<StreamItem, Order>();
+
+/** Creates a stream without the orders that do not match. Gaps and withdrawn orders are kept. */
+export function filterStream(source: Stream, matches: OrderMatcher): Stream {
+  function isKept(event: StreamEvent): boolean {
+    if (event.type === 'gap' || event.event !== 'order') return true;
+    let order = orders.get(event);
+    if (order === undefined) {
+      order = JSON.parse(event.data) as Order; // rendered from an order
+      orders.set(event, order);
+    }
+    return matches(order);
+  }
+
+  async function take(): Promise<readonly StreamEvent[]> {
+    for (;;) {
+      const events = await source.take();
+      if (events.length === 0) return events;
+      const kept = events.filter(isKept);
+      if (kept.length > 0) return kept;
+    }
+  }
+
+  return {
+    start: source.start,
+    backlog: source.backlog,
+    take,
+    leave: () => source.leave(),
+    async *[Symbol.asyncIterator]() {
+      try {
+        for (let events = await take(); events.length > 0; events = await take()) yield* events;
+      } finally {
+        source.leave();
+      }
+    },
+  };
+}
+
+function requireAddress(name: string, text: string): Address {
+  const address = parseHex(text, 20);
+  if (address === undefined) throw invalid(name, 'must be 0x and 40 hex digits');
+  return address;
+}
+
+function invalid(parameter: string, reason: string): OrderBookError {
+  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
+}
