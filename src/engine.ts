@@ -17,10 +17,8 @@ import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
 import { createExpirySweep } from './orders/expiry.ts';
 import { createOrderApi } from './orders/order-api.ts';
-import { readOrders } from './orders/read.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
 import { systemRandom } from './ports/random.ts';
-import type { Hex } from './protocol/hex.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
 import { createEventDispatcher } from './streams/event-dispatcher.ts';
@@ -87,23 +85,16 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     holder: systemRandom.uuid(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
-  const surplus = lazy(async () => (await import('./chain/surplus.ts')).createSurplusReader(store));
+  const trades = createTradeModule(store);
   const log = createEventLog(store.events, dispatcher.watch, assertStarted);
   const streams = lazy(async () => {
     const { createOrderStreams } = await import('./streams/order-streams.ts');
-    const read = (uids: readonly Hex[]) => readOrders(uids, reading);
-    return createOrderStreams({
-      ...configuration.streams,
-      onFailure,
-      log,
-      read,
-      filterPlaced: store.orders.filterPlaced,
-    });
+    return createOrderStreams({ ...configuration.streams, onFailure, log, reading });
   });
 
   function forgetReads(): void {
     cache?.clear();
-    surplus.loaded?.clear();
+    trades.clear();
   }
 
   async function open(): Promise<AdmissionContext> {
@@ -145,7 +136,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     quotes: quotes.methods,
     appData: createAppDataApi(store.appData, limits, assertStarted),
     chain: chain.methods,
-    trades: createTradeModule(store, surplus),
+    trades: trades.methods,
     balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
     auctions: auctions.methods,
     ...lifecycle,

@@ -1,8 +1,10 @@
+import type { ReadContext } from '../orders/read.ts';
+import { readOrders } from '../orders/read.ts';
+import type { Store } from '../ports/store.ts';
 import type { BroadcasterOptions } from './broadcaster.ts';
 import { createStreamBroadcaster } from './broadcaster.ts';
 import type { EventLog } from './event-log.ts';
 import { createOrderMatcher, filterStream } from './order-filter.ts';
-import type { OrderLogReads } from './order-log.ts';
 import { orderLog } from './order-log.ts';
 import type { OrderStreamFilter } from './order-stream.ts';
 import { getOrderStreamKey, toOrderStreamEvent } from './order-stream.ts';
@@ -21,13 +23,16 @@ export interface OrderStreams {
   close(): void;
 }
 
-export interface OrderStreamsContext extends Omit<BroadcasterOptions, 'log'>, OrderLogReads {
+export interface OrderStreamsContext extends Omit<BroadcasterOptions, 'log'> {
   readonly log: EventLog;
+  readonly reading: ReadContext & { readonly store: Store };
 }
 
 /** Creates the streams. Nothing is read before the first subscription. */
-export function createOrderStreams({ log, read, filterPlaced, ...options }: OrderStreamsContext): OrderStreams {
-  const broadcaster = createStreamBroadcaster({ ...options, log: orderLog(log, { read, filterPlaced }) });
+export function createOrderStreams({ log, reading, ...options }: OrderStreamsContext): OrderStreams {
+  const { filterPlaced } = reading.store.orders;
+  const orders = orderLog(log, { read: (uids) => readOrders(uids, reading), filterPlaced });
+  const broadcaster = createStreamBroadcaster({ ...options, log: orders });
   return {
     async subscribe(filter, streamOptions) {
       const key = getOrderStreamKey(filter);
