@@ -49,6 +49,9 @@ export default defineConfig({
   splitting: true,
   treeshake: true,
   sourcemap: true,
+  esbuildOptions(options) {
+    options.sourcesContent = false; // the maps give files and lines of the repository
+  },
   clean: true,
   async onSuccess() {
     const { configSchema } = await import(pathToFileURL(resolve('dist/server.js')).href);
