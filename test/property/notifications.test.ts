@@ -108,7 +108,8 @@ function expected({ blocks, submitted, cancelled }: Model, now: number, uids: re
     const ordinals = new Map<Hex, number>();
     for (const fact of blocks.flat().filter((each) => each.order === n)) {
       if (fact.sold === 0) {
-        if (!invalidated) notified.push(`order_cancelled ${uids[n]} ${fact.tx}`);
+        // An invalidation after the fill changes nothing.
+        if (!invalidated && !filled) notified.push(`order_cancelled ${uids[n]} ${fact.tx}`);
         invalidated = true;
         continue;
       }
