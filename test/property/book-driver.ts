@@ -237,7 +237,7 @@ function cancellation(what: Parameters<typeof signCancellation>[1], signer: numb
 }
 
 /** Runs short delays in real time: a process that waits for another one's lock does not wait for a manual clock. */
-function withShortDelays(clock: ManualClock): Clock {
+export function withShortDelays(clock: ManualClock): Clock {
   return {
     now: clock.now,
     ...(clock.monotonic === undefined ? {} : { monotonic: clock.monotonic }),
