@@ -14,6 +14,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   trustedProxies: '["127.0.0.1"]',
   operatorToken: '"a-token-of-16-or-more-characters"',
   accounts: '"accounts.sqlite"',
+  maxAppDataSize: '8192',
   postgres: '"postgres://user:password@localhost:5432/books"',
   retention: '90',
   rpc: '["http://127.0.0.1:8545"]',
