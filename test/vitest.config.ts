@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -13,6 +14,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres-once.ts'],
     retry: 0,
+    // Many tests wait for processes, so two files at once are faster than one even on one core.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // Only for hanging tests: a busy machine is slow, and so are tests at their full length.
     testTimeout: process.env['INTENTBOOK_TEST_LONG'] === undefined ? 300_000 : 3_600_000,
     hookTimeout: 300_000,

@@ -47,7 +47,7 @@ const ALLOWED: readonly { readonly file: string; readonly text: string; readonly
 function listFiles(folder: string, pattern: RegExp): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .map((file) => join(folder, file))
-    .filter((file) => pattern.test(file) && !/(^|\/)(built|dist|node_modules|__snapshots__)\//.test(file));
+    .filter((file) => pattern.test(file) && !/(^|\/)(built|dist|node_modules|__snapshots__|\.[^/]+)\//.test(file));
 }
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
