@@ -66,16 +66,25 @@ export function createOpenOrders(
     known.set(uid, candidate);
   }
 
-  /** Reads orders with their quotes, which listings do not include. */
+  /** Reads changed orders and replaces their candidates. */
   async function read(uids: readonly Hex[]): Promise<void> {
-    const rows = new Map((await orders.get(uids)).map((row) => [row.uid, row]));
+    const candidates = await readCandidates(uids);
     for (const uid of uids) {
-      const row = rows.get(uid);
-      const candidate = row && toCandidate(row);
+      const candidate = candidates.get(uid);
       if (candidate === undefined || known.get(uid)?.created !== candidate.created) remove(uid);
       if (candidate !== undefined) put(candidate);
     }
     await yieldToEventLoop();
+  }
+
+  /** Reads orders with their quotes, which listings do not include. */
+  async function readCandidates(uids: readonly Hex[]): Promise<Map<Hex, AuctionCandidate>> {
+    const candidates = new Map<Hex, AuctionCandidate>();
+    for (const row of await orders.get(uids)) {
+      const candidate = toCandidate(row);
+      if (candidate !== undefined) candidates.set(row.uid, candidate);
+    }
+    return candidates;
   }
 
   function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
@@ -89,16 +98,19 @@ export function createOpenOrders(
   }
 
   async function readAll(last: number, now: number): Promise<void> {
-    sorted = [];
-    known = new Map();
+    const found = new Map<Hex, AuctionCandidate>();
     let after: OrderCursor | undefined;
     do {
       const query = { status: { is: 'open', now }, limit: PAGE } as const;
       const page = await orders.list(after === undefined ? query : { ...query, after });
-      if (page.length > 0) await read(page.map(({ uid }) => uid));
+      for (const [uid, candidate] of await readCandidates(page.map(({ uid }) => uid))) found.set(uid, candidate);
+      await yieldToEventLoop();
       const oldest = page.length === PAGE ? page.at(-1) : undefined;
       after = oldest && { creationDate: oldest.creationDate, uid: oldest.uid };
     } while (after !== undefined);
+    known = found;
+    // Sorted once: insertions at the front of a long list would take a time that grows with its square.
+    sorted = [...found.values()].reverse().sort(compareAge);
     position = last;
   }
 
