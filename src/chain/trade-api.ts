@@ -28,6 +28,8 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
     let after: TradeCursor | undefined;
     const read = (query: Pick<TradeQuery, 'offset' | 'limit'>) =>
       chain.trades(after === undefined ? { filter, ...query } : { filter, after, ...query });
+    // The first step waits too, so that many reads that arrive at once are spread over ticks.
+    await nextStep();
     let skip = offset;
     for (; skip > SKIPPED_PAGE; skip -= SKIPPED_PAGE) {
       [after] = await read({ offset: SKIPPED_PAGE - 1, limit: 1 });
