@@ -17,7 +17,7 @@ export interface OpenOrders {
 }
 
 /** Orders that are read in one tick of the event loop. */
-const PAGE = 128;
+const PAGE = 48;
 
 /** Log entries that are read in one tick of the event loop. */
 const LOG_PAGE = 500;

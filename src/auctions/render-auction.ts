@@ -12,7 +12,7 @@ export interface RenderedAuction {
 }
 
 /** Orders that are rendered or written in one tick of the event loop. */
-const ORDERS_PER_TICK = 500;
+const ORDERS_PER_TICK = 100;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
@@ -53,7 +53,7 @@ export async function renderAuction(auction: Auction): Promise<RenderedAuction> 
   return { id: auction.id, etag: `"auction-${auction.id}"`, bytes, size: orders.length };
 }
 
-/** Calls a function for each item, with a tick of the event loop after every 500. */
+/** Calls a function for each item, with a tick of the event loop after every 100. */
 export async function inSteps<T>(items: readonly T[], visit: (item: T, index: number) => void): Promise<void> {
   for (const [i, item] of items.entries()) {
     if (i > 0 && i % ORDERS_PER_TICK === 0) await yieldToEventLoop();
