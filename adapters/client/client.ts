@@ -29,7 +29,7 @@ export interface OrderBookClient {
   quote(request: QuoteRequest): Promise<QuoteResponse>;
   /** Lists the trades of an order or an account. */
   trades(query: { readonly orderUid: string } | { readonly owner: string }): Promise<readonly OrderTrade[]>;
-  /** Keeps a local copy of orders, which reconnects by itself. Resolves when all orders are read. */
+  /** Keeps a local copy of orders and reconnects automatically. Resolves when all orders are read. */
   mirror(filter?: MirrorFilter): Promise<Mirror>;
 }
 

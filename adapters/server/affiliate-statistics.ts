@@ -22,11 +22,11 @@ export function httpStatistics(url: string): AffiliateStatistics {
         if (response.status === 404) return undefined;
         throw new Error(`the source of affiliate statistics responded with status ${response.status}`);
       }
-      const answer: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
-      if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+      const statistics: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
+      if (typeof statistics !== 'object' || statistics === null || Array.isArray(statistics)) {
         throw new Error('the source of affiliate statistics must return an object');
       }
-      return answer as StatisticsResponse; // an object has any members
+      return statistics as StatisticsResponse; // an object has any members
     };
 
   return {

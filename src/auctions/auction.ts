@@ -8,7 +8,7 @@ import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
 import type { FeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filters.ts';
-import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, partiesOf } from './filters.ts';
+import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, getParties } from './filters.ts';
 import type { Funding, FundingQuery } from './funding.ts';
 import { fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
@@ -94,7 +94,7 @@ export function createAuctions(context: AuctionContext): Auctions {
     const denied = await findDenied(open);
     const inFlight = await findInFlight();
     const free = await keep(open, reasons, ({ order }) => {
-      if (partiesOf(order).some((party) => denied.has(party))) return 'deniedAddress';
+      if (getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
       return inFlight.has(order.uid) ? 'inFlight' : undefined;
     });
     const funds = await findFunds(free);

@@ -2,7 +2,7 @@ import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import type { OrderPolicy } from '../orders/admission.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { AuctionCandidate } from './auction-order.ts';
-import { partiesOf } from './filters.ts';
+import { getParties } from './filters.ts';
 
 /** Returns the deny-listed owners and receivers of candidates. */
 export type FindDenied = (candidates: readonly AuctionCandidate[]) => Promise<ReadonlySet<Address>>;
@@ -20,7 +20,7 @@ export function createFindDenied(
   return async (candidates) => {
     if (isDenied === undefined) return previous;
     const denied = new Set<Address>();
-    const addresses = new Set(candidates.flatMap(({ order }) => partiesOf(order)));
+    const addresses = new Set(candidates.flatMap(({ order }) => getParties(order)));
     await Promise.all(
       [...addresses].map(async (address) => {
         try {

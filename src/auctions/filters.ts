@@ -49,7 +49,7 @@ export function checkTimeAndTokens(
 }
 
 /** Returns the owner, and the receiver if it differs. */
-export function partiesOf({ owner, receiver }: AuctionOrder): readonly Address[] {
+export function getParties({ owner, receiver }: AuctionOrder): readonly Address[] {
   return receiver === null || receiver === ZERO_ADDRESS || receiver === owner ? [owner] : [owner, receiver];
 }
 

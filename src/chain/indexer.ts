@@ -30,7 +30,7 @@ export interface ChainIndexerContext {
 /** Follows the chain in the background. */
 export interface ChainIndexer {
   readonly state: IndexerState;
-  /** Why the indexer has stopped by itself. `undefined` while it runs. */
+  /** Why the indexer has stopped after a failure. `undefined` while it runs. */
   readonly stopReason: string | undefined;
   start(): void;
   /** Waits for the step in progress and releases the lease. */

@@ -56,7 +56,9 @@ export function checkLinearizability<S, I, O>(
       throw new TypeError(`end must be at or after start ${entry.start}, got ${entry.end}`);
     }
     const partition = model.partition?.(entry.input) ?? '';
-    partitions.set(partition, [...(partitions.get(partition) ?? []), entry]);
+    const entries = partitions.get(partition);
+    if (entries === undefined) partitions.set(partition, [entry]);
+    else entries.push(entry);
   }
   for (const [partition, entries] of partitions) {
     const sorted = entries.sort((a, b) => a.start - b.start);

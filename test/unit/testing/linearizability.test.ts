@@ -56,7 +56,7 @@ describe('history is linearizable', () => {
 
 describe('history is not linearizable', () => {
   test.each<[string, readonly Entry[]]>([
-    ['if a read returns a value that nobody has written', [write(0, 1, 5), read(2, 3, 6)]],
+    ['if a read returns a value that was never written', [write(0, 1, 5), read(2, 3, 6)]],
     ['if a read returns an overwritten value', [write(0, 1, 5), write(2, 3, 6), read(4, 5, 5)]],
     ['if a value disappears again', [write(0, 10, 5), read(1, 2, 5), read(3, 4, 0)]],
     ['if an acknowledged write is lost', [write(0, 1, 5), read(2, 3, 0)]],

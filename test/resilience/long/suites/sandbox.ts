@@ -23,7 +23,7 @@ export const suite: LongSuite = {
   },
 };
 
-/** Runs the example in a sandbox of its own. @returns its duration in milliseconds. */
+/** Creates a sandbox and runs the example in it. @returns its duration in milliseconds. */
 async function runExample({ count }: LongShare): Promise<number> {
   const start = performance.now();
   const sandbox = await createSandbox();
