@@ -109,7 +109,7 @@ export function createOrderTable(
 
   /**
    * Resolves an insert with an unknown outcome. When its session has ended, the insert is repeated: an order that is
-   * stored now was stored by the first attempt, or by another insert, which the stored number tells.
+   * stored now was stored by the first attempt, or by another insert. The stored number shows which.
    */
   async function resolve(inserts: readonly OrderInsert[], failure: unknown, attempt: number): Promise<InsertOutcome[]> {
     if (await settle(failure)) {
