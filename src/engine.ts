@@ -111,6 +111,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     end();
     await expiry.stop();
     streams.loaded?.close();
+    await auctions.close();
     await submissions.drained();
     await quotes.stop();
     await dispatcher.stop();

@@ -7,6 +7,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { createAuctions } from './auction.ts';
 import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
+import { createAuctionFeed } from './auction-feed.ts';
 import type { AuctionPrices } from './auction-prices.ts';
 import { createAuctionPricing } from './auction-prices.ts';
 import type { Competition } from './competition.ts';
@@ -33,6 +34,8 @@ export interface AuctionEngine {
   pricesOf(auctionId: number): Promise<AuctionPrices | undefined>;
   /** Returns whether a solver bids on an order in one of the last auctions. */
   isBidOn(uid: Hex): Promise<boolean>;
+  /** Ends all streams. */
+  close(): Promise<void>;
 }
 
 /** Number of recent competitions that are searched for bids on an order. */
@@ -45,11 +48,13 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
   const remote = createDeadlineLimiter(clock, checkTimeout);
+  const feed = createAuctionFeed({ clock, onFailure, cut: () => auctions.current() });
   const auctions = createAuctions({
     store,
     clock,
     vaultRelayer,
     onFailure,
+    onAuction: feed.add,
     deniedTokens: tokens.deniedTokens,
     minValidity: configuration.auctions.minValidity,
     fees: { ...configuration.auctions, isSame },
@@ -68,7 +73,8 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   return {
     methods: {
       current: auctions.current,
-      rendered: { current: auctions.rendered },
+      stream: async (options) => feed.stream(options),
+      rendered: { current: auctions.rendered, stream: async (options) => feed.renderedStream(options) },
       selection: async () => auctions.selection,
       async record(input) {
         const competition = parseCompetition(input);
@@ -83,6 +89,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
         competitionOfTransaction(requireTransactionHash(hash), store, query),
     },
     status: (uid) => competitionStatus(uid, { store, now: seconds(clock), selection: auctions.selection }),
+    close: async () => feed.close(),
     async pricesOf(auctionId) {
       const auction = await store.auctions.get(auctionId);
       if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // stored from this type
