@@ -68,7 +68,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     onFailure,
     assertStarted,
     wake: dispatcher.wake,
-    pricesOf: auctions.pricesOf,
+    findAuction: auctions.settled,
     findDocument: admission.documents.find,
     emit: emitter.emit,
     requestQuote: quotes.methods.request,

@@ -14,6 +14,7 @@ import { fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
 import type { RenderedAuction } from './render-auction.ts';
 import { inSteps, renderOnce } from './render-auction.ts';
+import { renderAuctionValues } from './settled-auction.ts';
 
 export interface Auctions {
   /** Returns the current auction. After a new block or a change of the book a call creates a new one. */
@@ -66,7 +67,7 @@ export function createAuctions(context: AuctionContext): Auctions {
     if (latest?.key === key && age >= 0 && age < MAX_AGE_MS) return latest;
     const [{ chosen, prices, reasons }, at] = [await choose(), clock.now()];
     const block = indexedBlock?.number ?? 0;
-    const stored = JSON.stringify(prices);
+    const stored = renderAuctionValues(prices, fees);
     // A change that does not concern the auction, such as an order without a signature, does not create another one.
     if (latest !== undefined && latest.head === head && latest.prices === stored && isEqual(latest.chosen, chosen)) {
       latest = { ...latest, key, at, reasons };
@@ -183,7 +184,7 @@ interface Cut {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly chosen: readonly AuctionCandidate[];
-  /** The stored prices. */
+  /** The stored prices and fee rules. */
   readonly prices: string;
   readonly auction: Auction;
   readonly listed: ReadonlySet<Hex>;

@@ -3,7 +3,7 @@ import type { Configuration } from '../options.ts';
 import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
 import type { AuctionEngine } from './engine.ts';
 
-export interface AuctionModule extends Pick<AuctionEngine, 'status' | 'pricesOf' | 'isBidOn' | 'close'> {
+export interface AuctionModule extends Pick<AuctionEngine, 'status' | 'settled' | 'isBidOn' | 'close'> {
   readonly methods: AuctionApi;
 }
 
@@ -34,7 +34,7 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
       competitionOfTransaction: (hash, query) => use((api) => api.competitionOfTransaction(hash, query)),
     },
     status: (uid) => engine.use(({ status }) => status(uid)),
-    pricesOf: (auctionId) => engine.use(({ pricesOf }) => pricesOf(auctionId)),
+    settled: (auctionId) => engine.use(({ settled }) => settled(auctionId)),
     isBidOn: (uid) => engine.use(({ isBidOn }) => isBidOn(uid)),
     close: async () => engine.loaded?.close(),
   };

@@ -8,7 +8,6 @@ import { requireTransactionHash } from '../protocol/transaction.ts';
 import { createAuctions } from './auction.ts';
 import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
 import { createAuctionFeed } from './auction-feed.ts';
-import type { AuctionPrices } from './auction-prices.ts';
 import { createAuctionPricing } from './auction-prices.ts';
 import type { Competition } from './competition.ts';
 import {
@@ -24,14 +23,16 @@ import { competitionStatus } from './competition-status.ts';
 import { createFindDenied } from './denied.ts';
 import { createFunding } from './funding.ts';
 import { findInFlight } from './in-flight.ts';
+import type { SettledAuction } from './settled-auction.ts';
+import { readSettledAuction } from './settled-auction.ts';
 
 /** The auction engine. */
 export interface AuctionEngine {
   readonly methods: AuctionApi;
   /** Returns the status of an order in the solver competition. */
   status(uid: Hex): Promise<CompetitionStatus>;
-  /** Returns the prices of an auction, if they are still stored. */
-  pricesOf(auctionId: number): Promise<AuctionPrices | undefined>;
+  /** Returns the values of an auction that its trades are evaluated with, if they are still stored. */
+  settled(auctionId: number): Promise<SettledAuction | undefined>;
   /** Returns whether a solver bids on an order in one of the last auctions. */
   isBidOn(uid: Hex): Promise<boolean>;
   /** Ends all streams. */
@@ -47,6 +48,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
+  const fees = { ...configuration.auctions, isSame };
   const remote = createDeadlineLimiter(clock, checkTimeout);
   const feed = createAuctionFeed({ clock, onFailure, cut: () => auctions.current() });
   const auctions = createAuctions({
@@ -57,7 +59,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     onAuction: feed.add,
     deniedTokens: tokens.deniedTokens,
     minValidity: configuration.auctions.minValidity,
-    fees: { ...configuration.auctions, isSame },
+    fees,
     findDenied: createFindDenied(configuration.host, remote, onFailure),
     findInFlight: () => findInFlight(store),
     funding:
@@ -90,11 +92,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     },
     status: (uid) => competitionStatus(uid, { store, now: seconds(clock), selection: auctions.selection }),
     close: async () => feed.close(),
-    async pricesOf(auctionId) {
-      const auction = await store.auctions.get(auctionId);
-      if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // stored from this type
-      return (await readCompetition(auctionId, store))?.auction.prices;
-    },
+    settled: (auctionId) => readSettledAuction(auctionId, store, fees),
     async isBidOn(uid) {
       const recent = await store.auctions.competitions(RECENT);
       return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type
