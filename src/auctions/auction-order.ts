@@ -88,11 +88,12 @@ export interface AuctionCandidate {
  *
  * @param row - The order with its quote, if it has one.
  * @param fees - The rules for its fee policies.
- * @returns `undefined` if it can never trade: its placement failed, or it was refunded.
+ * @returns `undefined` if it is not for auctions: its placement failed, it was refunded, or it is a just-in-time order.
  * @throws if the row is unreadable.
  */
 export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandidate | undefined {
   const body = JSON.parse(row.body) as OrderBody; // rendered from this type
+  if (body.isLiquidityOrder) return undefined;
   // Rendered from this type.
   const placement = (row.placement === null ? {} : JSON.parse(row.placement)) as Partial<Order>;
   if (placement.onchainOrderData?.placementError !== undefined || placement.ethflowData?.isRefunded) return undefined;

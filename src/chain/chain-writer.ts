@@ -25,6 +25,8 @@ export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply'
       findDocument: context.findDocument,
       now: clock.now(),
       findAuction: context.findAuction,
+      justInTimeOrders: configuration.justInTimeOrders,
+      findKnown: async (uids) => new Set((await store.orders.get(uids)).map(({ uid }) => uid)),
       ...(quotes === undefined ? {} : { findQuote }),
     };
   }

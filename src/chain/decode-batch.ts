@@ -7,6 +7,8 @@ import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts'
 import type { Address, Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { attribute } from './attribution.ts';
+import type { JustInTimeContext } from './just-in-time.ts';
+import { readJustInTimeOrders } from './just-in-time.ts';
 import { compareLogPositions } from './log-position.ts';
 import type { PlacementContext } from './placement.ts';
 import { readPlacement } from './placement.ts';
@@ -31,7 +33,7 @@ export interface ChainBatch {
 /** Number of blocks whose hashes are stored. No chain has ever had a deeper reorganisation. */
 export const HASHES_KEPT = 1024;
 
-export interface BatchContext extends PlacementContext {
+export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 'isOwnAuction'> {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Returns the known values of an auction. */
@@ -57,16 +59,11 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
   const events = sortEvents(chainBatch.events);
   assertOneFork(through, [...blocks, ...events.map(({ blockNumber: number, blockHash: hash }) => ({ number, hash }))]);
 
+  const transactions = groupByTransaction(events);
   const attributions = new Map(
-    [...groupByTransaction(events)].map(([hash, group]) => [
-      hash,
-      attribute(
-        group.filter((each) => each.event === 'Trade' || each.event === 'Settlement'),
-        settleCalls.get(hash) ?? [],
-      ),
-    ]),
+    [...transactions].map(([hash, group]) => [hash, attribute(group, settleCalls.get(hash) ?? [])]),
   );
-  const chainEvents: ChainEvent[] = [];
+  const decoded = new Map<ProtocolEvent, ChainEvent>();
   const found = new Map<number, SettledAuction | undefined>();
   let [unattributed, ignored] = [0, 0];
   for (const event of events) {
@@ -80,9 +77,18 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
     };
     const chainEvent = await toChainEvent(event, attribution, context);
     if (chainEvent === undefined) ignored++;
-    else chainEvents.push(chainEvent);
+    else decoded.set(event, chainEvent);
     if (chainEvent?.type === 'trade' && chainEvent.executedFee === null) unattributed++;
   }
+  const placed = new Set([...decoded.values()].flatMap((each) => (each.type === 'placement' ? each.uid : [])));
+  const orders = await readJustInTimeOrders(transactions, settleCalls, placed, {
+    ...context,
+    isOwnAuction: async (id) => (await context.findAuction(id)) !== undefined,
+  });
+  const chainEvents = [...decoded].map(([event, each]) => {
+    const order = each.type === 'trade' ? orders.get(event) : undefined;
+    return order === undefined || each.type !== 'trade' ? each : { ...each, order };
+  });
   const forgetBelow = through.number - HASHES_KEPT;
   const batch = { events: chainEvents, blocks, through, forgetBelow, at: context.now };
   return { batch: after === undefined ? batch : { ...batch, after }, unattributed, ignored };

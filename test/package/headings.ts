@@ -165,6 +165,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Indexer',
   'Installation',
   'Internals',
+  'Just-in-time orders',
   'Keep orders on disk',
   'Language',
   'Layers',
