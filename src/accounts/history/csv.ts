@@ -1,5 +1,6 @@
 import type { OrderTrade } from '../../chain/trades.ts';
 import type { Order } from '../../orders/order-json.ts';
+import { toCsvLine } from './csv-line.ts';
 import type { AccountOrder, AccountTrade } from './history-api.ts';
 
 /** Members of an order that are columns, after `chainId` and `env`. Amounts are atoms. */
@@ -43,10 +44,10 @@ const TRADE_COLUMNS = [
 ] as const satisfies readonly (keyof OrderTrade)[];
 
 /** The first line of a file of orders. */
-export const ORDER_CSV_HEADER = toCsvLine(['chainId', 'env', ...ORDER_COLUMNS]);
+export const ORDER_CSV_HEADER = /* @__PURE__ */ toCsvLine(['chainId', 'env', ...ORDER_COLUMNS]);
 
 /** The first line of a file of trades. */
-export const TRADE_CSV_HEADER = toCsvLine(['chainId', 'env', 'timestamp', ...TRADE_COLUMNS]);
+export const TRADE_CSV_HEADER = /* @__PURE__ */ toCsvLine(['chainId', 'env', 'timestamp', ...TRADE_COLUMNS]);
 
 /** Formats an order as a line of CSV. */
 export function orderToCsv({ chainId, env, order }: AccountOrder): string {
@@ -56,19 +57,4 @@ export function orderToCsv({ chainId, env, order }: AccountOrder): string {
 /** Formats a trade as a line of CSV. */
 export function tradeToCsv({ chainId, env, timestamp, trade }: AccountTrade): string {
   return toCsvLine([chainId, env, timestamp, ...TRADE_COLUMNS.map((name) => trade[name])]);
-}
-
-/**
- * Formats values as a line of CSV (RFC 4180), with CRLF. A missing value is empty. A text that a spreadsheet would
- * evaluate as a formula is preceded by an apostrophe.
- */
-export function toCsvLine(values: readonly (string | number | boolean | null | undefined)[]): string {
-  return `${values.map(toCsvField).join(',')}\r\n`;
-}
-
-function toCsvField(value: string | number | boolean | null | undefined): string {
-  if (value === null || value === undefined) return '';
-  if (typeof value !== 'string') return String(value);
-  const text = /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
