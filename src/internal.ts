@@ -4,6 +4,7 @@
  * @module
  */
 
+export { toCsvLine } from './accounts/history/csv-line.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './chain/expiry-event.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';

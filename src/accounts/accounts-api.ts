@@ -4,6 +4,7 @@ import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-
 import type { Stream, StreamOptions } from '../streams/stream.ts';
 import type { AccountBalances } from './account-balances.ts';
 import type { AffiliateApi } from './affiliates.ts';
+import type { HistoryApi } from './history/history-api.ts';
 import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
 import type { PoolApi } from './pools.ts';
@@ -50,6 +51,7 @@ export interface Accounts {
   readonly notifications: NotificationApi;
   readonly subscriptions: SubscriptionApi;
   readonly deliveries: DeliveryApi;
+  readonly history: HistoryApi;
   readonly affiliates: AffiliateApi;
   readonly usdPrices: UsdPriceApi;
   readonly slippage: SlippageApi;

@@ -20,6 +20,7 @@ import { ACCOUNTS_OPTIONS } from './accounts-options.ts';
 import { createAffiliates } from './affiliates.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
+import { createHistory } from './history/history.ts';
 import type { Notification } from './notification.ts';
 import { createNotificationIndexer } from './notification-indexer.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
@@ -256,6 +257,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
         return replayed;
       },
     },
+    history: createHistory({ books, assertStarted }),
     clock,
     affiliates,
     usdPrices,

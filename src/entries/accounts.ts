@@ -26,6 +26,14 @@ export type {
 } from '../accounts/affiliates.ts';
 export type { BalanceEvent, BalanceUpdate } from '../accounts/balance-watch.ts';
 export type { DeliveryOptions } from '../accounts/delivery-dispatcher.ts';
+export type {
+  AccountOrder,
+  AccountOrderPage,
+  AccountTrade,
+  AccountTradePage,
+  HistoryApi,
+  HistoryQuery,
+} from '../accounts/history/history-api.ts';
 export type { Notification } from '../accounts/notification.ts';
 export type { NotificationPage, NotificationQuery, RenderedNotifications } from '../accounts/notification-list.ts';
 export type { TokenLabel, TokenLookup } from '../accounts/notification-messages.ts';

@@ -6,6 +6,8 @@ export interface Success {
   readonly description: string;
   /** A JSON schema, a list of it, plain text, an event stream, or no body. */
   readonly body: SchemaName | readonly [SchemaName] | 'text' | 'page' | 'events' | 'nothing';
+  /** Another media type of the body, which the client can request. */
+  readonly file?: 'text/csv';
   readonly headers?: readonly string[];
 }
 
@@ -27,6 +29,11 @@ const integer = (description: string) => ({ type: 'integer', description }) as c
 const PAGE = {
   limit: integer('Page size, 1 to 1000. Default: 10.'),
   cursor: text('Start of the page, from the `Link` header of the previous page.'),
+};
+const HISTORY = {
+  limit: integer('Page size, 1 to 1000. Default: 100; all rows in CSV.'),
+  cursor: PAGE.cursor,
+  format: text('`json` or `csv`. Default: by the `Accept` header, otherwise `json`.'),
 };
 const ORDERS_PAGE: Success = {
   description: 'Orders, newest first. `Link` has the address of the next page, if there is one.',
@@ -347,6 +354,22 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'accounts',
     query: PAGE,
     success: { 200: { description: 'Newest first.', body: ['Notification'], headers: ['Link'] } },
+  },
+  'GET /accounts/:account/orders': {
+    summary: 'Lists the orders of an account in all books',
+    tag: 'accounts',
+    query: HISTORY,
+    success: {
+      200: { description: 'Newest first.', body: ['AccountOrder'], file: 'text/csv', headers: ['Link'] },
+    },
+  },
+  'GET /accounts/:account/trades': {
+    summary: 'Lists the trades of an account in all books',
+    tag: 'accounts',
+    query: HISTORY,
+    success: {
+      200: { description: 'Newest first.', body: ['AccountTrade'], file: 'text/csv', headers: ['Link'] },
+    },
   },
   'POST /accounts/:account/subscriptions': {
     summary: 'Creates a subscription of an account. Requires its signature',

@@ -183,6 +183,8 @@ const BOUNDED: readonly Example[] = [
   ['GET /', () => '/'],
   ['GET /ready', () => '/ready'],
   ['GET /live', () => '/live'],
+  ['GET /accounts/{account}/orders', () => `/accounts/${ALICE}/orders?limit=50`],
+  ['GET /accounts/{account}/trades', () => `/accounts/${ALICE}/trades?limit=50`],
   ['GET /accounts/{account}/notifications', () => `/accounts/${BOB}/notifications`],
   ['GET /accounts/{account}/notifications/stream', () => `/accounts/${BOB}/notifications/stream`],
   ['GET /accounts/{account}/subscriptions', () => `/accounts/${BOB}/subscriptions`],
@@ -214,6 +216,8 @@ const GROWING: readonly Example[] = [
   ['GET /api/v1/trades', () => `/api/v1/trades?owner=${ALICE}`],
   ['GET /api/v1/users/{user}/total_surplus', () => `/api/v1/users/${ALICE}/total_surplus`],
   ['GET /api/v1/auction', () => '/api/v1/auction'],
+  ['GET /accounts/{account}/orders', () => `/accounts/${ALICE}/orders?format=csv`],
+  ['GET /accounts/{account}/trades', () => `/accounts/${ALICE}/trades?format=csv`],
   ['GET /api/v1/orders/stream', () => '/api/v1/orders/stream', { headers: { 'last-event-id': '0' } }],
 ];
 
