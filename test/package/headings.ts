@@ -184,6 +184,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Members',
   'Methods',
   'Metrics',
+  'Tracing',
   'Migration',
   'Migrations',
   'Move a book to another store',
