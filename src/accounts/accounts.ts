@@ -17,6 +17,9 @@ import { AccountError } from './account-error.ts';
 import type { Accounts, NotificationApi } from './accounts-api.ts';
 import type { AccountsOptions } from './accounts-options.ts';
 import { ACCOUNTS_OPTIONS } from './accounts-options.ts';
+import { createOwnStatistics } from './affiliate-statistics/own-statistics.ts';
+import { createValuation } from './affiliate-statistics/valuation.ts';
+import type { AffiliateTerms } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
@@ -123,6 +126,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     deadline,
     onFailure: report,
+    ownStatistics: () => ownStatistics,
     assertStarted,
   });
   const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, {
@@ -163,6 +167,23 @@ export function createAccounts(options: AccountsOptions): Accounts {
     onFailure: report,
     assertStarted,
   });
+  const ownStatistics = createOwnStatistics({
+    books,
+    store,
+    getTerms: (code) => requireTerms(affiliates.getTerms(code)),
+    payouts: options.affiliates?.payouts,
+    tokens,
+    value: createValuation({
+      clock,
+      tokens,
+      readPrice: async ({ chainId, token }) => (await usdPrices.get(chainId, token))?.price,
+      readHistory: slippage.readHistory,
+      onFailure: report,
+    }),
+    clock,
+    onFailure: report,
+  });
+  const hasOwnStatistics = options.affiliates?.statistics === 'own';
   const balances = createAccountBalances({ books, clock, interval, assertStarted });
 
   const channels = createChannelMap(options.channels ?? []);
@@ -224,6 +245,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     running = false;
     broadcaster.close();
     for (const each of [...indexers, ...fundingChecks]) await each.stop();
+    if (hasOwnStatistics) await ownStatistics.stop();
     await ownHistory.stop();
     await dispatcher.stop();
     for (const channel of channels.values()) await channel.stop?.();
@@ -270,6 +292,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       if (running) return;
       await store.open({ clock });
       running = true;
+      if (hasOwnStatistics) ownStatistics.start();
       if (notificationMode === 'off') return;
       for (const each of [...indexers, ...fundingChecks]) each.start();
       if (channels.size === 0) return;
@@ -315,6 +338,12 @@ function createChannelMap(channels: readonly Channel[]): ReadonlyMap<string, Cha
   const byName = new Map(channels.map((channel) => [channel.name, channel]));
   if (byName.size !== channels.length) throw new TypeError('createAccounts: channels must have unique names');
   return byName;
+}
+
+/** The terms of own statistics were checked when the affiliates were created. */
+function requireTerms(terms: AffiliateTerms | undefined): AffiliateTerms {
+  if (terms !== undefined) return terms;
+  throw new TypeError("createAccounts: affiliates.statistics 'own' requires affiliates.terms");
 }
 
 function parsePositiveInteger(name: string, value: number): number {

@@ -23,6 +23,7 @@ export type {
   AffiliateTerms,
   RegisteredAffiliate,
   RegistrationResult,
+  StatisticsOptions,
 } from '../accounts/affiliates.ts';
 export type { BalanceEvent, BalanceUpdate } from '../accounts/balance-watch.ts';
 export type { DeliveryOptions } from '../accounts/delivery-dispatcher.ts';

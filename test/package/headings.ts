@@ -36,6 +36,8 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Affiliate codes, prices and balances',
   'Affiliates',
   'Affiliate statistics',
+  'Eligibility',
+  'Valuation',
   'Market data',
   'Price history',
   'Slippage',

@@ -42,6 +42,12 @@ export interface SlippageApi {
   get(chainId: number, base: string, quote: string, order?: SlippageOrder): Promise<SlippageTolerance>;
 }
 
+/** The slippage methods, and the histories that they use. */
+export interface SlippageModule extends SlippageApi {
+  /** Returns the prices of a token in the last day; `undefined` if no source has them. */
+  readHistory(query: UsdPriceQuery): Promise<readonly PricePoint[] | undefined>;
+}
+
 export interface SlippageContext {
   readonly options: SlippageOptions;
   readonly books: readonly KnownBook[];
@@ -66,7 +72,7 @@ const TIMEOUT = 5_000;
 const MAX_BPS = 10_000;
 
 /** Creates the slippage methods. @throws TypeError naming the option that is unknown or invalid. */
-export function createSlippage(context: SlippageContext): SlippageApi {
+export function createSlippage(context: SlippageContext): SlippageModule {
   const { options, books, usdPrices, ownHistory, clock, onFailure, assertStarted } = context;
   assertKnownOptions('createAccounts, slippage', options, ['histories', 'dollarTokens', 'defaultBps']);
   const { histories = [], defaultBps = 50 } = options;
@@ -112,6 +118,7 @@ export function createSlippage(context: SlippageContext): SlippageApi {
   }
 
   return {
+    readHistory: async (query) => (await cache.get(query))?.value,
     async get(chainId, baseText, quoteText, order = {}) {
       requireChainId(chainId);
       const [base, quote] = [requireToken(baseText, 'baseToken'), requireToken(quoteText, 'quoteToken')];
