@@ -29,6 +29,7 @@ import { createNotificationIndexer } from './notification-indexer.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
+import { createSourceObserver } from './observations.ts';
 import { createPools } from './pools.ts';
 import { createSimulation } from './simulation/simulation.ts';
 import { createOwnHistory } from './slippage/own-history.ts';
@@ -67,6 +68,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     }
   }
 
+  const observer = createSourceObserver(clock, report);
   const broadcaster = createStreamBroadcaster({
     // Each account resumes from the store, independent of the buffers of other accounts.
     ...parseStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
@@ -126,12 +128,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     deadline,
     onFailure: report,
+    observer,
     ownStatistics: () => ownStatistics,
     assertStarted,
   });
   const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, {
     clock,
     onFailure: report,
+    observer,
     onPrice: (query, price) => ownHistory.addPrice(query, price),
   });
   const ownHistory = createOwnHistory({
@@ -148,6 +152,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     holders: options.tokenHolders ?? [],
     clock,
     onFailure: report,
+    observer,
     assertStarted,
   });
   const simulation = createSimulation({
@@ -155,9 +160,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     random,
     onFailure: report,
+    observer,
     assertStarted,
   });
-  const pools = createPools({ sources: options.pools ?? [], clock, onFailure: report, assertStarted });
+  const pools = createPools({ sources: options.pools ?? [], clock, onFailure: report, observer, assertStarted });
   const slippage = createSlippage({
     options: options.slippage ?? {},
     books,
@@ -165,6 +171,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     ownHistory,
     clock,
     onFailure: report,
+    observer,
     assertStarted,
   });
   const ownStatistics = createOwnStatistics({
@@ -321,6 +328,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const backlogs = notificationMode === 'off' ? [] : await Promise.all(books.map(entries));
       return { deliveries: await store.deliveries.count(), books: backlogs };
     },
+    observe: observer.observe,
     reportError: report,
   };
 }

@@ -12,6 +12,7 @@ import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { AccountError } from './account-error.ts';
 import { requireAccount } from './notification-list.ts';
+import type { SourceObserver } from './observations.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
 
 /** The body of `POST /affiliate/{wallet_address}`. */
@@ -107,6 +108,7 @@ export interface AffiliatesContext {
   /** Time limit for the source of statistics, in milliseconds. */
   readonly deadline: number;
   readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
   /** The statistics of the books, for `statistics: 'own'`. */
   readonly ownStatistics: () => AffiliateStatistics;
   /** Throws if the interface is not started. */
@@ -144,7 +146,7 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
   if (options.statistics === 'own' && terms === undefined) {
     throw new TypeError("createAccounts: affiliates.statistics 'own' requires affiliates.terms");
   }
-  const { store, verify, clock, deadline, onFailure, assertStarted } = context;
+  const { store, verify, clock, deadline, onFailure, observer, assertStarted } = context;
   const getStatistics = () => (options.statistics === 'own' ? context.ownStatistics() : options.statistics);
   let separator: Uint8Array | undefined;
 
@@ -207,7 +209,9 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
       if (statistics?.[kind] === undefined) throw new AccountError(503, 'Affiliate statistics are not configured');
       try {
         // Called as a method, because an implementation may use `this`.
-        return await withDeadline(clock, deadline, async (signal) => statistics[kind]?.(account, { signal, all }));
+        return await observer.measure('affiliateStatistics', options.statistics === 'own' ? 'own' : 'configured', () =>
+          withDeadline(clock, deadline, async (signal) => statistics[kind]?.(account, { signal, all })),
+        );
       } catch (failure) {
         if (failure instanceof AccountError) throw failure;
         onFailure(failure);

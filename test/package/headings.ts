@@ -37,6 +37,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Affiliates',
   'Affiliate statistics',
   'Eligibility',
+  'Exports and statistics',
   'Valuation',
   'Market data',
   'Price history',

@@ -7,6 +7,7 @@ import { assertKnownOptions } from '../../validation/options.ts';
 import type { KnownBook } from '../account-books.ts';
 import { getProductionBook } from '../account-books.ts';
 import { AccountError } from '../account-error.ts';
+import type { SourceObserver } from '../observations.ts';
 import { createSourceCache } from '../source-cache.ts';
 import type { UsdPriceApi } from '../usd-prices.ts';
 import { requireChainId, requireToken, UsdPriceError } from '../usd-prices.ts';
@@ -56,6 +57,7 @@ export interface SlippageContext {
   readonly ownHistory: PriceHistorySource;
   readonly clock: Clock;
   readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
   readonly assertStarted: () => void;
 }
 
@@ -73,7 +75,7 @@ const MAX_BPS = 10_000;
 
 /** Creates the slippage methods. @throws TypeError naming the option that is unknown or invalid. */
 export function createSlippage(context: SlippageContext): SlippageModule {
-  const { options, books, usdPrices, ownHistory, clock, onFailure, assertStarted } = context;
+  const { options, books, usdPrices, ownHistory, clock, onFailure, observer, assertStarted } = context;
   assertKnownOptions('createAccounts, slippage', options, ['histories', 'dollarTokens', 'defaultBps']);
   const { histories = [], defaultBps = 50 } = options;
   if (!Array.isArray(histories) || histories.some((source) => typeof source?.priceHistory !== 'function')) {
@@ -84,6 +86,7 @@ export function createSlippage(context: SlippageContext): SlippageModule {
   }
   const cache = createSourceCache<UsdPriceQuery, readonly PricePoint[]>({
     sources: [...histories, ownHistory].map((source: PriceHistorySource) => ({
+      name: source.name,
       read: async (query, call) => requireHistory(await source.priceHistory(query, call)),
       onFailure: ({ chainId, token }, cause) =>
         onFailure(new UsdPriceError(`${source.name} failed for ${token} on chain ${chainId}`, { cause })),
@@ -93,6 +96,8 @@ export function createSlippage(context: SlippageContext): SlippageModule {
     maxEntries: MAX_HISTORIES,
     timeout: TIMEOUT,
     clock,
+    subject: 'priceHistory',
+    observer,
   });
 
   async function readMarket(chainId: number, token: Address): Promise<TokenMarket> {
