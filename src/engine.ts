@@ -68,7 +68,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     onFailure,
     assertStarted,
     wake: dispatcher.wake,
-    pricesOf: auctions.pricesOf,
+    findAuction: auctions.settled,
     findDocument: admission.documents.find,
     emit: emitter.emit,
     requestQuote: quotes.methods.request,
@@ -111,6 +111,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     end();
     await expiry.stop();
     streams.loaded?.close();
+    await auctions.close();
     await submissions.drained();
     await quotes.stop();
     await dispatcher.stop();

@@ -1,5 +1,7 @@
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { AuctionApi, AuctionSelection, RecordResult } from './auctions/auction-api.ts';
+export type { AuctionChange, AuctionDelta, AuctionStreamOptions } from './auctions/auction-delta.ts';
+export type { RenderedAuctionChange, RenderedAuctionStream } from './auctions/auction-feed.ts';
 export type { AuctionOptions, FeeCondition, FeePolicyOption } from './auctions/auction-options.ts';
 export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
@@ -78,6 +80,7 @@ export type * from './ports/order-record.ts';
 export type * from './ports/pools.ts';
 export type * from './ports/price-history.ts';
 export type * from './ports/prices.ts';
+export type * from './ports/quote-verifier.ts';
 export type * from './ports/quotes.ts';
 export type { Random } from './ports/random.ts';
 export type * from './ports/store.ts';

@@ -3,6 +3,7 @@ import type { AuctionOptions } from './auctions/auction-options.ts';
 import { parseAuctionOptions } from './auctions/auction-options.ts';
 import type { IndexerOptions, ParsedIndexerOptions } from './chain/indexer-options.ts';
 import { parseIndexerOptions } from './chain/indexer-options.ts';
+import type { JustInTimeOrders } from './chain/just-in-time.ts';
 import type { RecoveryPool } from './crypto/packed.ts';
 import type { RecoveryBackendOption } from './crypto/recovery.ts';
 import type { Logger } from './logger.ts';
@@ -105,6 +106,11 @@ export interface OrderBookOptions extends OrderPolicy {
    * their chain events stay. Requires `expiryInterval`. Default: orders are never deleted.
    */
   readonly retention?: number;
+  /**
+   * Storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
+   * auctions of this book (`own`), those of all settlements (`all`), or `off`. Default: `own`.
+   */
+  readonly justInTimeOrders?: JustInTimeOrders;
   /** Options of auctions. */
   readonly auctions?: AuctionOptions;
   /** Limits of order streams. */
@@ -144,6 +150,7 @@ const OPTIONS = [
   'cacheBytes',
   'expiryInterval',
   'retention',
+  'justInTimeOrders',
   'auctions',
   'streams',
   'clock',
@@ -178,6 +185,7 @@ export interface Configuration {
   readonly expiryInterval: number | undefined;
   /** In seconds. */
   readonly retention: number | undefined;
+  readonly justInTimeOrders: JustInTimeOrders;
   readonly auctions: Required<AuctionOptions>;
   readonly streams: Required<StreamLimits>;
   readonly clock: Clock;
@@ -233,6 +241,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     cacheBytes: cacheBytes(options),
     expiryInterval: expiryInterval(options),
     retention: retention(options),
+    justInTimeOrders: requireMember('justInTimeOrders', ['own', 'all', 'off'], options.justInTimeOrders),
     auctions: parseAuctionOptions(options.auctions ?? {}),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
     clock: options.clock ?? systemClock,

@@ -114,6 +114,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
     cacheBytes,
     eip1271,
     appDataHash,
+    justInTimeOrders: settings.justInTimeOrders,
     ...(await createChainOptions(settings)),
     ...(await documentOptions(settings.ipfsGateway)),
     ...defined({

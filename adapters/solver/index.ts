@@ -1,3 +1,4 @@
+export { applyAuctionDelta } from './auction-delta.ts';
 export type { AuctionSource, HttpAuctionsOptions } from './auctions.ts';
 export { httpAuctions } from './auctions.ts';
 export { encodeSettlement } from './encode.ts';

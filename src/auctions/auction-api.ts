@@ -1,6 +1,8 @@
 import type { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
+import type { AuctionChange, AuctionStreamOptions } from './auction-delta.ts';
+import type { RenderedAuctionStream } from './auction-feed.ts';
 import type { Auction } from './auction-order.ts';
 import type { Competition, CompetitionQuery } from './competition.ts';
 import type { FilterReason } from './filters.ts';
@@ -31,8 +33,16 @@ export interface AuctionApi {
    * a new block or a change of the book the next call creates an auction with a higher id.
    */
   current(): Promise<Auction>;
-  /** The same auction as JSON in UTF-8. Nothing is rendered twice. */
-  readonly rendered: { current(): Promise<RenderedAuction> };
+  /**
+   * Streams auctions: a complete auction, then the difference to each later one. Every 65th event is a complete auction
+   * again. A slow subscriber receives one delta for several auctions. Closing the book ends the stream.
+   */
+  stream(options?: AuctionStreamOptions): Promise<AsyncIterable<AuctionChange>>;
+  /** The same as JSON, for the HTTP interface. Nothing is rendered twice. */
+  readonly rendered: {
+    current(): Promise<RenderedAuction>;
+    stream(options?: AuctionStreamOptions): Promise<RenderedAuctionStream>;
+  };
   /** Returns the selection of the last auction of this process. `undefined` before the first. Creates no auction. */
   selection(): Promise<AuctionSelection | undefined>;
   /** Records the competition of an auction, and replaces an earlier record. For the operator of the auctions. */

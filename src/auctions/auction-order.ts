@@ -18,7 +18,9 @@ export interface Auction {
   readonly id: number;
   /** The newest indexed block. 0 if none is indexed. */
   readonly block: number;
+  /** Sorted by `created`, then by UID. */
   readonly orders: readonly AuctionOrder[];
+  /** Sorted by token. */
   readonly prices: AuctionPrices;
   readonly surplusCapturingJitOrderOwners: readonly Address[];
 }
@@ -63,6 +65,11 @@ export interface AuctionQuote {
   readonly solver: Address;
 }
 
+/** Compares the positions of two orders in an auction: by `created`, then by UID. */
+export function compareAuctionOrders(a: AuctionOrder, b: AuctionOrder): number {
+  return a.created - b.created || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+}
+
 /** A candidate for an auction, with the data that decides whether it is included. */
 export interface AuctionCandidate {
   readonly order: AuctionOrder;
@@ -81,11 +88,12 @@ export interface AuctionCandidate {
  *
  * @param row - The order with its quote, if it has one.
  * @param fees - The rules for its fee policies.
- * @returns `undefined` if it can never trade: its placement failed, or it was refunded.
+ * @returns `undefined` if it is not for auctions: its placement failed, it was refunded, or it is a just-in-time order.
  * @throws if the row is unreadable.
  */
 export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandidate | undefined {
   const body = JSON.parse(row.body) as OrderBody; // rendered from this type
+  if (body.isLiquidityOrder) return undefined;
   // Rendered from this type.
   const placement = (row.placement === null ? {} : JSON.parse(row.placement)) as Partial<Order>;
   if (placement.onchainOrderData?.placementError !== undefined || placement.ethflowData?.isRefunded) return undefined;

@@ -7,7 +7,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { createAuctions } from './auction.ts';
 import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
-import type { AuctionPrices } from './auction-prices.ts';
+import { createAuctionFeed } from './auction-feed.ts';
 import { createAuctionPricing } from './auction-prices.ts';
 import type { Competition } from './competition.ts';
 import {
@@ -23,16 +23,20 @@ import { competitionStatus } from './competition-status.ts';
 import { createFindDenied } from './denied.ts';
 import { createFunding } from './funding.ts';
 import { findInFlight } from './in-flight.ts';
+import type { SettledAuction } from './settled-auction.ts';
+import { readSettledAuction } from './settled-auction.ts';
 
 /** The auction engine. */
 export interface AuctionEngine {
   readonly methods: AuctionApi;
   /** Returns the status of an order in the solver competition. */
   status(uid: Hex): Promise<CompetitionStatus>;
-  /** Returns the prices of an auction, if they are still stored. */
-  pricesOf(auctionId: number): Promise<AuctionPrices | undefined>;
+  /** Returns the values of an auction that its trades are evaluated with, if they are still stored. */
+  settled(auctionId: number): Promise<SettledAuction | undefined>;
   /** Returns whether a solver bids on an order in one of the last auctions. */
   isBidOn(uid: Hex): Promise<boolean>;
+  /** Ends all streams. */
+  close(): Promise<void>;
 }
 
 /** Number of recent competitions that are searched for bids on an order. */
@@ -44,15 +48,18 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
+  const fees = { ...configuration.auctions, isSame };
   const remote = createDeadlineLimiter(clock, checkTimeout);
+  const feed = createAuctionFeed({ clock, onFailure, cut: () => auctions.current() });
   const auctions = createAuctions({
     store,
     clock,
     vaultRelayer,
     onFailure,
+    onAuction: feed.add,
     deniedTokens: tokens.deniedTokens,
     minValidity: configuration.auctions.minValidity,
-    fees: { ...configuration.auctions, isSame },
+    fees,
     findDenied: createFindDenied(configuration.host, remote, onFailure),
     findInFlight: () => findInFlight(store),
     funding:
@@ -68,7 +75,8 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   return {
     methods: {
       current: auctions.current,
-      rendered: { current: auctions.rendered },
+      stream: async (options) => feed.stream(options),
+      rendered: { current: auctions.rendered, stream: async (options) => feed.renderedStream(options) },
       selection: async () => auctions.selection,
       async record(input) {
         const competition = parseCompetition(input);
@@ -83,11 +91,8 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
         competitionOfTransaction(requireTransactionHash(hash), store, query),
     },
     status: (uid) => competitionStatus(uid, { store, now: seconds(clock), selection: auctions.selection }),
-    async pricesOf(auctionId) {
-      const auction = await store.auctions.get(auctionId);
-      if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // stored from this type
-      return (await readCompetition(auctionId, store))?.auction.prices;
-    },
+    close: async () => feed.close(),
+    settled: (auctionId) => readSettledAuction(auctionId, store, fees),
     async isBidOn(uid) {
       const recent = await store.auctions.competitions(RECENT);
       return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type

@@ -20,7 +20,7 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 const texts = new WeakMap<AuctionOrder, string>();
 
 /** Renders an order in ASCII, so that its length in bytes is known without encoding it. */
-function renderOrder(order: AuctionOrder): string {
+export function renderOrder(order: AuctionOrder): string {
   let text = texts.get(order);
   if (text === undefined) {
     const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -28,6 +28,15 @@ function renderOrder(order: AuctionOrder): string {
     texts.set(order, text);
   }
   return text;
+}
+
+const rendered = new WeakMap<Auction, Promise<RenderedAuction>>();
+
+/** Renders an auction, once for all callers. */
+export function renderOnce(auction: Auction): Promise<RenderedAuction> {
+  const known = rendered.get(auction) ?? renderAuction(auction);
+  rendered.set(auction, known);
+  return known;
 }
 
 /** Renders an auction in steps. The result is one allocation, into which the orders are encoded. */

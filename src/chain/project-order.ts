@@ -17,7 +17,7 @@ export interface KnownOrder {
   readonly budget: Budget;
   /** Whether its owner, or a replacement, cancelled it off chain. */
   readonly cancelledOffChain: boolean;
-  /** Whether the row exists only because the order was placed on chain. */
+  /** Whether the row exists only because the order was placed or traded on chain. */
   readonly placedOnChain: boolean;
   /** Effective validity before this projection, in seconds since 1970. */
   readonly validTo: number;
@@ -82,13 +82,13 @@ export function projectOrderState(affected: readonly AffectedOrder[], at: number
   const added: NewEvent[] = [];
   const expired: NewEvent[] = [];
   for (const { uid, order, before, after } of affected) {
-    const placement = after.find(isPlacement);
-    const placedOnChain = order === undefined ? placement !== undefined : order.placedOnChain;
-    const now = order ?? (placement && fromPlacement(placement));
+    const source = findNewOrder(after);
+    const placedOnChain = order === undefined ? source !== undefined : order.placedOnChain;
+    const now = order ?? (source && fromChain(source));
     if (now === undefined) continue; // the order does not exist yet; its chain events wait for it
 
     const eventsBefore = order === undefined ? [] : toLogEntries(now, before, placedOnChain, at);
-    const isRemoved = placedOnChain && placement === undefined;
+    const isRemoved = placedOnChain && source === undefined;
     const eventsAfter = isRemoved ? [] : toLogEntries(now, after, placedOnChain, at);
     const [removedEvents, addedEvents] = difference(eventsBefore, eventsAfter);
     reverted.push(...removedEvents.map((event) => revert(event, at)));
@@ -101,8 +101,8 @@ export function projectOrderState(affected: readonly AffectedOrder[], at: number
     if (isExpired && !wasExpired) expired.push(createExpiryEvent(uid, progress.validTo));
 
     if (isRemoved) rows.push({ type: 'delete', uid });
-    else if (order === undefined && placement !== undefined) {
-      rows.push({ type: 'insert', order: placement.order, progress });
+    else if (order === undefined && source !== undefined) {
+      rows.push({ type: 'insert', order: source, progress });
     } else if (removedEvents.length > 0 || addedEvents.length > 0 || changes(now, before, progress)) {
       rows.push({ type: 'update', uid, progress });
     }
@@ -204,6 +204,10 @@ function toLogEntries(
         const completes: boolean = !filled && isFilled(terms, sold, bought);
         filled ||= completes;
         const { sellAmount, buyAmount, feeAmount } = event;
+        if (!placed && placedOnChain && event.order !== undefined) {
+          add('created', event);
+          placed = true;
+        }
         add('traded', event, { ordinal, completes, sellAmount, buyAmount, feeAmount });
         break;
       }
@@ -248,12 +252,16 @@ function compareByPosition(a: NewEvent, b: NewEvent): number {
   return a.cause === undefined || b.cause === undefined ? 0 : compareLogPositions(a.cause.position, b.cause.position);
 }
 
-function isPlacement(event: OrderChainEvent): event is PlacementChainEvent {
-  return event.type === 'placement';
+/** Returns the order that chain events contain: a placement, or a trade of a just-in-time order. */
+function findNewOrder(events: readonly OrderChainEvent[]): NewOrder | undefined {
+  for (const event of events) {
+    const order = event.type === 'placement' || event.type === 'trade' ? event.order : undefined;
+    if (order !== undefined) return order;
+  }
+  return undefined;
 }
 
-function fromPlacement({ order }: PlacementChainEvent): KnownOrder {
-  const { uid, body, signingScheme, budget, validTo } = order;
+function fromChain({ uid, body, signingScheme, budget, validTo }: NewOrder): KnownOrder {
   return {
     uid,
     body,

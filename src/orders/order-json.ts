@@ -31,7 +31,7 @@ export interface StoredOrderQuote {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** How fees are handled. Submitted orders are all `limit`. */
+/** How fees are handled. Submitted orders are all `limit`, just-in-time orders of settlements `liquidity`. */
 export type OrderClass = 'market' | 'limit' | 'liquidity';
 
 /**
@@ -132,6 +132,8 @@ export interface AdmittedOrder {
   readonly settlementContract: Address;
   readonly interactions: Interactions;
   readonly validFrom: number | undefined;
+  /** `liquidity`: a just-in-time order of a settlement. Default: `limit`. */
+  readonly class?: 'liquidity';
 }
 
 // Every stored body begins with these members, so that a read finds the sell token without parsing.
@@ -159,8 +161,8 @@ export function renderBody(order: AdmittedOrder): string {
     signature: order.signature,
     owner: order.owner,
     creationDate: formatIsoDate(order.creationDate),
-    class: 'limit',
-    isLiquidityOrder: false,
+    class: order.class ?? 'limit',
+    isLiquidityOrder: order.class === 'liquidity',
     settlementContract: order.settlementContract,
     interactions: order.interactions,
     ...(order.validFrom === undefined ? {} : { validFrom: order.validFrom }),

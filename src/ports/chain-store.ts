@@ -33,6 +33,8 @@ export interface TradeChainEvent extends ChainEventBase {
   readonly prices: TradePrices | null;
   /** The protocol's part of the fees, by policy. */
   readonly protocolFees: readonly ProtocolFee[];
+  /** The row to insert if the store has none for this UID: a just-in-time order. */
+  readonly order?: NewOrder;
 }
 
 /** Wei of native currency for 10^18 atoms of a token, decimal; null if unknown. */
@@ -184,8 +186,8 @@ export interface ChainStore {
 
   /**
    * Rolls back the events of all blocks above `to`, in one step. Rows, counters and totals are recomputed from the
-   * remaining events, and the log gets a `reverted` entry for each entry that is no longer true. An order that was
-   * placed by such a block is deleted. The checkpoint becomes the newest stored block that is not above `to`.
+   * remaining events, and the log gets a `reverted` entry for each entry that is no longer true. An order is deleted if
+   * only these blocks have placed or traded it. The checkpoint becomes the newest stored block that is not above `to`.
    */
   rollback(request: RollbackRequest): Promise<RollbackOutcome>;
 

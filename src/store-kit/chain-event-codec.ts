@@ -28,7 +28,7 @@ export type ChainEventRow = readonly [
 export function formatChainEventDetail(event: ChainEvent): string {
   switch (event.type) {
     case 'trade': {
-      const { sellToken, buyToken, sellAmount, buyAmount, feeAmount, executedFee, prices, protocolFees } = event;
+      const { sellToken, buyToken, sellAmount, buyAmount, feeAmount, executedFee, prices, protocolFees, order } = event;
       return JSON.stringify({
         sellToken,
         buyToken,
@@ -38,6 +38,7 @@ export function formatChainEventDetail(event: ChainEvent): string {
         executedFee,
         prices,
         protocolFees,
+        order,
       });
     }
     case 'settlement':

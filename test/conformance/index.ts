@@ -19,6 +19,7 @@ import { EXPIRY } from './expiry.ts';
 import type { ConformanceCase, Rule, StoreHarness } from './harness.ts';
 import { caseOf } from './harness.ts';
 import { INSERT } from './insert.ts';
+import { JUST_IN_TIME } from './just-in-time.ts';
 import { LEASES } from './leases.ts';
 import { LIST } from './list.ts';
 import { OPENING } from './opening.ts';
@@ -41,6 +42,7 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   quotes: QUOTES,
   events: EVENTS,
   chain: CHAIN,
+  justInTime: JUST_IN_TIME,
   expiry: EXPIRY,
   pruning: PRUNING,
   auctions: AUCTIONS,

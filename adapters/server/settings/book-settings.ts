@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS, PAIR_POLICIES, PROFILES, RULE_VALUES } from '#internal';
 import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
+import { CHAIN_SETTINGS } from './chain-settings.ts';
 import type { SettingTable } from './setting.ts';
 import {
   address,
@@ -326,49 +327,15 @@ export const COMMON_SETTINGS = {
     help: 'Time that an order must remain valid to be in an auction, in seconds.',
     default: 60,
   },
-  rpc: {
-    type: httpUrls(),
-    group: 'Chain',
-    help: 'Nodes of the chain, the preferred one first; the next is used when one fails.',
-    defaultText: 'none, and chain checks and indexing are off',
-    secret: true,
-  },
-  fromBlock: {
-    type: integer(0),
-    group: 'Chain',
-    help: 'First block whose events count, if the book has no checkpoint; 0 is the first block of the chain.',
-    defaultText: 'the block after the newest',
-    requires: 'rpc',
-  },
-  pollInterval: {
-    type: integer(1, 3_600_000, '<milliseconds>'),
-    group: 'Chain',
-    help: 'Milliseconds between two requests for a new block.',
-    default: 2000,
-    requires: 'rpc',
-  },
-  reorgLimit: {
-    type: integer(1, 100_000, '<blocks>'),
-    group: 'Chain',
-    help: 'Maximum depth of a reorganisation, in blocks.',
-    default: 64,
-    requires: 'rpc',
-  },
-  sanctionsOracle: {
-    type: address(),
-    group: 'Chain',
-    help: 'Contract with `isSanctioned(address)`. Orders of owners and receivers that it reports are rejected.',
-    defaultText: 'none',
-    requires: 'rpc',
-  },
-  checkTimeout: {
-    type: integer(1, 3_600_000, '<milliseconds>'),
-    group: 'Chain',
-    help: 'Maximum duration of a chain check of an order, in milliseconds.',
-    default: 5000,
-    requires: 'rpc',
-  },
+  ...CHAIN_SETTINGS,
   solvers: { type: httpUrls(), group: 'Quotes', help: 'URLs of external solvers for quotes.', secret: true },
+  verifyQuotes: {
+    type: onOffAlone(),
+    group: 'Quotes',
+    help: 'Whether the settlement of each quote is simulated on the node.',
+    default: false,
+    requires: 'rpc',
+  },
   gasPrice: {
     type: decimal('<wei>', 'a decimal number of wei'),
     group: 'Quotes',

@@ -83,6 +83,7 @@ const QUOTE_RULES: readonly ErrorCode[] = [
   'InvalidParameter',
   'NoLiquidity',
   'SellAmountDoesNotCoverFee',
+  'QuoteNotVerified',
   'UnsupportedToken',
   'SameBuyAndSellToken',
   'InvalidNativeSellToken',
@@ -236,6 +237,19 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Returns the current auction: the funded open orders, with known native prices',
     tag: 'solvers',
     success: { 200: { description: 'The current auction.', body: 'Auction' } },
+  },
+  'GET /api/v1/auction/stream': {
+    summary: 'Streams auctions: a complete one, then the difference to each later one',
+    tag: 'solvers',
+    success: {
+      200: {
+        description:
+          'The data of an `auction` event is an Auction, that of a `delta` event its `id`, `base`, `block`, `size`, ' +
+          '`prices`, `removed` and `added`. The id of an event resumes the stream (Last-Event-ID).',
+        body: 'events',
+      },
+    },
+    errors: ['InvalidParameter'],
   },
   'GET /api/v1/solver_competition/:auction_id': competition,
   'GET /api/v2/solver_competition/:auction_id': competition,

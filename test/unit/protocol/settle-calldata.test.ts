@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { decodeSettle } from '../../../src/protocol/settle-calldata.ts';
 import { SETTLE_SELECTOR } from '../../../src/protocol/settle-selector.ts';
+import { decodeSettledOrder } from '../../../src/protocol/settled-order.ts';
 import { SETTLE_ABI } from '../../support/settlement.ts';
 
 const hex = (size: number) =>
@@ -79,13 +80,51 @@ test('settle calldata decoder matches an independent encoder', () => {
   );
 });
 
+test('decoder of settled orders matches an independent encoder', () => {
+  const sources = ['erc20', 'erc20', 'external', 'internal'];
+  const schemes = ['eip712', 'ethsign', 'eip1271', 'presign'];
+  fc.assert(
+    fc.property(settlement, (choice) => {
+      const { priced, trades } = choice;
+      const data = encode(choice);
+      for (const [i, { sell, buy, flags, sellAmount, buyAmount, signature }] of trades.entries()) {
+        const scheme = schemes[flags >> 5];
+        const wire = { eip1271: `0x${signature.slice(42)}`, presign: '0x' }[scheme ?? ''] ?? signature;
+        expect(decodeSettledOrder(data, i)).toEqual({
+          signingScheme: scheme,
+          signature: wire,
+          data: {
+            sellToken: priced[sell]?.[0],
+            buyToken: priced[buy]?.[0],
+            receiver: null,
+            sellAmount,
+            buyAmount,
+            validTo: 0,
+            appData: `0x${'00'.repeat(32)}`,
+            feeAmount: 0n,
+            kind: flags % 2 === 0 ? 'sell' : 'buy',
+            partiallyFillable: (flags & 2) === 2,
+            sellTokenBalance: sources[(flags >> 2) & 3],
+            buyTokenBalance: (flags & 16) === 16 ? 'internal' : 'erc20',
+          },
+        });
+      }
+      expect(decodeSettledOrder(data, trades.length)).toBeUndefined();
+      expect(decodeSettledOrder('0x12345678', 0)).toBeUndefined();
+    }),
+    { numRuns: 100 },
+  );
+});
+
 test('settle calldata decoder never fails on truncated or damaged data', () => {
   fc.assert(
     fc.property(settlement, fc.nat(), fc.nat(), hex(4), (choice, from, at, noise) => {
       const data = encode(choice);
       decodeSettle(data.slice(0, 2 + (from % data.length)));
       const place = 10 + (at % (data.length - 18));
-      decodeSettle(data.slice(0, place) + noise.slice(2) + data.slice(place + 8));
+      const damaged = data.slice(0, place) + noise.slice(2) + data.slice(place + 8);
+      decodeSettle(damaged);
+      for (const text of [data.slice(0, place), damaged]) decodeSettledOrder(text, from % 5);
     }),
     { numRuns: 500 },
   );

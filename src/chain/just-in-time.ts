@@ -1,0 +1,108 @@
+import { renderBody } from '../orders/order-json.ts';
+import type { NewOrder } from '../ports/order-record.ts';
+import type { ProtocolEvent } from '../protocol/event-decoder.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { bytesToHex } from '../protocol/hex.ts';
+import type { OrderHasher } from '../protocol/order.ts';
+import { decodeSettle } from '../protocol/settle-calldata.ts';
+import { decodeSettledOrder } from '../protocol/settled-order.ts';
+import { unpackUid } from '../protocol/uid.ts';
+import type { Settled, Trade } from './attribution.ts';
+import { pairSettlements } from './attribution.ts';
+
+/**
+ * Which orders are stored that a settlement has traded and the book does not have: those of settlements of this book's
+ * orders or auctions (`own`), those of all settlements of the contract (`all`), or none (`off`).
+ */
+export type JustInTimeOrders = 'own' | 'all' | 'off';
+
+/** The dependencies of just-in-time orders. */
+export interface JustInTimeContext {
+  readonly justInTimeOrders: JustInTimeOrders;
+  readonly hasher: OrderHasher;
+  readonly settlementContract: Address;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Returns those of `uids` that are stored. */
+  readonly findKnown: (uids: readonly Hex[]) => Promise<ReadonlySet<Hex>>;
+  /** Returns whether the book has cut an auction. */
+  readonly isOwnAuction: (auctionId: number) => Promise<boolean>;
+}
+
+/**
+ * Reads the orders that settlements have traded and the book does not have, from the calldata. The digest of each is
+ * compared with the UID of the trade, so calldata cannot invent an order.
+ *
+ * @param transactions - The events of each transaction, in order.
+ * @param settleCalls - The calldata of each transaction's calls of `settle`, in order.
+ * @param placed - UIDs of orders that the same batch places on chain.
+ * @returns The orders by trade.
+ */
+export async function readJustInTimeOrders(
+  transactions: ReadonlyMap<Hex, readonly ProtocolEvent[]>,
+  settleCalls: ReadonlyMap<Hex, readonly Hex[]>,
+  placed: ReadonlySet<Hex>,
+  context: JustInTimeContext,
+): Promise<ReadonlyMap<ProtocolEvent, NewOrder>> {
+  const found = new Map<ProtocolEvent, NewOrder>();
+  if (context.justInTimeOrders === 'off') return found;
+  const settlements = [...transactions].flatMap(([hash, events]) =>
+    pairSettlements(events, settleCalls.get(hash) ?? []),
+  );
+  const uids = new Set(settlements.flatMap(({ trades }) => trades.map(({ orderUid }) => orderUid)));
+  if (uids.size === 0) return found;
+  const known = new Set([...(await context.findKnown([...uids])), ...placed]);
+  for (const settlement of settlements) {
+    if (!(await isOwn(settlement, known, context))) continue;
+    for (const [i, trade] of settlement.trades.entries()) {
+      const order = known.has(trade.orderUid) ? undefined : readOrder(settlement.input, i, trade, context);
+      if (order !== undefined) found.set(trade, order);
+    }
+  }
+  return found;
+}
+
+async function isOwn({ trades, input }: Settled, known: ReadonlySet<Hex>, context: JustInTimeContext) {
+  if (context.justInTimeOrders === 'all' || trades.some(({ orderUid }) => known.has(orderUid))) return true;
+  const auctionId = decodeSettle(input)?.auctionId ?? null;
+  return auctionId !== null && (await context.isOwnAuction(auctionId));
+}
+
+function readOrder(
+  input: Hex,
+  index: number,
+  trade: Trade,
+  { hasher, settlementContract, now }: JustInTimeContext,
+): NewOrder | undefined {
+  const settled = decodeSettledOrder(input, index);
+  const uid = trade.orderUid;
+  const { digest, owner, validTo } = unpackUid(uid);
+  if (settled === undefined || bytesToHex(hasher.digest(settled.data)) !== digest) return undefined;
+  const { data, signingScheme, signature } = settled;
+  const creationDate = trade.timestamp == null ? now : trade.timestamp * 1000;
+  const presigns = signingScheme === 'presign';
+  return {
+    uid,
+    owner,
+    creationDate,
+    sellToken: data.sellToken,
+    buyToken: data.buyToken,
+    signingScheme,
+    validTo,
+    state: presigns ? 'presignaturePending' : 'open',
+    budget: presigns ? 'pending' : 'open',
+    appData: data.appData,
+    body: renderBody({
+      uid,
+      owner,
+      data,
+      signingScheme,
+      signature,
+      creationDate,
+      settlementContract,
+      interactions: { pre: [], post: [] },
+      validFrom: undefined,
+      class: 'liquidity',
+    }),
+  };
+}

@@ -1,0 +1,177 @@
+import type { Hex, Order, OrderBook, OrderBookOptions } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { afterEach, describe, expect, test } from 'vitest';
+import { blockOf, eventsIn, hashOf, SETTLEMENT_HAPPENING, tradeOf } from '../../support/chain-events.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { OrderChoice } from '../../support/orders.ts';
+import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
+import { settleData } from '../../support/settlement.ts';
+
+const PRICES = { [WETH.toLowerCase()]: 1n, [COW.toLowerCase()]: 1n };
+const TRANSACTION = hashOf('a settlement');
+
+const books: OrderBook[] = [];
+afterEach(async () => {
+  for (const book of books.splice(0)) await book.close();
+});
+
+async function open(options: Partial<OrderBookOptions> = {}): Promise<OrderBook> {
+  const book = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore(), ...options });
+  books.push(book);
+  await book.start();
+  return book;
+}
+
+async function submit(book: OrderBook, seed: number, choice: OrderChoice = {}, changes: object = {}): Promise<Order> {
+  const validTo = Math.floor(manualClock().now() / 1000) + 600;
+  const signed = await signOrder(account(seed), { sellAmount: '1000', buyAmount: '400', validTo, ...choice });
+  const result = await book.orders.submit({ ...signed, ...changes });
+  if (result.status !== 'accepted') throw result.error;
+  return read(book, result.uid);
+}
+
+async function read(book: OrderBook, uid: Hex): Promise<Order> {
+  const order = await book.orders.get(uid);
+  if (order === undefined) throw new Error('there is no such order');
+  return order;
+}
+
+/** Returns an order that only another book has received. */
+async function orderOfAnotherBook(seed = 2, choice: OrderChoice = {}, changes: object = {}): Promise<Order> {
+  return submit(await open(), seed, choice, changes);
+}
+
+/** Applies a settlement of orders at equal amounts. */
+async function settle(
+  book: OrderBook,
+  fills: readonly { order: Order; executed?: bigint }[],
+  { number = 5, auctionId, data }: { number?: number; auctionId?: number; data?: Hex } = {},
+): Promise<void> {
+  const through = blockOf(number);
+  const trades = fills.map(({ order, executed = BigInt(order.sellAmount) }) =>
+    tradeOf(order, executed, executed, TRANSACTION),
+  );
+  const events = eventsIn(through, [...trades, { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION }]);
+  const settleCalls = new Map([[TRANSACTION, [data ?? settleData(fills, PRICES, auctionId)]]]);
+  await book.chain.apply({ events, through, settleCalls });
+}
+
+describe('just-in-time order', () => {
+  test('is served by UID, owner and transaction', async () => {
+    const book = await open();
+    const known = await submit(book, 1);
+    const order = await orderOfAnotherBook();
+    await settle(book, [{ order: known }, { order }]);
+
+    const expected = {
+      uid: order.uid,
+      owner: order.owner,
+      status: 'fulfilled',
+      class: 'liquidity',
+      isLiquidityOrder: true,
+      signature: order.signature,
+      signingScheme: 'eip712',
+      sellAmount: '1000',
+      buyAmount: '400',
+      executedSellAmount: '1000',
+      executedBuyAmount: '1000',
+      creationDate: '2023-11-14T22:14:20.000Z',
+      interactions: { pre: [], post: [] },
+    };
+    expect(await read(book, order.uid)).toMatchObject(expected);
+    expect((await book.orders.list({ owner: order.owner })).orders).toMatchObject([expected]);
+    expect((await book.orders.listByTransaction(TRANSACTION)).map(({ uid }) => uid)).toEqual([known.uid, order.uid]);
+    expect(await book.trades.list({ owner: order.owner })).toMatchObject([{ orderUid: order.uid }]);
+    expect((await read(book, known.uid)).class).toBe('limit');
+  });
+
+  test('is deleted by a reorganisation and stored again', async () => {
+    const book = await open();
+    const fills = [{ order: await submit(book, 1) }, { order: await orderOfAnotherBook() }];
+    const uid = fills[1]?.order.uid ?? '0x';
+    await settle(book, fills);
+    await book.chain.rollback(4);
+    expect(await book.orders.get(uid)).toBeUndefined();
+    await settle(book, fills);
+    expect((await read(book, uid)).status).toBe('fulfilled');
+  });
+
+  test('counts all of its fills, and keeps the first after a rollback of the second', async () => {
+    const book = await open();
+    const known = await submit(book, 1, { partiallyFillable: true });
+    const order = await orderOfAnotherBook(2, { partiallyFillable: true });
+    const fill = (executed: bigint) => [
+      { order: known, executed },
+      { order, executed },
+    ];
+    await settle(book, fill(100n));
+    await settle(book, fill(200n), { number: 6 });
+    expect(await read(book, order.uid)).toMatchObject({ status: 'open', executedSellAmount: '300' });
+    await book.chain.rollback(5);
+    expect(await read(book, order.uid)).toMatchObject({ status: 'open', executedSellAmount: '100' });
+    expect((await book.auctions.current()).orders.map(({ uid }) => uid)).not.toContain(order.uid);
+  });
+
+  test('is created before it is traded', async () => {
+    const book = await open();
+    const names: string[] = [];
+    const known = await submit(book, 1);
+    const order = await orderOfAnotherBook();
+    for (const name of ['orderCreated', 'orderTraded', 'orderReverted'] as const)
+      book.on(name as 'orderCreated', ({ uid }) => uid === order.uid && names.push(name));
+    await settle(book, [{ order: known }, { order }]);
+    await book.chain.rollback(4);
+    await expect.poll(() => names).toEqual(['orderCreated', 'orderTraded', 'orderReverted', 'orderReverted']);
+  });
+
+  test('has the signature of its wallet without the owner that settle has before it', async () => {
+    const book = await open();
+    const wallet = `0x${'77'.repeat(20)}`;
+    const other = await open({ eip1271: 'accept-unverified' });
+    const order = await submit(other, 2, {}, { from: wallet, signingScheme: 'eip1271', signature: '0xabcdef' });
+    const presigned = await orderOfAnotherBook(3, {}, { from: wallet, signingScheme: 'presign', signature: '0x' });
+    await settle(book, [{ order: await submit(book, 1) }, { order }, { order: presigned }]);
+    expect(await read(book, order.uid)).toMatchObject({ owner: wallet, signature: '0xabcdef', status: 'fulfilled' });
+    expect(await read(book, presigned.uid)).toMatchObject({ signingScheme: 'presign', signature: '0x' });
+  });
+
+  test('is not stored if the settlement has no order and no auction of the book', async () => {
+    const order = await orderOfAnotherBook();
+    const book = await open();
+    await settle(book, [{ order }], { auctionId: 4 });
+    expect(await book.orders.get(order.uid)).toBeUndefined();
+    expect(await book.trades.list({ orderUid: order.uid })).toHaveLength(1);
+  });
+
+  test('is stored if the settlement names an auction of the book', async () => {
+    const order = await orderOfAnotherBook();
+    const book = await open();
+    const { id } = await book.auctions.current();
+    await settle(book, [{ order }], { auctionId: id });
+    expect((await read(book, order.uid)).class).toBe('liquidity');
+  });
+
+  test('is stored for every settlement, or for none, by option', async () => {
+    const order = await orderOfAnotherBook();
+    const all = await open({ justInTimeOrders: 'all' });
+    await settle(all, [{ order }]);
+    expect((await read(all, order.uid)).status).toBe('fulfilled');
+
+    const off = await open({ justInTimeOrders: 'off' });
+    await settle(off, [{ order: await submit(off, 1) }, { order }]);
+    expect(await off.orders.get(order.uid)).toBeUndefined();
+    await expect(open({ justInTimeOrders: 'some' as 'all' })).rejects.toThrow(
+      'justInTimeOrders must be one of own, all, off, got "some"',
+    );
+  });
+
+  test('is not invented by calldata of another order', async () => {
+    const book = await open({ justInTimeOrders: 'all' });
+    const [order, other] = [await orderOfAnotherBook(), await orderOfAnotherBook(3)];
+    await settle(book, [{ order }], { data: settleData([{ order: other }], PRICES) });
+    await settle(book, [{ order }], { number: 6, data: '0x13d79a0b' });
+    expect(await book.orders.get(order.uid)).toBeUndefined();
+    expect(await book.orders.get(other.uid)).toBeUndefined();
+  });
+});
