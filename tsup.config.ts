@@ -38,6 +38,8 @@ const ENTRIES = {
   server: 'adapters/server/index.ts',
   cli: 'adapters/server/cli/main.ts',
   prometheus: 'adapters/prometheus/index.ts',
+  otel: 'adapters/otel/index.ts',
+  diagnostics: 'adapters/diagnostics/index.ts',
   'explorer/index': 'adapters/explorer/index.ts',
   testing: 'test/conformance/index.ts',
 };

@@ -68,6 +68,7 @@ export const ERRORS = {
   InsufficientLiquidity: rejection(400, 'A solver reports that the liquidity is not sufficient.'),
   TokenTemporarilySuspended: rejection(400, 'A solver reports that a token is suspended.'),
   TradingOutsideAllowedWindow: rejection(400, 'A solver reports that a token is not traded at this time.'),
+  QuoteNotVerified: rejection(400, 'No quote could be verified by a simulation.'),
   SellAmountDoesNotCoverFee: rejection(400, 'The fee is at least the sell amount.'),
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 

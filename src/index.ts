@@ -89,6 +89,7 @@ export type * from './ports/order-record.ts';
 export type * from './ports/pools.ts';
 export type * from './ports/price-history.ts';
 export type * from './ports/prices.ts';
+export type * from './ports/quote-verifier.ts';
 export type * from './ports/quotes.ts';
 export type { Random } from './ports/random.ts';
 

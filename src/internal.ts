@@ -8,7 +8,7 @@ export { toCsvLine } from './accounts/history/csv-line.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './chain/expiry-event.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';
-export { accelerateKeccak } from './crypto/keccak.ts';
+export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
 export { readJson } from './http/body.ts';
@@ -28,6 +28,8 @@ export { isIpRange } from './limits/ip-address.ts';
 export { checkCancellable, getOrderStatus } from './orders/status.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { assertSameDomain } from './ports/store.ts';
+export type { Encoded } from './protocol/abi-encoding.ts';
+export { array, bytes, bytes32, decodeWords, encodeCall, tuple, word } from './protocol/abi-encoding.ts';
 export { appDataHash } from './protocol/app-data.ts';
 export type { ChainInfo, Deployment, Environment } from './protocol/chains.ts';
 export {

@@ -63,9 +63,22 @@ function toEstimate(body: unknown, trade: Trade, defaultGas: number): EstimatorR
   if (typeof body !== 'object' || body === null) throw new TypeError('the quote must be an object');
   const { gas = defaultGas, solver, ...quote } = body as Readonly<Record<string, unknown>>; // an object
   const amount = 'amount' in quote ? parseAmount('amount', quote['amount']) : amountAt(quote['clearingPrices'], trade);
-  const estimate: Estimate = { amount, gas: Number(gas) };
+  const interactions = findInteractions(quote);
+  const estimate: Estimate = { amount, gas: Number(gas), ...(interactions && { interactions }) };
   const address = typeof solver === 'string' ? parseHex(solver, 20) : undefined;
   return address === undefined ? estimate : { ...estimate, solver: address };
+}
+
+/** Maximum number of calls that a book simulates. A quote with more is not verified. */
+const MAX_CALLS = 64;
+
+/** Returns the calls of the settlement. `undefined` if the trade also needs orders of the solver. */
+function findInteractions(quote: Readonly<Record<string, unknown>>): Estimate['interactions'] {
+  const { preInteractions = [], interactions, jitOrders = [] } = quote;
+  if (!Array.isArray(preInteractions) || !Array.isArray(interactions)) return undefined;
+  if (!Array.isArray(jitOrders) || jitOrders.length > 0) return undefined;
+  const calls = [...preInteractions, ...interactions];
+  return calls.length > MAX_CALLS ? undefined : calls; // the book validates each call
 }
 
 /** Computes the other side of a trade at clearing prices, rounded as the settlement contract rounds. */

@@ -4,6 +4,7 @@ import type { Pool } from './pool.ts';
 import { MAX_RESERVE, UNISWAP_V2_FEE } from './pool.ts';
 import type { PoolSide, PoolsBetween } from './route.ts';
 import { findBestRoutes, listPaths } from './route.ts';
+import { createSwapCalls } from './swap-calls.ts';
 
 /** Options of routing through pools. */
 export interface RoutingOptions {
@@ -41,9 +42,9 @@ export function constantProduct(
   const fixed = typeof pools === 'function' ? undefined : indexPools(pools);
   return {
     name,
-    async estimate(trade) {
+    async estimate(trade, { settlementContract }) {
       const poolsBetween = fixed ?? indexPools(typeof pools === 'function' ? await pools() : pools);
-      return estimateAlong(trade, routing, poolsBetween);
+      return estimateAlong(trade, routing, poolsBetween, settlementContract);
     },
   };
 }
@@ -70,14 +71,27 @@ export function parseRouting(where: string, options: RoutingOptions): Routing {
   return { bases, maxHops, gasBase, gasPerHop };
 }
 
-/** Estimates a trade over the best routes. Returns an empty list if there is no route. */
-export function estimateAlong(trade: Trade, routing: Routing, poolsBetween: PoolsBetween): Estimate[] {
+/**
+ * Estimates a trade over the best routes. Returns an empty list if there is no route.
+ *
+ * @param contract - The contract that makes the calls of a route. Default: estimates contain no calls.
+ */
+export function estimateAlong(
+  trade: Trade,
+  routing: Routing,
+  poolsBetween: PoolsBetween,
+  contract?: Address,
+): Estimate[] {
   const routes = findBestRoutes(trade, listPaths(trade, routing.bases, routing.maxHops), poolsBetween);
-  return routes.map(({ path, amount }) => ({
-    amount,
-    gas: routing.gasBase + routing.gasPerHop * (path.length - 1),
-    metadata: { path },
-  }));
+  return routes.map((route) => {
+    const interactions = contract === undefined ? undefined : createSwapCalls(route, contract);
+    return {
+      amount: route.amount,
+      gas: routing.gasBase + routing.gasPerHop * (route.path.length - 1),
+      metadata: { path: route.path },
+      ...(interactions === undefined ? {} : { interactions }),
+    };
+  });
 }
 
 /** Indexes pools by their pairs of tokens, in both directions. */
@@ -89,7 +103,8 @@ export function indexPools(pools: readonly Pool[]): PoolsBetween {
     if (existing === undefined) sides.set(key, [side]);
     else existing.push(side);
   };
-  for (const { tokens, reserves, fee = UNISWAP_V2_FEE } of pools) {
+  for (const { tokens, reserves, fee = UNISWAP_V2_FEE, pair: address } of pools) {
+    const pair = address === undefined ? {} : { pair: parseAddress('constantProduct', address) };
     const [a, b] = tokens.map((token) => parseAddress('constantProduct', token));
     const [reserveA, reserveB] = reserves;
     if (a === undefined || b === undefined || a === b) {
@@ -101,8 +116,8 @@ export function indexPools(pools: readonly Pool[]): PoolsBetween {
       }
     }
     assertFee('constantProduct', fee);
-    add(a, b, { reserveIn: reserveA, reserveOut: reserveB, fee });
-    add(b, a, { reserveIn: reserveB, reserveOut: reserveA, fee });
+    add(a, b, { reserveIn: reserveA, reserveOut: reserveB, fee, ...pair });
+    add(b, a, { reserveIn: reserveB, reserveOut: reserveA, fee, ...pair });
   }
   return (sold, bought) => sides.get(`${sold} ${bought}`) ?? [];
 }

@@ -1,4 +1,4 @@
-import type { Estimator, EstimatorResponse, Trade } from 'intentbook';
+import type { Address, Estimator, EstimatorResponse, Trade } from 'intentbook';
 import { assertKnownOptions, getEndpoint, parseServiceUrl, readResponseText } from '#internal';
 
 /** Options of an external solver. */
@@ -16,12 +16,15 @@ export interface HttpSolverOptions {
 /**
  * Creates an estimator that queries an external solver over HTTP. The solver receives `POST {url}/quote` with
  *
- *     { "sellToken", "buyToken": "0x…", "kind": "sell" | "buy", "amount": "<atoms>", "timeout": <ms> }
+ *     { "sellToken", "buyToken": "0x…", "kind": "sell" | "buy", "amount": "<atoms>", "timeout": <ms>,
+ *       "settlementContract": "0x…" }
  *
  * `amount` is the sold amount (`sell`) or the bought amount (`buy`), before any fee. `timeout` is the time that the
- * caller waits; the connection is closed when no caller waits any more. The solver responds with 200 and one of
+ * caller waits; the connection is closed when no caller waits any more. `settlementContract` makes the calls of
+ * `interactions`. The solver responds with 200 and one of
  *
- *     { "amount": "<atoms of the other side>", "gas": <units>, "solver"?: "0x…", "verified"?: bool, "metadata"?: {} }
+ *     { "amount": "<atoms of the other side>", "gas": <units>, "solver"?: "0x…", "verified"?: bool, "metadata"?: {},
+ *       "interactions"?: [{ "target", "value", "callData" }] }
  *     { "unsupportedToken": "0x…", "reason"?: "…" }
  *     { "rejection": "<code>", "reason"?: "…" }
  *
@@ -49,11 +52,11 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
 
   return {
     name,
-    async estimate(trade, { signal, timeout }) {
+    async estimate(trade, { signal, timeout, settlementContract }) {
       const response = await send(target, {
         method: 'POST',
         headers: sent,
-        body: JSON.stringify(createRequestBody(trade, timeout)),
+        body: JSON.stringify(createRequestBody(trade, timeout, settlementContract)),
         redirect: 'error',
         signal,
       });
@@ -70,8 +73,13 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
   };
 }
 
-function createRequestBody({ sellToken, buyToken, kind, amount }: Trade, timeout: number): object {
-  return { sellToken, buyToken, kind, amount: amount.toString(), timeout };
+function createRequestBody(
+  { sellToken, buyToken, kind, amount }: Trade,
+  timeout: number,
+  settlementContract: Address | undefined,
+): object {
+  const body = { sellToken, buyToken, kind, amount: amount.toString(), timeout };
+  return settlementContract === undefined ? body : { ...body, settlementContract };
 }
 
 /** Parses the amount, which is text in JSON. The book validates everything else. */

@@ -6,6 +6,8 @@ export interface Pool {
   readonly reserves: readonly [bigint, bigint];
   /** Fee on the incoming amount, in parts per million. Default: 3000, as in Uniswap V2. */
   readonly fee?: number;
+  /** Address of the pool, if it is a pair of Uniswap V2. Estimates then contain the calls of their route. */
+  readonly pair?: string;
 }
 
 /** Fee of a Uniswap V2 pair in parts per million: 0.3 %. */

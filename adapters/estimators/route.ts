@@ -6,6 +6,15 @@ export interface PoolSide {
   readonly reserveIn: bigint;
   readonly reserveOut: bigint;
   readonly fee: number;
+  /** Address of the pool, if it is a pair of Uniswap V2. */
+  readonly pair?: Address;
+}
+
+/** A trade with one pool of a route. */
+export interface Hop {
+  readonly pool: PoolSide;
+  readonly sold: bigint;
+  readonly bought: bigint;
 }
 
 /** Returns all pools between two tokens, in the direction from the first to the second. */
@@ -15,6 +24,8 @@ export type PoolsBetween = (sold: Address, bought: Address) => readonly PoolSide
 export interface Route {
   /** Tokens of the route, including the first and the last. */
   readonly path: readonly Address[];
+  /** The pools in the order of the path. */
+  readonly hops: readonly Hop[];
   /** Atoms of the side that the trade does not fix. */
   readonly amount: bigint;
 }
@@ -49,48 +60,55 @@ export function listPaths(
 export function findBestRoutes(trade: Trade, paths: readonly Address[][], poolsBetween: PoolsBetween): Route[] {
   const best: Route[] = [];
   for (const path of paths) {
-    const amount =
+    const hops =
       trade.kind === 'sell' ? sellAlong(path, trade.amount, poolsBetween) : buyAlong(path, trade.amount, poolsBetween);
-    if (amount === undefined) continue;
+    const amount = trade.kind === 'sell' ? hops?.at(-1)?.bought : hops?.[0]?.sold;
+    if (hops === undefined || amount === undefined) continue;
     const last = best.at(-1);
     const isBetter = last === undefined || (trade.kind === 'sell' ? amount > last.amount : amount < last.amount);
     if (!isBetter) continue;
     if (last?.path.length === path.length) best.pop();
-    best.push({ path, amount });
+    best.push({ path, hops, amount });
   }
   return best;
 }
 
-/** Computes the bought amount. Each hop uses the pool with the highest output. */
-function sellAlong(path: readonly Address[], amount: bigint, poolsBetween: PoolsBetween): bigint | undefined {
+/** Sells an amount along a path. Each hop uses the pool with the highest output. */
+function sellAlong(path: readonly Address[], amount: bigint, poolsBetween: PoolsBetween): Hop[] | undefined {
+  const hops: Hop[] = [];
   let sold = amount;
   for (const [from, to] of getHops(path)) {
-    let most = 0n;
-    for (const { reserveIn, reserveOut, fee } of poolsBetween(from, to)) {
+    let best: Hop | undefined;
+    for (const pool of poolsBetween(from, to)) {
+      const { reserveIn, reserveOut, fee } = pool;
       if (reserveIn + sold > MAX_RESERVE) continue;
       const bought = amountOut(sold, reserveIn, reserveOut, fee);
-      if (bought > most) most = bought;
+      if (bought > (best?.bought ?? 0n)) best = { pool, sold, bought };
     }
-    if (most === 0n) return undefined;
-    sold = most;
+    if (best === undefined) return undefined;
+    hops.push(best);
+    sold = best.bought;
   }
-  return sold;
+  return hops;
 }
 
-/** Computes the sold amount from the end of the path. Each hop uses the pool with the lowest input. */
-function buyAlong(path: readonly Address[], amount: bigint, poolsBetween: PoolsBetween): bigint | undefined {
+/** Buys an amount along a path, from its end. Each hop uses the pool with the lowest input. */
+function buyAlong(path: readonly Address[], amount: bigint, poolsBetween: PoolsBetween): Hop[] | undefined {
+  const hops: Hop[] = [];
   let bought = amount;
   for (const [from, to] of getHops(path).reverse()) {
-    let least: bigint | undefined;
-    for (const { reserveIn, reserveOut, fee } of poolsBetween(from, to)) {
+    let best: Hop | undefined;
+    for (const pool of poolsBetween(from, to)) {
+      const { reserveIn, reserveOut, fee } = pool;
       const sold = amountIn(bought, reserveIn, reserveOut, fee);
       if (sold === undefined || reserveIn + sold > MAX_RESERVE) continue;
-      if (least === undefined || sold < least) least = sold;
+      if (best === undefined || sold < best.sold) best = { pool, sold, bought };
     }
-    if (least === undefined) return undefined;
-    bought = least;
+    if (best === undefined) return undefined;
+    hops.unshift(best);
+    bought = best.sold;
   }
-  return bought;
+  return hops;
 }
 
 /** Returns the pairs of consecutive tokens. */

@@ -73,7 +73,7 @@ export function uniswapV2(client: CallClient, options: UniswapV2Options): Estima
 
   return {
     name,
-    async estimate(trade, { signal }) {
+    async estimate(trade, { signal, settlementContract }) {
       signal.throwIfAborted();
       const candidates = new Map<string, readonly [Address, Address]>();
       for (const path of listPaths(trade, routing.bases, routing.maxHops)) {
@@ -92,9 +92,9 @@ export function uniswapV2(client: CallClient, options: UniswapV2Options): Estima
       const pools = resolved.map(async ({ tokens, pair }): Promise<Pool[]> => {
         if (pair === undefined) return [];
         const [first = 0n, second = 0n] = await callContract(client, pair, GET_RESERVES, 3, blockNumber);
-        return [{ tokens, reserves: [first, second], fee }];
+        return [{ tokens, reserves: [first, second], fee, pair }];
       });
-      return estimateAlong(trade, routing, indexPools((await Promise.all(pools)).flat()));
+      return estimateAlong(trade, routing, indexPools((await Promise.all(pools)).flat()), settlementContract);
     },
   };
 }

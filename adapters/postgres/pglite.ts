@@ -57,7 +57,7 @@ function createPglitePool(database: PgliteDatabase): PgPool {
     let lent = true;
     return {
       query,
-      // Differs from the id of the server, like behind a pooler. Then the store neither prepares statements nor listens.
+      // Differs from the id of the server, like behind a pooler: the store neither prepares statements nor listens.
       processID: 0,
       release(error) {
         if (!lent) return;

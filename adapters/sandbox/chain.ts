@@ -7,6 +7,7 @@ import type {
   IndexerOptions,
   OrderBook,
   PoolSource,
+  QuoteVerifier,
 } from 'intentbook';
 import type { Settler, SolverEngine } from 'intentbook/solver';
 import type { UniswapV2PoolsOptions } from 'intentbook/viem';
@@ -54,6 +55,8 @@ export interface SandboxChain {
     readonly gasPrice: string;
     /** Absent in a simulation. */
     readonly simulator?: BundleSimulator;
+    /** Simulates quotes. Absent if the chain does not execute contracts. */
+    readonly verifier?: QuoteVerifier;
     /** Creates the source of the pools. Absent in a simulation. */
     readonly createPools?: (usdPrice: UniswapV2PoolsOptions['usdPrice']) => PoolSource;
   };

@@ -1,7 +1,7 @@
 import type { Address, Hex, OrderBook } from 'intentbook';
 import { uniswapV2 } from 'intentbook/estimators';
 import { createEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
-import { uniswapV2Pools, viemChain, viemSimulator, viemSource } from 'intentbook/viem';
+import { uniswapV2Pools, viemChain, viemQuoteVerifier, viemSimulator, viemSource } from 'intentbook/viem';
 import { encodeCall, labelledAddress } from './abi.ts';
 import type { Anvil } from './anvil.ts';
 import { startAnvil } from './anvil.ts';
@@ -174,6 +174,7 @@ function createChain(
             usdPrice,
           }),
         simulator: viemSimulator(client, { wrappedNative }),
+        verifier: viemQuoteVerifier(client),
       };
     },
 

@@ -117,7 +117,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   const onFailure = (failure: unknown) => void failures.push(failure);
   const books = recordedStore(memoryStore, faults);
   const accounts = recordedStore(memoryAccountStore);
-  const { estimator, gasPrice, simulator, createPools, ...parts } = chain.bookParts(faults);
+  const { estimator, gasPrice, simulator, verifier, createPools, ...parts } = chain.bookParts(faults);
   const snapshots = new Map<string, Snapshot>();
   let solving = mode === 'auto';
 
@@ -152,6 +152,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
         },
       ],
       gasPrice,
+      ...(verifier === undefined ? {} : { verifier }),
       quoteCacheTtl: 0,
       priceCacheTtl: 0,
     },

@@ -1,4 +1,4 @@
-import type { ChainClient, OrderBookOptions } from 'intentbook';
+import type { ChainClient, OrderBookOptions, QuoteVerifier } from 'intentbook';
 import { requirePackage } from './require-package.ts';
 
 /** The chain options of a book. */
@@ -23,6 +23,13 @@ export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainCl
   const { createPublicClient, fallback, http } = await requirePackage('--affiliate-rpc', 'viem', () => import('viem'));
   const { viemChain } = await import('intentbook/viem');
   return viemChain(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
+}
+
+/** Creates the verifier of quotes over several nodes. */
+export async function createQuoteVerifier(rpc: readonly string[]): Promise<QuoteVerifier> {
+  const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
+  const { viemQuoteVerifier } = await import('intentbook/viem');
+  return viemQuoteVerifier(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
 }
 
 /** Creates the chain client and the indexer options of a book. Nothing without nodes. */

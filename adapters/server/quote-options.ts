@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Estimator, QuoteOptions } from 'intentbook';
 import type { FixedPrice } from 'intentbook/estimators';
 import { parseDecimal } from '#internal';
+import { createQuoteVerifier } from './chain-options.ts';
 
 /** The quote options of a book. */
 export interface PriceOptions {
@@ -14,6 +15,10 @@ export interface PriceOptions {
   readonly gasPrice?: string | undefined;
   /** Parts per million. */
   readonly volumeFee?: number | undefined;
+  /** Whether quotes are simulated on the nodes. */
+  readonly verifyQuotes?: boolean | undefined;
+  /** URLs of nodes. */
+  readonly rpc?: readonly string[] | undefined;
 }
 
 /** Prices by token: wei per atom, or native currency per whole token with its decimals. */
@@ -46,6 +51,8 @@ export async function quoteOptions({
   solvers = [],
   gasPrice = DEFAULT_GAS_PRICE,
   volumeFee,
+  verifyQuotes = false,
+  rpc = [],
 }: PriceOptions) {
   const { fixedPrices, httpSolver } = await import('intentbook/estimators');
   const table = await priceTable(chain, prices);
@@ -57,7 +64,12 @@ export async function quoteOptions({
   if (wei === undefined || wei.digits / 10n ** BigInt(wei.scale) >= 2n ** 256n) {
     throw new TypeError(`gasPrice must be a decimal number of wei below 2^256, got "${gasPrice}"`);
   }
-  const options: QuoteOptions = { estimators, gasPrice, ...(volumeFee === undefined ? {} : { volumeFee }) };
+  const options: QuoteOptions = {
+    estimators,
+    gasPrice,
+    ...(volumeFee === undefined ? {} : { volumeFee }),
+    ...(verifyQuotes && rpc.length > 0 ? { verifier: await createQuoteVerifier(rpc) } : {}),
+  };
   return estimators.length === 0 ? undefined : options;
 }
 

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'intentbook';
-import type { Encoded } from './abi.ts';
-import { array, bytes, bytes32, encodeCall, tuple, word } from './abi.ts';
+import type { Encoded } from '#internal';
+import { array, bytes, bytes32, encodeCall, tuple, word } from '#internal';
 import { tradePrices } from './execution.ts';
 import type { Fill, Interaction, Solution } from './types.ts';
 

@@ -1,5 +1,5 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { decodeWords, encodeCall, word } from './abi.ts';
+import { decodeWords, encodeCall, word } from '#internal';
 import type { ClearedPair } from './clear.ts';
 import { clearPair } from './clear.ts';
 import { executionOf, NATIVE, remainingOf } from './execution.ts';

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'intentbook';
-import { bytes, decodeWords, encodeCall, word } from './abi.ts';
+import { bytes, decodeWords, encodeCall, word } from '#internal';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
 import type { Interaction, NodeClient } from './types.ts';
 

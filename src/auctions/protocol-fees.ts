@@ -66,7 +66,9 @@ export function surplusOver({ kind, sold, bought }: FeeTrade, { sell, buy }: Rat
   return surplus > 0n ? surplus : 0n;
 }
 
-/** Returns the rate of a quote after its network fee, scaled to the order; the limit of the order if that is better. */
+/**
+ * Returns the rate of a quote after its network fee, scaled to the order; the limit if the quote is worse or absent.
+ */
 function quotedRate(
   { kind, sellAmount, buyAmount }: FeeTrade,
   quote: { readonly sellAmount: string; readonly buyAmount: string; readonly fee: string },

@@ -1,6 +1,7 @@
 import type { SolverErrorCode } from '../errors.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
+import type { InteractionData } from '../protocol/trampoline.ts';
 
 /** A trade to estimate. Both tokens are contracts: native currency on the buy side is replaced by its wrapped token. */
 export interface Trade {
@@ -20,6 +21,8 @@ export interface EstimateContext {
    * own.
    */
   readonly timeout: number;
+  /** The contract that would make the calls of `Estimate.interactions`. Set by a book. */
+  readonly settlementContract?: Address;
 }
 
 /** The result of an estimate. */
@@ -30,8 +33,13 @@ export interface Estimate {
   readonly gas: number;
   /** Address of the solver that would settle the trade. Default: the zero address. */
   readonly solver?: Address;
-  /** Whether the trade was simulated successfully. Default: false. */
+  /** Whether the trade was simulated successfully. Ignored by a book with a quote verifier. Default: false. */
   readonly verified?: boolean;
+  /**
+   * The calls of the settlement contract that convert the sold into the bought tokens, at most 64. A quote verifier
+   * needs them. Unless `metadata` has calls, they are added to it.
+   */
+  readonly interactions?: readonly InteractionData[];
   /**
    * Details of the settlement: a JSON object, shown with an order only once the order cannot be filled. It is omitted
    * if it is larger than 64 KiB, nested deeper than 64 levels, or contains text without a UTF-8 form.

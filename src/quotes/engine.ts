@@ -3,6 +3,7 @@ import type { TokenPolicy } from '../orders/limits.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { createOrderHasher } from '../protocol/order.ts';
 import { createEstimatorPool } from './estimators.ts';
 import { createGasPrice } from './gas-price.ts';
 import { createNativePrices } from './native-price.ts';
@@ -12,6 +13,7 @@ import { createQuotePersister } from './quote-cache.ts';
 import type { ReadQuoteOptions } from './quote-options.ts';
 import { streamQuotes } from './quote-stream.ts';
 import { createRaceCache } from './race-cache.ts';
+import { createEstimateVerification } from './verification.ts';
 
 /** The quote methods, after they are loaded. */
 export interface QuoteEngine {
@@ -26,7 +28,18 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
   const { wrappedNative } = tokens;
   const { usual } = timeouts;
   const raceCache = createRaceCache(clock, quoteCacheTtl);
-  const sources = createEstimatorPool({ estimators, clock, raceCache, wrappedNative, priceAmount, observe, onFailure });
+  const { verifyingContract: settlementContract, chainId } = book.domain;
+  const sources = createEstimatorPool({
+    estimators,
+    clock,
+    raceCache,
+    wrappedNative,
+    settlementContract,
+    simulates: options.verifier !== undefined,
+    priceAmount,
+    observe,
+    onFailure,
+  });
   const prices = createNativePrices({ sources, clock, wrappedNative, timeout: usual, ttl: options.priceCacheTtl });
   const context = {
     documents: store.appData,
@@ -44,6 +57,17 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
     persister: createQuotePersister(store.quotes, clock, options.lifetimes),
     volumeFee,
     timeouts,
+    hooksTrampoline: book.hooksTrampoline,
+    verification:
+      options.verifier &&
+      createEstimateVerification({
+        verifier: options.verifier,
+        clock,
+        hasher: createOrderHasher({ chainId, settlementContract }),
+        settlementContract,
+        vaultRelayer: book.vaultRelayer,
+        onFailure,
+      }),
   };
 
   return {

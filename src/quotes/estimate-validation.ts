@@ -5,6 +5,7 @@ import { compareDecimals, parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from '../protocol/json.ts';
+import type { InteractionData } from '../protocol/trampoline.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 import type { RaceResponse } from './estimator-race.ts';
 import { isAmount } from './fee.ts';
@@ -18,6 +19,8 @@ export interface ValidatedEstimate {
   readonly verified: boolean;
   /** JSON text of an object. */
   readonly metadata: string;
+  /** The calls of the route. `undefined` if the estimator has not returned them. */
+  readonly interactions?: readonly InteractionData[] | undefined;
 }
 
 /** Maximum length of the metadata text; longer metadata is omitted. */
@@ -68,13 +71,52 @@ const INVALID = { outcome: 'invalid' } as const;
 
 function readEstimate(source: string, value: unknown): ValidatedEstimate | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { amount, gas, solver, verified, metadata } = value as Readonly<Record<string, unknown>>; // validated below
+  const given = value as Readonly<Record<string, unknown>>; // an object; each member is validated
+  const { amount, gas, solver, verified, metadata, interactions } = given;
   const address = parseHex(solver ?? ZERO_ADDRESS, 20);
   const simulated = verified ?? false;
   if (typeof amount !== 'bigint' || !isAmount(amount)) return undefined;
   if (typeof gas !== 'number' || !Number.isSafeInteger(gas) || gas <= 0) return undefined;
   if (address === undefined || typeof simulated !== 'boolean') return undefined;
-  return { source, amount, gas: BigInt(gas), solver: address, verified: simulated, metadata: toMetadataText(metadata) };
+  const calls = interactions === undefined || interactions === null ? undefined : readInteractions(interactions);
+  if (calls === 'invalid') return undefined;
+  const details = calls === undefined ? metadata : withInteractions(metadata, calls);
+  return {
+    source,
+    amount,
+    gas: BigInt(gas),
+    solver: address,
+    verified: simulated,
+    metadata: toMetadataText(details),
+    ...(calls === undefined ? {} : { interactions: calls }),
+  };
+}
+
+/** Maximum number of calls of a route, and of the characters of their data. */
+const MAX_INTERACTIONS = 64;
+const MAX_CALL_DATA = 48 * 1024;
+
+function readInteractions(value: unknown): readonly InteractionData[] | 'invalid' {
+  if (!Array.isArray(value) || value.length > MAX_INTERACTIONS) return 'invalid';
+  const calls: InteractionData[] = [];
+  let size = 0;
+  for (const each of value as readonly unknown[]) {
+    if (typeof each !== 'object' || each === null) return 'invalid';
+    const call = each as Readonly<Record<string, unknown>>; // an object; each member is validated
+    const [target, callData] = [parseHex(call['target'], 20), parseHex(call['callData'])];
+    const wei = call['value'];
+    if (target === undefined || callData === undefined) return 'invalid';
+    if (typeof wei !== 'string' || !/^[0-9]{1,78}$/.test(wei) || BigInt(wei) > MAX_UINT256) return 'invalid';
+    size += callData.length;
+    if (size > MAX_CALL_DATA) return 'invalid';
+    calls.push({ target, value: String(BigInt(wei)), callData });
+  }
+  return calls;
+}
+
+/** Adds the calls of a route to metadata, in the form of the production order book. */
+function withInteractions(metadata: unknown, interactions: readonly InteractionData[]): object {
+  return { version: '1.0', interactions, preInteractions: [], jitOrders: [], ...Object(metadata ?? {}) };
 }
 
 /** Validates an unsupported-token result. The token must be one of the trade's. */

@@ -31,6 +31,9 @@ export interface EstimatorPoolOptions {
   readonly raceCache: RaceCache;
   /** The token that represents native currency. */
   readonly wrappedNative: Address | undefined;
+  readonly settlementContract: Address;
+  /** Whether the book simulates estimates itself. Then estimators cannot report that an estimate is verified. */
+  readonly simulates: boolean;
   /** Atoms of wrapped native currency in the trade that determines the price of a token. */
   readonly priceAmount: bigint;
   readonly observe: (observation: EstimatorObservation) => void;
@@ -53,7 +56,7 @@ const PRICE_DIGITS = 18;
 const PROBE_AMOUNT = 1_000n;
 
 export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPool {
-  const { estimators, clock, raceCache, wrappedNative, priceAmount } = options;
+  const { estimators, clock, raceCache, wrappedNative, priceAmount, settlementContract, simulates } = options;
   const counters = new Map(estimators.map(({ name }) => [name, { ...NO_OUTCOMES }]));
 
   const createObserver = (question: EstimatorObservation['question']) => {
@@ -94,7 +97,12 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
           observe: createObserver('trade'),
           runners: estimators.map((estimator) => ({
             name: estimator.name,
-            run: async (context) => validateEstimate(estimator.name, trade, await estimator.estimate(trade, context)),
+            run: async (context) => {
+              const result = await estimator.estimate(trade, { ...context, settlementContract });
+              const response = validateEstimate(estimator.name, trade, result);
+              if (!simulates || response.outcome !== 'responded') return response;
+              return { ...response, value: response.value.map((each) => ({ ...each, verified: false })) };
+            },
           })),
         }),
       );

@@ -12,7 +12,8 @@ import type { AppDataStore } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { getHooksGas } from '../protocol/trampoline.ts';
+import type { Interactions } from '../protocol/trampoline.ts';
+import { getHooksGas, getInteractions } from '../protocol/trampoline.ts';
 import { getFixedAmount } from './fee.ts';
 import type { CandidateContext } from './quote-candidate.ts';
 import type { ParsedQuoteRequest } from './request.ts';
@@ -26,6 +27,7 @@ export interface PrepareContext extends PolicyCheckContext {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
+  readonly hooksTrampoline: Address;
   /** Returns the volume fee in parts per million; `undefined` if these tokens have none. */
   readonly volumeFee: (sellToken: Address, buyToken: Address) => number | undefined;
   /** The default and the maximum time limit for the estimators, in milliseconds. */
@@ -39,6 +41,8 @@ export interface Prepared extends CandidateContext {
   readonly appDataHash: Hex;
   /** The trade to estimate. */
   readonly trade: Trade;
+  /** The calls of the hooks in the app data. */
+  readonly hooks: Interactions;
   /** Milliseconds. */
   readonly timeout: number;
 }
@@ -76,6 +80,7 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
     appDataHash: document.hash,
     // Frozen, so that an estimator cannot change the trade of the others.
     trade: Object.freeze({ sellToken, buyToken, kind: side.kind, amount: getFixedAmount(side) }),
+    hooks: getInteractions(document.content.hooks, context.hooksTrampoline),
     extraGas: BigInt(request.signing.gas) + getHooksGas(document.content.hooks),
     unwrapGas: unwraps ? UNWRAP_GAS : 0n,
     volumeFee: context.volumeFee(sellToken, request.buyToken),

@@ -1,10 +1,12 @@
 import type { DocumentPolicy } from '../app-data/documents.ts';
 import type { OrderBookError } from '../errors.ts';
+import type { SigningDomain } from '../orders/authenticate.ts';
 import type { ConvertCodes } from '../orders/convert-codes.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { PolicyCheckContext } from '../orders/policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
+import type { Address } from '../protocol/hex.ts';
 import type { EstimatorCounters, EstimatorObservation } from './estimators.ts';
 import type { QuoteResult } from './quote.ts';
 import type { QuoteStreamResult } from './quote-stream.ts';
@@ -45,6 +47,9 @@ export interface QuotesContext extends PolicyCheckContext {
   readonly tokens: TokenPolicy;
   readonly documents: DocumentPolicy;
   readonly convertCodes: ConvertCodes;
+  readonly domain: SigningDomain;
+  readonly vaultRelayer: Address;
+  readonly hooksTrampoline: Address;
   readonly observe: (observation: EstimatorObservation) => void;
   /** Throws a `StoreError` `Closed` unless the book is started. */
   readonly assertStarted: () => void;

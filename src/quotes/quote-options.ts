@@ -1,4 +1,5 @@
 import type { DecimalInput, EstimateFunction, Estimator, GasPrice } from '../ports/estimator.ts';
+import type { QuoteVerifier } from '../ports/quote-verifier.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import { parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -9,6 +10,12 @@ import { assertKnownOptions } from '../validation/options.ts';
 export interface QuoteOptions {
   /** The estimators. All are called concurrently, and the best result after gas costs wins. */
   readonly estimators: readonly (Estimator | EstimateFunction)[];
+  /**
+   * Simulates the settlement of each quote, such as `viemQuoteVerifier(client)`. Quotes are then `verified` only after
+   * a simulation, with the observed amount and gas, and `priceQuality: 'verified'` requires one. Default: none, and
+   * estimators report whether their estimate is verified.
+   */
+  readonly verifier?: QuoteVerifier;
   /** Gas price in wei per unit, or a function that is called for each quote, such as `() => client.getGasPrice()`. */
   readonly gasPrice: GasPrice;
   /**
@@ -37,6 +44,7 @@ export interface QuoteOptions {
 
 const OPTIONS = [
   'estimators',
+  'verifier',
   'gasPrice',
   'volumeFee',
   'timeout',
@@ -54,6 +62,7 @@ export type ReadGasPriceOption = Decimal | Exclude<GasPrice, DecimalInput>;
 /** The validated options of quoting. Durations are in milliseconds. */
 export interface ReadQuoteOptions {
   readonly estimators: readonly Estimator[];
+  readonly verifier: QuoteVerifier | undefined;
   readonly gasPrice: ReadGasPriceOption;
   readonly volumeFee: (sellToken: Address, buyToken: Address) => number | undefined;
   readonly timeouts: { readonly usual: number; readonly longest: number };
@@ -72,6 +81,7 @@ export function readQuoteOptions(options: QuoteOptions): ReadQuoteOptions {
   if (gasPrice === undefined) throw createOptionError('gasPrice', 'a decimal number of wei below 2^256');
   return {
     estimators: nameEstimators(options.estimators),
+    verifier: toVerifier(options),
     gasPrice,
     priceAmount,
     volumeFee: toVolumeFee(options),
@@ -129,6 +139,11 @@ function duration(
   const value = options[name] ?? standard;
   if (Number.isSafeInteger(value) && value >= 0 && value <= MAX_TIMER) return value;
   throw createOptionError(name, `an integer from 0 to ${MAX_TIMER}, got ${String(value)}`);
+}
+
+function toVerifier({ verifier }: QuoteOptions): QuoteVerifier | undefined {
+  if (verifier === undefined || typeof verifier?.verify === 'function') return verifier;
+  throw createOptionError('verifier', 'an object with a function verify');
 }
 
 const MILLION = 1_000_000;

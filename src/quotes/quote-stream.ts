@@ -7,7 +7,7 @@ import type { GasCost } from './fee.ts';
 import type { Prepared } from './prepare.ts';
 import { prepare } from './prepare.ts';
 import type { CoveredCandidate, QuoteContext } from './quote.ts';
-import { findBestCandidate, getGasCost, renderQuote } from './quote.ts';
+import { findBestCandidate, getGasCost, isUnverified, renderQuote } from './quote.ts';
 import type { QuoteCandidate } from './quote-candidate.ts';
 import { isBetterCandidate } from './quote-candidate.ts';
 import { createNoQuoteError, createShutdownError } from './rejection.ts';
@@ -91,6 +91,7 @@ async function emitQuotes(
 ): Promise<void> {
   let best: QuoteCandidate | undefined;
   let seen = 0;
+  let emitted = false;
   while (!queue.finished) {
     const estimates = subscription.responses[seen];
     if (estimates === undefined) {
@@ -99,19 +100,36 @@ async function emitQuotes(
       continue;
     }
     seen++;
-    const candidate = findBestCandidate(prepared, estimates, cost);
+    const candidate = await findCandidate(prepared, estimates, cost, context);
     if (candidate === undefined || !isBetterCandidate(candidate, best)) continue;
     best = candidate;
     const { amounts } = candidate;
-    if (amounts === undefined) continue;
+    if (amounts === undefined || isUnverified(prepared, candidate.estimate, context)) continue;
+    emitted = true;
     const quote = await persistAndRender({ prepared, cost, deadlineReached }, { ...candidate, amounts }, context);
     queue.push({ type: 'quote', quote });
   }
-  if (best?.amounts === undefined) {
-    const error = subscription.closed ? createShutdownError() : createNoQuoteError(best, subscription.rejections);
+  if (!emitted) {
+    const error = subscription.closed
+      ? createShutdownError()
+      : best?.amounts === undefined
+        ? createNoQuoteError(best, subscription.rejections)
+        : new OrderBookError('QuoteNotVerified');
     queue.push({ type: 'error', ...(await context.convertCodes({ error })) });
   }
   queue.finish();
+}
+
+/** Returns the best of the estimates of one estimator, after their simulation. */
+async function findCandidate(
+  prepared: Prepared,
+  estimates: readonly ValidatedEstimate[],
+  cost: GasCost,
+  { verification, clock }: QuoteContext,
+): Promise<QuoteCandidate | undefined> {
+  if (verification === undefined || prepared.request.priceQuality === 'fast')
+    return findBestCandidate(prepared, estimates, cost);
+  return verification.choose(prepared, estimates, cost, clock.now());
 }
 
 /** Stores a quote and renders it. If it cannot be stored, or not in time, it has no id. */

@@ -13,6 +13,7 @@ import { createQuoteCandidate, isBetterCandidate } from './quote-candidate.ts';
 import { createNoQuoteError, createShutdownError } from './rejection.ts';
 import type { QuoteResponse } from './response.ts';
 import { createQuoteResponse } from './response.ts';
+import type { EstimateVerification } from './verification.ts';
 
 /** The dependencies of quoting. */
 export interface QuoteContext extends PrepareContext {
@@ -21,6 +22,8 @@ export interface QuoteContext extends PrepareContext {
   readonly gasPrice: ReadGasPrice;
   readonly persister: QuotePersister;
   readonly convertCodes: ConvertCodes;
+  /** `undefined` if quotes are not simulated. */
+  readonly verification: EstimateVerification | undefined;
 }
 
 /** The result of a quote request. */
@@ -34,21 +37,50 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
   signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
   const fast = prepared.request.priceQuality === 'fast';
+  const verification = fast ? undefined : context.verification;
+  const deadline = context.clock.now() + prepared.timeout;
   const subscription = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
   try {
     const cost = await getGasCost(prepared, context, fast ? 'first response' : 'end', signal);
     if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
     const findBest = () => findBestCandidate(prepared, subscription.responses.flat(), cost);
-    while (!subscription.over && !(fast && findBest()?.amounts !== undefined)) await subscription.changed(signal);
+    while (!subscription.over && !(fast && findBest()?.amounts !== undefined)) {
+      // Simulations run while other estimators are still working.
+      if (verification !== undefined) void startVerification(prepared, findBest(), verification);
+      await subscription.changed(signal);
+    }
     if (subscription.closed) return { status: 'rejected', error: createShutdownError() };
-    const best = findBest();
+    const best =
+      verification === undefined
+        ? findBest()
+        : await verification.choose(prepared, subscription.responses.flat(), cost, deadline);
+    signal?.throwIfAborted();
     if (best?.amounts === undefined)
       return { status: 'rejected', error: createNoQuoteError(best, subscription.rejections) };
+    if (isUnverified(prepared, best.estimate, context))
+      return { status: 'rejected', error: new OrderBookError('QuoteNotVerified') };
     const persisted = fast ? undefined : await context.persister.persist(prepared.request, best, cost);
     return { status: 'quoted', quote: renderQuote(prepared, { ...best, amounts: best.amounts }, cost, persisted) };
   } finally {
     subscription.unsubscribe();
   }
+}
+
+async function startVerification(
+  prepared: Prepared,
+  candidate: QuoteCandidate | undefined,
+  verification: EstimateVerification,
+): Promise<void> {
+  if (candidate !== undefined) await verification.verify(prepared, candidate.estimate);
+}
+
+/** Returns whether a request requires a simulation that an estimate does not have. */
+export function isUnverified(
+  { request }: Prepared,
+  { verified }: ValidatedEstimate,
+  { verification }: QuoteContext,
+): boolean {
+  return verification !== undefined && request.priceQuality === 'verified' && !verified;
 }
 
 /** Returns the gas price and the sell token's price, or the rejection if one of them is unknown. */

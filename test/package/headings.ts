@@ -185,6 +185,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Members',
   'Methods',
   'Metrics',
+  'Tracing',
   'Migration',
   'Migrations',
   'Move a book to another store',

@@ -329,6 +329,13 @@ export const COMMON_SETTINGS = {
   },
   ...CHAIN_SETTINGS,
   solvers: { type: httpUrls(), group: 'Quotes', help: 'URLs of external solvers for quotes.', secret: true },
+  verifyQuotes: {
+    type: onOffAlone(),
+    group: 'Quotes',
+    help: 'Whether the settlement of each quote is simulated on the node.',
+    default: false,
+    requires: 'rpc',
+  },
   gasPrice: {
     type: decimal('<wei>', 'a decimal number of wei'),
     group: 'Quotes',

@@ -83,6 +83,7 @@ const QUOTE_RULES: readonly ErrorCode[] = [
   'InvalidParameter',
   'NoLiquidity',
   'SellAmountDoesNotCoverFee',
+  'QuoteNotVerified',
   'UnsupportedToken',
   'SameBuyAndSellToken',
   'InvalidNativeSellToken',

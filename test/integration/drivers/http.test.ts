@@ -110,10 +110,23 @@ describe('driver as an estimator', () => {
       { clearingPrices: { [SELL]: '3', [BUY]: '7' }, solver: SOLVER },
       { amount: 2333n, gas: 250_000, solver: SOLVER },
     ],
-    ['sell', { amount: '77', interactions: [], solver: SOLVER, gas: 5 }, { amount: 77n, gas: 5, solver: SOLVER }],
+    [
+      'sell',
+      { amount: '77', interactions: [], solver: SOLVER, gas: 5 },
+      { amount: 77n, gas: 5, solver: SOLVER, interactions: [] },
+    ],
   ] as const)('reads a quote (%s, %#)', async (kind, response, expected) => {
     const { url } = await serve(() => Response.json(response));
     expect(await estimate(url, { kind })).toEqual(expected);
+  });
+
+  test('returns the calls of a quote, unless it needs orders of the solver', async () => {
+    const [pre, swap] = [1, 2].map((n) => ({ target: address(n), value: '0', callData: '0x12' }));
+    const quote = { clearingPrices: { [SELL]: '1', [BUY]: '1' }, preInteractions: [pre], interactions: [swap] };
+    const responses = [quote, { ...quote, jitOrders: [{}] }, { ...quote, interactions: Array(64).fill(swap) }];
+    const { url } = await serve(() => Response.json(responses.shift()));
+    expect(await estimate(url)).toMatchObject({ interactions: [pre, swap] });
+    for (const _ of responses.slice()) expect(await estimate(url)).toEqual({ amount: 1000n, gas: 250_000 });
   });
 
   test.each([

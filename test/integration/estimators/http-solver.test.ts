@@ -74,6 +74,7 @@ describe('HTTP solver estimator', () => {
           kind: 'sell',
           amount: SELL.sellAmountBeforeFee,
           timeout: 3000,
+          settlementContract: '0x9008d19f58aabd9ed0d60971565aa8510560ab41',
         },
       ],
     ]);

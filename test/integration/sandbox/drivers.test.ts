@@ -109,6 +109,7 @@ it('driver: quotes a trade, and responds to malformed requests with a kind', asy
     amount: 2000n * 10n ** 6n,
     gas: 250_000,
     solver: sandbox.solverAddress,
+    interactions: [expect.objectContaining({ target: buyToken })],
   });
   // There is no liquidity in this direction.
   expect(await estimator.estimate({ ...sale, sellToken: buyToken, buyToken: sellToken }, context)).toBeUndefined();

@@ -148,6 +148,12 @@ const CASES: Partial<Record<ErrorCode, Case>> = {
     sandbox.fail('quote', { times: 10 });
     return sandbox.quote(trader, { sell: ['1', 'WETH'], for: 'USDC' });
   },
+  async QuoteNotVerified({ sandbox, trader }) {
+    await sandbox.freeze('USDC');
+    const [sellToken, buyToken] = [sandbox.token('WETH').address, sandbox.token('USDC').address];
+    const trade = { sellToken, buyToken, kind: 'sell', sellAmountBeforeFee: '1000000000000000000' } as const;
+    return sandbox.book.quotes.request({ ...trade, from: trader.address, priceQuality: 'verified' });
+  },
   InvalidLimit: ({ sandbox, trader }) => sandbox.book.trades.list({ owner: trader.address, limit: 1001 }),
   InvalidTradeFilter: ({ sandbox }) => sandbox.book.trades.list({}),
   SellAmountDoesNotCoverFee: ({ sandbox, trader }) =>

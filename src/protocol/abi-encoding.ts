@@ -1,4 +1,4 @@
-import type { Hex } from 'intentbook';
+import type { Hex } from './hex.ts';
 
 /** A value in the encoding of the contract ABI: words in hex without `0x`. */
 export interface Encoded {

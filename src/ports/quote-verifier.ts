@@ -1,0 +1,37 @@
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { OrderData } from '../protocol/order.ts';
+import type { InteractionData, Interactions } from '../protocol/trampoline.ts';
+import type { ChainCall } from './chain-client.ts';
+
+/** A quote to simulate. */
+export interface QuoteVerification {
+  /** The order that the owner would sign: its fixed amount, and the estimated amount. Native currency is wrapped. */
+  readonly order: OrderData;
+  readonly uid: Hex;
+  readonly owner: Address;
+  readonly settlementContract: Address;
+  readonly vaultRelayer: Address;
+  /** The calls of the settlement contract that convert the sold into the bought tokens. */
+  readonly interactions: readonly InteractionData[];
+  /** The hooks of the order. */
+  readonly hooks: Interactions;
+}
+
+/** The result of a simulation. */
+export type VerificationOutcome =
+  /** `amount`: atoms of the side that is not fixed, as observed. `gas`: units of the settlement. */
+  | { readonly status: 'verified'; readonly amount: bigint; readonly gas: number }
+  /** The settlement reverts, or spends tokens that do not come from the order. */
+  | { readonly status: 'failed'; readonly reason: string }
+  /** The node cannot simulate settlements. */
+  | { readonly status: 'unsupported' };
+
+/** Simulates the settlements of quotes. */
+export interface QuoteVerifier {
+  /**
+   * Simulates a settlement of the order on the newest block, with its interactions and hooks. The sold tokens and the
+   * allowance of the owner are provided by the simulation. Nothing is sent. MUST limit the gas, and MUST reject if the
+   * node cannot be reached.
+   */
+  verify(quote: QuoteVerification, call: ChainCall): Promise<VerificationOutcome>;
+}

@@ -1,0 +1,161 @@
+import type { Estimator, OrderBook, QuoteRequest, QuoteResponse, QuoteVerifier } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { uniswapV2 } from 'intentbook/estimators';
+import { memoryStore } from 'intentbook/memory';
+import type { Sandbox } from 'intentbook/sandbox';
+import { createSandbox } from 'intentbook/sandbox';
+import { viemQuoteVerifier } from 'intentbook/viem';
+import type { Hex } from 'viem';
+import { createPublicClient, http, keccak256, toHex } from 'viem';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+const ETHER = 10n ** 18n;
+const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+/** An account without tokens. */
+const STRANGER = `0x${'5a'.repeat(20)}`;
+/** The factory of every sandbox (deployment.ts). */
+const FACTORY: Hex = `0x${keccak256(toHex('intentbook sandbox uniswap factory')).slice(26)}`;
+
+let sandbox: Sandbox;
+const books: OrderBook[] = [];
+beforeAll(async () => {
+  sandbox = await createSandbox({ solver: 'off' });
+});
+afterAll(() => sandbox.close());
+afterEach(async () => {
+  for (const book of books.splice(0)) await book.close();
+});
+
+function connect(seen: string[] = []) {
+  const client = createPublicClient({ transport: http(sandbox.rpcUrl) });
+  return {
+    call: client.call,
+    request: (args: { method: string; params?: unknown }) => {
+      seen.push(args.method);
+      return client.request(args as never); // viem's types list the known methods
+    },
+  };
+}
+
+/** Opens a book with the pools of the sandbox. `change` changes the estimates. */
+async function open(
+  change: (estimate: { amount: bigint; gas: number }) => object = (estimate) => estimate,
+  verifier: QuoteVerifier = viemQuoteVerifier(connect()),
+): Promise<OrderBook> {
+  const pools = uniswapV2(connect(), { factory: FACTORY, bases: [sandbox.token('WETH').address] });
+  const estimator: Estimator = {
+    name: 'pools',
+    async estimate(trade, context) {
+      const estimates = await pools.estimate(trade, context);
+      return Array.isArray(estimates) ? estimates.map((each) => ({ ...each, ...change(each) })) : estimates;
+    },
+    nativePrice: () => '1',
+  };
+  const book = createOrderBook({
+    chainId: sandbox.chainId,
+    settlementContract: sandbox.settlementContract,
+    vaultRelayer: sandbox.vaultRelayer,
+    wrappedNative: sandbox.token('WETH').address,
+    store: memoryStore(),
+    quotes: { estimators: [estimator], gasPrice: '1000000', verifier },
+  });
+  books.push(book);
+  await book.start();
+  return book;
+}
+
+const sellWeth = (more: Partial<QuoteRequest> = {}): QuoteRequest => ({
+  sellToken: sandbox.token('WETH').address,
+  buyToken: sandbox.token('USDC').address,
+  from: STRANGER,
+  kind: 'sell',
+  sellAmountAfterFee: String(ETHER),
+  ...more,
+});
+
+async function quote(book: OrderBook, request: QuoteRequest): Promise<QuoteResponse> {
+  const result = await book.quotes.request(request);
+  if (result.status === 'rejected') throw result.error;
+  return result.quote;
+}
+
+describe('quote verification', () => {
+  it.each<[string, () => Partial<QuoteRequest>]>([
+    ['a sale', () => ({})],
+    ['a purchase', () => ({ kind: 'buy', sellAmountAfterFee: undefined, buyAmountAfterFee: '1000000000' })],
+    [
+      'a sale over two pools',
+      () => ({
+        sellToken: sandbox.token('USDC').address,
+        buyToken: sandbox.token('DAI').address,
+        sellAmountAfterFee: '1000000000',
+      }),
+    ],
+    ['a purchase of native currency', () => ({ sellToken: sandbox.token('DAI').address, buyToken: NATIVE })],
+    ['a request without an account', () => ({ from: `0x${'00'.repeat(20)}` })],
+    ['the settlement contract as receiver', () => ({ receiver: sandbox.settlementContract })],
+  ])('verifies %s', async (_, request) => {
+    const { verified, quote: order } = await quote(
+      await open(),
+      sellWeth({ ...request(), priceQuality: 'verified' } as QuoteRequest),
+    );
+    expect(verified).toBe(true);
+    expect(Number(order.gasAmount)).toBeGreaterThan(100_000);
+  });
+
+  it('replaces amount and gas by the observed values', async () => {
+    const exact = await quote(await open(), sellWeth());
+    const low = await quote(await open(({ amount }) => ({ amount: (amount * 9n) / 10n, gas: 1 })), sellWeth());
+    const high = await quote(await open(({ amount }) => ({ amount: amount + 5n, gas: 9_000_000 })), sellWeth());
+    for (const { verified, quote: order } of [low, high]) {
+      expect(verified).toBe(true);
+      expect(order.buyAmount).toBe(exact.quote.buyAmount);
+      // A balance that becomes zero refunds gas.
+      expect(Math.abs(Number(order.gasAmount) - Number(exact.quote.gasAmount))).toBeLessThan(25_000);
+    }
+    const reverting = await quote(await open(({ amount }) => ({ amount: amount * 1_000_000n })), sellWeth());
+    expect(reverting.verified).toBe(false);
+  });
+
+  it('does not verify an estimate without calls, and rejects it if the request requires a verified quote', async () => {
+    const book = await open(() => ({ interactions: undefined, verified: true }));
+    expect(await quote(book, sellWeth())).toMatchObject({ verified: false });
+    expect(await book.quotes.request(sellWeth({ priceQuality: 'verified' }))).toMatchObject({
+      status: 'rejected',
+      error: { code: 'QuoteNotVerified' },
+    });
+  });
+
+  it('reads the slot of a balance once per token', async () => {
+    const seen: string[] = [];
+    const countSearches = () => seen.filter((method) => method === 'eth_createAccessList').length;
+    const book = await open(undefined, viemQuoteVerifier(connect(seen)));
+    await quote(book, sellWeth());
+    expect(countSearches()).toBe(1);
+    const other = sellWeth({ from: `0x${'5b'.repeat(20)}`, sellAmountAfterFee: String(2n * ETHER) } as QuoteRequest);
+    expect(await quote(book, other)).toMatchObject({ verified: true });
+    expect(countSearches()).toBe(1);
+  });
+
+  it('links the verified quote to its order', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const offer = await sandbox.quote(trader, { sell: ['1', 'WETH'], for: 'USDC' });
+    expect(offer.verified).toBe(true);
+    const uid = await trader.placeOrder(offer);
+    expect((await sandbox.book.orders.get(uid))?.quote).toMatchObject({ verified: true });
+  });
+
+  it('leaves quotes unverified if the node cannot simulate', async () => {
+    const client = connect();
+    const book = await open(
+      undefined,
+      viemQuoteVerifier({
+        request: (args) =>
+          args.method === 'eth_simulateV1'
+            ? Promise.reject(Object.assign(new Error('method not found'), { code: -32601 }))
+            : client.request(args),
+      }),
+    );
+    expect(await quote(book, sellWeth())).toMatchObject({ verified: false });
+  });
+});
