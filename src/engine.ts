@@ -43,6 +43,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const { assertStarted, ...lifecycle } = createLifecycle({ open, close, workers: () => [chain, expiry] });
   const auctions = createAuctionModule(configuration, {
     onFailure,
+    holder: systemRandom.uuid(),
     assertStarted,
     nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
   });
