@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { StoreError } from 'intentbook';
+import type { BetterSqlite } from './driver.ts';
 import { loadDriver, openDatabase, toStoreError } from './driver.ts';
 import type { NodeSqlite } from './node-sqlite.ts';
 
@@ -43,7 +44,7 @@ export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions
 }
 
 async function copyWithPackage(
-  create: typeof import('better-sqlite3'),
+  create: BetterSqlite,
   { from, to, onProgress }: SqliteBackupOptions,
 ): Promise<void> {
   const source = new create(from, { readonly: true, fileMustExist: true });

@@ -25,9 +25,20 @@ export interface SqliteStatement {
   safeIntegers(on?: boolean): SqliteStatement;
 }
 
+/** The class of the package better-sqlite3. Declared by its shape, so that hosts need no types of the package. */
+export type BetterSqlite = new (
+  path: string,
+  options?: { readonly timeout?: number; readonly readonly?: boolean; readonly fileMustExist?: boolean },
+) => SqliteDatabase & {
+  backup(
+    path: string,
+    options: { progress(state: { readonly totalPages: number; readonly remainingPages: number }): number },
+  ): Promise<unknown>;
+};
+
 /** An installed driver: the package better-sqlite3, otherwise SQLite of the runtime. */
 export type SqliteDriver =
-  | { readonly kind: 'better-sqlite3'; readonly create: typeof import('better-sqlite3') }
+  | { readonly kind: 'better-sqlite3'; readonly create: BetterSqlite }
   | { readonly kind: 'node'; readonly module: NodeSqlite };
 
 /**
