@@ -23,6 +23,7 @@ const ENTRIES = {
   fetch: 'adapters/fetch/index.ts',
   channels: 'adapters/channels/index.ts',
   estimators: 'adapters/estimators/index.ts',
+  drivers: 'adapters/drivers/index.ts',
   prices: 'adapters/prices/index.ts',
   ipfs: 'adapters/ipfs/index.ts',
   simulators: 'adapters/simulators/index.ts',
@@ -37,6 +38,8 @@ const ENTRIES = {
   server: 'adapters/server/index.ts',
   cli: 'adapters/server/cli/main.ts',
   prometheus: 'adapters/prometheus/index.ts',
+  otel: 'adapters/otel/index.ts',
+  diagnostics: 'adapters/diagnostics/index.ts',
   'explorer/index': 'adapters/explorer/index.ts',
   testing: 'test/conformance/index.ts',
 };

@@ -44,6 +44,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const { assertStarted, ...lifecycle } = createLifecycle({ open, close, workers: () => [chain, expiry] });
   const auctions = createAuctionModule(configuration, {
     onFailure,
+    holder: systemRandom.uuid(),
     assertStarted,
     nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
   });
@@ -70,7 +71,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     onFailure,
     assertStarted,
     wake: dispatcher.wake,
-    pricesOf: auctions.pricesOf,
+    findAuction: auctions.settled,
     findDocument: admission.documents.find,
     emit: emitter.emit,
     requestQuote: quotes.methods.request,
@@ -113,6 +114,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     end();
     await expiry.stop();
     streams.loaded?.close();
+    await auctions.close();
     await submissions.drained();
     await quotes.stop();
     await dispatcher.stop();

@@ -1,17 +1,28 @@
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { AuctionApi, AuctionSelection, RecordResult } from './auctions/auction-api.ts';
+export type { AuctionChange, AuctionDelta, AuctionStreamOptions } from './auctions/auction-delta.ts';
+export type { RenderedAuctionChange, RenderedAuctionStream } from './auctions/auction-feed.ts';
 export type { AuctionOptions, FeeCondition, FeePolicyOption } from './auctions/auction-options.ts';
 export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
+export type {
+  AuctionRound,
+  AuctionRun,
+  AuctionRunOptions,
+  DriverProblem,
+  DriverSettlement,
+  RoundSolution,
+} from './auctions/drivers/run-options.ts';
+export type * from './auctions/drivers/solver-driver.ts';
 export type { FilterReason } from './auctions/filters.ts';
 export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balance-api.ts';
 export type { ChainApi, RollbackOptions } from './chain/chain-api.ts';
 export type { ChainBatch } from './chain/decode-batch.ts';
 export type { IndexerObservation, IndexerOptions, IndexerState } from './chain/indexer-options.ts';
 export { ReorganisationTooDeep } from './chain/indexer-options.ts';
-export type { OrderTrade, TradeListQuery } from './chain/trades.ts';
+export type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery } from './chain/trades.ts';
 export type { RecoveryBackend } from './crypto/backend.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
 export type { RecoveryBackendOption } from './crypto/recovery.ts';
@@ -81,6 +92,7 @@ export type * from './ports/prices.ts';
 export type * from './ports/quote-verifier.ts';
 export type * from './ports/quotes.ts';
 export type { Random } from './ports/random.ts';
+
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type * from './ports/subscription-store.ts';

@@ -4,6 +4,7 @@
  * @module
  */
 
+export { toCsvLine } from './accounts/history/csv-line.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './chain/expiry-event.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';
@@ -50,4 +51,6 @@ export { unpackUid } from './protocol/uid.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
+export type { ServiceUrl } from './validation/service-url.ts';
+export { getEndpoint, parseServiceUrl } from './validation/service-url.ts';
 export { VERSION } from './version.ts';

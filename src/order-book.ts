@@ -3,7 +3,7 @@ import type { AuctionApi } from './auctions/auction-api.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { BalanceApi } from './balances/balance-api.ts';
 import type { ChainApi } from './chain/chain-api.ts';
-import type { OrderTrade, TradeListQuery } from './chain/trades.ts';
+import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery } from './chain/trades.ts';
 import type { ReadOptions } from './concurrency/read-options.ts';
 import type { OrderBookEvents } from './events.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
@@ -93,6 +93,11 @@ export interface TradeApi {
    * total. Default: all. Throws `InvalidParameter` for an invalid filter.
    */
   pages(query: Omit<TradeListQuery, 'offset'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
+  /**
+   * Iterates over the trades of an account with their times, newest first, in pages of at most 100 from a position on.
+   * Throws `InvalidParameter` for an invalid owner.
+   */
+  history(query: TradeHistoryQuery, options?: ReadOptions): AsyncIterable<readonly TimedTrade[]>;
   /** Returns the total surplus of an account's trades, in wei. The sum is cached until the account's trades change. */
   totalSurplus(account: string, options?: ReadOptions): Promise<bigint>;
   /** Returns the block of a token's first trade. Throws `InvalidParameter` if `token` is not an address. */

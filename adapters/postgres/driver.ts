@@ -43,6 +43,11 @@ interface DriverClient extends PgPoolClient {
 /** Pool: the part of node-postgres's `Pool` that the store uses. */
 export interface PgPool {
   connect(): Promise<PgPoolClient>;
+  /**
+   * Whether the pool has only one connection. While a transaction of the host is open on it, every call of the store
+   * waits, so inserts cannot join that transaction. Default: false.
+   */
+  readonly singleConnection?: boolean;
 }
 
 /** Pool that the store owns. */

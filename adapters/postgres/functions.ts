@@ -134,7 +134,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION ${s}.insert_orders(
-  p_skip boolean, p_split boolean, p_created bigint[], p_valid_to bigint[], p_scheme smallint[], p_phase smallint[],
+  p_skip boolean, p_split boolean, p_attempt integer, p_created bigint[], p_valid_to bigint[], p_scheme smallint[], p_phase smallint[],
   p_budget smallint[], p_key bytea[], p_sell bytea[], p_buy bytea[], p_app bytea[], p_bodies text, p_quotes text[],
   p_cap bigint[], p_replaces bytea[], p_hash bytea[], p_document text[])
 RETURNS bigint[] LANGUAGE plpgsql ${OPTIONS} AS $$
@@ -338,8 +338,8 @@ const INPUT =
   'replaces, ordinal)';
 
 const COLUMNS =
-  'created, valid_to, signing_scheme, phase, budget, key, owner, sell_token, buy_token, app_data, body, quote';
+  'created, valid_to, attempt, signing_scheme, phase, budget, key, owner, sell_token, buy_token, app_data, body, quote';
 
 const VALUES = (r: string) =>
-  `${r}.created, ${r}.valid_to, ${r}.scheme, ${r}.phase, ${r}.budget, ${r}.key, substr(${r}.key, 37), ${r}.sell, ${r}.buy, ` +
+  `${r}.created, ${r}.valid_to, p_attempt, ${r}.scheme, ${r}.phase, ${r}.budget, ${r}.key, substr(${r}.key, 37), ${r}.sell, ${r}.buy, ` +
   `${r}.app, ${r}.body, ${r}.quote`;

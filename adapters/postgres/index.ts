@@ -6,10 +6,13 @@ import type { PostgresSource } from './connection.ts';
 import { connectPostgres } from './connection.ts';
 import type { PgPool } from './driver.ts';
 import { migrate, quote } from './migrate.ts';
+import type { PgliteDatabase, PgliteOptions } from './pglite.ts';
+import { getPglitePool } from './pglite.ts';
 import { BASE_SCHEMA, MIGRATIONS } from './schema.ts';
 import { createPostgresStore } from './store.ts';
 
 export type { PgClient, PgPool, PgPoolClient, PgQuery } from './driver.ts';
+export type { PgliteDatabase, PgliteOptions, PgliteQueryOptions, PgliteResult } from './pglite.ts';
 
 /** Options of every PostgreSQL store. */
 export interface PostgresOptions {
@@ -84,6 +87,28 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
     MIGRATIONS,
   );
 }
+
+/**
+ * Creates a store in a PGlite database, which is PostgreSQL in this process: for tests of applications that use
+ * PostgreSQL. It migrates the schema, is not durable, and has one connection, so inserts cannot join a transaction of
+ * the host. Requires the package `@electric-sql/pglite`; the store never closes the database.
+ *
+ * @example
+ * const book = createOrderBook({ store: pgliteStore(await PGlite.create()), ... });
+ */
+export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {}): Store {
+  assertKnownOptions('pgliteStore', options, ['schema']);
+  return postgresStore(getPglitePool(database), { ...options, ...PGLITE });
+}
+
+/** Creates an account store in a PGlite database. See `pgliteStore`. */
+export function pgliteAccountStore(database: PgliteDatabase, options: PgliteOptions = {}): AccountStore {
+  assertKnownOptions('pgliteAccountStore', options, ['schema']);
+  return postgresAccountStore(getPglitePool(database), { ...options, ...PGLITE });
+}
+
+/** The database is new in each test, and in memory: its server does not write files before a commit. */
+const PGLITE = { migrate: true, durable: false } as const;
 
 /** Options of an account store with its own connections. */
 export type PostgresAccountOptions = Omit<PostgresUrlOptions, 'readUrl'>;

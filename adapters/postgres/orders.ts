@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type {
   Address,
   CancelOutcome,
@@ -40,6 +41,8 @@ export interface PgOrderTable {
 interface Mode {
   readonly skip: boolean;
   readonly split: boolean;
+  /** Number that is stored with each inserted order, by which a repeated insert recognizes the orders of the first. */
+  readonly attempt: number;
 }
 
 /** Reasons by the codes of the function `cancel_rejection`. */
@@ -56,9 +59,12 @@ export function createOrderTable(
   const selectPlaced = prepare<readonly [key: Hex]>(
     `SELECT key FROM ${s}.orders WHERE key = ANY($2::bytea[]) AND onchain_user = $1`,
   );
-  const parameters = Array.from({ length: 17 }, (_, i) => `$${i + 1}`).join();
+  const parameters = Array.from({ length: 18 }, (_, i) => `$${i + 1}`).join();
   const insert = prepare<readonly [codes: string]>(`SELECT ${s}.insert_orders(${parameters})::text`);
   const cancel = prepare<readonly [code: number]>(`SELECT ${s}.cancel_orders($1, $2, $3)`);
+  const selectAttempts = prepare<readonly [key: Hex, attempt: number]>(
+    `SELECT key, attempt FROM ${s}.orders WHERE key = ANY($1::bytea[])`,
+  );
   const selectWithEvents = prepare<readonly [key: Hex]>(
     `SELECT DISTINCT e.key FROM ${s}.chain_events e WHERE e.key = ANY($1::bytea[]) ` +
       `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.key = e.key)`,
@@ -77,7 +83,7 @@ export function createOrderTable(
   }
 
   /** Inserts a batch in parts, each of which ends with an order whose chain events are applied next. */
-  async function insertParts(run: Query, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
+  async function insertParts(run: Query, inserts: readonly OrderInsert[], attempt: number): Promise<InsertOutcome[]> {
     const keys = inserts.map(({ order }) => toKey(order.uid));
     const rows = await run(selectWithEvents, toByteArray(keys));
     const withEvents = new Set(rows.map(([key]) => `\\x${key.slice(2)}`));
@@ -86,7 +92,7 @@ export function createOrderTable(
       const found = keys.findIndex((key, i) => i >= start && withEvents.has(key));
       const end = found < 0 ? inserts.length : found + 1;
       const part = inserts.slice(start, end);
-      outcomes.push(...((await insertBatch(run, part, { skip: false, split: true })) ?? []));
+      outcomes.push(...((await insertBatch(run, part, { skip: false, split: true, attempt })) ?? []));
       const last = part.at(-1)?.order;
       if (found >= 0 && last !== undefined && outcomes.at(-1)?.status === 'inserted') {
         await projectNewOrders(run, [last.uid], last.creationDate);
@@ -98,23 +104,43 @@ export function createOrderTable(
 
   async function insertDurably(inserts: readonly OrderInsert[], mode: Mode): Promise<InsertOutcome[]> {
     const outcomes = await call('insert orders', (run) => insertBatch(run, inserts, mode));
-    return outcomes ?? write('insert orders', (run) => insertParts(run, inserts));
+    return outcomes ?? write('insert orders', (run) => insertParts(run, inserts, mode.attempt));
   }
 
   /**
    * Resolves an insert with an unknown outcome. When its session has ended, the insert is repeated: an order that is
-   * stored now was stored by the first attempt, or was there before.
+   * stored now was stored by the first attempt, or by another insert. The stored number shows which.
    */
-  async function resolve(inserts: readonly OrderInsert[], failure: unknown): Promise<InsertOutcome[]> {
+  async function resolve(inserts: readonly OrderInsert[], failure: unknown, attempt: number): Promise<InsertOutcome[]> {
     if (await settle(failure)) {
       try {
-        const outcomes = await insertDurably(inserts, { skip: false, split: false });
-        return outcomes.map((outcome) => (outcome.status === 'duplicate' ? { status: 'inserted' } : outcome));
+        const outcomes = await insertDurably(inserts, { skip: false, split: false, attempt });
+        return await attributeDuplicates(inserts, outcomes, attempt);
       } catch (cause) {
         if (await isNothingStored(inserts)) throw cause;
       }
     }
     return inserts.map(() => ({ status: 'unknown' }));
+  }
+
+  /** Replaces the outcome of each duplicate that an earlier try of this attempt has inserted. */
+  async function attributeDuplicates(
+    inserts: readonly OrderInsert[],
+    outcomes: readonly InsertOutcome[],
+    attempt: number,
+  ): Promise<InsertOutcome[]> {
+    const keys = inserts.map(({ order }) => toKey(order.uid));
+    const duplicates = keys.filter((_, i) => outcomes[i]?.status === 'duplicate');
+    if (duplicates.length === 0) return [...outcomes];
+    const rows = await read('read orders', (run) => run(selectAttempts, toByteArray(duplicates)));
+    const attempts = new Map(rows.map(([key, stored]) => [`\\x${key.slice(2)}`, stored]));
+    return outcomes.map((outcome, i) => {
+      const key = keys[i] ?? '';
+      if (outcome.status !== 'duplicate' || keys.indexOf(key) < i) return outcome;
+      const stored = attempts.get(key);
+      if (stored === undefined) return { status: 'unknown' };
+      return stored === attempt ? { status: 'inserted' } : outcome;
+    });
   }
 
   async function isNothingStored(inserts: readonly OrderInsert[]): Promise<boolean> {
@@ -129,14 +155,15 @@ export function createOrderTable(
     async insert(inserts, options) {
       if (inserts.length === 0) return [];
       const transaction = options?.transaction;
-      const mode = { skip: options?.skipLocked ?? false, split: false };
-      const work = async (run: Query) => (await insertBatch(run, inserts, mode)) ?? insertParts(run, inserts);
+      const attempt = randomInt(2 ** 31);
+      const mode = { skip: options?.skipLocked ?? false, split: false, attempt };
+      const work = async (run: Query) => (await insertBatch(run, inserts, mode)) ?? insertParts(run, inserts, attempt);
       if (transaction !== undefined) return join('insert orders', transaction, work);
       try {
         return await insertDurably(inserts, mode);
       } catch (cause) {
         if (!isOutcomeUnknown(cause)) throw cause;
-        return resolve(inserts, cause);
+        return resolve(inserts, cause, attempt);
       }
     },
 
@@ -164,12 +191,13 @@ export function createOrderTable(
 const isOutcomeUnknown = (cause: unknown) => cause instanceof StoreError && cause.code === 'OutcomeUnknown';
 
 /** Returns the arguments of the function `insert_orders`. */
-function toParameters(inserts: readonly OrderInsert[], { skip, split }: Mode): unknown[] {
+function toParameters(inserts: readonly OrderInsert[], { skip, split, attempt }: Mode): unknown[] {
   const orders = inserts.map(({ order }) => order);
   const nullable = (values: readonly (string | null)[]) => (values.some((value) => value !== null) ? values : null);
   return [
     skip,
     split,
+    attempt,
     toNumberArray(orders.map(({ creationDate }) => creationDate)),
     toNumberArray(orders.map(({ validTo }) => validTo)),
     toNumberArray(orders.map(({ signingScheme }) => SCHEMES.indexOf(signingScheme))),

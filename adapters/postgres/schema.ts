@@ -49,6 +49,9 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  * would then read and sort all orders of an owner with a million. Without statistics, the planner expects many rows for
  * every value and reads the page from an index, which is good for all listings: see listing.ts.
  *
+ * `attempt` is a random number of the batch that inserted the order, or 0. After a lost response, the number shows
+ * which batch it was.
+ *
  * Executed totals are not bounded by 2^256, and numeric is not either.
  *
  * `events` and `log` are explained in events.ts.
@@ -62,6 +65,7 @@ CREATE TABLE ${s}.orders (
   created bigint NOT NULL,
   valid_to bigint NOT NULL,
   version bigint NOT NULL DEFAULT 1,
+  attempt integer NOT NULL DEFAULT 0,
   signing_scheme smallint NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
   phase smallint NOT NULL CHECK (phase BETWEEN 0 AND 5),
   budget smallint NOT NULL CHECK (budget BETWEEN 0 AND 1),

@@ -47,6 +47,8 @@ export interface SessionSettings {
   readonly direct: boolean;
   /** Whether statements outside a transaction run with another isolation level than READ COMMITTED. */
   readonly strict: boolean;
+  /** Whether writes can join a transaction of the host. Default: true. */
+  readonly joinable?: boolean;
   /** Called on the same connection after a commit. A failure does not affect the result. */
   readonly committed?: (client: PgClient) => Promise<void>;
   /** Resolves after `ms` milliseconds. */
@@ -55,7 +57,7 @@ export interface SessionSettings {
 
 export function openSession(
   pool: PgPool,
-  { schema, named, direct, strict, wait, committed = async () => {} }: SessionSettings,
+  { schema, named, direct, strict, joinable = true, wait, committed = async () => {} }: SessionSettings,
 ): PostgresSession {
   const resolver = createCommitOutcomeResolver(pool, wait);
   const statements = new Map<string, Statement>();
@@ -126,6 +128,7 @@ export function openSession(
       }
     },
     async join(operation, transaction, work) {
+      if (!joinable) throw new StoreError('Unsupported', 'the only connection cannot run a transaction of the host');
       if (!isClient(transaction)) {
         throw new StoreError('Unsupported', '`transaction` must be the node-postgres client on which it is open');
       }

@@ -46,7 +46,12 @@ export function createPostgresStore(
   );
 
   return {
-    traits: { name: 'postgres', durable: settings.durable, writers: 'many', hostTransaction: true },
+    traits: {
+      name: 'postgres',
+      durable: settings.durable,
+      writers: 'many',
+      hostTransaction: !hasSingleConnection(source),
+    },
     open: (context) => open(() => start(source, settings, context, migrations)),
     close,
     check: () => run((book) => book.check()),
@@ -112,6 +117,8 @@ export function createPostgresStore(
   };
 }
 
+const hasSingleConnection = (source: PostgresSource) => source.kind === 'pool' && source.pool.singleConnection === true;
+
 /** Checks server and schema before anything is changed, except for a requested migration. */
 async function start(
   source: PostgresSource,
@@ -153,8 +160,9 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const { named, direct, strict } = settings;
+  const joinable = !connection.pool.singleConnection;
   const committed = replica === undefined ? {} : { committed: replica.committed };
-  const session = openSession(pool, { schema, named, direct, strict, wait, ...committed });
+  const session = openSession(pool, { schema, named, direct, strict, joinable, wait, ...committed });
   const readers = createReaders(session, replica);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const owners = createOwnerCounts(session);

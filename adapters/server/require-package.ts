@@ -1,7 +1,7 @@
 import { StoreError } from 'intentbook';
 
 /** Exact names of the packages that a server may need. */
-type OptionalPackage = 'viem' | 'pino' | 'prom-client' | 'nodemailer' | 'web-push';
+type OptionalPackage = 'viem' | 'pino' | 'prom-client' | 'nodemailer' | 'web-push' | 'hyparquet-writer';
 
 /** A package that a setting needs is not installed. */
 export class MissingPackageError extends Error {

@@ -21,6 +21,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Events and streams', 'guides/events-and-streams'],
         ['Notifications', 'guides/notifications'],
         ['Affiliate codes and prices', 'guides/affiliates-and-prices'],
+        ['History and export', 'guides/history-and-export'],
         ['Rate limiting', 'guides/rate-limiting'],
         ['Frameworks', 'guides/frameworks'],
         ['Explorer', 'guides/explorer'],

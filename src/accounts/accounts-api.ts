@@ -4,8 +4,10 @@ import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-
 import type { Stream, StreamOptions } from '../streams/stream.ts';
 import type { AccountBalances } from './account-balances.ts';
 import type { AffiliateApi } from './affiliates.ts';
+import type { HistoryApi } from './history/history-api.ts';
 import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
+import type { SourceListener } from './observations.ts';
 import type { PoolApi } from './pools.ts';
 import type { SimulationApi } from './simulation/simulation.ts';
 import type { SlippageApi } from './slippage/slippage.ts';
@@ -50,6 +52,7 @@ export interface Accounts {
   readonly notifications: NotificationApi;
   readonly subscriptions: SubscriptionApi;
   readonly deliveries: DeliveryApi;
+  readonly history: HistoryApi;
   readonly affiliates: AffiliateApi;
   readonly usdPrices: UsdPriceApi;
   readonly slippage: SlippageApi;
@@ -73,6 +76,12 @@ export interface Accounts {
   ready(): Promise<Readiness>;
   /** Returns the backlog of notifications and deliveries. */
   backlog(): Promise<AccountBacklog>;
+  /**
+   * Adds a listener of the queries of sources: prices, histories, tokens, pools, simulations and statistics.
+   *
+   * @returns a function that removes it.
+   */
+  observe(listener: SourceListener): () => void;
   /** Reports a failure for which no caller waits to `onFailure`. For mounts. */
   reportError(failure: unknown): void;
 }

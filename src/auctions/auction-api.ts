@@ -1,8 +1,11 @@
 import type { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
+import type { AuctionChange, AuctionStreamOptions } from './auction-delta.ts';
+import type { RenderedAuctionStream } from './auction-feed.ts';
 import type { Auction } from './auction-order.ts';
 import type { Competition, CompetitionQuery } from './competition.ts';
+import type { AuctionRun, AuctionRunOptions } from './drivers/run-options.ts';
 import type { FilterReason } from './filters.ts';
 import type { RenderedAuction } from './render-auction.ts';
 
@@ -31,10 +34,25 @@ export interface AuctionApi {
    * a new block or a change of the book the next call creates an auction with a higher id.
    */
   current(): Promise<Auction>;
-  /** The same auction as JSON in UTF-8. Nothing is rendered twice. */
-  readonly rendered: { current(): Promise<RenderedAuction> };
+  /**
+   * Streams auctions: a complete auction, then the difference to each later one. Every 65th event is a complete auction
+   * again. A slow subscriber receives one delta for several auctions. Closing the book ends the stream.
+   */
+  stream(options?: AuctionStreamOptions): Promise<AsyncIterable<AuctionChange>>;
+  /** The same as JSON, for the HTTP interface. Nothing is rendered twice. */
+  readonly rendered: {
+    current(): Promise<RenderedAuction>;
+    stream(options?: AuctionStreamOptions): Promise<RenderedAuctionStream>;
+  };
   /** Returns the selection of the last auction of this process. `undefined` before the first. Creates no auction. */
   selection(): Promise<AuctionSelection | undefined>;
+  /**
+   * Runs auctions with solvers: sends each new auction to the drivers, selects the winners, records the competition and
+   * lets the winners settle. Of several processes on one store, one runs the auctions.
+   *
+   * @throws TypeError naming the option that is unknown or malformed.
+   */
+  run(options: AuctionRunOptions): Promise<AuctionRun>;
   /** Records the competition of an auction, and replaces an earlier record. For the operator of the auctions. */
   record(competition: Competition): Promise<RecordResult>;
   /** Returns the competition of an auction. */
@@ -49,6 +67,8 @@ export interface AuctionApi {
 
 export interface AuctionModuleContext {
   readonly assertStarted: () => void;
+  /** Identifies this process among others, for leases. */
+  readonly holder: string;
   readonly onFailure: (failure: unknown) => void;
   readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
 }

@@ -18,7 +18,9 @@ export interface Auction {
   readonly id: number;
   /** The newest indexed block. 0 if none is indexed. */
   readonly block: number;
+  /** Sorted by `created`, then by UID. */
   readonly orders: readonly AuctionOrder[];
+  /** Sorted by token. */
   readonly prices: AuctionPrices;
   readonly surplusCapturingJitOrderOwners: readonly Address[];
 }
@@ -61,6 +63,11 @@ export interface AuctionQuote {
   readonly buyAmount: string;
   readonly fee: string;
   readonly solver: Address;
+}
+
+/** Compares the positions of two orders in an auction: by `created`, then by UID. */
+export function compareAuctionOrders(a: AuctionOrder, b: AuctionOrder): number {
+  return a.created - b.created || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 }
 
 /** A candidate for an auction, with the data that decides whether it is included. */

@@ -60,7 +60,7 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
       const prices = new Map<Address, string>(native);
       const all = new Set(tokens);
       if (all.delete(NATIVE_MARKER) && wrappedNative !== undefined) prices.set(NATIVE_MARKER, ONE_NATIVE);
-      if (nativePrice === undefined) return Object.fromEntries(prices);
+      if (nativePrice === undefined) return toSorted(prices);
       const wanted = [...all].filter((token) => token !== wrappedNative && !unpriced.has(token));
       const queue = wanted.slice(0, MAX_TOKENS);
       const deadline = new AbortController();
@@ -79,7 +79,12 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
       };
       await Promise.all(Array.from({ length: MAX_CONCURRENT }, worker));
       cancel();
-      return Object.fromEntries(prices);
+      return toSorted(prices);
     },
   };
+}
+
+/** Sorts prices by token, so that their text does not depend on the order in which sources respond. */
+function toSorted(prices: ReadonlyMap<Address, string>): AuctionPrices {
+  return Object.fromEntries([...prices].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -13,7 +13,8 @@ import type { Funding, FundingQuery } from './funding.ts';
 import { fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
 import type { RenderedAuction } from './render-auction.ts';
-import { inSteps, renderAuction } from './render-auction.ts';
+import { inSteps, renderOnce } from './render-auction.ts';
+import { renderAuctionValues } from './settled-auction.ts';
 
 export interface Auctions {
   /** Returns the current auction. After a new block or a change of the book a call creates a new one. */
@@ -40,6 +41,8 @@ export interface AuctionContext {
   /** Absent: funding cannot be checked, and every order counts as funded. */
   readonly funding: Funding | undefined;
   readonly pricing: AuctionPricing;
+  /** Called with each new auction. */
+  readonly onAuction: (auction: Auction) => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
@@ -51,7 +54,7 @@ const MAX_AGE_MS = 12_000;
 
 export function createAuctions(context: AuctionContext): Auctions {
   const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
-  const { findDenied, findInFlight, fees } = context;
+  const { findDenied, findInFlight, fees, onAuction } = context;
   const openOrders = createOpenOrders(store, fees, onFailure);
   let latest: Cut | undefined;
   let making: Promise<Cut> | undefined;
@@ -59,14 +62,15 @@ export function createAuctions(context: AuctionContext): Auctions {
 
   async function current(): Promise<Cut> {
     const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
-    const key = `${event} ${indexedBlock?.hash} ${competitions}`;
+    const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${competitions}`];
     const age = clock.now() - (latest?.at ?? 0);
     if (latest?.key === key && age >= 0 && age < MAX_AGE_MS) return latest;
     const [{ chosen, prices, reasons }, at] = [await choose(), clock.now()];
     const block = indexedBlock?.number ?? 0;
-    const stored = JSON.stringify(prices);
-    if (latest?.key === key && latest.prices === stored && isEqual(latest.chosen, chosen)) {
-      latest = { ...latest, at, reasons };
+    const stored = renderAuctionValues(prices, fees);
+    // A change that does not concern the auction, such as an order without a signature, does not create another one.
+    if (latest !== undefined && latest.head === head && latest.prices === stored && isEqual(latest.chosen, chosen)) {
+      latest = { ...latest, key, at, reasons };
       return latest;
     }
     const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS);
@@ -76,8 +80,9 @@ export function createAuctions(context: AuctionContext): Auctions {
       orders.push(order);
       listed.add(order.uid);
     });
-    const auction = { id, block, orders, prices, surplusCapturingJitOrderOwners: [] };
-    latest = { key, at, chosen, prices: stored, auction, listed, reasons };
+    const auction = { id, block, prices, surplusCapturingJitOrderOwners: [], orders };
+    latest = { key, head, at, chosen, prices: stored, auction, listed, reasons };
+    onAuction(auction);
     return latest;
   }
 
@@ -151,11 +156,7 @@ export function createAuctions(context: AuctionContext): Auctions {
 
   return {
     current: async () => (await cut()).auction,
-    async rendered() {
-      const made = await cut();
-      made.rendered ??= renderAuction(made.auction);
-      return made.rendered;
-    },
+    rendered: async () => renderOnce((await cut()).auction),
     get selection() {
       if (latest === undefined) return undefined;
       const { auction, listed, reasons: filtered } = latest;
@@ -176,18 +177,18 @@ interface Choice {
 
 /** An auction with the values that decide whether it is still current. */
 interface Cut {
-  /** The newest log entry and the newest indexed block. */
+  /** The newest log entry, the newest indexed block and the number of recorded competitions. */
   readonly key: string;
+  /** Hash of the newest indexed block. */
+  readonly head: Hex | undefined;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly chosen: readonly AuctionCandidate[];
-  /** The stored prices. */
+  /** The stored prices and fee rules. */
   readonly prices: string;
   readonly auction: Auction;
   readonly listed: ReadonlySet<Hex>;
   readonly reasons: ReadonlyMap<Hex, FilterReason>;
-  /** The JSON of the auction, rendered on first use. */
-  rendered?: Promise<RenderedAuction>;
 }
 
 /** Compares two selections. The candidate of an unchanged order is the same object. */

@@ -3,45 +3,40 @@ import type { Configuration } from '../options.ts';
 import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
 import type { AuctionEngine } from './engine.ts';
 
-export interface AuctionModule extends Pick<AuctionEngine, 'status' | 'pricesOf' | 'isBidOn'> {
+export interface AuctionModule extends Pick<AuctionEngine, 'status' | 'settled' | 'isBidOn' | 'close'> {
   readonly methods: AuctionApi;
 }
 
 /** Creates the auction methods. The auction engine is loaded on first use. */
 export function createAuctionModule(configuration: Configuration, context: AuctionModuleContext): AuctionModule {
-  const { assertStarted } = context;
   const engine = lazy(async () => {
     const { createAuctionEngine } = await import('./engine.ts');
     return createAuctionEngine(configuration, context);
   });
 
+  async function use<R>(job: (methods: AuctionApi) => Promise<R>): Promise<R> {
+    context.assertStarted();
+    return engine.use(({ methods }) => job(methods));
+  }
+
   return {
     methods: {
-      async current() {
-        assertStarted();
-        return engine.use(({ methods }) => methods.current());
-      },
+      current: () => use((api) => api.current()),
+      stream: (options) => use((api) => api.stream(options)),
       rendered: {
-        async current() {
-          assertStarted();
-          return engine.use(({ methods }) => methods.rendered.current());
-        },
+        current: () => use(({ rendered }) => rendered.current()),
+        stream: (options) => use(({ rendered }) => rendered.stream(options)),
       },
-      async selection() {
-        assertStarted();
-        return engine.use(({ methods }) => methods.selection());
-      },
-      async record(competition) {
-        assertStarted();
-        return engine.use(({ methods }) => methods.record(competition));
-      },
-      competition: (auctionId, query) => engine.use(({ methods }) => methods.competition(auctionId, query)),
-      latestCompetition: (query) => engine.use(({ methods }) => methods.latestCompetition(query)),
-      competitionOfTransaction: (hash, query) =>
-        engine.use(({ methods }) => methods.competitionOfTransaction(hash, query)),
+      selection: () => use((api) => api.selection()),
+      run: (options) => use((api) => api.run(options)),
+      record: (competition) => use((api) => api.record(competition)),
+      competition: (auctionId, query) => use((api) => api.competition(auctionId, query)),
+      latestCompetition: (query) => use((api) => api.latestCompetition(query)),
+      competitionOfTransaction: (hash, query) => use((api) => api.competitionOfTransaction(hash, query)),
     },
     status: (uid) => engine.use(({ status }) => status(uid)),
-    pricesOf: (auctionId) => engine.use(({ pricesOf }) => pricesOf(auctionId)),
+    settled: (auctionId) => engine.use(({ settled }) => settled(auctionId)),
     isBidOn: (uid) => engine.use(({ isBidOn }) => isBidOn(uid)),
+    close: async () => engine.loaded?.close(),
   };
 }

@@ -6,8 +6,8 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { createAuctions } from './auction.ts';
-import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
-import type { AuctionPrices } from './auction-prices.ts';
+import type { AuctionApi, AuctionModuleContext, RecordResult } from './auction-api.ts';
+import { createAuctionFeed } from './auction-feed.ts';
 import { createAuctionPricing } from './auction-prices.ts';
 import type { Competition } from './competition.ts';
 import {
@@ -21,40 +21,58 @@ import {
 import type { CompetitionStatus } from './competition-status.ts';
 import { competitionStatus } from './competition-status.ts';
 import { createFindDenied } from './denied.ts';
+import type { AuctionRun } from './drivers/run-options.ts';
 import { createFunding } from './funding.ts';
 import { findInFlight } from './in-flight.ts';
+import type { SettledAuction } from './settled-auction.ts';
+import { readSettledAuction } from './settled-auction.ts';
 
 /** The auction engine. */
 export interface AuctionEngine {
   readonly methods: AuctionApi;
   /** Returns the status of an order in the solver competition. */
   status(uid: Hex): Promise<CompetitionStatus>;
-  /** Returns the prices of an auction, if they are still stored. */
-  pricesOf(auctionId: number): Promise<AuctionPrices | undefined>;
+  /** Returns the values of an auction that its trades are evaluated with, if they are still stored. */
+  settled(auctionId: number): Promise<SettledAuction | undefined>;
   /** Returns whether a solver bids on an order in one of the last auctions. */
   isBidOn(uid: Hex): Promise<boolean>;
+  /** Ends all streams and runs. */
+  close(): Promise<void>;
 }
 
 /** Number of recent competitions that are searched for bids on an order. */
 const RECENT = 5;
 
+/** Maximum number of failed settlements. Those of auctions whose deadline has passed have no effect. */
+const MAX_FAILED = 1000;
+
 export function createAuctionEngine(configuration: Configuration, context: AuctionModuleContext): AuctionEngine {
   const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = configuration;
-  const { onFailure, nativePrice } = context;
+  const { onFailure, nativePrice, holder } = context;
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
+  const fees = { ...configuration.auctions, isSame };
   const remote = createDeadlineLimiter(clock, checkTimeout);
+  /** The newest block when the settlement of a winner failed. */
+  const failed = new Map<string, number>();
+  const runs = new Set<AuctionRun>();
+  let started = 0;
+  const feed = createAuctionFeed({ clock, onFailure, cut: () => auctions.current() });
   const auctions = createAuctions({
     store,
     clock,
     vaultRelayer,
     onFailure,
+    onAuction: feed.add,
     deniedTokens: tokens.deniedTokens,
     minValidity: configuration.auctions.minValidity,
-    fees: { ...configuration.auctions, isSame },
+    fees,
     findDenied: createFindDenied(configuration.host, remote, onFailure),
-    findInFlight: () => findInFlight(store),
+    findInFlight: () =>
+      findInFlight(store, (auctionId, solver, block) => {
+        return block > (failed.get(`${auctionId} ${solver}`) ?? Number.POSITIVE_INFINITY);
+      }),
     funding:
       chain !== undefined && readsFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
     pricing: createAuctionPricing({
@@ -65,29 +83,55 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     }),
   });
 
+  async function record(input: Competition): Promise<RecordResult> {
+    const competition = parseCompetition(input);
+    if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
+    const status = await recordCompetition(competition, store);
+    auctions.competitionRecorded();
+    return { status };
+  }
+
   return {
     methods: {
       current: auctions.current,
-      rendered: { current: auctions.rendered },
+      stream: async (options) => feed.stream(options),
+      rendered: { current: auctions.rendered, stream: async (options) => feed.renderedStream(options) },
       selection: async () => auctions.selection,
-      async record(input) {
-        const competition = parseCompetition(input);
-        if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
-        const status = await recordCompetition(competition, store);
-        auctions.competitionRecorded();
-        return { status };
+      async run(options) {
+        const [{ parseRunOptions }, { startAuctionRun }] = await Promise.all([
+          import('./drivers/run-options.ts'),
+          import('./drivers/run.ts'),
+        ]);
+        const run = startAuctionRun(parseRunOptions(options), {
+          store,
+          clock,
+          wrappedNative: tokens.wrappedNative,
+          holder: `${holder} ${++started}`,
+          current: auctions.current,
+          record,
+          settlementFailed(auctionId, solver, block) {
+            failed.set(`${auctionId} ${solver}`, block);
+            const [oldest = ''] = failed.keys();
+            if (failed.size > MAX_FAILED) failed.delete(oldest);
+          },
+          onFailure,
+        });
+        runs.add(run);
+        return run;
       },
+      record,
       competition: async (auctionId, query) => readCompetition(auctionId, store, query),
       latestCompetition: async (query) => latestCompetition(store, query),
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, query),
     },
     status: (uid) => competitionStatus(uid, { store, now: seconds(clock), selection: auctions.selection }),
-    async pricesOf(auctionId) {
-      const auction = await store.auctions.get(auctionId);
-      if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // stored from this type
-      return (await readCompetition(auctionId, store))?.auction.prices;
+    async close() {
+      feed.close();
+      await Promise.all([...runs].map((run) => run.stop()));
+      runs.clear();
     },
+    settled: (auctionId) => readSettledAuction(auctionId, store, fees),
     async isBidOn(uid) {
       const recent = await store.auctions.competitions(RECENT);
       return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type

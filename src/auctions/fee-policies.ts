@@ -45,9 +45,8 @@ const PPM_PER_BPS = 100;
  * factors are whole parts per million, so that no rounding depends on floating point.
  */
 export function feePoliciesOf(order: FeeSubject, rules: FeeRules): readonly WireFeePolicy[] {
-  const isInMarket = isWithinQuote(order);
   const own = rules.protocolFees
-    .filter(({ orders = 'any' }) => orders === 'any' || (orders === 'inMarket') === isInMarket)
+    .filter(({ orders = 'any' }) => orders === 'any' || (orders === 'inMarket') === isWithinQuote(order))
     .flatMap((policy) => toWire(policy, order, rules));
   return [...own, ...partnerPolicies(order, rules.maxPartnerFee)];
 }

@@ -2,7 +2,7 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OrderCursor, Store, StoredEvent, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AuctionCandidate } from './auction-order.ts';
-import { auctionCandidate } from './auction-order.ts';
+import { auctionCandidate, compareAuctionOrders } from './auction-order.ts';
 import type { FeeRules } from './fee-policies.ts';
 
 /** The open orders of a book, kept up to date with the event log. */
@@ -148,5 +148,5 @@ export function createOpenOrders(
 }
 
 function compareAge(a: AuctionCandidate, b: AuctionCandidate): number {
-  return a.created - b.created || (a.order.uid < b.order.uid ? -1 : a.order.uid > b.order.uid ? 1 : 0);
+  return compareAuctionOrders(a.order, b.order);
 }

@@ -20,7 +20,7 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 const texts = new WeakMap<AuctionOrder, string>();
 
 /** Renders an order in ASCII, so that its length in bytes is known without encoding it. */
-function renderOrder(order: AuctionOrder): string {
+export function renderOrder(order: AuctionOrder): string {
   let text = texts.get(order);
   if (text === undefined) {
     const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -30,9 +30,25 @@ function renderOrder(order: AuctionOrder): string {
   return text;
 }
 
-/** Renders an auction in steps. The result is one allocation, into which the orders are encoded. */
-export async function renderAuction(auction: Auction): Promise<RenderedAuction> {
-  const { orders, ...members } = auction;
+const rendered = new WeakMap<Auction, Promise<RenderedAuction>>();
+
+/** Renders an auction, once for all callers. */
+export function renderOnce(auction: Auction): Promise<RenderedAuction> {
+  const known = rendered.get(auction) ?? renderAuction(auction);
+  rendered.set(auction, known);
+  return known;
+}
+
+export async function renderAuction({ orders, ...members }: Auction): Promise<RenderedAuction> {
+  const bytes = await renderWithOrders(members, orders);
+  return { id: members.id, etag: `"auction-${members.id}"`, bytes, size: orders.length };
+}
+
+/**
+ * Renders members and the list `orders` behind them in steps. The result is one allocation, into which the orders are
+ * encoded.
+ */
+export async function renderWithOrders(members: object, orders: readonly AuctionOrder[]): Promise<Uint8Array> {
   const head = encoder.encode(`${JSON.stringify(members).slice(0, -1)},"orders":[`);
   const tail = encoder.encode(']}');
   const parts: string[] = [];
@@ -50,7 +66,7 @@ export async function renderAuction(auction: Auction): Promise<RenderedAuction> 
     at += encoder.encodeInto(part, bytes.subarray(at)).written;
   });
   bytes.set(tail, at);
-  return { id: auction.id, etag: `"auction-${auction.id}"`, bytes, size: orders.length };
+  return bytes;
 }
 
 /** Calls a function for each item, with a tick of the event loop after every 100. */

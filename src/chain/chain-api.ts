@@ -36,7 +36,7 @@ export interface ChainContext {
     observation: Parameters<OrderBookEvents[E]>[0],
   ) => void;
   readonly onFailure: (failure: unknown) => void;
-  readonly pricesOf: BatchContext['pricesOf'];
+  readonly findAuction: BatchContext['findAuction'];
   readonly findDocument: FindDocument | undefined;
   readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
 }

@@ -24,7 +24,7 @@ export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply'
       documents: store.appData,
       findDocument: context.findDocument,
       now: clock.now(),
-      pricesOf: context.pricesOf,
+      findAuction: context.findAuction,
       justInTimeOrders: configuration.justInTimeOrders,
       findKnown: async (uids) => new Set((await store.orders.get(uids)).map(({ uid }) => uid)),
       ...(quotes === undefined ? {} : { findQuote }),

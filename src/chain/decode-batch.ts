@@ -1,5 +1,6 @@
 import type { AuctionPrices } from '../auctions/auction-prices.ts';
 import { ONE_NATIVE } from '../auctions/auction-prices.ts';
+import type { SettledAuction } from '../auctions/settled-auction.ts';
 import type { BlockRef, ChainEvent, ChainEventBatch, TradeChainEvent } from '../ports/chain-store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts';
@@ -35,8 +36,8 @@ export const HASHES_KEPT = 1024;
 export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 'isOwnAuction'> {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Returns the known native prices of an auction. */
-  readonly pricesOf: (auctionId: number) => Promise<AuctionPrices | undefined>;
+  /** Returns the known values of an auction. */
+  readonly findAuction: (auctionId: number) => Promise<SettledAuction | undefined>;
 }
 
 /** A decoded batch for the store. */
@@ -63,16 +64,16 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
     [...transactions].map(([hash, group]) => [hash, attribute(group, settleCalls.get(hash) ?? [])]),
   );
   const decoded = new Map<ProtocolEvent, ChainEvent>();
-  const prices = new Map<number, AuctionPrices | undefined>();
+  const found = new Map<number, SettledAuction | undefined>();
   let [unattributed, ignored] = [0, 0];
   for (const event of events) {
     const { fees, auctions } = attributions.get(event.transactionHash) ?? NO_ATTRIBUTION;
     const auctionId = auctions.get(event.logIndex) ?? null;
-    if (auctionId !== null && !prices.has(auctionId)) prices.set(auctionId, await context.pricesOf(auctionId));
+    if (auctionId !== null && !found.has(auctionId)) found.set(auctionId, await context.findAuction(auctionId));
     const attribution = {
       fee: fees.get(event.logIndex),
       auctionId,
-      prices: auctionId === null ? undefined : prices.get(auctionId),
+      auction: auctionId === null ? undefined : found.get(auctionId),
     };
     const chainEvent = await toChainEvent(event, attribution, context);
     if (chainEvent === undefined) ignored++;
@@ -82,7 +83,7 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
   const placed = new Set([...decoded.values()].flatMap((each) => (each.type === 'placement' ? each.uid : [])));
   const orders = await readJustInTimeOrders(transactions, settleCalls, placed, {
     ...context,
-    isOwnAuction: async (id) => (await context.pricesOf(id)) !== undefined,
+    isOwnAuction: async (id) => (await context.findAuction(id)) !== undefined,
   });
   const chainEvents = [...decoded].map(([event, each]) => {
     const order = each.type === 'trade' ? orders.get(event) : undefined;
@@ -99,7 +100,7 @@ const NO_ATTRIBUTION = { fees: new Map<number, bigint>(), auctions: new Map<numb
 interface TradeAttribution {
   readonly fee: bigint | undefined;
   readonly auctionId: number | null;
-  readonly prices: AuctionPrices | undefined;
+  readonly auction: SettledAuction | undefined;
 }
 
 async function toChainEvent(
@@ -131,14 +132,13 @@ function isOwnOrder({ address, orderUid }: { readonly address: Address; readonly
   return unpackUid(orderUid).owner === address;
 }
 
-function toTradeEvent(
+async function toTradeEvent(
   event: EventPosition & Extract<ProtocolEvent, { event: 'Trade' }>,
-  { fee, prices }: TradeAttribution,
-): TradeChainEvent {
+  { fee, auction }: TradeAttribution,
+): Promise<TradeChainEvent> {
   const { orderUid: uid, owner, sellToken, buyToken } = event;
-  return {
-    type: 'trade',
-    ...toLogPosition(event),
+  const prices = auction?.prices;
+  const trade = {
     uid,
     owner,
     sellToken,
@@ -146,10 +146,15 @@ function toTradeEvent(
     sellAmount: String(event.sellAmount),
     buyAmount: String(event.buyAmount),
     feeAmount: String(event.feeAmount),
+  };
+  return {
+    type: 'trade',
+    ...toLogPosition(event),
+    ...trade,
     executedFee: fee === undefined ? null : String(fee),
     prices:
       prices === undefined ? null : { sellToken: getPrice(prices, sellToken), buyToken: getPrice(prices, buyToken) },
-    protocolFees: [],
+    protocolFees: (await auction?.protocolFees(trade)) ?? [],
   };
 }
 

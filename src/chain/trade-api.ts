@@ -22,10 +22,10 @@ const SKIPPED_PER_ROW = 2;
 export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<SurplusReader>): TradeApi {
   /** Reads trades page by page, newest first, with a tick of the event loop after each page. */
   async function* readPages(
-    { filter, limit, offset = 0 }: TradeQuery,
+    { filter, limit, after: start, offset = 0 }: TradeQuery,
     options: ReadOptions,
   ): AsyncGenerator<readonly TradeChainEvent[]> {
-    let after: TradeCursor | undefined;
+    let after: TradeCursor | undefined = start;
     const read = (query: Pick<TradeQuery, 'offset' | 'limit'>) =>
       chain.trades(after === undefined ? { filter, ...query } : { filter, after, ...query });
     // The first step waits too, so that many reads that arrive at once are spread over ticks.
@@ -60,6 +60,12 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
     pages(query, options = {}) {
       const filter = parseTradeFilter(query.owner, query.orderUid);
       return renderPages(readPages({ filter, limit: query.limit ?? Number.POSITIVE_INFINITY }, options));
+    },
+    async *history({ owner, after, limit = Number.POSITIVE_INFINITY }, options = {}) {
+      const query = { filter: parseTradeFilter(owner, undefined), limit };
+      for await (const page of readPages(after === undefined ? query : { ...query, after }, options)) {
+        yield page.map((trade) => ({ trade: toOrderTrade(trade), timestamp: trade.timestamp }));
+      }
     },
     async totalSurplus(account, options) {
       const owner = requireAccount(account);

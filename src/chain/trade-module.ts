@@ -19,6 +19,9 @@ export function createTradeModule(store: Pick<Store, 'chain' | 'orders' | 'event
       async *pages(query, options) {
         yield* (await trades.load()).pages(query, options);
       },
+      async *history(query, options) {
+        yield* (await trades.load()).history(query, options);
+      },
       totalSurplus: (account, options) => trades.use((api) => api.totalSurplus(account, options)),
       firstTradeBlock: (token) => trades.use((api) => api.firstTradeBlock(token)),
     },

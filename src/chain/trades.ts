@@ -1,6 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import { assertKnownFilters } from '../orders/listing.ts';
-import type { ProtocolFee, TradeChainEvent, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
+import type { ProtocolFee, TradeChainEvent, TradeCursor, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
@@ -28,6 +28,23 @@ export interface TradeListQuery {
   readonly orderUid?: string;
   readonly offset?: number;
   /** 1 to 1000. Default: 10. */
+  readonly limit?: number;
+}
+
+/** A trade with the time of its block. */
+export interface TimedTrade {
+  readonly trade: OrderTrade;
+  /** Seconds since 1970; null if the node has not reported it. */
+  readonly timestamp: number | null;
+}
+
+/** The trades of an account from a position on. */
+export interface TradeHistoryQuery {
+  /** The owner of the orders, or the account that placed them on chain. */
+  readonly owner: string;
+  /** Only trades before this position of the chain. Default: from the newest trade on. */
+  readonly after?: TradeCursor;
+  /** Maximum number of trades. Default: all. */
   readonly limit?: number;
 }
 

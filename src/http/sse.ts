@@ -10,7 +10,7 @@ export interface ServerSentEvent {
 }
 
 /** A source of encoded events. */
-interface EventSource {
+export interface EventSource {
   /** Text that opens the stream. */
   readonly opening?: string;
   /** Waits for the next encoded events. `undefined` ends the stream. */
@@ -69,7 +69,7 @@ export function resumableEventStream(stream: Stream, clock: Clock): ApiResponse 
     },
     close: stream.leave,
   };
-  return streamResponse(source, clock, COMMENT);
+  return streamResponse(source, clock);
 }
 
 /**
@@ -85,7 +85,7 @@ export function lastEventId(request: ApiRequest): number | undefined {
 }
 
 /** Writes the events of a source and a keep-alive whenever none has arrived for a while. */
-function streamResponse(source: EventSource, clock: Clock, keepAlive: string): ApiResponse {
+export function streamResponse(source: EventSource, clock: Clock, keepAlive = COMMENT): ApiResponse {
   let opening = source.opening;
   let pending: Promise<string | undefined> | undefined;
   let onSilence: (() => void) | undefined;

@@ -2,7 +2,10 @@
 export interface NewAuction {
   /** The newest known block; 0 if none was known. */
   readonly block: number;
-  /** Wei of native currency for 10^18 atoms, decimal, by token: a JSON object. The store keeps the text unchanged. */
+  /**
+   * A JSON object with the wei of native currency for 10^18 atoms, decimal, by token, and with the fee rules as `fees`.
+   * The store keeps the text unchanged.
+   */
   readonly prices: string;
 }
 

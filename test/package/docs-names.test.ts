@@ -124,6 +124,7 @@ test.each([
   ['affiliates', 'AffiliateApi', 'docs/guides/affiliates-and-prices.md'],
   ['usdPrices', 'UsdPriceApi', 'docs/guides/affiliates-and-prices.md'],
   ['balances', 'AccountBalances', 'docs/guides/affiliates-and-prices.md'],
+  ['history', 'HistoryApi', 'docs/guides/history-and-export.md'],
   ['tokens', 'TokenApi', 'docs/guides/market-data.md'],
   ['pools', 'PoolApi', 'docs/guides/market-data.md'],
   ['simulation', 'SimulationApi', 'docs/guides/market-data.md'],

@@ -47,7 +47,7 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'auctions',
     'competitions',
   ];
-  const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
+  const found = await query(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
   const expected = [...tables, 'log_lock', 'progress', 'migrations'].sort();
   const names = found.map(({ tablename }) => tablename).sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);

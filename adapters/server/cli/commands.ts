@@ -25,14 +25,21 @@ const MAINTENANCE = [
   {
     name: 'export',
     argument: '<file>',
-    summary: 'exports the orders of a book as NDJSON; continues an interrupted export',
+    summary: 'exports a book: orders as NDJSON, or a table as CSV or Parquet',
     description: `Writes one JSON object per line: the domain of the book, the orders, newest first, each with its document, its quote and
 its cancellation, then the number of orders and the SHA-256 of the lines before. An interrupted export continues when it
 is run again. Chain events are not exported, since they can be indexed again.
 
+A file that ends with .csv or .parquet contains a table: the orders, the trades or the notifications. The file appears when
+it is complete. The command prints a cursor: with --after, the next export has only what has changed since.
+
 A database file in use by a server is locked: create a backup and export the backup.`,
-    flags: named(...BOOK, 'json'),
-    examples: ['export orders.ndjson --chain sepolia --db intentbook.sqlite'],
+    flags: named(...BOOK, 'accounts', 'table', 'after', 'json'),
+    examples: [
+      'export orders.ndjson --chain sepolia --db intentbook.sqlite',
+      'export trades.parquet --table trades --db copy.sqlite',
+      'export changes.csv --table trades --after 48211 --db copy.sqlite',
+    ],
   },
   {
     name: 'import',

@@ -1,5 +1,6 @@
 import { formatUnknownName } from '#internal';
 import type { CommandOptions } from '../commands/index.ts';
+import { isTableFile, TABLES } from '../commands/table-export/index.ts';
 import { rejectUnknownVariables } from '../config/environment.ts';
 import type { BookOptions, ServeOptions } from '../index.ts';
 import { BOOK_SETTINGS } from '../settings/book-settings.ts';
@@ -106,8 +107,34 @@ function toMaintenanceCommand(
     throw new UsageError('a block is missing: intentbook rollback --to-block <block>');
   }
   const json = reader.value('json') === true;
-  const options = { command, book: singleBook(book), file: file ?? '', days, toBlock: Number(toBlock), json };
+  const options = {
+    command,
+    book: singleBook(book),
+    file: file ?? '',
+    days,
+    toBlock: Number(toBlock),
+    ...readTableOptions(command, file ?? '', given, reader),
+    json,
+  };
   return { name: 'command', options };
+}
+
+/** @throws UsageError if a flag of tables is given for another file. */
+function readTableOptions(
+  command: MaintenanceName,
+  file: string,
+  given: ReadonlyMap<string, string>,
+  reader: SettingReader,
+): Pick<CommandOptions, 'table' | 'after' | 'accounts'> {
+  if (command !== 'export') return { table: 'orders' };
+  const misplaced = ['table', 'after', 'accounts'].find((name) => given.has(name) && !isTableFile(file));
+  if (misplaced !== undefined) throw new UsageError(`--${misplaced} requires a file that ends with .csv or .parquet`);
+  const [table, after, accounts] = [reader.value('table'), reader.value('after'), reader.value('accounts')];
+  return {
+    table: TABLES.find((name) => name === table) ?? 'orders',
+    ...(after === undefined ? {} : { after: Number(after) }),
+    ...(accounts === undefined ? {} : { accounts: String(accounts) }),
+  };
 }
 
 function toMigrateCommand({ flags }: CommandInfo, given: ReadonlyMap<string, string>, reader: SettingReader): Command {

@@ -5,7 +5,8 @@ import { systemClock } from 'intentbook';
 import { chainById, deployment } from '#internal';
 import { createChainOptions } from '../chain-options.ts';
 import type { MaintenanceName } from '../cli/commands.ts';
-import { type BookPlan, planServer } from '../config/plan.ts';
+import { type BookPlan, planServer, type ServerPlan } from '../config/plan.ts';
+import { accountStoreAt, defaultLocation, isDatabase } from '../open-accounts.ts';
 import { openStore } from '../open-books.ts';
 import type { BookSettings } from '../settings/schema.ts';
 import { exportBook } from './export.ts';
@@ -13,6 +14,8 @@ import { importBook } from './import.ts';
 import { type Progress, progressBar } from './progress.ts';
 import { pruneBook } from './prune.ts';
 import { rollBackBook } from './rollback.ts';
+import type { ExportedTable, TableName } from './table-export/index.ts';
+import { assertNewFile, exportTable, isTableFile } from './table-export/index.ts';
 import { verifyBook } from './verify.ts';
 
 /** A maintenance command and its book. */
@@ -25,6 +28,12 @@ export interface CommandOptions {
   readonly days: number;
   /** For `rollback`: the newest block whose chain events stay. */
   readonly toBlock: number;
+  /** For `export` to a table. */
+  readonly table: TableName;
+  /** For `export` to a table: the position after which changes are exported. */
+  readonly after?: number;
+  /** For `export` of notifications: the location of the account store. */
+  readonly accounts?: string;
   /** Whether the result is printed as JSON. */
   readonly json: boolean;
 }
@@ -69,7 +78,9 @@ async function backUp({ book, file }: CommandOptions, progress: Progress): Promi
 }
 
 /** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
-function assertFilesExist({ command, file, book }: CommandOptions): void {
+function assertFilesExist({ command, file, book, table }: CommandOptions): void {
+  // The account store is checked when it is opened.
+  if (command === 'export' && isTableFile(file) && table === 'notifications') return;
   if (command === 'import' && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
   if (command === 'import' || book.postgres !== undefined) return;
   if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
@@ -78,8 +89,13 @@ function assertFilesExist({ command, file, book }: CommandOptions): void {
 }
 
 async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
-  const [plan] = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.').books;
+  const server = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.');
+  const [plan] = server.books;
   if (plan === undefined) throw new Error('the plan has no book');
+  if (options.command === 'export' && isTableFile(options.file)) {
+    assertNewFile(resolve(options.file));
+    if (options.table === 'notifications') return exportNotifications(server, options, progress);
+  }
   const store = await openStore(plan.place);
   const domain = getDomain(plan);
   await store.open({ domain, clock: systemClock });
@@ -99,6 +115,7 @@ async function doWith(
   const file = resolve(options.file);
   switch (options.command) {
     case 'export': {
+      if (isTableFile(options.file)) return exportBookTable(store, options, progress);
       const data = await exportBook(store, domain, file, progress);
       const words = `${data.orders} orders are in ${file}, ${data.resumed} of them from before, digest ${data.sha256}`;
       return { ok: true, words, data: { file, ...data } };
@@ -130,6 +147,41 @@ async function doWith(
     case 'backup':
       throw new Error('a backup does not open a store');
   }
+}
+
+async function exportBookTable(store: Store, options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  const { table, after } = options;
+  const { createOrderTable } = await import('./table-export/order-table.ts');
+  const { createTradeTable } = await import('./table-export/trade-table.ts');
+  const rows = await (table === 'trades' ? createTradeTable(store, after) : createOrderTable(store, after));
+  return describeTable(options, await exportTable(table, rows, resolve(options.file), progress));
+}
+
+async function exportNotifications(
+  server: ServerPlan,
+  options: CommandOptions,
+  progress: Progress,
+): Promise<CommandOutcome> {
+  const place = options.accounts ?? defaultLocation(server);
+  const isFile = !isDatabase(place);
+  if (place === 'off' || place === ':memory:')
+    throw new Error('notifications require an account store: --accounts <location>');
+  if (isFile && !existsSync(resolve(place))) throw new Error(`the database "${resolve(place)}" does not exist`);
+  const { createNotificationTable } = await import('./table-export/notification-table.ts');
+  const store = await accountStoreAt(place, { migrate: false });
+  await store.open({ clock: systemClock });
+  try {
+    const table = await createNotificationTable(store, options.after);
+    return describeTable(options, await exportTable('notifications', table, resolve(options.file), progress));
+  } finally {
+    await store.close();
+  }
+}
+
+function describeTable({ file: name }: CommandOptions, data: ExportedTable): CommandOutcome {
+  const file = resolve(name);
+  const words = `${data.rows} rows of ${data.table} are in ${file}; export later changes with --after ${data.cursor}`;
+  return { ok: true, words, data: { file, ...data } };
 }
 
 function getDomain({ settings, environment, chainId }: BookPlan): Domain {

@@ -1,5 +1,5 @@
 import type { SettingTable } from './setting.ts';
-import { integer, onOffAlone, text } from './types.ts';
+import { enumSetting, integer, onOffAlone, text } from './types.ts';
 
 /** Flags that are no settings of a server. They are absent from the configuration file. */
 export const COMMAND_SETTINGS = {
@@ -13,6 +13,18 @@ export const COMMAND_SETTINGS = {
     group: 'Command',
     help: 'Minimum number of days since an order has finished.',
     default: 90,
+  },
+  table: {
+    type: enumSetting('orders', 'trades', 'notifications'),
+    group: 'Command',
+    help: 'Table that is exported to a `.csv` or `.parquet` file.',
+    default: 'orders',
+  },
+  after: {
+    type: integer(0, Number.MAX_SAFE_INTEGER, '<cursor>', 'the cursor of an earlier export'),
+    group: 'Command',
+    help: 'Exports only the changes after a `cursor`, which an earlier export to a `.csv` or `.parquet` file has printed.',
+    defaultText: 'all rows',
   },
   toBlock: {
     type: integer(0, Number.MAX_SAFE_INTEGER, '<block>', 'a block number'),

@@ -1,5 +1,6 @@
 import { AFFILIATE_ROUTES } from './affiliates.ts';
 import { BALANCE_ROUTES } from './balances.ts';
+import { HISTORY_ROUTES } from './history.ts';
 import { MARKET_ROUTES } from './markets.ts';
 import { NOTIFICATION_ROUTES } from './notifications.ts';
 import { POOL_ROUTES } from './pools.ts';
@@ -11,6 +12,7 @@ import { TOKEN_ROUTES } from './tokens.ts';
 /** Returns the routes of the account interface. A function, so that bundlers can drop the module if it is not used. */
 export const accountRoutes = (): readonly AccountRoute[] => [
   ...NOTIFICATION_ROUTES,
+  ...HISTORY_ROUTES,
   ...SUBSCRIPTION_ROUTES,
   ...AFFILIATE_ROUTES,
   ...TOKEN_ROUTES,

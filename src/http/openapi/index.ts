@@ -145,10 +145,12 @@ function queryParameters(operation: Operation | undefined): object[] {
 function toSuccess({
   description,
   body,
+  file,
   headers = [],
 }: {
   description: string;
   body?: Success['body'] | undefined;
+  file?: Success['file'] | undefined;
   headers?: readonly string[];
 }) {
   return {
@@ -156,11 +158,17 @@ function toSuccess({
     ...(headers.length > 0 && {
       headers: Object.fromEntries(headers.map((name) => [name, { schema: { type: 'string' } }])),
     }),
-    ...toContent(body),
+    ...toContent(body, file),
   };
 }
 
-function toContent(body: Success['body'] | undefined): { content?: object } {
+function toContent(body: Success['body'] | undefined, file?: Success['file']): { content?: object } {
+  const described = toBodyContent(body);
+  if (file === undefined) return described;
+  return { content: { ...described.content, [file]: { schema: { type: 'string' } } } };
+}
+
+function toBodyContent(body: Success['body'] | undefined): { content?: object } {
   if (body === 'nothing') return {};
   if (body === undefined) return { content: json({}) };
   if (body === 'text') return { content: { 'text/plain': { schema: { type: 'string' } } } };

@@ -6,6 +6,8 @@ export interface Success {
   readonly description: string;
   /** A JSON schema, a list of it, plain text, an event stream, or no body. */
   readonly body: SchemaName | readonly [SchemaName] | 'text' | 'page' | 'events' | 'nothing';
+  /** Another media type of the body, which the client can request. */
+  readonly file?: 'text/csv';
   readonly headers?: readonly string[];
 }
 
@@ -27,6 +29,11 @@ const integer = (description: string) => ({ type: 'integer', description }) as c
 const PAGE = {
   limit: integer('Page size, 1 to 1000. Default: 10.'),
   cursor: text('Start of the page, from the `Link` header of the previous page.'),
+};
+const HISTORY = {
+  limit: integer('Page size, 1 to 1000. Default: 100; all rows in CSV.'),
+  cursor: PAGE.cursor,
+  format: text('`json` or `csv`. Default: by the `Accept` header, otherwise `json`.'),
 };
 const ORDERS_PAGE: Success = {
   description: 'Orders, newest first. `Link` has the address of the next page, if there is one.',
@@ -231,6 +238,19 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'solvers',
     success: { 200: { description: 'The current auction.', body: 'Auction' } },
   },
+  'GET /api/v1/auction/stream': {
+    summary: 'Streams auctions: a complete one, then the difference to each later one',
+    tag: 'solvers',
+    success: {
+      200: {
+        description:
+          'The data of an `auction` event is an Auction, that of a `delta` event its `id`, `base`, `block`, `size`, ' +
+          '`prices`, `removed` and `added`. The id of an event resumes the stream (Last-Event-ID).',
+        body: 'events',
+      },
+    },
+    errors: ['InvalidParameter'],
+  },
   'GET /api/v1/solver_competition/:auction_id': competition,
   'GET /api/v2/solver_competition/:auction_id': competition,
   'GET /api/v1/solver_competition/latest': latestCompetition,
@@ -336,6 +356,22 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     query: PAGE,
     success: { 200: { description: 'Newest first.', body: ['Notification'], headers: ['Link'] } },
   },
+  'GET /accounts/:account/orders': {
+    summary: 'Lists the orders of an account in all books',
+    tag: 'accounts',
+    query: HISTORY,
+    success: {
+      200: { description: 'Newest first.', body: ['AccountOrder'], file: 'text/csv', headers: ['Link'] },
+    },
+  },
+  'GET /accounts/:account/trades': {
+    summary: 'Lists the trades of an account in all books',
+    tag: 'accounts',
+    query: HISTORY,
+    success: {
+      200: { description: 'Newest first.', body: ['AccountTrade'], file: 'text/csv', headers: ['Link'] },
+    },
+  },
   'POST /accounts/:account/subscriptions': {
     summary: 'Creates a subscription of an account. Requires its signature',
     tag: 'accounts',
@@ -397,7 +433,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'GET /affiliate/affiliate-stats/:address': statistics('Returns the statistics of an affiliate'),
   'GET /affiliate/trader-stats/:address': statistics('Returns the statistics of a referred trader'),
-  'GET /affiliate/trader-activity/:address': statistics('Lists the trades of a referred trader'),
+  'GET /affiliate/trader-activity/:address': {
+    ...statistics('Lists the trades of a referred trader'),
+    query: { format: HISTORY.format },
+    success: {
+      200: { description: 'The newest trades; all of them in CSV.', body: 'AffiliateStatistics', file: 'text/csv' },
+    },
+  },
   'GET /:chainId/tokens/:token/usdPrice': {
     summary: 'Returns the price of a token in US dollars',
     tag: 'tokens',

@@ -249,6 +249,13 @@ export function createSchemas() {
     QuotedOrder: quotedOrder,
     QuoteResponse: quoteResponse,
     Trade: trade,
+    AccountOrder: z.object({ chainId: z.int(), env: z.string().describe('The environment of its book.'), order }),
+    AccountTrade: z.object({
+      chainId: z.int(),
+      env: z.string().describe('The environment of its book.'),
+      timestamp: moment('Time of the block. Null if the node has not reported it.').nullable(),
+      trade,
+    }),
     CompetitionStatus: competitionStatus,
     OrderDebug: z.object({
       order,

@@ -28,6 +28,15 @@ const getAuction: Route = {
   },
 };
 
+/** Streams auctions: a complete one, then the changes. Resumes after `Last-Event-ID`. */
+const streamAuctions: Route = {
+  method: 'GET',
+  path: '/api/v1/auction/stream',
+  cost: AUCTION_COST,
+  stream: true,
+  handle: async (call) => (await import('../auction-stream.ts')).auctionStream(call),
+};
+
 /** Return the competition of an auction by its id, by a settlement transaction, and of the highest auction id. */
 const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Route[] => {
   const path = `/api/${version}/solver_competition`;
@@ -87,33 +96,15 @@ const debugOrder: Route = {
   cost: READ,
   before: requireOperator,
   async handle({ book, param }) {
-    const uid = param('uid');
-    const [order, selection, trades] = await Promise.all([
-      book.orders.get(uid),
-      book.auctions.selection(),
-      book.trades.list({ orderUid: uid, limit: DEBUG_TRADES }),
-    ]);
-    if (order === undefined) throw new OrderBookError('NotFound', 'there is no order with this UID', { uid });
-    return jsonResponse(200, {
-      order,
-      competitionStatus: await book.orders.competitionStatus(uid),
-      auction: selection && {
-        id: selection.id,
-        block: selection.block,
-        listed: selection.listed.has(order.uid),
-        filterReason: selection.filtered.get(order.uid) ?? null,
-      },
-      trades,
-    });
+    const { createOrderReport } = await import('../order-report.ts');
+    return jsonResponse(200, await createOrderReport(book, param('uid')));
   },
 };
-
-/** Maximum number of trades in a debug report. */
-const DEBUG_TRADES = 100;
 
 /** The routes of auctions and competitions. */
 export const AUCTION_ROUTES: readonly Route[] = [
   getAuction,
+  streamAuctions,
   ...COMPETITION_ROUTES,
   getRestrictedCompetition,
   recordCompetition,

@@ -85,7 +85,7 @@ async function served(size: number) {
 
   async function send(
     path: string,
-    { method = 'GET', headers = {}, body }: Sent = {},
+    { method = 'GET', headers = {}, body, leaves = false }: Sent = {},
   ): Promise<Usage & { status: number }> {
     Object.assign(usage, { rows: 0, upstream: 0, tokens: 0 });
     const [pathname = '', query = ''] = path.split('?');
@@ -96,6 +96,9 @@ async function served(size: number) {
       query,
       header: (name) => all[name],
       body: body === undefined ? { type: 'none' } : { type: 'parsed', value: body },
+      get aborted() {
+        return leaves && usage.rows > 0;
+      },
     };
     const api = accountApi.handlesPath?.(pathname) ? accountApi : bookApi;
     const response = await api.handle(request);
@@ -118,6 +121,8 @@ interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Whether the client disconnects after the first row. */
+  readonly leaves?: boolean;
 }
 
 /** Reads a response. A stream is read as far as it is available at once. */
@@ -178,6 +183,8 @@ const BOUNDED: readonly Example[] = [
   ['GET /', () => '/'],
   ['GET /ready', () => '/ready'],
   ['GET /live', () => '/live'],
+  ['GET /accounts/{account}/orders', () => `/accounts/${ALICE}/orders?limit=50`],
+  ['GET /accounts/{account}/trades', () => `/accounts/${ALICE}/trades?limit=50`],
   ['GET /accounts/{account}/notifications', () => `/accounts/${BOB}/notifications`],
   ['GET /accounts/{account}/notifications/stream', () => `/accounts/${BOB}/notifications/stream`],
   ['GET /accounts/{account}/subscriptions', () => `/accounts/${BOB}/subscriptions`],
@@ -209,11 +216,19 @@ const GROWING: readonly Example[] = [
   ['GET /api/v1/trades', () => `/api/v1/trades?owner=${ALICE}`],
   ['GET /api/v1/users/{user}/total_surplus', () => `/api/v1/users/${ALICE}/total_surplus`],
   ['GET /api/v1/auction', () => '/api/v1/auction'],
+  ['GET /accounts/{account}/orders', () => `/accounts/${ALICE}/orders?format=csv`],
+  ['GET /accounts/{account}/trades', () => `/accounts/${ALICE}/trades?format=csv`],
   ['GET /api/v1/orders/stream', () => '/api/v1/orders/stream', { headers: { 'last-event-id': '0' } }],
 ];
 
+/** A read that shares the rows of the auction. */
+const SHARED = 'GET /api/v1/auction/stream';
+
 /** Log entries, trades and rows of orders that are read for one charged row, at most. */
 const READS_PER_ROW = 3;
+
+/** Trades that are read in one step. */
+const PAGE = 100;
 
 const SMALL = 300;
 const LARGE = 1500;
@@ -229,7 +244,7 @@ afterAll(async () => {
 });
 
 test('every read has an example', () => {
-  const covered = new Set([...BOUNDED, ...GROWING].map(([endpoint]) => endpoint));
+  const covered = new Set([SHARED, ...[...BOUNDED, ...GROWING].map(([endpoint]) => endpoint)]);
   const reads = listCosts().filter(({ endpoint }) => endpoint.startsWith('GET ') || endpoint.endsWith('by_uids'));
   const missing = reads.filter(({ endpoint }) => !covered.has(endpoint)).map(({ endpoint }) => endpoint);
   // Pages with constant content.
@@ -264,11 +279,24 @@ describe('rows and upstream calls of a read', () => {
   );
 
   test('repeated total surplus and auction read no rows again', async () => {
-    for (const path of [`/api/v1/users/${ALICE}/total_surplus`, '/api/v1/auction']) {
+    for (const path of [`/api/v1/users/${ALICE}/total_surplus`, '/api/v1/auction', '/api/v1/auction/stream']) {
       await large.send(path);
       expect((await large.send(path)).rows).toBe(0);
     }
   });
+
+  test.each(GROWING.slice(0, 2).map(([endpoint, path]) => ({ endpoint, path })))(
+    '$endpoint reads no further page for a client that has left',
+    async ({ path }) => {
+      const fresh = await served(LARGE);
+      const left = await fresh.send(path(fresh), { leaves: true });
+      expect(left.rows).toBeGreaterThan(0);
+      expect(left.rows).toBeLessThanOrEqual(2 * PAGE);
+      const stayed = await fresh.send(path(fresh));
+      expect(stayed.rows).toBeGreaterThan(4 * PAGE);
+      await fresh.close();
+    },
+  );
 
   test('balances are charged by token addresses', async () => {
     const path = (count: number) => `/${SEPOLIA}/accounts/${BOB}/balances?tokens=${balances.slice(0, count).join(',')}`;

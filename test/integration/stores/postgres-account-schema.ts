@@ -16,7 +16,7 @@ const TABLES = [
 
 /** Deletes all rows of an account store. */
 export async function emptyAccountSchema({ schema, query }: TemporarySchema): Promise<void> {
-  const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
+  const found = await query(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
   const names = found.map(({ tablename }) => tablename).sort();
   const expected = [...TABLES, 'locks', 'migrations', 'domain'].sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);

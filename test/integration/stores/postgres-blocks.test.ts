@@ -28,6 +28,8 @@ const OPERATIONS: Readonly<Record<string, (store: Store) => Promise<unknown>>> =
   'events after the first': ({ events }) => events.after(1, 10),
   document: ({ appData }) => appData.get(`0x${'00'.repeat(32)}`),
   'trades of an account': ({ chain }) => chain.trades({ filter: { account: ACCOUNT }, limit: 10 }),
+  'older trades of an account': ({ chain }) =>
+    chain.trades({ filter: { account: ACCOUNT }, after: { blockNumber: 1500, logIndex: 0 }, limit: 10 }),
   'trades of an order': ({ chain }) => chain.trades({ filter: { uid: uid(3) }, limit: 10 }),
   'first trade': ({ chain }) => chain.firstTrade(WETH),
   ...Object.fromEntries(

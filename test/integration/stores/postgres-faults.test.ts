@@ -86,6 +86,40 @@ describe('PostgreSQL connection that breaks', () => {
     await pool.end();
   });
 
+  test('before the statement is executed, and another store inserts the order: only the other one has inserted it', async () => {
+    let armed = false;
+    const pool = cuttable(async ({ text }, run, kill) => {
+      if (!armed || !text.includes('insert_orders')) return run();
+      armed = false;
+      expect(await other.orders.insert([{ order: order(1) }])).toEqual([{ status: 'inserted' }]);
+      return kill();
+    });
+    const other = postgresStore({ url: place.url, schema: place.schema, listen: false });
+    await other.open({ domain: DOMAIN, clock: systemClock });
+    const store = await opened(pool);
+    armed = true;
+    const outcomes = await store.orders.insert([{ order: order(1) }, { order: order(2) }, { order: order(2) }]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['duplicate', 'inserted', 'duplicate']);
+    expect(armed).toBe(false);
+    for (const each of [store, other, pool]) await ('close' in each ? each.close() : each.end());
+  });
+
+  test('after the commit of a batch with a repeated order: the first one is inserted', async () => {
+    let armed = false;
+    const pool = cuttable(async ({ text }, run, kill) => {
+      if (!armed || !text.includes('insert_orders')) return run();
+      armed = false;
+      await run();
+      return kill();
+    });
+    const store = await opened(pool);
+    armed = true;
+    const outcomes = await store.orders.insert([{ order: order(1) }, { order: order(1) }]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'duplicate']);
+    await store.close();
+    await pool.end();
+  });
+
   test('and whose session cannot be identified leaves the outcome unknown', async () => {
     let armed = false;
     const pool = cuttable(

@@ -13,15 +13,15 @@ function fixture(options: Omit<TokenBucketsOptions, 'clock'> = {}) {
     clock,
   });
   // In this process it returns synchronously.
-  const take = (client: string, kind: RequestKind = 'read') =>
-    limiter.take(client, kind) as Awaited<ReturnType<typeof limiter.take>>;
+  const take = (client: string, kind: RequestKind = 'read', tokens = 1) =>
+    limiter.take(client, kind, tokens) as Awaited<ReturnType<typeof limiter.take>>;
   const open = (client: string) => limiter.open(client) as Awaited<ReturnType<typeof limiter.open>>;
   const taken = (client: string, kind: RequestKind = 'read') => {
     let count = 0;
     while (take(client, kind).status === 'admitted') count++;
     return count;
   };
-  return { clock, take, open, taken };
+  return { clock, limiter, take, open, taken };
 }
 
 describe('token buckets', () => {
@@ -82,6 +82,22 @@ describe('token buckets', () => {
         }
       }),
     );
+  });
+
+  test('admit a cost above the burst when full, and charge it as a debt of at most one burst', async () => {
+    const { clock, limiter, take, taken } = fixture();
+    expect(take('a', 'read', 7)).toEqual({ status: 'admitted' });
+    // Minus 3 tokens: 2 seconds until the bucket contains 1 token, 3.5 seconds until it is full.
+    expect(take('a')).toEqual({ status: 'rejected', retryAfter: 2 });
+    expect(take('a', 'read', 100)).toEqual({ status: 'rejected', retryAfter: 4 });
+    clock.advance(2000);
+    expect(taken('a')).toBe(1);
+    clock.advance(2000);
+    expect(take('a', 'read', 1000)).toEqual({ status: 'admitted' });
+    await limiter.charge?.('a', 'read', 1000);
+    clock.advance(2500);
+    expect(taken('a')).toBe(1);
+    expect(taken('a', 'write')).toBe(2);
   });
 
   test('ignore a clock that steps back', () => {

@@ -1,0 +1,144 @@
+import type { Api, Channel, OrderBook, OrderBookEvents } from 'intentbook';
+
+/** Attributes of a span. */
+export type SpanAttributes = Record<string, string | number | string[]>;
+
+/** The part of OpenTelemetry's `Span` that is used. Declared by its shape, so that other hosts need no types of it. */
+export interface Span {
+  setAttributes(attributes: SpanAttributes): unknown;
+  setStatus(status: { code: number; message?: string }): unknown;
+  updateName(name: string): unknown;
+  /** @param endTime - Milliseconds since 1970. Default: now. */
+  end(endTime?: number): void;
+}
+
+/** Options of a span. */
+export interface SpanOptions {
+  /** Kind, as OpenTelemetry numbers it. */
+  readonly kind?: number;
+  readonly attributes?: SpanAttributes;
+  /** Milliseconds since 1970. */
+  readonly startTime?: number;
+}
+
+/** The part of OpenTelemetry's `Tracer` that is used. */
+export interface Tracer {
+  startSpan(name: string, options: SpanOptions): Span;
+  startActiveSpan<T>(name: string, options: SpanOptions, work: (span: Span) => T): T;
+}
+
+/** Kinds of spans and the status "error", as the API of OpenTelemetry numbers them. */
+const [SERVER, PRODUCER, ERROR] = [1, 3, 2];
+
+/** A book whose work is traced. */
+export interface TracedBook {
+  /** Value of the attribute `intentbook.book`. */
+  readonly name: string;
+  readonly book: Pick<OrderBook, 'on' | 'off'>;
+}
+
+/**
+ * Creates a span for each submission, recovery of signers, store operation and estimator query of a book. A span is
+ * created when the work has ended, with the time at which it began. It is a child of the active span, such as the
+ * request of `traceApi`. Store operations on a group of orders belong to the request whose order began the group.
+ *
+ * A book that is not traced creates no spans and measures no durations.
+ *
+ * @returns a function that ends the tracing.
+ */
+export function traceBook(tracer: Tracer, { name, book }: TracedBook): () => void {
+  function record(title: string, ms: number, attributes: SpanAttributes, failed = false): void {
+    const end = Date.now();
+    const span = tracer.startSpan(`intentbook ${title}`, {
+      startTime: end - ms,
+      attributes: { 'intentbook.book': name, ...attributes },
+    });
+    if (failed) span.setStatus({ code: ERROR });
+    span.end(end);
+  }
+
+  const stops: (() => void)[] = [];
+  function listen<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void {
+    book.on(event, listener);
+    stops.push(() => book.off(event, listener));
+  }
+
+  listen('ordersSubmitted', ({ accepted, rejected, ms }) => {
+    record('submit', ms, {
+      'intentbook.orders.accepted': accepted,
+      'intentbook.orders.rejected': rejected.length,
+      'intentbook.codes': [...new Set(rejected)],
+    });
+  });
+  listen('signersRecovered', ({ backend, signatures, ms }) => {
+    record('recover signers', ms, { 'intentbook.backend': backend, 'intentbook.signatures': signatures });
+  });
+  listen('storeQueried', ({ operation, ms, failed }) => {
+    record(`store ${operation}`, ms, { 'intentbook.operation': operation }, failed);
+  });
+  listen('estimatorQueried', ({ source, question, outcome, ms }) => {
+    const attributes = { 'intentbook.question': question, 'intentbook.outcome': outcome };
+    record(`estimate ${source}`, ms, attributes, outcome === 'failed');
+  });
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/**
+ * Wraps an HTTP interface: each request is an active span of kind "server", with the attributes of OpenTelemetry's HTTP
+ * conventions. Its name is the method and the path, in which addresses, UIDs and numbers are placeholders. A status of
+ * 500 or above sets the status "error". The body of an event stream is not part of the span.
+ */
+export function traceApi(tracer: Tracer, api: Api): Api {
+  return {
+    ...api,
+    handle: (request) =>
+      tracer.startActiveSpan(request.method, { kind: SERVER }, async (span) => {
+        try {
+          const response = await api.handle(request);
+          endRequest(span, request, response.status);
+          return response;
+        } finally {
+          span.end();
+        }
+      }),
+  };
+}
+
+function endRequest(span: Span, { method, path }: Parameters<Api['handle']>[0], status: number): void {
+  span.setAttributes({ 'http.request.method': method, 'url.path': path, 'http.response.status_code': status });
+  if (status >= 500) span.setStatus({ code: ERROR });
+  // Any client can request any number of paths that do not exist.
+  if (status === 404) return;
+  const route = toRoute(path);
+  span.setAttributes({ 'http.route': route });
+  span.updateName(`${method} ${route}`);
+}
+
+/** Returns a path with placeholders for addresses, hashes and numbers. */
+function toRoute(path: string): string {
+  return path.replace(/\/0x[0-9a-f]+(-0x[0-9a-f]+)?(?=\/|$)/gi, '/{hex}').replace(/\/\d+(?=\/|$)/g, '/{number}');
+}
+
+/** Wraps a notification channel: each delivery attempt is a span of kind "producer". */
+export function traceChannel(tracer: Tracer, channel: Channel): Channel {
+  return {
+    ...channel,
+    deliver: (delivery, call) =>
+      tracer.startActiveSpan(`intentbook deliver ${channel.name}`, { kind: PRODUCER }, async (span) => {
+        span.setAttributes({ 'intentbook.channel': channel.name, 'intentbook.delivery': delivery.id });
+        try {
+          const result = await channel.deliver(delivery, call);
+          span.setAttributes({ 'intentbook.status': result.status });
+          if (result.status !== 'delivered') span.setStatus({ code: ERROR, message: result.error });
+          return result;
+        } catch (failure) {
+          span.setStatus({ code: ERROR });
+          throw failure;
+        } finally {
+          span.end();
+        }
+      }),
+  };
+}

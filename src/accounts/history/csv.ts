@@ -1,0 +1,60 @@
+import type { OrderTrade } from '../../chain/trades.ts';
+import type { Order } from '../../orders/order-json.ts';
+import { toCsvLine } from './csv-line.ts';
+import type { AccountOrder, AccountTrade } from './history-api.ts';
+
+/** Members of an order that are columns, after `chainId` and `env`. Amounts are atoms. */
+const ORDER_COLUMNS = [
+  'uid',
+  'creationDate',
+  'status',
+  'kind',
+  'class',
+  'owner',
+  'onchainUser',
+  'receiver',
+  'sellToken',
+  'buyToken',
+  'sellAmount',
+  'buyAmount',
+  'feeAmount',
+  'executedSellAmount',
+  'executedSellAmountBeforeFees',
+  'executedBuyAmount',
+  'executedFee',
+  'executedFeeToken',
+  'validTo',
+  'partiallyFillable',
+  'signingScheme',
+  'appData',
+] as const satisfies readonly (keyof Order)[];
+
+/** Members of a trade that are columns, after `chainId`, `env` and `timestamp`. Amounts are atoms. */
+const TRADE_COLUMNS = [
+  'blockNumber',
+  'logIndex',
+  'txHash',
+  'orderUid',
+  'owner',
+  'sellToken',
+  'buyToken',
+  'sellAmount',
+  'sellAmountBeforeFees',
+  'buyAmount',
+] as const satisfies readonly (keyof OrderTrade)[];
+
+/** The first line of a file of orders. */
+export const ORDER_CSV_HEADER = /* @__PURE__ */ toCsvLine(['chainId', 'env', ...ORDER_COLUMNS]);
+
+/** The first line of a file of trades. */
+export const TRADE_CSV_HEADER = /* @__PURE__ */ toCsvLine(['chainId', 'env', 'timestamp', ...TRADE_COLUMNS]);
+
+/** Formats an order as a line of CSV. */
+export function orderToCsv({ chainId, env, order }: AccountOrder): string {
+  return toCsvLine([chainId, env, ...ORDER_COLUMNS.map((name) => order[name])]);
+}
+
+/** Formats a trade as a line of CSV. */
+export function tradeToCsv({ chainId, env, timestamp, trade }: AccountTrade): string {
+  return toCsvLine([chainId, env, timestamp, ...TRADE_COLUMNS.map((name) => trade[name])]);
+}

@@ -1,0 +1,201 @@
+import type { TimedTrade } from '../../chain/trades.ts';
+import { assertNotAborted } from '../../concurrency/abort.ts';
+import type { ReadOptions } from '../../concurrency/read-options.ts';
+import { OrderBookError } from '../../errors.ts';
+import { formatCursor } from '../../orders/listing.ts';
+import type { Order, RenderedOrder } from '../../orders/order-json.ts';
+import { formatIsoDate } from '../../orders/order-json.ts';
+import type { TradeCursor } from '../../ports/chain-store.ts';
+import type { Address } from '../../protocol/hex.ts';
+import type { KnownBook } from '../account-books.ts';
+import { requireAccount } from '../notification-list.ts';
+import { formatTradeCursor, parseTradeCursor } from './cursor.ts';
+import type { AccountOrder, AccountTrade, HistoryApi, HistoryQuery } from './history-api.ts';
+import type { Merge, MergeSource } from './merge.ts';
+import { createMerge } from './merge.ts';
+
+/** Rows that are read in one step. */
+const STEP = 100;
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+
+/** An order with its book. */
+interface OrderRow {
+  readonly book: KnownBook;
+  readonly uid: string;
+  /** Milliseconds since 1970. */
+  readonly creationDate: number;
+  readonly order: Order;
+}
+
+/** A trade with its book. */
+interface TradeRow extends TimedTrade {
+  readonly book: KnownBook;
+  /** The time by which trades of several books are merged: that of the trade, or of the newer one in its book. */
+  readonly sortedBy: number;
+}
+
+export interface HistoryContext {
+  readonly books: readonly KnownBook[];
+  readonly assertStarted: () => void;
+}
+
+/** Creates the history methods. */
+export function createHistory({ books, assertStarted }: HistoryContext): HistoryApi {
+  function mergeOrders(account: Address, cursor: string | undefined, step: number, work: ReadOptions) {
+    const toSource = (book: KnownBook): MergeSource<OrderRow> => {
+      return { key: getKey(book), pages: readOrders(book, account, cursor, step, work) };
+    };
+    return createMerge(books.map(toSource), isNewerOrder);
+  }
+
+  function mergeTrades(account: Address, cursor: string | undefined, step: number, work: ReadOptions) {
+    const positions = cursor === undefined ? undefined : parseTradeCursor(cursor);
+    const sources = books.flatMap((book): MergeSource<TradeRow>[] => {
+      const key = getKey(book);
+      const after = positions?.get(key);
+      // A book without a position had no more trades when the first page was read.
+      if (positions !== undefined && after === undefined) return [];
+      return [{ key, pages: readTrades(book, account, after, step, work) }];
+    });
+    return createMerge(sources, ({ sortedBy: a }, { sortedBy: b }) => a > b);
+  }
+
+  return {
+    async orders(account, query = {}, work = {}) {
+      const [owner, limit] = [requireAccount(account), requireLimit(query)];
+      assertStarted();
+      const merge = mergeOrders(owner, query.cursor, Math.min(STEP, limit), work);
+      try {
+        const rows = await merge.take(limit);
+        const last = rows.at(-1);
+        const hasMore = last !== undefined && (await merge.positions()).length > 0;
+        const orders = rows.map(toAccountOrder);
+        return hasMore ? { orders, next: formatOrderCursor(last) } : { orders };
+      } finally {
+        await merge.close();
+      }
+    },
+    async trades(account, query = {}, work = {}) {
+      const [owner, limit] = [requireAccount(account), requireLimit(query)];
+      assertStarted();
+      const merge = mergeTrades(owner, query.cursor, Math.min(STEP, limit), work);
+      try {
+        const trades = (await merge.take(limit)).map(toAccountTrade);
+        const next = formatTradeCursor(await readTradePositions(merge));
+        return next === '' ? { trades } : { trades, next };
+      } finally {
+        await merge.close();
+      }
+    },
+    async *allOrders(account, work = {}) {
+      const owner = requireAccount(account);
+      assertStarted();
+      yield* takeAll(mergeOrders(owner, undefined, STEP, work), toAccountOrder);
+    },
+    async *allTrades(account, work = {}) {
+      const owner = requireAccount(account);
+      assertStarted();
+      yield* takeAll(mergeTrades(owner, undefined, STEP, work), toAccountTrade);
+    },
+  };
+}
+
+/** Identifies a book in a cursor. */
+const getKey = ({ book: { chainId, settlementContract } }: KnownBook) => `${chainId}-${settlementContract}`;
+
+/** Two books cannot have the same UID, because it contains the hash of the domain. */
+const isNewerOrder = (a: OrderRow, b: OrderRow) =>
+  a.creationDate > b.creationDate || (a.creationDate === b.creationDate && a.uid > b.uid);
+
+async function* readOrders(
+  book: KnownBook,
+  owner: Address,
+  start: string | undefined,
+  limit: number,
+  work: ReadOptions,
+): AsyncGenerator<readonly OrderRow[]> {
+  for (let cursor = start; ; ) {
+    assertNotAborted(work.signal);
+    const query = cursor === undefined ? { owner, limit } : { owner, limit, cursor };
+    const { orders, next } = await book.book.orders.rendered.list(query, work);
+    yield orders.map((order) => toOrderRow(book, order));
+    if (next === undefined) return;
+    cursor = formatCursor(next);
+  }
+}
+
+function toOrderRow(book: KnownBook, { uid, json }: RenderedOrder): OrderRow {
+  const order = JSON.parse(json) as Order; // JSON of an order
+  // biome-ignore lint/style/noRestrictedGlobals: parses a given time, does not read the clock
+  return { book, uid, creationDate: Date.parse(order.creationDate), order };
+}
+
+async function* readTrades(
+  book: KnownBook,
+  owner: Address,
+  start: TradeCursor | undefined,
+  step: number,
+  work: ReadOptions,
+): AsyncGenerator<readonly TradeRow[]> {
+  let sortedBy = Number.POSITIVE_INFINITY;
+  for (let after = start; ; ) {
+    assertNotAborted(work.signal);
+    let read = 0;
+    const query = after === undefined ? { owner, limit: step } : { owner, limit: step, after };
+    for await (const page of book.book.trades.history(query, work)) {
+      yield page.map(({ trade, timestamp }) => {
+        sortedBy = timestamp ?? sortedBy;
+        return { book, trade, timestamp, sortedBy };
+      });
+      read += page.length;
+      after = page.at(-1)?.trade ?? after;
+    }
+    if (read < step) return;
+  }
+}
+
+/** Returns the position of each book that has more trades. Trades that are newer than the first page are not listed. */
+async function readTradePositions(merge: Merge<TradeRow>): Promise<Map<string, TradeCursor>> {
+  const positions = await merge.positions();
+  return new Map(
+    positions.map(({ key, last, next: { trade } }) => {
+      return [key, last?.trade ?? { blockNumber: trade.blockNumber, logIndex: trade.logIndex + 1 }];
+    }),
+  );
+}
+
+async function* takeAll<T, R>(merge: Merge<T>, convert: (row: T) => R): AsyncGenerator<readonly R[]> {
+  try {
+    for (;;) {
+      const rows = await merge.take(STEP);
+      if (rows.length === 0) return;
+      yield rows.map(convert);
+    }
+  } finally {
+    await merge.close();
+  }
+}
+
+const formatOrderCursor = ({ creationDate, order: { uid } }: OrderRow) => formatCursor({ creationDate, uid });
+
+const toAccountOrder = ({ book, order }: OrderRow): AccountOrder => ({
+  chainId: book.book.chainId,
+  env: book.env,
+  order,
+});
+
+const toAccountTrade = ({ book, trade, timestamp }: TradeRow): AccountTrade => ({
+  chainId: book.book.chainId,
+  env: book.env,
+  timestamp: timestamp === null ? null : formatIsoDate(timestamp * 1000),
+  trade,
+});
+
+function requireLimit({ limit = DEFAULT_LIMIT }: HistoryQuery): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new OrderBookError('InvalidParameter', `limit: must be an integer from 1 to ${MAX_LIMIT}`, {
+    parameter: 'limit',
+  });
+}

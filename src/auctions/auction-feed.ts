@@ -1,0 +1,174 @@
+import type { Clock } from '../ports/clock.ts';
+import type { AuctionChange, AuctionDelta, AuctionStreamOptions } from './auction-delta.ts';
+import { createAuctionDelta, renderAuctionDelta } from './auction-delta.ts';
+import type { Auction } from './auction-order.ts';
+import { renderOnce } from './render-auction.ts';
+
+/** The stream of one subscriber as JSON text. */
+export interface RenderedAuctionStream extends AsyncIterable<RenderedAuctionChange> {
+  /** Ends the stream, also for a pending read. */
+  leave(): void;
+}
+
+/** An event of a stream of auctions, as the HTTP interface sends it. */
+export interface RenderedAuctionChange {
+  readonly id: number;
+  readonly type: 'auction' | 'delta';
+  /** Parts of the JSON text, without line breaks. */
+  readonly json: readonly string[];
+  /** Number of orders in the event. */
+  readonly rows: number;
+}
+
+/** Streams of auctions. */
+export interface AuctionFeed {
+  /** Receives an auction. One that is not newer than the last has no effect. */
+  add(auction: Auction): void;
+  /** Streams auctions. The first event is a complete auction, or the difference to the auction `after`. */
+  stream(options?: AuctionStreamOptions): AsyncIterable<AuctionChange>;
+  renderedStream(options?: AuctionStreamOptions): RenderedAuctionStream;
+  /** Ends all streams. */
+  close(): void;
+}
+
+export interface AuctionFeedContext {
+  readonly clock: Clock;
+  /** Returns the current auction, a new one if something has changed. */
+  readonly cut: () => Promise<Auction>;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Milliseconds between two auctions while there are subscribers. */
+const INTERVAL = 1000;
+
+/** Number of past auctions that a delta can start from. */
+const KEPT = 64;
+
+/** A subscriber receives a complete auction after this number of deltas, so that an error in its copy does not last. */
+const DELTAS_PER_AUCTION = 64;
+
+/** Bytes of a complete auction that are one part of its text. */
+const PART_SIZE = 64 * 1024;
+
+/** A pending read of a subscriber. */
+interface Subscriber {
+  wake: () => void;
+  ended: boolean;
+}
+
+/** Creates the streams. Auctions are cut in an interval while there are subscribers. */
+export function createAuctionFeed({ clock, cut, onFailure }: AuctionFeedContext): AuctionFeed {
+  const past: Auction[] = [];
+  const subscribers = new Set<Subscriber>();
+  /** Deltas to the newest auction, by their base. */
+  const deltas = new Map<number, AuctionDelta>();
+  const texts = new WeakMap<AuctionDelta, string>();
+  let cancel: (() => void) | undefined;
+
+  function add(auction: Auction): void {
+    if (auction.id <= (past.at(-1)?.id ?? 0)) return;
+    past.push(auction);
+    if (past.length > KEPT) past.shift();
+    deltas.clear();
+    for (const { wake } of subscribers) wake();
+  }
+
+  async function poll(): Promise<void> {
+    await cut().then(add, onFailure);
+    if (subscribers.size > 0) cancel = clock.after(INTERVAL, () => void poll());
+  }
+
+  function join(subscriber: Subscriber): void {
+    subscribers.add(subscriber);
+    if (subscribers.size === 1) void poll();
+  }
+
+  function leave(subscriber: Subscriber): void {
+    subscriber.ended = true;
+    subscriber.wake();
+    subscribers.delete(subscriber);
+    if (subscribers.size === 0) cancel?.();
+  }
+
+  /** Returns the delta from a past auction to the newest. `undefined` if that is not kept. */
+  function findDelta(base: number, newest: Auction): AuctionDelta | undefined {
+    const known = deltas.get(base);
+    if (known !== undefined) return known;
+    const from = past.find(({ id }) => id === base);
+    if (from === undefined) return undefined;
+    const delta = createAuctionDelta(from, newest);
+    deltas.set(base, delta);
+    return delta;
+  }
+
+  /** Waits for the events of one subscriber. */
+  async function* read(subscriber: Subscriber, { after, signal }: AuctionStreamOptions) {
+    let position = after;
+    let sent = 0;
+    const end = () => leave(subscriber);
+    signal?.addEventListener('abort', end);
+    join(subscriber);
+    try {
+      while (!subscriber.ended && signal?.aborted !== true) {
+        const newest = past.at(-1);
+        if (newest === undefined || newest.id === position) {
+          await new Promise<void>((resolve) => {
+            subscriber.wake = resolve;
+          });
+          continue;
+        }
+        const isDue = position === undefined || sent >= DELTAS_PER_AUCTION;
+        const delta = isDue || position === undefined ? undefined : findDelta(position, newest);
+        const isSmaller = delta !== undefined && delta.added.length + delta.removed.length <= newest.orders.length;
+        position = newest.id;
+        sent = isSmaller ? sent + 1 : 0;
+        yield isSmaller ? { newest, delta } : { newest };
+      }
+    } finally {
+      signal?.removeEventListener('abort', end);
+      leave(subscriber);
+    }
+  }
+
+  function renderDelta(delta: AuctionDelta): string {
+    const text = texts.get(delta) ?? renderAuctionDelta(delta);
+    texts.set(delta, text);
+    return text;
+  }
+
+  return {
+    add,
+    async *stream(options = {}) {
+      const subscriber = { wake: () => {}, ended: false };
+      for await (const { newest, delta } of read(subscriber, options)) {
+        yield delta === undefined ? { type: 'auction', auction: newest } : { type: 'delta', delta };
+      }
+    },
+    renderedStream(options = {}) {
+      const subscriber = { wake: () => {}, ended: false };
+      async function* render(): AsyncGenerator<RenderedAuctionChange> {
+        for await (const { newest, delta } of read(subscriber, options)) {
+          const { id } = newest;
+          if (delta !== undefined) {
+            yield { id, type: 'delta', json: [renderDelta(delta)], rows: delta.added.length };
+            continue;
+          }
+          const { bytes, size } = await renderOnce(newest);
+          yield { id, type: 'auction', json: toParts(bytes), rows: size };
+        }
+      }
+      return { [Symbol.asyncIterator]: render, leave: () => leave(subscriber) };
+    },
+    close() {
+      for (const subscriber of subscribers) leave(subscriber);
+    },
+  };
+}
+
+/** Decodes the text of an auction, which is ASCII, in parts. */
+function toParts(bytes: Uint8Array): readonly string[] {
+  const decoder = new TextDecoder();
+  return Array.from({ length: Math.ceil(bytes.length / PART_SIZE) }, (_, i) =>
+    decoder.decode(bytes.subarray(i * PART_SIZE, (i + 1) * PART_SIZE)),
+  );
+}

@@ -1,0 +1,84 @@
+import type { ProtocolFee, TradeChainEvent } from '../ports/chain-store.ts';
+import type { Store } from '../ports/store.ts';
+import type { AuctionOrder } from './auction-order.ts';
+import { auctionCandidate } from './auction-order.ts';
+import type { AuctionPrices } from './auction-prices.ts';
+import { readCompetition } from './competition.ts';
+import type { FeeRules } from './fee-policies.ts';
+import { computeProtocolFees } from './protocol-fees.ts';
+
+/** The values of an auction that its trades are evaluated with. */
+export interface SettledAuction {
+  readonly prices: AuctionPrices;
+  /** Computes the protocol fees of a trade from the policies that its order had in the auction. */
+  protocolFees(trade: SettledTrade): Promise<readonly ProtocolFee[]>;
+}
+
+/** A trade on chain. Amounts are decimal strings of atoms. */
+export type SettledTrade = Pick<
+  TradeChainEvent,
+  'uid' | 'sellToken' | 'buyToken' | 'sellAmount' | 'buyAmount' | 'feeAmount'
+>;
+
+/** The fee rules of an auction, stored with its prices. */
+type StoredFees = Pick<FeeRules, 'protocolFees' | 'maxPartnerFee'>;
+
+/** The rules of auctions that were stored without rules. */
+const NO_RULES: StoredFees = { protocolFees: [], maxPartnerFee: 10_000 };
+
+/** Renders the values of an auction for the store. Prices are keyed by address, so `fees` is no token. */
+export function renderAuctionValues(prices: AuctionPrices, { protocolFees, maxPartnerFee }: FeeRules): string {
+  const fees: StoredFees = { protocolFees, maxPartnerFee };
+  return JSON.stringify({ ...prices, fees });
+}
+
+/**
+ * Reads the values of an auction from the store, or from its competition.
+ *
+ * @param rules - The rules of this book, of which the policies are replaced by those of the auction.
+ */
+export async function readSettledAuction(
+  auctionId: number,
+  store: Store,
+  rules: FeeRules,
+): Promise<SettledAuction | undefined> {
+  const [auction, competition] = await Promise.all([store.auctions.get(auctionId), readCompetition(auctionId, store)]);
+  if (auction === undefined) {
+    return competition && { prices: competition.auction.prices, protocolFees: async () => [] };
+  }
+  // Stored by `renderAuctionValues`.
+  const { fees = NO_RULES, ...prices } = JSON.parse(auction.prices) as AuctionPrices & { readonly fees?: StoredFees };
+  const listed = new Set(competition?.auction.orders);
+
+  async function findOrder(uid: SettledTrade['uid']): Promise<AuctionOrder | undefined> {
+    // A solver may settle an order that was not in the auction, which has no policies there.
+    if (listed.size > 0 && !listed.has(uid)) return undefined;
+    const [row] = await store.orders.get([uid]);
+    try {
+      return row && auctionCandidate(row, { ...rules, ...fees })?.order;
+    } catch {
+      return undefined; // reads of the order report the unreadable row
+    }
+  }
+
+  return {
+    prices,
+    async protocolFees(trade) {
+      const order = await findOrder(trade.uid);
+      return order === undefined ? [] : toProtocolFees(trade, order);
+    },
+  };
+}
+
+function toProtocolFees(trade: SettledTrade, { kind, sellAmount, buyAmount, protocolFees }: AuctionOrder) {
+  const amounts = {
+    kind,
+    sellAmount: BigInt(sellAmount),
+    buyAmount: BigInt(buyAmount),
+    sold: BigInt(trade.sellAmount) - BigInt(trade.feeAmount),
+    bought: BigInt(trade.buyAmount),
+  };
+  const token = kind === 'sell' ? trade.buyToken : trade.sellToken;
+  const fees = computeProtocolFees(amounts, protocolFees);
+  return protocolFees.map((policy, i): ProtocolFee => ({ policy, amount: String(fees[i] ?? 0n), token }));
+}
