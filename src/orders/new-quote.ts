@@ -1,13 +1,26 @@
+import type { Clock } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quotes.ts';
-import type { QuoteApi } from '../quotes/quote-api.ts';
-import type { AdmissionContext } from './admission.ts';
+import type { Store } from '../ports/store.ts';
+import type { QuoteRequest } from '../quotes/request.ts';
 import type { VerifiedOrder } from './verified-order.ts';
+
+/** The part of the result of a quote request that an order needs. */
+export type NewQuoteResult =
+  | { readonly status: 'rejected' }
+  | { readonly status: 'quoted'; readonly quote: { readonly id: number | null } };
 
 /** How orders without a fitting quote are quoted. */
 export interface OrderQuoting {
-  readonly requestQuote: QuoteApi['request'];
+  readonly requestQuote: (request: QuoteRequest) => Promise<NewQuoteResult>;
   /** Time limit for the estimators, in milliseconds. */
   readonly timeout: number;
+}
+
+/** The dependencies of a quote for an order. */
+export interface NewQuoteContext {
+  readonly store: Pick<Store, 'quotes'>;
+  readonly clock: Clock;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /**
@@ -18,7 +31,7 @@ export interface OrderQuoting {
 export async function requestNewQuote(
   { data, owner, document, creation }: VerifiedOrder,
   query: QuoteQuery,
-  { store, clock, onFailure }: AdmissionContext,
+  { store, clock, onFailure }: NewQuoteContext,
   { requestQuote, timeout }: OrderQuoting,
 ): Promise<OrderQuote | undefined> {
   const { sellToken, buyToken, receiver, kind, sellAmount, buyAmount, validTo } = data;
