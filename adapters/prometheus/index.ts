@@ -1,4 +1,5 @@
 import type { OrderBook } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
 import type { Registry } from 'prom-client';
 
 /** The `Registry` of prom-client. Declared by its shape, so that other hosts need no types of the package. */
@@ -159,4 +160,31 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
   }
 
   for (const book of books) follow(book);
+}
+
+/**
+ * Adds the metrics of the sources of an account interface to a registry of the application: prices, histories, tokens,
+ * pools, simulations and statistics. Call it once per registry. Requires the package prom-client.
+ */
+export async function instrumentAccounts(target: MetricsRegistry, accounts: Pick<Accounts, 'observe'>): Promise<void> {
+  const registry = target as Registry; // the package's own registry has more members
+  const { Counter, Histogram } = await import('prom-client');
+  const registers = [registry];
+  const queries = new Histogram({
+    name: 'intentbook_source_seconds',
+    help: 'Duration of queries of the sources of the account interface.',
+    labelNames: ['subject', 'source', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  const hits = new Counter({
+    name: 'intentbook_source_cache_hits_total',
+    help: 'Values of sources of the account interface that were cached.',
+    labelNames: ['subject'],
+    registers,
+  });
+  accounts.observe(({ subject, source, outcome, ms }) => {
+    if (outcome === 'cached') hits.inc({ subject });
+    else queries.observe({ subject, source, outcome }, ms / 1000);
+  });
 }

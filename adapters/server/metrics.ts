@@ -1,6 +1,6 @@
 import { OrderBookError } from 'intentbook';
 import type { AccountBacklog, Accounts } from 'intentbook/accounts';
-import { instrumentBooks } from 'intentbook/prometheus';
+import { instrumentAccounts, instrumentBooks } from 'intentbook/prometheus';
 import type { Registry } from 'prom-client';
 import { rejectionResponse } from '#internal';
 import type { Exchange } from './http/exchange.ts';
@@ -72,6 +72,7 @@ export async function createMetrics(
   );
 
   if (accounts !== undefined) {
+    await instrumentAccounts(register, accounts);
     const look = shared(accounts);
     new Gauge({
       name: 'intentbook_deliveries',

@@ -1,7 +1,8 @@
 import { join, parse, resolve } from 'node:path';
 import type { AccountStore, Channel } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
+import type { Accounts, AffiliatesOptions } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
+import { payoutFile } from './affiliate-payouts.ts';
 import { httpStatistics } from './affiliate-statistics.ts';
 import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
@@ -36,18 +37,13 @@ export async function openAccounts({
   const { accounts: setting, notifications, fundingCheck } = plan.settings;
   const location = setting ?? (hosted ? ':memory:' : defaultLocation(plan));
   if (location === 'off') return undefined;
-  const { affiliateDomain: domainName, affiliateTerms: terms, affiliateStatistics } = plan.settings;
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
   const accounts: Accounts = createAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
     store: await accountStoreAt(location, { folder, migrate: migrates(plan) }),
     notifications,
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
-    affiliates: {
-      ...(domainName === undefined ? {} : { domainName }),
-      ...(terms === undefined ? {} : { terms }),
-      ...(affiliateStatistics === undefined ? {} : { statistics: httpStatistics(affiliateStatistics) }),
-    },
+    affiliates: affiliateOptions(plan, folder),
     usdPrices: await usdPriceOptions(plan, deployments),
     pools: await poolSources(plan, async (chainId, token) => (await accounts.usdPrices.get(chainId, token))?.price),
     simulators: await simulatorOptions(plan),
@@ -59,6 +55,18 @@ export async function openAccounts({
   });
   await waitForLease(accounts.start, leaseWait);
   return accounts;
+}
+
+function affiliateOptions({ settings }: ServerPlan, folder: string): AffiliatesOptions {
+  const { affiliateDomain: domainName, affiliateTerms: terms, affiliateTermsByCode: termsByCode } = settings;
+  const { affiliateStatistics: source, affiliatePayouts: payouts } = settings;
+  return {
+    ...(domainName === undefined ? {} : { domainName }),
+    ...(terms === undefined ? {} : { terms }),
+    ...(termsByCode === undefined ? {} : { termsByCode }),
+    ...(source === undefined ? {} : { statistics: source === 'own' ? source : httpStatistics(source) }),
+    ...(payouts === undefined ? {} : { payouts: payoutFile(resolve(folder, payouts)) }),
+  };
 }
 
 /** Returns the nodes of the mainnet book, if there is one, for contract wallets. */

@@ -7,6 +7,7 @@ import type { AffiliateApi } from './affiliates.ts';
 import type { HistoryApi } from './history/history-api.ts';
 import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
+import type { SourceListener } from './observations.ts';
 import type { PoolApi } from './pools.ts';
 import type { SimulationApi } from './simulation/simulation.ts';
 import type { SlippageApi } from './slippage/slippage.ts';
@@ -75,6 +76,12 @@ export interface Accounts {
   ready(): Promise<Readiness>;
   /** Returns the backlog of notifications and deliveries. */
   backlog(): Promise<AccountBacklog>;
+  /**
+   * Adds a listener of the queries of sources: prices, histories, tokens, pools, simulations and statistics.
+   *
+   * @returns a function that removes it.
+   */
+  observe(listener: SourceListener): () => void;
   /** Reports a failure for which no caller waits to `onFailure`. For mounts. */
   reportError(failure: unknown): void;
 }

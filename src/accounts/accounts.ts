@@ -17,6 +17,9 @@ import { AccountError } from './account-error.ts';
 import type { Accounts, NotificationApi } from './accounts-api.ts';
 import type { AccountsOptions } from './accounts-options.ts';
 import { ACCOUNTS_OPTIONS } from './accounts-options.ts';
+import { createOwnStatistics } from './affiliate-statistics/own-statistics.ts';
+import { createValuation } from './affiliate-statistics/valuation.ts';
+import type { AffiliateTerms } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
@@ -26,6 +29,7 @@ import { createNotificationIndexer } from './notification-indexer.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
+import { createSourceObserver } from './observations.ts';
 import { createPools } from './pools.ts';
 import { createSimulation } from './simulation/simulation.ts';
 import { createOwnHistory } from './slippage/own-history.ts';
@@ -64,6 +68,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     }
   }
 
+  const observer = createSourceObserver(clock, report);
   const broadcaster = createStreamBroadcaster({
     // Each account resumes from the store, independent of the buffers of other accounts.
     ...parseStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
@@ -123,11 +128,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     deadline,
     onFailure: report,
+    observer,
+    ownStatistics: () => ownStatistics,
     assertStarted,
   });
   const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, {
     clock,
     onFailure: report,
+    observer,
     onPrice: (query, price) => ownHistory.addPrice(query, price),
   });
   const ownHistory = createOwnHistory({
@@ -144,6 +152,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     holders: options.tokenHolders ?? [],
     clock,
     onFailure: report,
+    observer,
     assertStarted,
   });
   const simulation = createSimulation({
@@ -151,9 +160,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     random,
     onFailure: report,
+    observer,
     assertStarted,
   });
-  const pools = createPools({ sources: options.pools ?? [], clock, onFailure: report, assertStarted });
+  const pools = createPools({ sources: options.pools ?? [], clock, onFailure: report, observer, assertStarted });
   const slippage = createSlippage({
     options: options.slippage ?? {},
     books,
@@ -161,8 +171,26 @@ export function createAccounts(options: AccountsOptions): Accounts {
     ownHistory,
     clock,
     onFailure: report,
+    observer,
     assertStarted,
   });
+  const ownStatistics = createOwnStatistics({
+    books,
+    store,
+    getTerms: (code) => requireTerms(affiliates.getTerms(code)),
+    payouts: options.affiliates?.payouts,
+    tokens,
+    value: createValuation({
+      clock,
+      tokens,
+      readPrice: async ({ chainId, token }) => (await usdPrices.get(chainId, token))?.price,
+      readHistory: slippage.readHistory,
+      onFailure: report,
+    }),
+    clock,
+    onFailure: report,
+  });
+  const hasOwnStatistics = options.affiliates?.statistics === 'own';
   const balances = createAccountBalances({ books, clock, interval, assertStarted });
 
   const channels = createChannelMap(options.channels ?? []);
@@ -224,6 +252,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     running = false;
     broadcaster.close();
     for (const each of [...indexers, ...fundingChecks]) await each.stop();
+    if (hasOwnStatistics) await ownStatistics.stop();
     await ownHistory.stop();
     await dispatcher.stop();
     for (const channel of channels.values()) await channel.stop?.();
@@ -270,6 +299,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       if (running) return;
       await store.open({ clock });
       running = true;
+      if (hasOwnStatistics) ownStatistics.start();
       if (notificationMode === 'off') return;
       for (const each of [...indexers, ...fundingChecks]) each.start();
       if (channels.size === 0) return;
@@ -298,6 +328,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const backlogs = notificationMode === 'off' ? [] : await Promise.all(books.map(entries));
       return { deliveries: await store.deliveries.count(), books: backlogs };
     },
+    observe: observer.observe,
     reportError: report,
   };
 }
@@ -315,6 +346,12 @@ function createChannelMap(channels: readonly Channel[]): ReadonlyMap<string, Cha
   const byName = new Map(channels.map((channel) => [channel.name, channel]));
   if (byName.size !== channels.length) throw new TypeError('createAccounts: channels must have unique names');
   return byName;
+}
+
+/** The terms of own statistics were checked when the affiliates were created. */
+function requireTerms(terms: AffiliateTerms | undefined): AffiliateTerms {
+  if (terms !== undefined) return terms;
+  throw new TypeError("createAccounts: affiliates.statistics 'own' requires affiliates.terms");
 }
 
 function parsePositiveInteger(name: string, value: number): number {

@@ -3,7 +3,7 @@ import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import { formatIsoDate } from '../orders/order-json.ts';
 import type { Affiliate, AffiliateStore } from '../ports/affiliate-store.ts';
-import type { AffiliateStatistics, StatisticsResponse } from '../ports/affiliates.ts';
+import type { AffiliateStatistics, PayoutSource, StatisticsResponse } from '../ports/affiliates.ts';
 import type { Clock } from '../ports/clock.ts';
 import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -12,6 +12,7 @@ import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { AccountError } from './account-error.ts';
 import { requireAccount } from './notification-list.ts';
+import type { SourceObserver } from './observations.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
 
 /** The body of `POST /affiliate/{wallet_address}`. */
@@ -59,13 +60,22 @@ export interface AffiliatesOptions {
   readonly domainName?: string;
   /** Shown with each code. Default: none. */
   readonly terms?: AffiliateTerms;
-  /** Source of statistics. Default: none, and their routes respond with 503. */
-  readonly statistics?: AffiliateStatistics;
+  /** Terms of single codes, by code in upper case. Other codes have `terms`. Default: none. */
+  readonly termsByCode?: Readonly<Record<string, AffiliateTerms>>;
+  /**
+   * Source of statistics, or `own`: they are computed from the trades of the books, which requires `terms`. Default:
+   * none, and their routes respond with 503.
+   */
+  readonly statistics?: AffiliateStatistics | 'own';
+  /** Payouts that the operator has recorded, for own statistics. Default: none. */
+  readonly payouts?: PayoutSource;
 }
 
 /** Methods for affiliate codes. */
 export interface AffiliateApi {
   readonly terms: AffiliateTerms | undefined;
+  /** Returns the terms of a code: its own, otherwise `terms`. */
+  getTerms(code: string): AffiliateTerms | undefined;
   /**
    * Binds a code to the wallet that has signed it. Rejections are returned with the status and message of the HTTP
    * interface; only failures reject.
@@ -78,7 +88,17 @@ export interface AffiliateApi {
   /** Returns a code, in either case. Rejects with `InvalidParameter` for an invalid code. */
   byCode(code: string): Promise<RegisteredAffiliate | undefined>;
   /** Returns statistics. Rejects with an `AccountError` of status 503 if there is no source or if it fails. */
-  statistics(kind: keyof AffiliateStatistics, address: string): Promise<StatisticsResponse | undefined>;
+  statistics(
+    kind: keyof AffiliateStatistics,
+    address: string,
+    options?: StatisticsOptions,
+  ): Promise<StatisticsResponse | undefined>;
+}
+
+/** Options of a query of statistics. */
+export interface StatisticsOptions {
+  /** Whether all trades are requested. Default: false, at most 50. */
+  readonly all?: boolean;
 }
 
 export interface AffiliatesContext {
@@ -88,11 +108,20 @@ export interface AffiliatesContext {
   /** Time limit for the source of statistics, in milliseconds. */
   readonly deadline: number;
   readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
+  /** The statistics of the books, for `statistics: 'own'`. */
+  readonly ownStatistics: () => AffiliateStatistics;
   /** Throws if the interface is not started. */
   readonly assertStarted: () => void;
 }
 
-const OPTIONS = ['domainName', 'terms', 'statistics'] as const satisfies readonly (keyof AffiliatesOptions)[];
+const OPTIONS = [
+  'domainName',
+  'terms',
+  'termsByCode',
+  'statistics',
+  'payouts',
+] as const satisfies readonly (keyof AffiliatesOptions)[];
 
 /** Checked before the conversion to upper case, because some letters of other alphabets have ASCII upper-case forms. */
 const CODE = /^[A-Za-z0-9_-]{5,20}$/;
@@ -110,11 +139,15 @@ export const affiliateRegistration = /* @__PURE__ */ (() =>
 /** Creates the affiliate methods. @throws TypeError naming the option that is unknown or invalid. */
 export function createAffiliates(options: AffiliatesOptions, context: AffiliatesContext): AffiliateApi {
   assertKnownOptions('createAccounts, affiliates', options, OPTIONS);
-  const { domainName, terms, statistics } = options;
+  const { domainName, terms, termsByCode = {} } = options;
   if (domainName !== undefined && (typeof domainName !== 'string' || domainName === '')) {
     throw new TypeError('createAccounts: affiliates.domainName must be a non-empty string');
   }
-  const { store, verify, clock, deadline, onFailure, assertStarted } = context;
+  if (options.statistics === 'own' && terms === undefined) {
+    throw new TypeError("createAccounts: affiliates.statistics 'own' requires affiliates.terms");
+  }
+  const { store, verify, clock, deadline, onFailure, observer, assertStarted } = context;
+  const getStatistics = () => (options.statistics === 'own' ? context.ownStatistics() : options.statistics);
   let separator: Uint8Array | undefined;
 
   async function register(
@@ -148,6 +181,7 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
 
   return {
     terms,
+    getTerms: (code) => (Object.hasOwn(termsByCode, code) ? termsByCode[code] : terms),
     async register(walletAddress, registration) {
       assertStarted();
       const outcome = await register(walletAddress, registration);
@@ -169,13 +203,17 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
       const affiliate = await store.byCode(text.trim().toUpperCase());
       return affiliate && toRegisteredAffiliate(affiliate);
     },
-    async statistics(kind, address) {
+    async statistics(kind, address, { all = false } = {}) {
       const account = requireAccount(address);
+      const statistics = getStatistics();
       if (statistics?.[kind] === undefined) throw new AccountError(503, 'Affiliate statistics are not configured');
       try {
         // Called as a method, because an implementation may use `this`.
-        return await withDeadline(clock, deadline, async (signal) => statistics[kind]?.(account, { signal }));
+        return await observer.measure('affiliateStatistics', options.statistics === 'own' ? 'own' : 'configured', () =>
+          withDeadline(clock, deadline, async (signal) => statistics[kind]?.(account, { signal, all })),
+        );
       } catch (failure) {
+        if (failure instanceof AccountError) throw failure;
         onFailure(failure);
         throw new AccountError(503, 'Affiliate statistics are not available', 1);
       }

@@ -5,6 +5,7 @@ import type { PoolSource, PoolYield } from '../ports/pools.ts';
 import type { Address } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { AccountError } from './account-error.ts';
+import type { SourceObserver } from './observations.ts';
 import { createSourceCache } from './source-cache.ts';
 import { requireChainId } from './usd-prices.ts';
 
@@ -24,6 +25,7 @@ export interface PoolsContext {
   readonly sources: readonly PoolSource[];
   readonly clock: Clock;
   readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
   readonly assertStarted: () => void;
 }
 
@@ -51,13 +53,14 @@ export function parsePoolAddresses(body: unknown): readonly Address[] {
 }
 
 /** Creates the pool methods. @throws TypeError if the sources are invalid. */
-export function createPools({ sources, clock, onFailure, assertStarted }: PoolsContext): PoolApi {
+export function createPools({ sources, clock, onFailure, observer, assertStarted }: PoolsContext): PoolApi {
   if (!Array.isArray(sources) || sources.some((source) => typeof source?.pools !== 'function')) {
     throw new TypeError('createAccounts: pools must be a list of sources');
   }
   let failures = 0;
   const cache = createSourceCache<number, readonly PoolYield[]>({
     sources: sources.map((source: PoolSource) => ({
+      name: source.name,
       read: async (chainId, call) => requirePools(await source.pools(chainId, call)),
       onFailure(_, cause) {
         failures++;
@@ -69,6 +72,8 @@ export function createPools({ sources, clock, onFailure, assertStarted }: PoolsC
     maxEntries: MAX_CHAINS,
     timeout: TIMEOUT,
     clock,
+    subject: 'pools',
+    observer,
   });
 
   async function readPools(chainId: number): Promise<readonly PoolYield[]> {

@@ -1,8 +1,11 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { SourceObserver, SourceSubject } from './observations.ts';
 
 /** A source that returns a value, or `undefined` if it has none. */
 export interface CachedSource<Q, V> {
+  /** Name for observations. */
+  readonly name: string;
   read(query: Q, call: { readonly signal: AbortSignal }): V | undefined | Promise<V | undefined>;
   /** Receives an error or a timeout of this source. The next source is queried. */
   onFailure(query: Q, cause: unknown): void;
@@ -25,6 +28,8 @@ export interface SourceCacheContext<Q, V> {
   /** Time limit per source, in milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
+  readonly subject: SourceSubject;
+  readonly observer: SourceObserver;
 }
 
 /**
@@ -32,7 +37,7 @@ export interface SourceCacheContext<Q, V> {
  * with the same key share one call.
  */
 export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
-  const { sources, key: getKey, ttl, maxEntries, timeout, clock } = context;
+  const { sources, key: getKey, ttl, maxEntries, timeout, clock, subject, observer } = context;
   const cache = new Map<string, { readonly value: V; readonly at: number }>();
   const pendingQueries = new Map<string, Promise<CachedValue<V> | undefined>>();
 
@@ -48,7 +53,9 @@ export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
 
   async function querySource(source: CachedSource<Q, V>, query: Q): Promise<V | undefined> {
     try {
-      return await withDeadline(clock, timeout, (signal) => source.read(query, { signal }));
+      return await observer.measure(subject, source.name, () =>
+        withDeadline(clock, timeout, async (signal) => source.read(query, { signal })),
+      );
     } catch (cause) {
       source.onFailure(query, cause);
       return undefined;
@@ -75,7 +82,10 @@ export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
     async get(query: Q): Promise<CachedValue<V> | undefined> {
       const key = getKey(query);
       const cached = read(key);
-      if (cached !== undefined) return cached;
+      if (cached !== undefined) {
+        observer.cached(subject);
+        return cached;
+      }
       let pending = pendingQueries.get(key);
       if (pending === undefined) {
         pending = querySources(query, key).finally(() => pendingQueries.delete(key));

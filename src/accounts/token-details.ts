@@ -13,6 +13,7 @@ import type { KnownBook } from './account-books.ts';
 import { getProductionBook } from './account-books.ts';
 import { AccountError } from './account-error.ts';
 import type { TokenLookup } from './notification-messages.ts';
+import type { SourceObserver } from './observations.ts';
 import { createSourceCache } from './source-cache.ts';
 import { requireChainId, requireToken } from './usd-prices.ts';
 
@@ -45,6 +46,7 @@ export interface TokenDetailsContext {
   readonly holders: readonly TokenHolderSource[];
   readonly clock: Clock;
   readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
   readonly assertStarted: () => void;
 }
 
@@ -73,12 +75,13 @@ export function parseTokenAddresses(body: unknown): readonly Address[] {
 
 /** Creates the token methods. @throws TypeError if the sources of holders are invalid. */
 export function createTokenApi(context: TokenDetailsContext): TokenApi {
-  const { books, tokens: lookup, holders, clock, onFailure, assertStarted } = context;
+  const { books, tokens: lookup, holders, clock, onFailure, observer, assertStarted } = context;
   if (!Array.isArray(holders) || holders.some((source) => typeof source?.topHolders !== 'function')) {
     throw new TypeError('createAccounts: tokenHolders must be a list of sources');
   }
   const holderCache = createSourceCache<UsdPriceQuery, readonly TokenHolder[]>({
     sources: holders.map((source: TokenHolderSource) => ({
+      name: source.name,
       read: (query, call) => source.topHolders(query, call),
       onFailure: (_, cause) => onFailure(cause),
     })),
@@ -87,6 +90,8 @@ export function createTokenApi(context: TokenDetailsContext): TokenApi {
     maxEntries: MAX_CACHED_HOLDERS,
     timeout: TIMEOUT,
     clock,
+    subject: 'tokenHolders',
+    observer,
   });
 
   function requireBook(chainId: number): OrderBook {
@@ -94,6 +99,11 @@ export function createTokenApi(context: TokenDetailsContext): TokenApi {
     if (book === undefined) throw new AccountError(400, 'Unsupported chain');
     assertStarted();
     return book;
+  }
+
+  function measureTokens(book: OrderBook, tokens: readonly Address[]): Promise<TokenDetails[]> {
+    const source = book.balances.available ? 'chain' : 'lookup';
+    return observer.measure('tokenDetails', source, () => readTokens(book, tokens));
   }
 
   /** Reads the metadata of tokens: from the chain if the book has a client, otherwise from the lookup of the host. */
@@ -126,7 +136,7 @@ export function createTokenApi(context: TokenDetailsContext): TokenApi {
   return {
     async get(chainId, token) {
       const address = requireToken(token);
-      const [details] = await readTokens(requireBook(chainId), [address]);
+      const [details] = await measureTokens(requireBook(chainId), [address]);
       return details;
     },
     async getMany(chainId, tokens) {
@@ -134,7 +144,7 @@ export function createTokenApi(context: TokenDetailsContext): TokenApi {
         throw new AccountError(400, `tokenAddresses: must have 1 to ${MAX_TOKENS} elements`);
       }
       const addresses = tokens.map((token) => requireToken(token, 'tokenAddresses'));
-      return readTokens(requireBook(chainId), addresses);
+      return measureTokens(requireBook(chainId), addresses);
     },
     async topHolders(chainId, token) {
       const query = { chainId: requireChainId(chainId), token: requireToken(token) };

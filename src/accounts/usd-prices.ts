@@ -4,6 +4,7 @@ import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { assertKnownOptions } from '../validation/options.ts';
+import type { SourceObserver } from './observations.ts';
 import type { CachedSource } from './source-cache.ts';
 import { createSourceCache } from './source-cache.ts';
 
@@ -44,6 +45,7 @@ export class UsdPriceError extends Error {
 export interface UsdPricesContext {
   readonly clock: Clock;
   readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
   /** Called with each price that a source returns. */
   readonly onPrice?: (query: UsdPriceQuery, price: number) => void;
 }
@@ -70,6 +72,8 @@ export function createUsdPrices(options: UsdPricesOptions, context: UsdPricesCon
     maxEntries: maxPrices,
     timeout,
     clock: context.clock,
+    subject: 'usdPrice',
+    observer: context.observer,
   });
 
   return {
@@ -87,6 +91,7 @@ function toCachedSource(
   { onFailure, onPrice }: UsdPricesContext,
 ): CachedSource<UsdPriceQuery, number> {
   return {
+    name: source.name,
     async read(query, call) {
       const price = await source.usdPrice(query, call);
       if (price === undefined) return undefined;

@@ -23,6 +23,7 @@ export type {
   AffiliateTerms,
   RegisteredAffiliate,
   RegistrationResult,
+  StatisticsOptions,
 } from '../accounts/affiliates.ts';
 export type { BalanceEvent, BalanceUpdate } from '../accounts/balance-watch.ts';
 export type { DeliveryOptions } from '../accounts/delivery-dispatcher.ts';
@@ -38,6 +39,7 @@ export type { Notification } from '../accounts/notification.ts';
 export type { NotificationPage, NotificationQuery, RenderedNotifications } from '../accounts/notification-list.ts';
 export type { TokenLabel, TokenLookup } from '../accounts/notification-messages.ts';
 export type { NotificationStreamEvent } from '../accounts/notification-stream.ts';
+export type { SourceListener, SourceObservation, SourceSubject } from '../accounts/observations.ts';
 export type { PoolApi } from '../accounts/pools.ts';
 export type { SimulatedTransaction, SimulationApi } from '../accounts/simulation/simulation.ts';
 export type { BalanceDifferences } from '../accounts/simulation/state-diff.ts';

@@ -4,6 +4,8 @@ import type { Address } from '../protocol/hex.ts';
 export interface StatisticsCall {
   /** Aborted at the deadline. */
   readonly signal: AbortSignal;
+  /** Whether all trades are requested, for a file. Otherwise the newest suffice. Default: false. */
+  readonly all?: boolean;
 }
 
 /** A JSON object. */
@@ -21,4 +23,17 @@ export interface AffiliateStatistics {
   trader?(address: Address, call: StatisticsCall): Promise<StatisticsResponse | undefined>;
   /** Returns the trades of a trader with a code: `GET /affiliate/trader-activity/{address}`. */
   traderActivity?(address: Address, call: StatisticsCall): Promise<StatisticsResponse | undefined>;
+}
+
+/** The payouts that the operator has recorded. */
+export interface PayoutSource {
+  /**
+   * Returns the sum of the payouts to an address in a role, in US dollars: a number or a decimal text. 0 without
+   * payouts. MUST reject if the query fails.
+   */
+  paidOut(
+    role: 'affiliate' | 'trader',
+    address: Address,
+    call: StatisticsCall,
+  ): number | string | Promise<number | string>;
 }

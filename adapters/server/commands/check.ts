@@ -1,4 +1,6 @@
-import { createRequire } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
+import { resolve } from 'node:path';
+import { payoutFile } from '../affiliate-payouts.ts';
 import type { BookPlan, ServerPlan } from '../config/plan.ts';
 import { getAddress } from '../config/plan.ts';
 import { createDenyList } from '../deny-list.ts';
@@ -31,13 +33,23 @@ export async function checkSettings(plan: ServerPlan): Promise<CheckedSettings> 
       const { path, chain, chainId, environment } = book;
       return { path, chain, chainId, environment, database: getDatabase(book) };
     }),
-    problems: [...packageProblems(plan), ...problems.flat()],
+    problems: [...packageProblems(plan), ...payoutProblems(plan), ...problems.flat()],
   };
 }
 
 function getDatabase({ place }: BookPlan): string {
   if (place.kind === 'memory') return 'in memory';
   return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
+}
+
+/** Checks the file of payouts. */
+function payoutProblems({ settings: { affiliatePayouts: file } }: ServerPlan): string[] {
+  try {
+    if (file !== undefined) payoutFile(resolve(file));
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
 }
 
 async function fileProblems({ settings, chain, path }: BookPlan): Promise<string[]> {
@@ -67,7 +79,7 @@ function packageProblems({ settings, books }: ServerPlan): string[] {
   }
   if (settings.log === 'json') needed.set('pino', 'log');
   for (const { place, settings: book } of books) {
-    if (place.kind === 'file') needed.set('better-sqlite3', 'db');
+    if (place.kind === 'file' && !isBuiltin('node:sqlite')) needed.set('better-sqlite3', 'db');
     if (place.kind === 'postgres') needed.set('pg', 'postgres');
     if (book.rpc !== undefined) needed.set('viem', 'rpc');
   }

@@ -72,6 +72,10 @@ function findIncomplete(settings: ParsedSettings): string[] {
     if (!isGiven(key)) continue;
     for (const other of together) if (!isGiven(other) && !missing.has(other)) missing.set(other, key);
   }
+  // Statistics of another source need no terms.
+  if (settings.affiliateStatistics === 'own' && !isGiven('affiliateTerms')) {
+    missing.set('affiliateTerms', 'affiliateStatistics');
+  }
   return [...missing].map(([key, by]) => `"${key}" is missing: "${by}" requires it`);
 }
 

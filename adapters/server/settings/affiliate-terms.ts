@@ -1,10 +1,34 @@
 import * as z from 'zod';
+import { httpUrl } from './types.ts';
 
 /** The terms of the affiliate programme. They have no text form. */
 export function affiliateTerms() {
+  return { schema: termsSchema(), value: '', expected: '', fromText: () => undefined };
+}
+
+/** Terms by code. They have no text form. */
+export function affiliateTermsByCode() {
+  const error = 'must be an object: terms by affiliate code';
+  const code = z
+    .string()
+    .regex(/^[A-Z0-9_-]{5,20}$/, { error: 'must be 5 to 20 capital letters, digits, "_" and "-"' });
+  return { schema: z.record(code, termsSchema(), { error }), value: '', expected: '', fromText: () => undefined };
+}
+
+/** The source of statistics: `own`, or a URL. */
+export function statisticsSource() {
+  const { schema: url } = httpUrl();
+  const expected = '"own", or an http or https URL';
+  const error = `must be ${expected}`;
+  const isValid = (given: string) => given === 'own' || url.safeParse(given).success;
+  const schema = z.string({ error }).refine(isValid, { error });
+  return { schema, value: 'own|<url>', expected, fromText: (given: string) => given };
+}
+
+function termsSchema() {
   const amount = number('a number from 0 up');
   const percent = number('a number from 0 to 100', 100);
-  const schema = z.strictObject(
+  return z.strictObject(
     {
       rewardAmount: amount,
       triggerVolume: amount,
@@ -16,7 +40,6 @@ export function affiliateTerms() {
     },
     { error: 'must be the terms of the affiliate programme' },
   );
-  return { schema, value: '', expected: '', fromText: () => undefined };
 }
 
 function number(expected: string, most = Number.MAX_SAFE_INTEGER) {

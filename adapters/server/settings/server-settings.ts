@@ -1,5 +1,5 @@
 import { DEFAULT_RATE_LIMIT } from '../rate-limit.ts';
-import { affiliateTerms } from './affiliate-terms.ts';
+import { affiliateTerms, affiliateTermsByCode, statisticsSource } from './affiliate-terms.ts';
 import type { SettingTable } from './setting.ts';
 import {
   email,
@@ -116,10 +116,23 @@ export const SERVER_SETTINGS = {
     flag: null,
     defaultText: 'no terms',
   },
-  affiliateStatistics: {
-    type: httpUrl(),
+  affiliateTermsByCode: {
+    type: affiliateTermsByCode(),
     group: 'Accounts',
-    help: 'URL of a service with the statistics of affiliates and traders.',
+    help: 'Terms of single affiliate codes, by code.',
+    flag: null,
+    defaultText: '`affiliateTerms` for every code',
+  },
+  affiliatePayouts: {
+    type: text('<file>', 'a file name'),
+    group: 'Accounts',
+    help: 'File of payouts: address, role and US dollars in each line. It is read again when it changes.',
+    defaultText: 'no payouts',
+  },
+  affiliateStatistics: {
+    type: statisticsSource(),
+    group: 'Accounts',
+    help: 'Statistics of affiliates and traders: `own`, computed from the trades of the books, or the URL of a service.',
     defaultText: 'none; the statistics endpoints return 503',
   },
   notifications: {

@@ -9,6 +9,8 @@ export function toCsvLine(values: readonly (string | number | boolean | null | u
 function toCsvField(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'string') return String(value);
+  // Nearly all fields are hex texts and numbers.
+  if (!/^[=+@\t\r-]|[",\r\n]/.test(value)) return value;
   const text = /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

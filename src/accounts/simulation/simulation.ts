@@ -7,6 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import { hex, hexSchema, parseShape } from '../../protocol/shape.ts';
 import { AccountError } from '../account-error.ts';
+import type { SourceObserver } from '../observations.ts';
 import { requireChainId } from '../usd-prices.ts';
 import type { BalanceDifferences } from './state-diff.ts';
 import { createBalanceTotals, mergeStateChanges } from './state-diff.ts';
@@ -44,6 +45,7 @@ export interface SimulationContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
   readonly assertStarted: () => void;
 }
 
@@ -91,7 +93,7 @@ export const simulationBundle = /* @__PURE__ */ (() => {
 
 /** Creates the simulation methods. @throws TypeError if the simulators are invalid. */
 export function createSimulation(context: SimulationContext): SimulationApi {
-  const { simulators, clock, random, onFailure, assertStarted } = context;
+  const { simulators, clock, random, onFailure, observer, assertStarted } = context;
   if (Object.values(simulators).some((simulator) => typeof simulator?.simulate !== 'function')) {
     throw new TypeError('createAccounts: simulators must be simulators by chain id');
   }
@@ -103,7 +105,9 @@ export function createSimulation(context: SimulationContext): SimulationApi {
       const calls = parseBundle(bundle);
       if (simulator === undefined) throw new AccountError(503, 'Simulations are not available on this chain');
       assertStarted();
-      const outcome = await run(limiter, simulator, chainId, calls, onFailure);
+      const outcome = await observer.measure('simulation', simulator.name, () =>
+        run(limiter, simulator, chainId, calls, onFailure),
+      );
       switch (outcome.status) {
         case 'rejected':
           throw new AccountError(400, 'Build simulation error');

@@ -7,6 +7,7 @@ import { assertKnownOptions } from '../../validation/options.ts';
 import type { KnownBook } from '../account-books.ts';
 import { getProductionBook } from '../account-books.ts';
 import { AccountError } from '../account-error.ts';
+import type { SourceObserver } from '../observations.ts';
 import { createSourceCache } from '../source-cache.ts';
 import type { UsdPriceApi } from '../usd-prices.ts';
 import { requireChainId, requireToken, UsdPriceError } from '../usd-prices.ts';
@@ -42,6 +43,12 @@ export interface SlippageApi {
   get(chainId: number, base: string, quote: string, order?: SlippageOrder): Promise<SlippageTolerance>;
 }
 
+/** The slippage methods, and the histories that they use. */
+export interface SlippageModule extends SlippageApi {
+  /** Returns the prices of a token in the last day; `undefined` if no source has them. */
+  readHistory(query: UsdPriceQuery): Promise<readonly PricePoint[] | undefined>;
+}
+
 export interface SlippageContext {
   readonly options: SlippageOptions;
   readonly books: readonly KnownBook[];
@@ -50,6 +57,7 @@ export interface SlippageContext {
   readonly ownHistory: PriceHistorySource;
   readonly clock: Clock;
   readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
   readonly assertStarted: () => void;
 }
 
@@ -66,8 +74,8 @@ const TIMEOUT = 5_000;
 const MAX_BPS = 10_000;
 
 /** Creates the slippage methods. @throws TypeError naming the option that is unknown or invalid. */
-export function createSlippage(context: SlippageContext): SlippageApi {
-  const { options, books, usdPrices, ownHistory, clock, onFailure, assertStarted } = context;
+export function createSlippage(context: SlippageContext): SlippageModule {
+  const { options, books, usdPrices, ownHistory, clock, onFailure, observer, assertStarted } = context;
   assertKnownOptions('createAccounts, slippage', options, ['histories', 'dollarTokens', 'defaultBps']);
   const { histories = [], defaultBps = 50 } = options;
   if (!Array.isArray(histories) || histories.some((source) => typeof source?.priceHistory !== 'function')) {
@@ -78,6 +86,7 @@ export function createSlippage(context: SlippageContext): SlippageApi {
   }
   const cache = createSourceCache<UsdPriceQuery, readonly PricePoint[]>({
     sources: [...histories, ownHistory].map((source: PriceHistorySource) => ({
+      name: source.name,
       read: async (query, call) => requireHistory(await source.priceHistory(query, call)),
       onFailure: ({ chainId, token }, cause) =>
         onFailure(new UsdPriceError(`${source.name} failed for ${token} on chain ${chainId}`, { cause })),
@@ -87,6 +96,8 @@ export function createSlippage(context: SlippageContext): SlippageApi {
     maxEntries: MAX_HISTORIES,
     timeout: TIMEOUT,
     clock,
+    subject: 'priceHistory',
+    observer,
   });
 
   async function readMarket(chainId: number, token: Address): Promise<TokenMarket> {
@@ -112,6 +123,7 @@ export function createSlippage(context: SlippageContext): SlippageApi {
   }
 
   return {
+    readHistory: async (query) => (await cache.get(query))?.value,
     async get(chainId, baseText, quoteText, order = {}) {
       requireChainId(chainId);
       const [base, quote] = [requireToken(baseText, 'baseToken'), requireToken(quoteText, 'quoteToken')];

@@ -1,6 +1,8 @@
 import { AccountError } from '../../accounts/account-error.ts';
-import type { AffiliateApi, AffiliateRegistration } from '../../accounts/affiliates.ts';
-import { READ, WRITE } from '../cost.ts';
+import type { AffiliateRegistration, AffiliateTerms } from '../../accounts/affiliates.ts';
+import { countRows } from '../../concurrency/read-options.ts';
+import { READ, readCost, WRITE } from '../cost.ts';
+import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
@@ -28,7 +30,11 @@ const getAffiliate: AccountRoute = {
   async handle({ accounts: { affiliates }, param }) {
     const affiliate = await affiliates.get(param('address'));
     if (affiliate === undefined) throw new AccountError(404, 'Affiliate not found');
-    return jsonResponse(200, { code: affiliate.code, createdAt: affiliate.createdAt, ...affiliates.terms });
+    return jsonResponse(200, {
+      code: affiliate.code,
+      createdAt: affiliate.createdAt,
+      ...affiliates.getTerms(affiliate.code),
+    });
   },
 };
 
@@ -40,11 +46,11 @@ const getCode: AccountRoute = {
   async handle({ accounts: { affiliates }, param }) {
     const found = await affiliates.byCode(param('code'));
     if (found === undefined) throw new AccountError(404, 'Affiliate code not found');
-    return jsonResponse(200, { code: found.code, ...getTraderTerms(affiliates) });
+    return jsonResponse(200, { code: found.code, ...getTraderTerms(affiliates.getTerms(found.code)) });
   },
 };
 
-function getTraderTerms({ terms }: AffiliateApi) {
+function getTraderTerms(terms: AffiliateTerms | undefined) {
   if (terms === undefined) return {};
   const { rewardAmount, revenueSplitTraderPct, triggerVolume, timeCapDays, volumeCap } = terms;
   return { traderRewardAmount: (rewardAmount * revenueSplitTraderPct) / 100, triggerVolume, timeCapDays, volumeCap };
@@ -52,8 +58,8 @@ function getTraderTerms({ terms }: AffiliateApi) {
 
 /** Creates a route that returns statistics of the configured source. */
 const statistics = (
-  name: 'affiliate-stats' | 'trader-stats' | 'trader-activity',
-  kind: 'affiliate' | 'trader' | 'traderActivity',
+  name: 'affiliate-stats' | 'trader-stats',
+  kind: 'affiliate' | 'trader',
   missing: string,
 ): AccountRoute => ({
   method: 'GET',
@@ -66,6 +72,24 @@ const statistics = (
   },
 });
 
+/** Returns the newest trades of a trader, or all of them as CSV. */
+const traderActivity: AccountRoute = {
+  method: 'GET',
+  path: '/affiliate/trader-activity/:address',
+  cost: readCost('trades', 'at most 50; all trades of the trader for CSV'),
+  async handle(call) {
+    const { accounts, param, work } = call;
+    const all = isCsvRequested(call);
+    const found = await accounts.affiliates.statistics('traderActivity', param('address'), { all });
+    if (found === undefined) throw new AccountError(404, 'Trader activity not found');
+    const rows: readonly unknown[] = Array.isArray(found['rows']) ? found['rows'] : [];
+    countRows(work, rows.length);
+    if (!all) return jsonResponse(200, found, VARY);
+    const { activityToCsv } = await import('../../accounts/affiliate-statistics/csv.ts');
+    return csvResponse('trader-activity', activityToCsv(rows), VARY);
+  },
+};
+
 /** The routes of affiliates. */
 export const AFFILIATE_ROUTES: readonly AccountRoute[] = [
   registerAffiliate,
@@ -73,5 +97,5 @@ export const AFFILIATE_ROUTES: readonly AccountRoute[] = [
   getCode,
   /* @__PURE__ */ statistics('affiliate-stats', 'affiliate', 'Affiliate stats not found'),
   /* @__PURE__ */ statistics('trader-stats', 'trader', 'Trader stats not found'),
-  /* @__PURE__ */ statistics('trader-activity', 'traderActivity', 'Trader activity not found'),
+  traderActivity,
 ];

@@ -1,8 +1,9 @@
 import type { HistoryQuery } from '../../accounts/history/history-api.ts';
 import { nextStep } from '../../concurrency/steps.ts';
 import { readCost } from '../cost.ts';
+import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
 import type { ApiResponse } from '../message.ts';
-import { invalidParameter, queryInteger, queryText } from '../query.ts';
+import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import type { AccountCall, AccountRoute } from './route.ts';
 
@@ -62,14 +63,6 @@ function pageQuery({ query }: AccountCall): HistoryQuery {
 /** Whether the request has no page, so that a file contains everything. */
 const isWhole = ({ cursor, limit }: HistoryQuery) => cursor === undefined && limit === undefined;
 
-/** Whether the format is CSV: by `format`, otherwise by the `Accept` header. */
-function isCsvRequested({ query, request }: AccountCall): boolean {
-  const format = queryText(query, 'format');
-  if (format === undefined) return request.header('accept')?.includes('text/csv') === true;
-  if (format !== 'csv' && format !== 'json') throw invalidParameter('format', 'must be csv or json');
-  return format === 'csv';
-}
-
 /** Adds the address of the next page to a response (RFC 8288). */
 function pageResponse(
   { query }: AccountCall,
@@ -80,22 +73,6 @@ function pageResponse(
   const nextQuery = new URLSearchParams(query);
   nextQuery.set('cursor', next);
   return respond({ ...VARY, link: `<?${nextQuery}>; rel="next"` });
-}
-
-/** The format depends on the `Accept` header. */
-const VARY = { vary: 'accept' };
-
-function csvResponse(name: string, body: ApiResponse['body'], headers: Readonly<Record<string, string>>): ApiResponse {
-  return {
-    status: 200,
-    headers: {
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': `attachment; filename="${name}.csv"`,
-      'cache-control': 'no-store',
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body }),
-  };
 }
 
 /** Responds with all rows. The first page is read before the response begins, so that its errors have a status. */

@@ -433,7 +433,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'GET /affiliate/affiliate-stats/:address': statistics('Returns the statistics of an affiliate'),
   'GET /affiliate/trader-stats/:address': statistics('Returns the statistics of a referred trader'),
-  'GET /affiliate/trader-activity/:address': statistics('Lists the trades of a referred trader'),
+  'GET /affiliate/trader-activity/:address': {
+    ...statistics('Lists the trades of a referred trader'),
+    query: { format: HISTORY.format },
+    success: {
+      200: { description: 'The newest trades; all of them in CSV.', body: 'AffiliateStatistics', file: 'text/csv' },
+    },
+  },
   'GET /:chainId/tokens/:token/usdPrice': {
     summary: 'Returns the price of a token in US dollars',
     tag: 'tokens',

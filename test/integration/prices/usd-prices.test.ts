@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { UsdPriceQuery, UsdPriceSource } from 'intentbook';
 import { describe, expect, test } from 'vitest';
+import { createSourceObserver } from '../../../src/accounts/observations.ts';
 import type { UsdPricesOptions } from '../../../src/accounts/usd-prices.ts';
 import { createUsdPrices } from '../../../src/accounts/usd-prices.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -27,7 +28,9 @@ function source(name: string, ...lines: Line[]) {
 function fixture(sources: readonly UsdPriceSource[], options: Omit<UsdPricesOptions, 'sources'> = {}) {
   const clock = manualClock();
   const failures: unknown[] = [];
-  const prices = createUsdPrices({ sources, ...options }, { clock, onFailure: (failure) => failures.push(failure) });
+  const onFailure = (failure: unknown) => void failures.push(failure);
+  const observer = createSourceObserver(clock, onFailure);
+  const prices = createUsdPrices({ sources, ...options }, { clock, onFailure, observer });
   return { clock, failures, get: async (n: number) => (await prices.get(1, query(n).token))?.price };
 }
 
@@ -128,7 +131,8 @@ describe('USD prices', () => {
     [{ sources: [], maxPrices: 0 }, 'createAccounts: usdPrices.maxPrices must be a number of at least 1, got 0'],
     [{ sources: [{}] }, 'createAccounts: usdPrices.sources must be a list of sources'],
   ])('reject the options %j', (options, message) => {
-    const context = { clock: manualClock(), onFailure: () => {} };
+    const clock = manualClock();
+    const context = { clock, onFailure: () => {}, observer: createSourceObserver(clock, () => {}) };
     expect(() => createUsdPrices(options as never, context)).toThrow(new TypeError(message));
   });
 });

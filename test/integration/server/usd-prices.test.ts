@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ServeOptions } from 'intentbook/server';
 import { serve } from 'intentbook/server';
 import { expect, onTestFinished, test } from 'vitest';
@@ -120,4 +123,47 @@ test('server reports a failing service of statistics, and requires valid terms',
   const message = 'Affiliate statistics are not available';
   expect(await request(`/affiliate/trader-stats/${TOKEN}`)).toEqual([503, { message }]);
   await expect(serve({ port: 0, affiliateTerms: { rewardAmount: -1 } as never })).rejects.toThrow('affiliateTerms');
+});
+
+test('server computes statistics of affiliates from its books, with payouts of a file', async () => {
+  const terms = {
+    rewardAmount: 40,
+    triggerVolume: 250_000,
+    timeCapDays: 90,
+    volumeCap: 5_000_000,
+    revenueSplitAffiliatePct: 25,
+    revenueSplitTraderPct: 50,
+    revenueSplitDaoPct: 25,
+  };
+  const { address } = account(1);
+  const folder = mkdtempSync(join(tmpdir(), 'intentbook-payouts-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'payouts.txt');
+  writeFileSync(file, `# payouts\n${address} affiliate 10.25\n${address}, affiliate, 2 # May\n${address} trader 5\n`);
+  const request = await startServer({
+    db: ':memory:',
+    affiliateTerms: terms,
+    affiliateTermsByCode: { TERMS: { ...terms, triggerVolume: 7 } },
+    affiliateStatistics: 'own',
+    affiliatePayouts: file,
+  });
+  const signedMessage = await account(1).signTypedData(affiliateTypedData(address, 'TERMS'));
+  await request(`/affiliate/${address}`, { walletAddress: address, code: 'TERMS', signedMessage });
+  const stats = () => request(`/affiliate/affiliate-stats/${address}`);
+  const empty = { referrer_code: 'TERMS', total_volume: 0, trigger_volume: 7, total_traders: 0, next_payout: 0 };
+  expect(await stats()).toMatchObject([200, { ...empty, paid_out: 12.25 }]);
+  writeFileSync(file, `${address} affiliate 13\n`);
+  expect(await stats()).toMatchObject([200, { paid_out: 13 }]);
+  writeFileSync(file, `${address} referrer 13\n`);
+  expect(await stats()).toEqual([503, { message: 'Affiliate statistics are not available' }]);
+  expect(await request(`/affiliate/trader-activity/${address}`)).toMatchObject([200, { rows: [] }]);
+});
+
+test.each([
+  [{ affiliateStatistics: 'own' }, '"affiliateTerms" is missing: "affiliateStatistics" requires it'],
+  [{ affiliateStatistics: 'ours' }, 'affiliateStatistics must be "own", or an http or https URL'],
+  [{ affiliatePayouts: '/missing/payouts.txt' }, 'the payouts /missing/payouts.txt cannot be read'],
+  [{ affiliateTermsByCode: { code: {} } }, 'affiliateTermsByCode'],
+])('server rejects %j', async (settings, message) => {
+  await expect(serve({ port: 0, db: ':memory:', ...settings } as never)).rejects.toThrow(message);
 });

@@ -1,0 +1,179 @@
+import { createWorker } from '../../concurrency/worker.ts';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
+import type { Order } from '../../orders/order-json.ts';
+import type { AffiliateStore } from '../../ports/affiliate-store.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { NotificationStore } from '../../ports/notification-store.ts';
+import type { StoredEvent } from '../../ports/store.ts';
+import type { Hex } from '../../protocol/hex.ts';
+import type { KnownBook } from '../account-books.ts';
+import type { Ledger } from './ledger.ts';
+import type { ReferredTrade } from './referred-trade.ts';
+import { parseReferrerCode } from './referred-trade.ts';
+import type { Valuation } from './valuation.ts';
+
+/** Log entries that are read in one step. */
+const BATCH_SIZE = 200;
+
+/** Milliseconds until the log is read again without a signal, or after a failure. */
+const INTERVAL = 1_000;
+
+/** Age up to which a trade without a price waits for one, in milliseconds. Then it has no value. */
+const PRICE_TIMEOUT = 600_000;
+
+/** Milliseconds until a missing price is read again. */
+const PRICE_RETRY = 30_000;
+
+export interface FollowerContext {
+  readonly book: KnownBook;
+  readonly ledger: Ledger;
+  /** Keeps the values of trades, so that a trade is valued once. */
+  readonly store: Pick<NotificationStore, 'cursor' | 'append' | 'marks'>;
+  readonly affiliates: Pick<AffiliateStore, 'byCode'>;
+  readonly value: Valuation;
+  readonly clock: Clock;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Adds the trades of a book to the ledger. */
+export interface StatisticsFollower {
+  /** Time at which the log was last read to its end, in milliseconds since 1970. `undefined` before. */
+  readonly updatedAt: number | undefined;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Creates a follower. It reads the log of the book from its first entry. What is known of a trade is stored when the
+ * trade is read for the first time, by whichever process stores it first; later it is read from the store.
+ */
+export function createStatisticsFollower(context: FollowerContext): StatisticsFollower {
+  const { book: known, ledger, store, clock, onFailure } = context;
+  const { book } = known;
+  const feed = `affiliates ${known.feed}`;
+  let cursor = 0;
+  let updatedAt: number | undefined;
+  /** Time at which a missing price is read again. */
+  let retryAt = 0;
+
+  /** Processes a batch. @returns whether there is another one. */
+  async function processBatch(): Promise<boolean> {
+    const events = await book.log.after(cursor, BATCH_SIZE);
+    const trades = await resolve(events.filter(({ type }) => type === 'traded'));
+    for (const event of events) {
+      const trade = trades.get(event.id);
+      if (event.type === 'traded' && trade === undefined) {
+        retryAt = clock.now() + PRICE_RETRY;
+        return false;
+      }
+      apply(event, trade);
+      cursor = event.id;
+    }
+    return events.length === BATCH_SIZE;
+  }
+
+  function apply({ type, cause }: StoredEvent, trade: ReferredTrade | undefined): void {
+    if (cause === undefined) return;
+    const { blockHash, blockNumber, logIndex } = cause.position;
+    const key = `${feed} ${blockHash} ${logIndex}`;
+    if (cause.reverted === 'traded') ledger.remove(key);
+    if (type === 'traded' && trade !== undefined) {
+      ledger.add({ key, chainId: book.chainId, blockNumber, logIndex, trade });
+    }
+  }
+
+  /** Returns what is stored about trades, and stores what is missing, up to a trade that waits for its price. */
+  async function resolve(events: readonly StoredEvent[]): Promise<Map<number, ReferredTrade>> {
+    if (events.length === 0) return new Map();
+    for (;;) {
+      const after = await store.cursor(feed);
+      const marks = await store.marks(
+        feed,
+        events.filter(({ id }) => id <= (after ?? 0)).map(({ id }) => String(id)),
+      );
+      // Each value is the JSON of a trade.
+      const trades = new Map(marks.map(({ key, value }) => [Number(key), JSON.parse(value ?? '') as ReferredTrade]));
+      const derived = await derive(events.filter(({ id }) => id > (after ?? 0)));
+      const through = [...derived.keys()].at(-1);
+      if (through === undefined) return trades;
+      const written = [...derived].map(([id, trade]) => ({ key: String(id), value: JSON.stringify(trade) }));
+      const batch = { feed, after, through, changes: [], marks: written };
+      // Another process may have stored these trades with other prices.
+      if ((await store.append(batch)).status === 'appended') return new Map([...trades, ...derived]);
+    }
+  }
+
+  async function derive(events: readonly StoredEvent[]): Promise<Map<number, ReferredTrade>> {
+    const results = await book.orders.getMany([...new Set(events.map(({ uid }) => uid))]);
+    const orders = new Map<Hex, Order>(
+      results.flatMap(({ order }) => (order === undefined ? [] : [[order.uid, order]])),
+    );
+    const derived = new Map<number, ReferredTrade>();
+    for (const event of events) {
+      const trade = await toReferredTrade(event, orders.get(event.uid));
+      const isUnpriced = trade.referral?.affiliate != null && trade.referral.value === null;
+      if (isUnpriced && clock.now() - event.at < PRICE_TIMEOUT) break;
+      derived.set(event.id, trade);
+    }
+    return derived;
+  }
+
+  async function toReferredTrade(event: StoredEvent, order: Order | undefined): Promise<ReferredTrade> {
+    const { at, cause, uid, owner } = event;
+    const trader = order?.onchainUser ?? owner;
+    const code = order === undefined ? undefined : parseReferrerCode(order.fullAppData);
+    if (order === undefined || code === undefined || cause?.trade === undefined) return { trader, at };
+    const affiliate = await context.affiliates.byCode(code);
+    const isRegistered = affiliate !== undefined && affiliate.createdAt <= at;
+    const { sellToken, buyToken } = order;
+    const sellAmount = BigInt(cause.trade.sellAmount) - BigInt(cause.trade.feeAmount);
+    const buyAmount = BigInt(cause.trade.buyAmount);
+    const value = isRegistered
+      ? await context.value({ chainId: book.chainId, sellToken, buyToken, sellAmount, buyAmount, at })
+      : undefined;
+    const referral = {
+      code,
+      affiliate: isRegistered ? affiliate.walletAddress : null,
+      uid,
+      txHash: cause.position.transactionHash,
+      sellToken,
+      buyToken,
+      sellAmount: String(sellAmount),
+      buyAmount: String(buyAmount),
+      value: value === undefined ? null : String(value),
+    };
+    return { trader, at, referral };
+  }
+
+  const worker = createWorker({
+    clock,
+    interval: INTERVAL,
+    onFailure,
+    async run(isStopping) {
+      if (clock.now() < retryAt) return retryAt - clock.now();
+      while (await processBatch()) {
+        if (isStopping()) return undefined;
+        await yieldToEventLoop();
+      }
+      // A trade that waits for its price delays only later trades.
+      if (retryAt <= clock.now() || updatedAt === undefined) updatedAt = clock.now();
+      return retryAt > clock.now() ? retryAt - clock.now() : undefined;
+    },
+  });
+  let unwatch = () => {};
+
+  return {
+    get updatedAt() {
+      return updatedAt;
+    },
+    start() {
+      [cursor, retryAt, updatedAt] = [0, 0, undefined];
+      unwatch = book.log.watch(worker.wake);
+      worker.start();
+    },
+    async stop() {
+      unwatch();
+      await worker.stop();
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { Address, Hex } from '../../protocol/hex.ts';
+
+/** A trade, as it counts for the affiliate programme. It is stored once and never valued again. */
+export interface ReferredTrade {
+  /** The owner of the order, or the account that placed it on chain. */
+  readonly trader: Address;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The referrer code of the order. Absent: the order has none, and only its time counts. */
+  readonly referral?: Referral;
+}
+
+/** The data of a trade whose order has a referrer code. */
+export interface Referral {
+  /** In upper case. */
+  readonly code: string;
+  /** The wallet to which the code was bound at the time of the trade; null if there was none. */
+  readonly affiliate: Address | null;
+  readonly uid: Hex;
+  readonly txHash: Hex;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  /** Atoms, without the signed fee. */
+  readonly sellAmount: string;
+  /** Atoms. */
+  readonly buyAmount: string;
+  /** Value at the time of the trade, in millionths of a US dollar; null if no price was known. */
+  readonly value: string | null;
+}
+
+/** The form of a code, as it is registered. */
+const CODE = /^[A-Z0-9_-]{5,20}$/;
+
+/** Returns the referrer code of an app-data document, in upper case. `undefined` if it has no valid one. */
+export function parseReferrerCode(document: string | null): string | undefined {
+  if (document === null || !document.includes('"referrer"')) return undefined;
+  try {
+    const code: unknown = JSON.parse(document)?.metadata?.referrer?.code;
+    const normal = typeof code === 'string' ? code.trim().toUpperCase() : '';
+    return CODE.test(normal) ? normal : undefined;
+  } catch {
+    return undefined;
+  }
+}

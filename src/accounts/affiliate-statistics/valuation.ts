@@ -1,0 +1,71 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { PricePoint } from '../../ports/price-history.ts';
+import type { UsdPriceQuery } from '../../ports/prices.ts';
+import type { Address } from '../../protocol/hex.ts';
+import type { TokenLookup } from '../notification-messages.ts';
+import { toValue } from './dollars.ts';
+
+export interface ValuationContext {
+  readonly clock: Clock;
+  readonly tokens: TokenLookup;
+  /** Returns the current price in US dollars. */
+  readonly readPrice: (query: UsdPriceQuery) => Promise<number | undefined>;
+  /** Returns the prices of the last day. */
+  readonly readHistory: (query: UsdPriceQuery) => Promise<readonly PricePoint[] | undefined>;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** A trade to value. Amounts are atoms. */
+export interface ValuedTrade {
+  readonly chainId: number;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  readonly sellAmount: bigint;
+  readonly buyAmount: bigint;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Returns the value of a trade in millionths of a US dollar; `undefined` if no price is known. */
+export type Valuation = (trade: ValuedTrade) => Promise<bigint | undefined>;
+
+/** Age up to which the current price is that of a trade, in milliseconds. */
+const CURRENT = 600_000;
+
+/** Maximum difference between the times of a trade and of a price, in milliseconds. */
+const TOLERANCE = 1_800_000;
+
+/**
+ * Creates the valuation of trades at their time: by the price of the sell token, otherwise of the buy token. An older
+ * trade has the nearest price of the history, otherwise the current price.
+ */
+export function createValuation(context: ValuationContext): Valuation {
+  const { clock, tokens, readPrice, readHistory, onFailure } = context;
+
+  async function readPriceAt(query: UsdPriceQuery, at: number): Promise<number | undefined> {
+    if (clock.now() - at <= CURRENT) return readPrice(query);
+    return findNearest((await readHistory(query)) ?? [], at) ?? readPrice(query);
+  }
+
+  async function valueToken(chainId: number, token: Address, atoms: bigint, at: number): Promise<bigint | undefined> {
+    try {
+      const decimals = (await tokens(chainId, token))?.decimals;
+      const price = decimals === undefined ? undefined : await readPriceAt({ chainId, token }, at);
+      return decimals === undefined || price === undefined ? undefined : toValue(atoms, decimals, price);
+    } catch (failure) {
+      onFailure(failure);
+      return undefined;
+    }
+  }
+
+  return async ({ chainId, sellToken, buyToken, sellAmount, buyAmount, at }) =>
+    (await valueToken(chainId, sellToken, sellAmount, at)) ?? valueToken(chainId, buyToken, buyAmount, at);
+}
+
+function findNearest(points: readonly PricePoint[], at: number): number | undefined {
+  let nearest: PricePoint | undefined;
+  for (const point of points) {
+    if (nearest === undefined || Math.abs(point.at - at) < Math.abs(nearest.at - at)) nearest = point;
+  }
+  return nearest !== undefined && Math.abs(nearest.at - at) <= TOLERANCE ? nearest.price : undefined;
+}

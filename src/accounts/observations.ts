@@ -1,0 +1,72 @@
+import type { Clock } from '../ports/clock.ts';
+
+/** The data that a source of the account interface returns. */
+export type SourceSubject =
+  | 'usdPrice'
+  | 'priceHistory'
+  | 'tokenHolders'
+  | 'tokenDetails'
+  | 'pools'
+  | 'simulation'
+  | 'affiliateStatistics';
+
+/** A query of a source of the account interface, or of its cache. */
+export interface SourceObservation {
+  readonly subject: SourceSubject;
+  /** Name of the source; `cache` for a value that was cached. */
+  readonly source: string;
+  /** `empty`: the source has no value. `failed`: an error or a timeout. */
+  readonly outcome: 'cached' | 'responded' | 'empty' | 'failed';
+  /** Duration in milliseconds; 0 for a cached value. */
+  readonly ms: number;
+}
+
+/** Receives observations. */
+export type SourceListener = (observation: SourceObservation) => void;
+
+/** Measures queries of sources. */
+export interface SourceObserver {
+  /** Adds a listener. @returns a function that removes it. */
+  observe(listener: SourceListener): () => void;
+  /** Reports a value that was cached. */
+  cached(subject: SourceSubject): void;
+  /** Runs a query and reports its outcome and its duration. */
+  measure<T>(subject: SourceSubject, source: string, query: () => Promise<T>): Promise<T>;
+}
+
+/** Creates an observer. An error of a listener is reported, and the query is not affected. */
+export function createSourceObserver(clock: Clock, onFailure: (failure: unknown) => void): SourceObserver {
+  const listeners = new Set<SourceListener>();
+  const readTime = () => clock.monotonic?.() ?? clock.now();
+
+  function notify(observation: SourceObservation): void {
+    for (const listener of listeners) {
+      try {
+        listener(observation);
+      } catch (failure) {
+        onFailure(failure);
+      }
+    }
+  }
+
+  return {
+    observe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    cached: (subject) => notify({ subject, source: 'cache', outcome: 'cached', ms: 0 }),
+    async measure(subject, source, query) {
+      const since = readTime();
+      const report = (outcome: SourceObservation['outcome']) =>
+        notify({ subject, source, outcome, ms: Math.max(0, readTime() - since) });
+      try {
+        const value = await query();
+        report(value === undefined ? 'empty' : 'responded');
+        return value;
+      } catch (failure) {
+        report('failed');
+        throw failure;
+      }
+    },
+  };
+}
