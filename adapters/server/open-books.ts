@@ -8,6 +8,7 @@ import { createChainOptions } from './chain-options.ts';
 import { type BookPlan, getAddress, type StoreLocation } from './config/plan.ts';
 import { createDenyList } from './deny-list.ts';
 import { quoteOptions } from './quote-options.ts';
+import { runAuctions } from './run-auctions.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
@@ -65,6 +66,10 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
   book.on('failure', (failure) => observer.onFailure(path, failure));
   try {
     await waitForLease(book.start, observer.leaseWait);
+    await runAuctions(book, settings).catch(async (error: unknown) => {
+      await book.close();
+      throw error;
+    });
   } catch (error) {
     closeLists();
     throw error;

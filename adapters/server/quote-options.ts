@@ -11,6 +11,8 @@ export interface PriceOptions {
   readonly prices?: string | PriceTable | undefined;
   /** URLs of solver engines. */
   readonly solvers?: readonly string[] | undefined;
+  /** URLs of drivers. */
+  readonly quoteDrivers?: readonly string[] | undefined;
   /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
   readonly gasPrice?: string | undefined;
   /** Parts per million. */
@@ -51,6 +53,7 @@ export async function quoteOptions({
   chain,
   prices,
   solvers = [],
+  quoteDrivers = [],
   gasPrice = DEFAULT_GAS_PRICE,
   volumeFee,
   orderQuoteTimeout: orderTimeout,
@@ -62,6 +65,7 @@ export async function quoteOptions({
   const estimators: Estimator[] = [
     ...(table === undefined ? [] : [fixedPrices(table)]),
     ...solvers.map((url) => httpSolver(url)),
+    ...(await createDriverEstimators(quoteDrivers)),
   ];
   const wei = parseDecimal(gasPrice);
   if (wei === undefined || wei.digits / 10n ** BigInt(wei.scale) >= 2n ** 256n) {
@@ -75,6 +79,12 @@ export async function quoteOptions({
     ...(verifyQuotes && rpc.length > 0 ? { verifier: await createQuoteVerifier(rpc) } : {}),
   };
   return estimators.length === 0 ? undefined : options;
+}
+
+async function createDriverEstimators(urls: readonly string[]): Promise<Estimator[]> {
+  if (urls.length === 0) return [];
+  const { driverEstimator } = await import('intentbook/drivers');
+  return urls.map((url) => driverEstimator(url));
 }
 
 /** Reads fixed prices: from the option, from a file, or of test tokens. */

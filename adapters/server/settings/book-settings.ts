@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS, PAIR_POLICIES, PROFILES, RULE_VALUES } from '#internal';
 import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import { CHAIN_SETTINGS } from './chain-settings.ts';
+import { DRIVER_SETTINGS } from './driver-settings.ts';
 import type { SettingTable } from './setting.ts';
 import {
   address,
@@ -327,6 +328,7 @@ export const COMMON_SETTINGS = {
     help: 'Time that an order must remain valid to be in an auction, in seconds.',
     default: 60,
   },
+  ...DRIVER_SETTINGS,
   ...CHAIN_SETTINGS,
   solvers: { type: httpUrls(), group: 'Quotes', help: 'URLs of external solvers for quotes.', secret: true },
   orderQuoteTimeout: {

@@ -1,5 +1,4 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
-import { createWorker } from '../../concurrency/worker.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Address } from '../../protocol/hex.ts';
@@ -39,7 +38,7 @@ export function startAuctionRun(settings: AuctionRunSettings, context: RunContex
     return (await store.leases.acquire({ name: LEASE, holder, ttl })).status === 'held';
   }
 
-  async function runOnce(): Promise<undefined> {
+  async function runOnce(): Promise<void> {
     if (!(await holdsLease())) return;
     const auction = await context.current();
     if (auction.id === last) return;
@@ -87,16 +86,37 @@ export function startAuctionRun(settings: AuctionRunSettings, context: RunContex
     } catch (failure) {
       onFailure(failure);
     }
-    worker.wake();
+    wake();
   }
 
-  const worker = createWorker({ clock, interval: settings.interval, run: runOnce, onFailure });
-  worker.start();
+  // `createWorker` is part of the core. If this module used it too, the core would be split into more files.
+  let running: Promise<void> | undefined;
+  let requested = false;
+  let cancel = () => {};
+
+  async function loop(): Promise<void> {
+    do {
+      requested = false;
+      await runOnce().catch(onFailure);
+    } while (requested && !stopped.signal.aborted);
+    running = undefined;
+    if (!stopped.signal.aborted) cancel = clock.after(settings.interval, wake);
+  }
+
+  function wake(): void {
+    requested = true;
+    if (running !== undefined || stopped.signal.aborted) return;
+    cancel();
+    running = loop();
+  }
+
+  wake();
   return {
-    wake: worker.wake,
+    wake,
     async stop() {
       stopped.abort();
-      await worker.stop();
+      cancel();
+      await running;
       await store.leases.release({ name: LEASE, holder }).catch(onFailure);
     },
   };

@@ -1,0 +1,47 @@
+import type { OrderBook } from 'intentbook';
+
+/** Settings of auctions with drivers. */
+export interface DriverSettings {
+  /** URLs of the drivers. Absent: the server runs no auctions. */
+  readonly drivers?: readonly string[] | undefined;
+  /** Milliseconds. */
+  readonly solveTime: number;
+  readonly submissionBlocks: number;
+}
+
+/**
+ * Runs the auctions of a book until it is closed. A problem of a driver is reported as a failure of the book when it
+ * first occurs, and again after another result.
+ */
+export async function runAuctions(
+  book: OrderBook,
+  { drivers = [], solveTime, submissionBlocks }: DriverSettings,
+): Promise<void> {
+  if (drivers.length === 0) return;
+  const { httpDriver } = await import('intentbook/drivers');
+  const reported = new Map<string, string>();
+  await book.auctions.run({
+    drivers: drivers.map((url) => httpDriver(url, { name: getDriverName(url) })),
+    solveTime,
+    submissionBlocks,
+    onRound({ problems }) {
+      const current = new Set(problems.map(({ driver }) => driver));
+      for (const name of reported.keys()) if (!current.has(name)) reported.delete(name);
+      for (const { driver, step, reason } of problems) {
+        const text = `driver ${driver}: ${step}: ${reason}`;
+        if (reported.get(driver) !== text) book.reportError(new Error(text));
+        reported.set(driver, text);
+      }
+    },
+    onSettled({ driver, auctionId, reason }) {
+      if (reason === undefined) return;
+      book.reportError(new Error(`driver ${driver}: settle: auction ${auctionId}: ${reason}`));
+    },
+  });
+}
+
+/** Returns the name of a driver: its host and path, without a password. */
+function getDriverName(url: string): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname.replace(/\/+$/, '');
+}

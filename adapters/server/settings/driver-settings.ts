@@ -1,0 +1,27 @@
+import type { SettingTable } from './setting.ts';
+import { httpUrls, integer } from './types.ts';
+
+/** Settings of the drivers of a book. */
+export const DRIVER_SETTINGS = {
+  drivers: {
+    type: httpUrls(),
+    group: 'Orders',
+    help: 'URLs of the drivers of solvers that the server runs auctions with. Without drivers it runs none.',
+    secret: true,
+  },
+  solveTime: {
+    type: integer(1, 600_000, '<ms>'),
+    group: 'Orders',
+    help: 'Time that drivers have to solve an auction, in milliseconds.',
+    default: 10_000,
+    requires: 'drivers',
+  },
+  submissionBlocks: {
+    type: integer(1, 10_000, '<number>'),
+    group: 'Orders',
+    help: 'Blocks in which the winner of an auction may be settled.',
+    default: 5,
+    requires: 'drivers',
+  },
+  quoteDrivers: { type: httpUrls(), group: 'Quotes', help: 'URLs of drivers for quotes.', secret: true },
+} as const satisfies SettingTable;
