@@ -23,6 +23,7 @@ const ENTRIES = {
   fetch: 'adapters/fetch/index.ts',
   channels: 'adapters/channels/index.ts',
   estimators: 'adapters/estimators/index.ts',
+  drivers: 'adapters/drivers/index.ts',
   prices: 'adapters/prices/index.ts',
   ipfs: 'adapters/ipfs/index.ts',
   simulators: 'adapters/simulators/index.ts',

@@ -20,6 +20,7 @@ import { createOrderApi } from './orders/order-api.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
 import { systemRandom } from './ports/random.ts';
 import { createQuoteModule } from './quotes/index.ts';
+import { getOrderQuoting } from './quotes/quote-options.ts';
 import { createReadinessCheck } from './readiness.ts';
 import { createEventDispatcher } from './streams/event-dispatcher.ts';
 import { createEventLog } from './streams/event-log.ts';
@@ -43,6 +44,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const { assertStarted, ...lifecycle } = createLifecycle({ open, close, workers: () => [chain, expiry] });
   const auctions = createAuctionModule(configuration, {
     onFailure,
+    holder: systemRandom.uuid(),
     assertStarted,
     nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
   });
@@ -56,6 +58,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     pace: submissions.pace,
     insert: (...insert) => readiness.observe(submissions.insert(...insert)),
     quoting: configuration.quotes !== undefined,
+    orderQuoting: getOrderQuoting(configuration.quotes, (...request) => quotes.methods.request(...request)),
     remote: createDeadlineLimiter(clock, configuration.checkTimeout),
   };
   const quotes = createQuoteModule(configuration.quotes, {

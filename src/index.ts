@@ -7,6 +7,15 @@ export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-ord
 export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
+export type {
+  AuctionRound,
+  AuctionRun,
+  AuctionRunOptions,
+  DriverProblem,
+  DriverSettlement,
+  RoundSolution,
+} from './auctions/drivers/run-options.ts';
+export type * from './auctions/drivers/solver-driver.ts';
 export type { FilterReason } from './auctions/filters.ts';
 export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balance-api.ts';
 export type { ChainApi, RollbackOptions } from './chain/chain-api.ts';
@@ -83,6 +92,7 @@ export type * from './ports/prices.ts';
 export type * from './ports/quote-verifier.ts';
 export type * from './ports/quotes.ts';
 export type { Random } from './ports/random.ts';
+
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type * from './ports/subscription-store.ts';

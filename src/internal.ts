@@ -51,4 +51,6 @@ export { unpackUid } from './protocol/uid.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
+export type { ServiceUrl } from './validation/service-url.ts';
+export { getEndpoint, parseServiceUrl } from './validation/service-url.ts';
 export { VERSION } from './version.ts';

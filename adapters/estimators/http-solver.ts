@@ -1,5 +1,5 @@
 import type { Address, Estimator, EstimatorResponse, Trade } from 'intentbook';
-import { assertKnownOptions, readResponseText } from '#internal';
+import { assertKnownOptions, getEndpoint, parseServiceUrl, readResponseText } from '#internal';
 
 /** Options of an external solver. */
 export interface HttpSolverOptions {
@@ -36,13 +36,18 @@ export interface HttpSolverOptions {
  */
 export function httpSolver(url: string, options: HttpSolverOptions = {}): Estimator {
   assertKnownOptions('httpSolver', options, ['headers', 'maxBytes', 'fetch', 'name']);
-  const { target, authorization } = parseEndpoint(url);
+  const service = parseServiceUrl('httpSolver', url);
+  const target = getEndpoint(service, 'quote');
   const { headers = {}, maxBytes = 65_536, name = target.host } = options;
   if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
     throw new TypeError(`httpSolver: maxBytes must be a positive integer, got ${maxBytes}`);
   }
   const send = options.fetch ?? fetch;
-  const sent = new Headers({ 'content-type': 'application/json', accept: 'application/json', ...authorization });
+  const sent = new Headers({
+    'content-type': 'application/json',
+    accept: 'application/json',
+    ...service.authorization,
+  });
   for (const [header, value] of Object.entries(headers)) sent.set(header, value);
 
   return {
@@ -66,30 +71,6 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
       return parseResponse(JSON.parse(await readResponseText(response, maxBytes)));
     },
   };
-}
-
-/** Parses the URL. Its credentials are moved to a header, because `fetch` rejects URLs with credentials. */
-function parseEndpoint(url: string): { readonly target: URL; readonly authorization: Record<string, string> } {
-  const target = URL.canParse(url) ? new URL(url) : undefined;
-  if (target === undefined || !['http:', 'https:'].includes(target.protocol)) {
-    throw new TypeError('httpSolver: url must be an http or https URL');
-  }
-  const { username, password } = target;
-  target.username = '';
-  target.password = '';
-  target.pathname = `${target.pathname.replace(/\/+$/, '')}/quote`;
-  if (username === '' && password === '') return { target, authorization: {} };
-  const credentials = new TextEncoder().encode(`${decodePercent(username)}:${decodePercent(password)}`);
-  return { target, authorization: { authorization: `Basic ${btoa(String.fromCharCode(...credentials))}` } };
-}
-
-/** Decodes percent encoding. Returns a text with an invalid encoding unchanged. */
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function createRequestBody(

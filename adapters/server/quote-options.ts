@@ -15,6 +15,8 @@ export interface PriceOptions {
   readonly gasPrice?: string | undefined;
   /** Parts per million. */
   readonly volumeFee?: number | undefined;
+  /** Time for the quote of an order without a fitting one, in milliseconds. */
+  readonly orderQuoteTimeout?: number | undefined;
   /** Whether quotes are simulated on the nodes. */
   readonly verifyQuotes?: boolean | undefined;
   /** URLs of nodes. */
@@ -51,6 +53,7 @@ export async function quoteOptions({
   solvers = [],
   gasPrice = DEFAULT_GAS_PRICE,
   volumeFee,
+  orderQuoteTimeout: orderTimeout,
   verifyQuotes = false,
   rpc = [],
 }: PriceOptions) {
@@ -68,6 +71,7 @@ export async function quoteOptions({
     estimators,
     gasPrice,
     ...(volumeFee === undefined ? {} : { volumeFee }),
+    ...(orderTimeout === undefined ? {} : { orderTimeout }),
     ...(verifyQuotes && rpc.length > 0 ? { verifier: await createQuoteVerifier(rpc) } : {}),
   };
   return estimators.length === 0 ? undefined : options;

@@ -1,6 +1,8 @@
 export { applyAuctionDelta } from './auction-delta.ts';
 export type { AuctionSource, HttpAuctionsOptions } from './auctions.ts';
 export { httpAuctions } from './auctions.ts';
+export type { Driver, DriverOptions } from './driver.ts';
+export { createDriver } from './driver.ts';
 export { encodeSettlement } from './encode.ts';
 export type { EngineOptions } from './engine.ts';
 export { createEngine, fundsReader } from './engine.ts';

@@ -10,6 +10,8 @@ export interface Settler {
   simulate(solution: Solution): Promise<string | undefined>;
   /** Sends a settlement and waits until it is in a block. */
   submit(solution: Solution, auctionId: number): Promise<SettlementReceipt>;
+  /** Returns the number of the newest block. Absent: a driver does not check the deadline of a settlement. */
+  block?(): Promise<number>;
 }
 
 /** The transaction of a settlement. */
@@ -75,5 +77,6 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
       const data = encodeSettlement(solution, auctionId);
       return receiptOf(await wallet.sendTransaction({ to: settlementContract, data }));
     },
+    block: async () => Number(await client.request({ method: 'eth_blockNumber' })),
   };
 }

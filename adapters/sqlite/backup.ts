@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { StoreError } from 'intentbook';
-import { toStoreError } from './driver.ts';
+import { loadDriver, openDatabase, toStoreError } from './driver.ts';
+import type { NodeSqlite } from './node-sqlite.ts';
 
 /** Options of a backup. */
 export interface SqliteBackupOptions {
@@ -9,7 +10,7 @@ export interface SqliteBackupOptions {
   /** File to create. It must not exist. */
   readonly to: string;
   /** Called with the number of copied pages and the total number of pages. */
-  readonly onProgress?: (copied: number, total: number) => void;
+  readonly onProgress?: ((copied: number, total: number) => void) | undefined;
 }
 
 /** Pages copied in one step, during which writers wait: 4 MiB. */
@@ -23,24 +24,11 @@ const PAGES_PER_STEP = 1024;
  */
 export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions): Promise<void> {
   if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
-  const driver = await import('better-sqlite3').catch((cause: unknown) => {
-    throw new StoreError('Unavailable', 'a backup requires the package better-sqlite3: npm install better-sqlite3', {
-      cause,
-    });
-  });
+  const driver = await loadDriver();
   try {
-    const source = new driver.default(from, { readonly: true, fileMustExist: true });
-    try {
-      await source.backup(to, {
-        progress({ totalPages, remainingPages }) {
-          onProgress?.(totalPages - remainingPages, totalPages);
-          return PAGES_PER_STEP;
-        },
-      });
-    } finally {
-      source.close();
-    }
-    const copy = new driver.default(to);
+    if (driver.kind === 'node') await copyWithRuntime(driver.module, { from, to, onProgress });
+    else await copyWithPackage(driver.create, { from, to, onProgress });
+    const copy = await openDatabase(to, 0);
     try {
       // The writer of the original does not write to the copy.
       copy.exec('DELETE FROM lease');
@@ -51,5 +39,39 @@ export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions
     }
   } catch (cause) {
     throw toStoreError(`copy "${from}" to "${to}"`, cause);
+  }
+}
+
+async function copyWithPackage(
+  create: typeof import('better-sqlite3'),
+  { from, to, onProgress }: SqliteBackupOptions,
+): Promise<void> {
+  const source = new create(from, { readonly: true, fileMustExist: true });
+  try {
+    await source.backup(to, {
+      progress({ totalPages, remainingPages }) {
+        onProgress?.(totalPages - remainingPages, totalPages);
+        return PAGES_PER_STEP;
+      },
+    });
+  } finally {
+    source.close();
+  }
+}
+
+async function copyWithRuntime(
+  { DatabaseSync, backup }: NodeSqlite,
+  { from, to, onProgress }: SqliteBackupOptions,
+): Promise<void> {
+  if (backup === undefined) throw new StoreError('Unsupported', 'a backup requires better-sqlite3 or Node.js 22.16');
+  const source = new DatabaseSync(from, { readOnly: true });
+  try {
+    const pages = await backup(source, to, {
+      rate: PAGES_PER_STEP,
+      progress: ({ totalPages, remainingPages }) => onProgress?.(totalPages - remainingPages, totalPages),
+    });
+    onProgress?.(pages, pages);
+  } finally {
+    source.close();
   }
 }

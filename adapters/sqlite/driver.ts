@@ -1,4 +1,7 @@
+import { createRequire } from 'node:module';
 import { StoreError } from 'intentbook';
+import type { NodeSqlite } from './node-sqlite.ts';
+import { loadNodeSqlite, openNodeDatabase } from './node-sqlite.ts';
 
 /** Database handle: the part of better-sqlite3's `Database` that the store uses. */
 export interface SqliteDatabase {
@@ -22,15 +25,64 @@ export interface SqliteStatement {
   safeIntegers(on?: boolean): SqliteStatement;
 }
 
-/** Opens a file with better-sqlite3, which is loaded on the first call. */
-export async function openDatabase(path: string, busyTimeout: number): Promise<SqliteDatabase> {
-  const driver = await import('better-sqlite3').catch((cause: unknown) => {
-    throw new StoreError('Unavailable', 'sqliteStore requires the package better-sqlite3: npm install better-sqlite3', {
-      cause,
-    });
-  });
+/** An installed driver: the package better-sqlite3, otherwise SQLite of the runtime. */
+export type SqliteDriver =
+  | { readonly kind: 'better-sqlite3'; readonly create: typeof import('better-sqlite3') }
+  | { readonly kind: 'node'; readonly module: NodeSqlite };
+
+/**
+ * Loads the driver on the first call.
+ *
+ * @throws StoreError `Unavailable` if there is none, and `Unsupported` if the package does not work on this runtime.
+ */
+export async function loadDriver(): Promise<SqliteDriver> {
+  const version = getPackageVersion();
+  let failure: unknown;
+  if (version !== undefined) {
+    assertRuntime(version);
+    try {
+      const create = (await import('better-sqlite3')).default;
+      new create(':memory:').close(); // loads the native part
+      return { kind: 'better-sqlite3', create };
+    } catch (cause) {
+      failure = cause; // such as a package that was built for another runtime
+    }
+  }
+  const module = await loadNodeSqlite();
+  if (module !== undefined) return { kind: 'node', module };
+  throw new StoreError(
+    'Unavailable',
+    'the SQLite store requires the package better-sqlite3 (npm install better-sqlite3), or Node.js 22.13 or later',
+    { cause: failure },
+  );
+}
+
+/** Returns the version of the installed package better-sqlite3. `undefined` if it is missing. */
+function getPackageVersion(): string | undefined {
   try {
-    return new driver.default(path, { timeout: busyTimeout });
+    return (createRequire(import.meta.url)('better-sqlite3/package.json') as { readonly version: string }).version;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Rejects a package that would end the process when it is loaded. */
+export function assertRuntime(version: string, nodeVersion: string = process.versions.node): void {
+  const [major = 0] = version.split('.').map(Number);
+  const [node = 0] = nodeVersion.split('.').map(Number);
+  if (major < 13 || node >= 22) return;
+  throw new StoreError(
+    'Unsupported',
+    `better-sqlite3 ${version} requires Node.js 22, and this is ${nodeVersion}: npm install better-sqlite3@12`,
+  );
+}
+
+/** Opens a file with the installed driver. */
+export async function openDatabase(path: string, busyTimeout: number): Promise<SqliteDatabase> {
+  const driver = await loadDriver();
+  try {
+    if (driver.kind === 'node') return openNodeDatabase(driver.module, path, busyTimeout);
+    return new driver.create(path, { timeout: busyTimeout });
   } catch (cause) {
     throw toStoreError(`open the file "${path}"`, cause);
   }

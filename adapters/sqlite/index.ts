@@ -35,8 +35,8 @@ export interface SqliteHandleOptions {
 
 /**
  * Creates a store in an SQLite file, for one process. Opening fails with `WriterActive` if another process has the file
- * open as a book. Opening also migrates the schema of an older release. Requires the package better-sqlite3, which is
- * loaded when the store is opened.
+ * open as a book. Opening also migrates the schema of an older release. Uses the package better-sqlite3 if it is
+ * installed, otherwise SQLite of the runtime (`node:sqlite`, Node.js 22.13 or later).
  *
  * @example
  * const book = createOrderBook({ store: sqliteStore({ path: 'orders.sqlite' }), ... });

@@ -5,6 +5,7 @@ import type { AuctionChange, AuctionStreamOptions } from './auction-delta.ts';
 import type { RenderedAuctionStream } from './auction-feed.ts';
 import type { Auction } from './auction-order.ts';
 import type { Competition, CompetitionQuery } from './competition.ts';
+import type { AuctionRun, AuctionRunOptions } from './drivers/run-options.ts';
 import type { FilterReason } from './filters.ts';
 import type { RenderedAuction } from './render-auction.ts';
 
@@ -45,6 +46,13 @@ export interface AuctionApi {
   };
   /** Returns the selection of the last auction of this process. `undefined` before the first. Creates no auction. */
   selection(): Promise<AuctionSelection | undefined>;
+  /**
+   * Runs auctions with solvers: sends each new auction to the drivers, selects the winners, records the competition and
+   * lets the winners settle. Of several processes on one store, one runs the auctions.
+   *
+   * @throws TypeError naming the option that is unknown or malformed.
+   */
+  run(options: AuctionRunOptions): Promise<AuctionRun>;
   /** Records the competition of an auction, and replaces an earlier record. For the operator of the auctions. */
   record(competition: Competition): Promise<RecordResult>;
   /** Returns the competition of an auction. */
@@ -59,6 +67,8 @@ export interface AuctionApi {
 
 export interface AuctionModuleContext {
   readonly assertStarted: () => void;
+  /** Identifies this process among others, for leases. */
+  readonly holder: string;
   readonly onFailure: (failure: unknown) => void;
   readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
 }

@@ -28,6 +28,7 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
         stream: (options) => use(({ rendered }) => rendered.stream(options)),
       },
       selection: () => use((api) => api.selection()),
+      run: (options) => use((api) => api.run(options)),
       record: (competition) => use((api) => api.record(competition)),
       competition: (auctionId, query) => use((api) => api.competition(auctionId, query)),
       latestCompetition: (query) => use((api) => api.latestCompetition(query)),

@@ -6,7 +6,7 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { createAuctions } from './auction.ts';
-import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
+import type { AuctionApi, AuctionModuleContext, RecordResult } from './auction-api.ts';
 import { createAuctionFeed } from './auction-feed.ts';
 import { createAuctionPricing } from './auction-prices.ts';
 import type { Competition } from './competition.ts';
@@ -21,6 +21,7 @@ import {
 import type { CompetitionStatus } from './competition-status.ts';
 import { competitionStatus } from './competition-status.ts';
 import { createFindDenied } from './denied.ts';
+import type { AuctionRun } from './drivers/run-options.ts';
 import { createFunding } from './funding.ts';
 import { findInFlight } from './in-flight.ts';
 import type { SettledAuction } from './settled-auction.ts';
@@ -35,21 +36,28 @@ export interface AuctionEngine {
   settled(auctionId: number): Promise<SettledAuction | undefined>;
   /** Returns whether a solver bids on an order in one of the last auctions. */
   isBidOn(uid: Hex): Promise<boolean>;
-  /** Ends all streams. */
+  /** Ends all streams and runs. */
   close(): Promise<void>;
 }
 
 /** Number of recent competitions that are searched for bids on an order. */
 const RECENT = 5;
 
+/** Maximum number of failed settlements. Those of auctions whose deadline has passed have no effect. */
+const MAX_FAILED = 1000;
+
 export function createAuctionEngine(configuration: Configuration, context: AuctionModuleContext): AuctionEngine {
   const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = configuration;
-  const { onFailure, nativePrice } = context;
+  const { onFailure, nativePrice, holder } = context;
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
   const fees = { ...configuration.auctions, isSame };
   const remote = createDeadlineLimiter(clock, checkTimeout);
+  /** The newest block when the settlement of a winner failed. */
+  const failed = new Map<string, number>();
+  const runs = new Set<AuctionRun>();
+  let started = 0;
   const feed = createAuctionFeed({ clock, onFailure, cut: () => auctions.current() });
   const auctions = createAuctions({
     store,
@@ -61,7 +69,10 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     minValidity: configuration.auctions.minValidity,
     fees,
     findDenied: createFindDenied(configuration.host, remote, onFailure),
-    findInFlight: () => findInFlight(store),
+    findInFlight: () =>
+      findInFlight(store, (auctionId, solver, block) => {
+        return block > (failed.get(`${auctionId} ${solver}`) ?? Number.POSITIVE_INFINITY);
+      }),
     funding:
       chain !== undefined && readsFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
     pricing: createAuctionPricing({
@@ -72,26 +83,54 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     }),
   });
 
+  async function record(input: Competition): Promise<RecordResult> {
+    const competition = parseCompetition(input);
+    if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
+    const status = await recordCompetition(competition, store);
+    auctions.competitionRecorded();
+    return { status };
+  }
+
   return {
     methods: {
       current: auctions.current,
       stream: async (options) => feed.stream(options),
       rendered: { current: auctions.rendered, stream: async (options) => feed.renderedStream(options) },
       selection: async () => auctions.selection,
-      async record(input) {
-        const competition = parseCompetition(input);
-        if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
-        const status = await recordCompetition(competition, store);
-        auctions.competitionRecorded();
-        return { status };
+      async run(options) {
+        const [{ parseRunOptions }, { startAuctionRun }] = await Promise.all([
+          import('./drivers/run-options.ts'),
+          import('./drivers/run.ts'),
+        ]);
+        const run = startAuctionRun(parseRunOptions(options), {
+          store,
+          clock,
+          wrappedNative: tokens.wrappedNative,
+          holder: `${holder} ${++started}`,
+          current: auctions.current,
+          record,
+          settlementFailed(auctionId, solver, block) {
+            failed.set(`${auctionId} ${solver}`, block);
+            const [oldest = ''] = failed.keys();
+            if (failed.size > MAX_FAILED) failed.delete(oldest);
+          },
+          onFailure,
+        });
+        runs.add(run);
+        return run;
       },
+      record,
       competition: async (auctionId, query) => readCompetition(auctionId, store, query),
       latestCompetition: async (query) => latestCompetition(store, query),
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, query),
     },
     status: (uid) => competitionStatus(uid, { store, now: seconds(clock), selection: auctions.selection }),
-    close: async () => feed.close(),
+    async close() {
+      feed.close();
+      await Promise.all([...runs].map((run) => run.stop()));
+      runs.clear();
+    },
     settled: (auctionId) => readSettledAuction(auctionId, store, fees),
     async isBidOn(uid) {
       const recent = await store.auctions.competitions(RECENT);

@@ -39,9 +39,16 @@ export function renderOnce(auction: Auction): Promise<RenderedAuction> {
   return known;
 }
 
-/** Renders an auction in steps. The result is one allocation, into which the orders are encoded. */
-export async function renderAuction(auction: Auction): Promise<RenderedAuction> {
-  const { orders, ...members } = auction;
+export async function renderAuction({ orders, ...members }: Auction): Promise<RenderedAuction> {
+  const bytes = await renderWithOrders(members, orders);
+  return { id: members.id, etag: `"auction-${members.id}"`, bytes, size: orders.length };
+}
+
+/**
+ * Renders members and the list `orders` behind them in steps. The result is one allocation, into which the orders are
+ * encoded.
+ */
+export async function renderWithOrders(members: object, orders: readonly AuctionOrder[]): Promise<Uint8Array> {
   const head = encoder.encode(`${JSON.stringify(members).slice(0, -1)},"orders":[`);
   const tail = encoder.encode(']}');
   const parts: string[] = [];
@@ -59,7 +66,7 @@ export async function renderAuction(auction: Auction): Promise<RenderedAuction> 
     at += encoder.encodeInto(part, bytes.subarray(at)).written;
   });
   bytes.set(tail, at);
-  return { id: auction.id, etag: `"auction-${auction.id}"`, bytes, size: orders.length };
+  return bytes;
 }
 
 /** Calls a function for each item, with a tick of the event loop after every 100. */

@@ -12,6 +12,7 @@ import type { AuthenticationContext } from './authenticate.ts';
 import type { ContractSignatures, Terms } from './checks.ts';
 import type { ConvertCodes } from './convert-codes.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
+import type { OrderQuoting } from './new-quote.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Policy functions of the host for order validation. */
@@ -53,6 +54,8 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly host: OrderPolicy;
   /** Whether the book quotes, so that an order without a quote id can still be matched to a quote. */
   readonly quoting: boolean;
+  /** Quotes orders without a fitting quote. `undefined`: such orders have no quote. */
+  readonly orderQuoting: OrderQuoting | undefined;
   readonly chain: ChainClient | undefined;
   /** The spender that owners approve for their sell tokens. */
   readonly vaultRelayer: Address;

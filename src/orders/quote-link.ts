@@ -4,16 +4,20 @@ import type { AdmissionContext } from './admission.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /**
- * Returns the quote of an order: the one that it names, otherwise the best that matches. A quote that does not match
- * never rejects an order. See docs/internals/decisions.md#d3-3.
+ * Returns the quote of an order: the one that it names, otherwise the best that matches, otherwise a new one. A quote
+ * that does not match, and a trade without a quote, never reject an order. See docs/internals/decisions.md#d3-3.
  */
-export async function findQuote(
-  { data, creation: { quoteId } }: VerifiedOrder,
-  { store, clock, quoting }: AdmissionContext,
-): Promise<OrderQuote | undefined> {
+export async function findQuote(order: VerifiedOrder, context: AdmissionContext): Promise<OrderQuote | undefined> {
+  const { data, creation } = order;
+  const { store, clock, quoting, orderQuoting } = context;
+  const { quoteId } = creation;
   if (quoteId === undefined && !quoting) return undefined;
   const named = quoteId === undefined ? {} : { id: quoteId };
-  return store.quotes.match({ ...toTerms(data), ...named, quoteKind: 'standard', now: clock.now() });
+  const query = { ...toTerms(data), quoteKind: 'standard', now: clock.now() } as const;
+  const match = await store.quotes.match({ ...query, ...named });
+  if (match !== undefined || orderQuoting === undefined) return match;
+  const { requestNewQuote } = await import('./new-quote.ts');
+  return requestNewQuote(order, query, context, orderQuoting);
 }
 
 /** Returns the values that an order and its quote must have in common. */

@@ -179,8 +179,10 @@ async function insert(
   { transaction }: SubmitOptions,
 ): Promise<ReadonlyMap<VerifiedOrder, InsertOutcome>> {
   if (candidates.length === 0) return new Map();
+  // A transaction of the host must not stay open while estimators run.
+  const linking = transaction === undefined ? context : { ...context, orderQuoting: undefined };
   const entries = await Promise.all(
-    candidates.map(async (candidate) => toOrderInsert(candidate, await findQuote(candidate, context), context)),
+    candidates.map(async (candidate) => toOrderInsert(candidate, await findQuote(candidate, linking), context)),
   );
   const outcomes = await context.insert(entries, transaction === undefined ? {} : { transaction });
   return new Map(

@@ -1,3 +1,4 @@
+import type { OrderQuoting } from '../orders/new-quote.ts';
 import type { DecimalInput, EstimateFunction, Estimator, GasPrice } from '../ports/estimator.ts';
 import type { QuoteVerifier } from '../ports/quote-verifier.ts';
 import type { Decimal } from '../protocol/decimal.ts';
@@ -27,6 +28,11 @@ export interface QuoteOptions {
   readonly timeout?: number;
   /** Maximum time limit that a request may set, in milliseconds. Default: 10000. */
   readonly maxTimeout?: number;
+  /**
+   * Time limit for the quote of an order that is submitted without a fitting quote, in milliseconds. A missing price
+   * never rejects the order. 0: such orders have no quote. Default: 1000.
+   */
+  readonly orderTimeout?: number;
   /** Time for which an order can be linked to a quote, in seconds. Default: 60. */
   readonly expiry?: number;
   /** Like `expiry`, for orders that are placed on chain. Default: 600. */
@@ -49,6 +55,7 @@ const OPTIONS = [
   'volumeFee',
   'timeout',
   'maxTimeout',
+  'orderTimeout',
   'expiry',
   'onchainExpiry',
   'quoteCacheTtl',
@@ -95,6 +102,15 @@ export function readQuoteOptions(options: QuoteOptions): ReadQuoteOptions {
   };
 }
 
+/** Returns how orders without a fitting quote are quoted. `undefined`: they are not. */
+export function getOrderQuoting(
+  options: QuoteOptions | undefined,
+  requestQuote: OrderQuoting['requestQuote'],
+): OrderQuoting | undefined {
+  const timeout = options === undefined ? 0 : duration(options, 'orderTimeout', 1_000);
+  return timeout === 0 ? undefined : { requestQuote, timeout };
+}
+
 /** The options of a book without estimators: every quote request is rejected. */
 export const NO_ESTIMATORS: QuoteOptions = { estimators: [], gasPrice: 0 };
 
@@ -133,7 +149,7 @@ const MAX_TIMER = 2 ** 31 - 1;
 
 function duration(
   options: QuoteOptions,
-  name: 'timeout' | 'maxTimeout' | 'expiry' | 'onchainExpiry' | 'quoteCacheTtl' | 'priceCacheTtl',
+  name: 'timeout' | 'maxTimeout' | 'orderTimeout' | 'expiry' | 'onchainExpiry' | 'quoteCacheTtl' | 'priceCacheTtl',
   standard: number,
 ): number {
   const value = options[name] ?? standard;

@@ -80,6 +80,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Compatibility',
   'Compatibility and migration',
   'Competitions',
+  'Drivers',
   'Concepts',
   'Configuration',
   'Configuration file',

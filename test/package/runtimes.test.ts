@@ -19,8 +19,8 @@ const npm = (cwd: string, ...args: string[]) =>
   execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd, encoding: 'utf8' });
 
 /** A program that submits an order through the fetch handler in any runtime. */
-const trade = (load: string, order: string) => `${load}
-const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
+const trade = (load: string, order: string, store = 'memoryStore()') => `${load}
+const book = createOrderBook({ chainId: 11155111, store: ${store} });
 (async () => {
   await book.start();
   const handler = fetchHandler(book);
@@ -49,6 +49,9 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
     const requires = NAMES.map(([name, from]) => `const { ${name} } = require('${from}');`).join('\n');
     writeFileSync(join(host, 'trade.mjs'), trade(imports, order));
     writeFileSync(join(host, 'trade.cjs'), trade(requires, order));
+    // Without the package better-sqlite3.
+    const sqlite = imports.replace("memoryStore } from 'intentbook/memory'", "sqliteStore } from 'intentbook/sqlite'");
+    writeFileSync(join(host, 'sqlite.mjs'), trade(sqlite, order, 'sqliteStore({ path: process.argv[2] })'));
   }, 300_000);
 
   /** Installs a runtime from its npm package and returns its program. */
@@ -72,6 +75,17 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
     300_000,
   );
 
+  test.each(['22', '24'])(
+    'stores orders in SQLite of Node %s',
+    (version) => {
+      const node = join(folder, `node-${version}`, 'node_modules/.bin/node');
+      expect(
+        execFileSync(node, ['sqlite.mjs', `node-${version}.sqlite`], { cwd: host, encoding: 'utf8', stdio: 'pipe' }),
+      ).toBe('201 200 open\n');
+    },
+    300_000,
+  );
+
   test('works on Bun', () => {
     const bun = runtime('bun', '1', '.bin/bun');
     expect(execFileSync(bun, ['trade.mjs'], { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
@@ -81,6 +95,8 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
     const deno = runtime('deno', '2', '.bin/deno');
     const args = ['run', '--allow-all', '--node-modules-dir=manual', 'trade.mjs'];
     expect(execFileSync(deno, args, { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
+    const withSqlite = [...args.slice(0, -1), 'sqlite.mjs', 'deno.sqlite'];
+    expect(execFileSync(deno, withSqlite, { cwd: host, encoding: 'utf8', stdio: 'pipe' })).toBe('201 200 open\n');
   }, 300_000);
 
   test('provides its command', () => {

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
 import { resolve } from 'node:path';
 import { payoutFile } from '../affiliate-payouts.ts';
 import type { BookPlan, ServerPlan } from '../config/plan.ts';
@@ -79,7 +79,7 @@ function packageProblems({ settings, books }: ServerPlan): string[] {
   }
   if (settings.log === 'json') needed.set('pino', 'log');
   for (const { place, settings: book } of books) {
-    if (place.kind === 'file') needed.set('better-sqlite3', 'db');
+    if (place.kind === 'file' && !isBuiltin('node:sqlite')) needed.set('better-sqlite3', 'db');
     if (place.kind === 'postgres') needed.set('pg', 'postgres');
     if (book.rpc !== undefined) needed.set('viem', 'rpc');
   }

@@ -329,6 +329,12 @@ export const COMMON_SETTINGS = {
   },
   ...CHAIN_SETTINGS,
   solvers: { type: httpUrls(), group: 'Quotes', help: 'URLs of external solvers for quotes.', secret: true },
+  orderQuoteTimeout: {
+    type: integer(0, 60_000, '<milliseconds>'),
+    group: 'Quotes',
+    help: 'Time for the quote of an order that is submitted without a fitting one, in milliseconds; 0: it has none.',
+    default: 1000,
+  },
   verifyQuotes: {
     type: onOffAlone(),
     group: 'Quotes',

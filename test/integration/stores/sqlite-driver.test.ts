@@ -1,6 +1,7 @@
 import { StoreError } from 'intentbook';
 import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { expect, test, vi } from 'vitest';
+import { assertRuntime } from '../../../adapters/sqlite/driver.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { manualClock } from '../../support/clock.ts';
 
@@ -27,4 +28,11 @@ test.each([
     expect(() => create(options as never)).toThrow(message);
     expect(() => create(options as never)).toThrow(TypeError);
   }
+});
+
+test('package that would end the process on this runtime is rejected with the version to install', () => {
+  const message = 'better-sqlite3 13.2.0 requires Node.js 22, and this is 20.20.2: npm install better-sqlite3@12';
+  expect(() => assertRuntime('13.2.0', '20.20.2')).toThrow(new StoreError('Unsupported', message));
+  expect(() => assertRuntime('13.2.0', '22.1.0')).not.toThrow();
+  expect(() => assertRuntime('12.11.1', '20.20.2')).not.toThrow();
 });

@@ -428,6 +428,16 @@ export const REJECTION_CASES: readonly Rejection[] = [
   ),
   { code: 'NoLiquidity', texts: ['price', cow], call: () => ({ quote: request('1000') }), data: { token: cow } },
   {
+    code: 'QuoteNotVerified',
+    texts: ['simulation'],
+    options: () => {
+      const { quotes } = quoting(5n)();
+      return { quotes: { ...quotes, verifier: { verify: () => Promise.reject(new Error('not called')) } } };
+    },
+    call: () => ({ quote: { ...request('1000000000000000000'), priceQuality: 'verified' } }),
+    data: undefined,
+  },
+  {
     code: 'SellAmountDoesNotCoverFee',
     texts: ['100000000000000'],
     options: quoting(5n),

@@ -17,7 +17,7 @@ async function fixture() {
     solver: '0x00000000000000000000000000000000000050fe',
     metadata: PLAN,
   }));
-  const all = await quotesFixture({ estimators: [planned] });
+  const all = await quotesFixture({ estimators: [planned], orderTimeout: 0 });
   const { book, clock } = all;
   return {
     ...all,

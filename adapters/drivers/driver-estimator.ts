@@ -1,0 +1,100 @@
+import type { Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
+import { assertKnownOptions, parseHex } from '#internal';
+import type { HttpDriverOptions } from './http-driver.ts';
+import { connect } from './http-driver.ts';
+import { createResponseError, findError, sendRequest } from './requests.ts';
+
+/** Options of a driver as a source of quotes. */
+export interface DriverEstimatorOptions extends Pick<HttpDriverOptions, 'name' | 'headers' | 'maxBytes' | 'fetch'> {
+  /** Gas units of a trade whose quote has no gas. Default: 250000. */
+  readonly gas?: number;
+  /** Returns the time in milliseconds since 1970, for the deadline that the driver receives. Default: the clock. */
+  readonly now?: () => number;
+}
+
+const OPTIONS = ['name', 'headers', 'maxBytes', 'fetch', 'gas', 'now'];
+
+/** Kinds of errors that are reasons of the solver, and become the code of the rejection. */
+const REJECTIONS: ReadonlySet<string> = new Set<SolverRejection['rejection']>([
+  'CustomSolverError',
+  'InsufficientLiquidity',
+  'TokenTemporarilySuspended',
+  'TradingOutsideAllowedWindow',
+]);
+
+/**
+ * Creates an estimator that calls `GET {url}/quote` of a driver in the format of production. Errors of the kind
+ * `QuotingFailed` mean that there is no route; `TradingOutsideAllowedWindow`, `TokenTemporarilySuspended`,
+ * `InsufficientLiquidity` and `CustomSolverError` become the reason of the rejection. Any other error is a failure.
+ *
+ * @param url - Base URL. A user and a password in it are sent as a Basic `Authorization` header only.
+ * @throws TypeError if `url` is not an http or https URL, or if an option is malformed.
+ */
+export function driverEstimator(url: string, options: DriverEstimatorOptions = {}): Estimator {
+  assertKnownOptions('driverEstimator', options, OPTIONS);
+  const connection = connect('driverEstimator', url, options);
+  const { gas = 250_000, now = Date.now } = options;
+  if (!Number.isSafeInteger(gas) || gas <= 0) {
+    throw new TypeError(`driverEstimator: gas must be a positive integer, got ${gas}`);
+  }
+  return {
+    name: connection.name,
+    async estimate(trade, { signal, timeout }) {
+      const { sellToken, buyToken, kind, amount } = trade;
+      const deadline = new Date(now() + timeout).toISOString();
+      const query = new URLSearchParams({ sellToken, buyToken, kind, amount: String(amount), deadline });
+      const response = await sendRequest(connection, 'quote', { signal }, query);
+      const error = findError(response.body);
+      if (error?.kind === 'QuotingFailed') return undefined;
+      if (error !== undefined && REJECTIONS.has(error.kind)) return toRejection(error.kind, error.description);
+      if (response.status !== 200 || error !== undefined) throw createResponseError(connection, response);
+      return toEstimate(response.body, trade, gas);
+    },
+  };
+}
+
+function toRejection(kind: string, reason: string | undefined): SolverRejection {
+  const rejection = kind as SolverRejection['rejection']; // one of the list
+  return reason === undefined ? { rejection } : { rejection, reason };
+}
+
+/** Converts a quote. The book validates the result. @throws TypeError if it is malformed. */
+function toEstimate(body: unknown, trade: Trade, defaultGas: number): EstimatorResponse {
+  if (typeof body !== 'object' || body === null) throw new TypeError('the quote must be an object');
+  const { gas = defaultGas, solver, ...quote } = body as Readonly<Record<string, unknown>>; // an object
+  const amount = 'amount' in quote ? parseAmount('amount', quote['amount']) : amountAt(quote['clearingPrices'], trade);
+  const interactions = findInteractions(quote);
+  const estimate: Estimate = { amount, gas: Number(gas), ...(interactions && { interactions }) };
+  const address = typeof solver === 'string' ? parseHex(solver, 20) : undefined;
+  return address === undefined ? estimate : { ...estimate, solver: address };
+}
+
+/** Maximum number of calls that a book simulates. A quote with more is not verified. */
+const MAX_CALLS = 64;
+
+/** Returns the calls of the settlement. `undefined` if the trade also needs orders of the solver. */
+function findInteractions(quote: Readonly<Record<string, unknown>>): Estimate['interactions'] {
+  const { preInteractions = [], interactions, jitOrders = [] } = quote;
+  if (!Array.isArray(preInteractions) || !Array.isArray(interactions)) return undefined;
+  if (!Array.isArray(jitOrders) || jitOrders.length > 0) return undefined;
+  const calls = [...preInteractions, ...interactions];
+  return calls.length > MAX_CALLS ? undefined : calls; // the book validates each call
+}
+
+/** Computes the other side of a trade at clearing prices, rounded as the settlement contract rounds. */
+function amountAt(prices: unknown, { kind, sellToken, buyToken, amount }: Trade): bigint {
+  const byToken = new Map(
+    Object.entries(typeof prices === 'object' && prices !== null ? prices : {}).map(([token, price]) => {
+      return [token.toLowerCase(), price as unknown];
+    }),
+  );
+  const sell = parseAmount(`clearingPrices.${sellToken}`, byToken.get(sellToken));
+  const buy = parseAmount(`clearingPrices.${buyToken}`, byToken.get(buyToken));
+  if (sell === 0n || buy === 0n) throw new TypeError('clearingPrices must be positive');
+  return kind === 'sell' ? (amount * sell + buy - 1n) / buy : (amount * buy) / sell;
+}
+
+function parseAmount(name: string, value: unknown): bigint {
+  if (typeof value === 'string' && /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/.test(value)) return BigInt(value);
+  throw new TypeError(`${name} must be decimal digits, got ${String(value).slice(0, 80)}`);
+}

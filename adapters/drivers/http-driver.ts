@@ -1,0 +1,83 @@
+import type { Address, SolverDriver } from 'intentbook';
+import { assertKnownOptions, parseHex, parseServiceUrl } from '#internal';
+import type { DriverConnection } from './requests.ts';
+import { createResponseError, sendRequest } from './requests.ts';
+
+/** Options of a driver over HTTP. */
+export interface HttpDriverOptions {
+  /** Name in observations. Default: the host of the URL. */
+  readonly name?: string;
+  /** The account that settles. Solutions with another one are dropped. Default: any account. */
+  readonly submissionAddress?: string;
+  /** Additional request headers, such as an authorization. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Maximum size of a response in bytes. Default: 10000000. */
+  readonly maxBytes?: number;
+  /** Implementation of `fetch`. Default: the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+const OPTIONS = ['name', 'submissionAddress', 'headers', 'maxBytes', 'fetch'];
+
+/**
+ * Creates a driver that calls `POST {url}/solve`, `/reveal` and `/settle` in the format of production.
+ *
+ * @param url - Base URL. A user and a password in it are sent as a Basic `Authorization` header only.
+ * @throws TypeError if `url` is not an http or https URL, or if an option is malformed.
+ */
+export function httpDriver(url: string, options: HttpDriverOptions = {}): SolverDriver {
+  assertKnownOptions('httpDriver', options, OPTIONS);
+  const connection = connect('httpDriver', url, options);
+  const submissionAddress = parseSubmissionAddress(options.submissionAddress);
+
+  /** @throws Error with the kind and the description of the driver, unless it responds with 200. */
+  async function post(
+    path: string,
+    body: string | Uint8Array<ArrayBuffer>,
+    signal: AbortSignal,
+    auctionId: number,
+  ): Promise<unknown> {
+    const headers = { 'content-type': 'application/json', 'x-auction-id': String(auctionId) };
+    const response = await sendRequest(connection, path, { method: 'POST', headers, body, signal });
+    if (response.status !== 200) throw createResponseError(connection, response);
+    return response.body;
+  }
+
+  return {
+    name: connection.name,
+    ...(submissionAddress === undefined ? {} : { submissionAddress }),
+    solve: ({ auction, body }, { signal }) => {
+      // The engine renders the body into its own buffer, which is not shared.
+      return post('solve', body as Uint8Array<ArrayBuffer>, signal, auction.id);
+    },
+    reveal: ({ solutionId, auctionId }, { signal }) => {
+      return post('reveal', JSON.stringify({ solutionId, auctionId: String(auctionId) }), signal, auctionId);
+    },
+    async settle({ solutionId, auctionId, submissionDeadlineLatestBlock }, { signal }) {
+      const request = { solutionId, submissionDeadlineLatestBlock, auctionId: String(auctionId) };
+      await post('settle', JSON.stringify(request), signal, auctionId);
+    },
+  };
+}
+
+/** Validates the options that every connection has. */
+export function connect(
+  caller: string,
+  url: string,
+  options: Pick<HttpDriverOptions, 'name' | 'headers' | 'maxBytes' | 'fetch'>,
+): DriverConnection {
+  const service = parseServiceUrl(caller, url);
+  const { name = service.base.host, maxBytes = 10_000_000 } = options;
+  if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
+    throw new TypeError(`${caller}: maxBytes must be a positive integer, got ${maxBytes}`);
+  }
+  const headers = new Headers({ accept: 'application/json', ...service.authorization });
+  for (const [header, value] of Object.entries(options.headers ?? {})) headers.set(header, value);
+  return { name, service, headers, maxBytes, fetch: options.fetch ?? fetch };
+}
+
+function parseSubmissionAddress(text: string | undefined): Address | undefined {
+  const address = text === undefined ? undefined : parseHex(text, 20);
+  if (text === undefined || address !== undefined) return address;
+  throw new TypeError(`httpDriver: submissionAddress must be 0x and 40 hex digits, got ${text}`);
+}

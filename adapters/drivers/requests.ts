@@ -1,0 +1,64 @@
+import type { ServiceUrl } from '#internal';
+import { getEndpoint, readResponseText } from '#internal';
+
+/** Access to a driver. */
+export interface DriverConnection {
+  readonly name: string;
+  readonly service: ServiceUrl;
+  readonly headers: Headers;
+  readonly maxBytes: number;
+  readonly fetch: typeof fetch;
+}
+
+/** A response of a driver. */
+export interface DriverResponse {
+  readonly status: number;
+  /** The body as parsed JSON; `undefined` if it is empty, or the text of an error. */
+  readonly body: unknown;
+}
+
+/** The error of a driver: `{ kind, description }`. */
+export interface DriverError {
+  readonly kind: string;
+  readonly description: string | undefined;
+}
+
+/** Maximum characters of a description. */
+const MAX_DESCRIPTION = 200;
+
+/**
+ * Sends a request and reads its response, at most `maxBytes`. Redirects are not followed.
+ *
+ * @throws SyntaxError if the body is not JSON.
+ */
+export async function sendRequest(
+  connection: DriverConnection,
+  path: string,
+  init: RequestInit,
+  query?: URLSearchParams,
+): Promise<DriverResponse> {
+  const endpoint = getEndpoint(connection.service, path);
+  if (query !== undefined) endpoint.search = query.toString();
+  const headers = new Headers(connection.headers);
+  for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
+  const response = await connection.fetch(endpoint, { ...init, headers, redirect: 'error' });
+  const text = await readResponseText(response, connection.maxBytes);
+  const isJson = text.trimStart().startsWith('{');
+  // Errors and the response of `/settle` may be plain text.
+  if (!isJson && (response.status !== 200 || text.trim() === '')) return { status: response.status, body: undefined };
+  return { status: response.status, body: JSON.parse(text) };
+}
+
+/** Returns the error in a body. `undefined` if it has none. */
+export function findError(body: unknown): DriverError | undefined {
+  if (typeof body !== 'object' || body === null || !('kind' in body) || typeof body.kind !== 'string') return undefined;
+  const text = 'description' in body && typeof body.description === 'string' ? body.description : undefined;
+  return { kind: body.kind.slice(0, MAX_DESCRIPTION), description: text?.slice(0, MAX_DESCRIPTION) };
+}
+
+/** Creates the error of a response that is not 200. */
+export function createResponseError({ name }: DriverConnection, { status, body }: DriverResponse): Error {
+  const error = findError(body);
+  const reason = error && `${error.kind}${error.description === undefined ? '' : `: ${error.description}`}`;
+  return new Error(`${name} responded with status ${status}${reason === undefined ? '' : ` (${reason})`}`);
+}

@@ -1,0 +1,248 @@
+import type { Address, AuctionOrder, Hex } from 'intentbook';
+import { encodeSettlement } from './encode.ts';
+import { executionOf, scoreOf } from './execution.ts';
+import type { Settler } from './settler.ts';
+import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
+
+/** Settings of a driver. */
+export interface DriverOptions {
+  readonly engine: SolverEngine;
+  /** Simulates and executes settlements: `nodeSettler({ client, wallet })`. */
+  readonly settler: Settler;
+  /** Gas units of a quoted trade. Default: 250000. */
+  readonly gas?: number;
+  /** Number of auctions whose solutions can still be settled. Default: 20. */
+  readonly keep?: number;
+  /** Maximum size of a request in bytes. Default: 50000000. */
+  readonly maxBytes?: number;
+  /** Called with errors of the node and of the engine. */
+  readonly onFailure?: (failure: unknown) => void;
+}
+
+/** A driver: the HTTP interface of a solver. */
+export interface Driver {
+  /** Responds to `POST /solve`, `/reveal` and `/settle`, and to `GET /quote`. Never rejects. */
+  handle(request: Request): Promise<Response>;
+}
+
+/** An error in the format of production. */
+class DriverFailure extends Error {
+  override readonly name = 'DriverFailure';
+  readonly kind: string;
+
+  constructor(kind: string, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/**
+ * Creates the HTTP interface of a solver, as a book with `auctions.run` calls it, from an engine and an account.
+ *
+ * ```ts
+ * const driver = createDriver({ engine, settler: nodeSettler({ client, wallet }) });
+ * export default { fetch: driver.handle };
+ * ```
+ */
+export function createDriver(options: DriverOptions): Driver {
+  const { engine, settler, gas = 250_000, keep = 20, maxBytes = 50_000_000, onFailure } = options;
+  /** Solutions by auction. The index is the id of a solution. */
+  const solved = new Map<number, readonly Solution[]>();
+  // One account sends one transaction at a time, so that their nonces do not collide.
+  let sending: Promise<unknown> = Promise.resolve();
+
+  async function solve(body: unknown, signal: AbortSignal): Promise<object> {
+    const { auction, deadline } = parseAuction(body);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, deadline - Date.now()))]);
+    const found = await engine.solve(auction, limited);
+    const reasons = await Promise.all(found.map((solution) => settler.simulate(solution)));
+    const solutions = found.filter((_, i) => reasons[i] === undefined);
+    solved.set(auction.id, solutions);
+    const [oldest] = solved.keys();
+    if (solved.size > keep && oldest !== undefined) solved.delete(oldest);
+    return { solutions: solutions.map((each, i) => describeSolution(each, i, settler.address, auction.prices)) };
+  }
+
+  function findSolution(body: unknown): { readonly solution: Solution; readonly auctionId: number } {
+    const { solutionId, auctionId } = requireObject(body);
+    const solution = solved.get(Number(auctionId))?.[Number(solutionId)];
+    if (solution === undefined) throw new DriverFailure('SolutionNotAvailable', 'the solution is unknown');
+    return { solution, auctionId: Number(auctionId) };
+  }
+
+  async function settle(body: unknown): Promise<object> {
+    const { solution, auctionId } = findSolution(body);
+    const latest = Number(requireObject(body)['submissionDeadlineLatestBlock']);
+    const submit = async () => {
+      const block = await settler.block?.();
+      if (block !== undefined && block >= latest) throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
+      const reason = await settler.simulate(solution);
+      if (reason !== undefined) throw new DriverFailure('FailedToSubmit', reason);
+      return settler.submit(solution, auctionId);
+    };
+    const sent = sending.then(submit, submit);
+    sending = sent;
+    const { reverted, transactionHash } = await sent;
+    if (reverted) throw new DriverFailure('FailedToSubmit', `transaction ${transactionHash} was reverted`);
+    return { transactionHash };
+  }
+
+  async function quote(query: URLSearchParams, signal: AbortSignal): Promise<object> {
+    const order = toQuotedOrder(query);
+    const auction: SolvableAuction = { id: 0, block: 0, orders: [order], prices: {} };
+    const [solution] = await engine.solve(auction, signal);
+    if (solution === undefined) throw new DriverFailure('QuotingFailed', 'there is no route');
+    const text = ({ target, value, callData }: Solution['interactions'][number]) => {
+      return { target, value: String(value), callData };
+    };
+    return {
+      clearingPrices: toText(solution.prices),
+      preInteractions: (solution.pre ?? []).map(text),
+      interactions: solution.interactions.map(text),
+      solver: settler.address,
+      gas,
+      jitOrders: [],
+    };
+  }
+
+  async function respond(request: Request): Promise<object> {
+    const { pathname, searchParams } = new URL(request.url);
+    const path = `${request.method} ${pathname.slice(pathname.lastIndexOf('/'))}`;
+    if (path === 'GET /quote') return quote(searchParams, request.signal);
+    if (!['POST /solve', 'POST /reveal', 'POST /settle'].includes(path)) {
+      throw new DriverFailure('MalformedRequest', `${path} is not a route`);
+    }
+    const body = await readBody(request, maxBytes);
+    if (path === 'POST /solve') return solve(body, request.signal);
+    if (path === 'POST /settle') return settle(body);
+    const { solution, auctionId } = findSolution(body);
+    const internalized = encodeSettlement(solution, auctionId);
+    return { calldata: { internalized, uninternalized: internalized } };
+  }
+
+  return {
+    async handle(request) {
+      try {
+        return Response.json(await respond(request));
+      } catch (error) {
+        if (!(error instanceof DriverFailure)) onFailure?.(error);
+        const kind = error instanceof DriverFailure ? error.kind : 'Unknown';
+        const description = error instanceof DriverFailure ? error.message : 'an unexpected error occurred';
+        return Response.json({ kind, description }, { status: 400 });
+      }
+    },
+  };
+}
+
+/** Reads JSON of limited size. */
+async function readBody(request: Request, maxBytes: number): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.length;
+    if (size > maxBytes) throw new DriverFailure('MalformedRequest', `the body must have at most ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw new DriverFailure('MalformedRequest', 'the body must be JSON');
+  }
+}
+
+function requireObject(body: unknown): Readonly<Record<string, unknown>> {
+  if (typeof body !== 'object' || body === null)
+    throw new DriverFailure('MalformedRequest', 'the body must be an object');
+  return body as Readonly<Record<string, unknown>>; // an object
+}
+
+function parseAuction(body: unknown): { readonly auction: SolvableAuction; readonly deadline: number } {
+  const { id, orders, tokens, deadline } = requireObject(body);
+  const [number, time] = [Number(id), Date.parse(String(deadline))];
+  if (!Number.isSafeInteger(number)) throw new DriverFailure('InvalidAuctionId', 'id must be an integer');
+  if (!Array.isArray(orders) || !Array.isArray(tokens) || Number.isNaN(time)) {
+    throw new DriverFailure('MalformedRequest', 'orders and tokens must be lists, and deadline a date');
+  }
+  const priced = tokens.flatMap((token): [Address, string][] => {
+    const { address, price } = requireObject(token);
+    return typeof price === 'string' ? [[String(address) as Address, price]] : []; // an address of the book
+  });
+  const list = orders as readonly AuctionOrder[]; // rendered by the book from this type
+  return { auction: { id: number, block: 0, orders: list, prices: Object.fromEntries(priced) }, deadline: time };
+}
+
+function describeSolution(
+  solution: Solution,
+  solutionId: number,
+  submissionAddress: Address,
+  prices: SolvableAuction['prices'],
+): object {
+  const score = scoreOf(solution, prices);
+  return {
+    solutionId,
+    score: String(score > 0n ? score : 0n),
+    submissionAddress,
+    orders: Object.fromEntries(
+      solution.fills.map((fill) => {
+        const { uid, kind: side, sellToken, buyToken, sellAmount: limitSell, buyAmount: limitBuy } = fill.order;
+        const { sold, bought } = executionOf(fill, solution.prices);
+        const executed = { executedSell: String(sold), executedBuy: String(bought) };
+        return [uid, { side, sellToken, limitSell, buyToken, limitBuy, ...executed }];
+      }),
+    ),
+    clearingPrices: toText(solution.prices),
+  };
+}
+
+function toText(prices: Solution['prices']): Record<string, string> {
+  return Object.fromEntries(Object.entries(prices).map(([token, price]) => [token, String(price)]));
+}
+
+/** The limit of a quoted order that is not fixed: any price is within it. */
+const UNLIMITED = { sell: String(2n ** 160n), buy: '1' };
+
+/** Creates the order that a quote stands for. Its limit price is never reached. */
+function toQuotedOrder(query: URLSearchParams): AuctionOrder {
+  const [kind, amount] = [query.get('kind'), query.get('amount') ?? ''];
+  const [sellToken, buyToken] = [parseToken(query.get('sellToken')), parseToken(query.get('buyToken'))];
+  if ((kind !== 'sell' && kind !== 'buy') || !/^[1-9][0-9]{0,77}$/.test(amount)) {
+    throw new DriverFailure('MalformedRequest', 'kind must be sell or buy, and amount a positive integer');
+  }
+  if (sellToken === buyToken) throw new DriverFailure('QuoteSameTokens', 'the tokens must differ');
+  const zero = (bytes: number): Hex => `0x${'00'.repeat(bytes)}`;
+  return {
+    uid: zero(56),
+    sellToken,
+    buyToken,
+    sellAmount: kind === 'sell' ? amount : UNLIMITED.sell,
+    buyAmount: kind === 'sell' ? UNLIMITED.buy : amount,
+    protocolFees: [],
+    created: 0,
+    validTo: 0xffff_ffff,
+    kind,
+    receiver: null,
+    owner: zero(20),
+    partiallyFillable: false,
+    executed: '0',
+    preInteractions: [],
+    postInteractions: [],
+    sellTokenBalance: 'erc20',
+    buyTokenBalance: 'erc20',
+    class: 'limit',
+    appData: zero(32),
+    signingScheme: 'eip1271',
+    signature: '0x',
+    quote: { sellAmount: '0', buyAmount: '0', fee: '0', solver: zero(20) },
+  };
+}
+
+function parseToken(text: string | null): Address {
+  if (text !== null && /^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase() as Address; // matches the pattern
+  throw new DriverFailure('MalformedRequest', 'sellToken and buyToken must be addresses');
+}

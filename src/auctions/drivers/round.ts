@@ -1,0 +1,153 @@
+import { withDeadline } from '../../concurrency/deadline.ts';
+import { formatIsoDate } from '../../orders/order-json.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Address, Hex } from '../../protocol/hex.ts';
+import type { Auction, AuctionOrder } from '../auction-order.ts';
+import type { Competition } from '../competition.ts';
+import { renderWithOrders } from '../render-auction.ts';
+import { checkCalldata } from './calldata.ts';
+import type { AuctionRunSettings, DriverProblem } from './run-options.ts';
+import type { DriverSolution } from './solutions.ts';
+import { parseSolutions } from './solutions.ts';
+import type { SolverDriver } from './solver-driver.ts';
+import type { Selection } from './winner-selection.ts';
+import { selectWinners } from './winner-selection.ts';
+
+export interface RoundContext {
+  readonly clock: Clock;
+  readonly settings: AuctionRunSettings;
+  readonly wrappedNative: Address | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The solutions of an auction with the drivers that can settle them. */
+export interface SolvedAuction {
+  readonly selection: Selection<DriverSolution>;
+  readonly problems: readonly DriverProblem[];
+}
+
+/** Sends an auction to all drivers at once, and selects the winners. A winner that cannot be verified is dropped. */
+export async function solveAuction(auction: Auction, context: RoundContext): Promise<SolvedAuction> {
+  const { clock, settings, wrappedNative } = context;
+  const problems: DriverProblem[] = [];
+  const deadline = clock.now() + settings.solveTime;
+  const body = await renderSolveRequest(auction, deadline, settings.trustedTokens);
+  const orders = new Map<Hex, AuctionOrder>(auction.orders.map((order) => [order.uid, order]));
+  const responses = await Promise.all(
+    settings.drivers.map((driver) => solveWith(driver, { auction, deadline, body }, orders, context, problems)),
+  );
+  const policies = new Map(auction.orders.map(({ uid, protocolFees }) => [uid, protocolFees]));
+  const rules = { prices: auction.prices, policies, wrappedNative, maxWinners: settings.maxWinners };
+  let solutions = responses.flat();
+  for (;;) {
+    const selection = selectWinners(solutions, rules);
+    const refuted = settings.reveal ? await findRefuted(auction.id, selection, context, problems) : new Set();
+    if (refuted.size === 0 || context.signal.aborted) return { selection, problems };
+    // Without the refuted solutions others may win, which are verified in turn.
+    solutions = solutions.filter((each) => !refuted.has(each));
+  }
+}
+
+/** Renders the body of `POST /solve`. The id is a text there. */
+async function renderSolveRequest(
+  { id, prices, surplusCapturingJitOrderOwners, orders }: Auction,
+  deadline: number,
+  trusted: readonly Address[],
+): Promise<Uint8Array> {
+  const trustedTokens = new Set(trusted);
+  // The keys of prices are addresses.
+  const addresses = new Set([...(Object.keys(prices) as Address[]), ...trusted]);
+  const tokens = [...addresses].map((address) => {
+    return { address, price: prices[address] ?? null, trusted: trustedTokens.has(address) };
+  });
+  const members = { id: String(id), tokens, deadline: formatIsoDate(deadline), surplusCapturingJitOrderOwners };
+  return renderWithOrders({ kind: 'full', ...members }, orders);
+}
+
+async function solveWith(
+  driver: SolverDriver,
+  request: Parameters<SolverDriver['solve']>[0],
+  orders: ReadonlyMap<Hex, AuctionOrder>,
+  { clock, settings, signal: stopped }: RoundContext,
+  problems: DriverProblem[],
+): Promise<readonly DriverSolution[]> {
+  const report = (reason: string) => problems.push({ driver: driver.name, step: 'solve', reason });
+  try {
+    const solve = (signal: AbortSignal) => driver.solve(request, { signal });
+    const response = await withDeadline(clock, settings.solveTime, solve, stopped);
+    const { name, submissionAddress } = driver;
+    const { maxSolutions } = settings;
+    const parsed = parseSolutions(response, { driver: name, submissionAddress, orders, maxSolutions });
+    for (const problem of parsed.problems) report(problem);
+    return parsed.solutions;
+  } catch (error) {
+    report(describeError(error));
+    return [];
+  }
+}
+
+const verified = new WeakSet<DriverSolution>();
+
+/** Returns the winners whose calldata is not revealed, or contradicts their claims. */
+async function findRefuted(
+  auctionId: number,
+  { ranked }: Selection<DriverSolution>,
+  { clock, settings, signal: stopped }: RoundContext,
+  problems: DriverProblem[],
+): Promise<ReadonlySet<unknown>> {
+  const refuted = new Set<DriverSolution>();
+  const winners = stopped.aborted ? [] : ranked.filter((each) => each.isWinner && !verified.has(each.solution));
+  const check = async ({ solution }: (typeof winners)[number]) => {
+    const driver = settings.drivers.find(({ name }) => name === solution.driver);
+    const reveal = (signal: AbortSignal) => {
+      return driver?.reveal?.({ solutionId: solution.solutionId, auctionId }, { signal });
+    };
+    const problem =
+      driver?.reveal === undefined
+        ? undefined
+        : await withDeadline(clock, settings.revealTime, reveal, stopped).then(
+            (response) => checkCalldata(response, solution, auctionId),
+            describeError,
+          );
+    verified.add(solution);
+    if (problem === undefined) return;
+    problems.push({ driver: solution.driver, step: 'reveal', reason: problem });
+    refuted.add(solution);
+  };
+  await Promise.all(winners.map(check));
+  return refuted;
+}
+
+/** Creates the record of a competition. */
+export function toCompetition(
+  auction: Auction,
+  { ranked, referenceScores }: Selection<DriverSolution>,
+  deadlineBlock: number,
+): Competition {
+  return {
+    auctionId: auction.id,
+    auctionStartBlock: auction.block,
+    auctionDeadlineBlock: deadlineBlock,
+    transactionHashes: [],
+    referenceScores: Object.fromEntries([...referenceScores].map(([solver, score]) => [solver, String(score)])),
+    auction: { orders: auction.orders.map(({ uid }) => uid), prices: auction.prices },
+    solutions: ranked.map(({ solution, score, isWinner, filteredOut }, i) => ({
+      solverAddress: solution.solver,
+      score: String(score),
+      ranking: i + 1,
+      clearingPrices: {},
+      orders: solution.orders.map(({ uid: id, executedSell, executedBuy, buyToken, sellToken }) => {
+        return { id, sellAmount: String(executedSell), buyAmount: String(executedBuy), buyToken, sellToken };
+      }),
+      isWinner,
+      filteredOut,
+      txHash: null,
+      referenceScore: isWinner ? String(referenceScores.get(solution.solver) ?? 0n) : null,
+    })),
+  };
+}
+
+/** Describes an error of a driver in one line. */
+export function describeError(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+}

@@ -1,0 +1,103 @@
+import { withDeadline } from '../../concurrency/deadline.ts';
+import { createWorker } from '../../concurrency/worker.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Store } from '../../ports/store.ts';
+import type { Address } from '../../protocol/hex.ts';
+import type { Auction } from '../auction-order.ts';
+import type { Competition } from '../competition.ts';
+import { describeError, solveAuction, toCompetition } from './round.ts';
+import type { AuctionRun, AuctionRunSettings } from './run-options.ts';
+import type { DriverSolution } from './solutions.ts';
+import { SELECTION_RULES } from './winner-selection.ts';
+
+export interface RunContext {
+  readonly store: Pick<Store, 'chain' | 'leases'>;
+  readonly clock: Clock;
+  readonly wrappedNative: Address | undefined;
+  /** Identifies this process among others. */
+  readonly holder: string;
+  readonly current: () => Promise<Auction>;
+  readonly record: (competition: Competition) => Promise<unknown>;
+  /** Called when a winner has failed. Its orders can be offered again after `block`. */
+  readonly settlementFailed: (auctionId: number, solver: Address, block: number) => void;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+const LEASE = 'auctions';
+
+/** Milliseconds of the lease beyond the time of one auction. */
+const LEASE_MARGIN = 10_000;
+
+/** Starts to run auctions. Of several processes on one store, the holder of a lease runs them. */
+export function startAuctionRun(settings: AuctionRunSettings, context: RunContext): AuctionRun {
+  const { store, clock, wrappedNative, holder, onFailure } = context;
+  const stopped = new AbortController();
+  let last = 0;
+
+  async function holdsLease(): Promise<boolean> {
+    const ttl = settings.solveTime + settings.revealTime + settings.interval + LEASE_MARGIN;
+    return (await store.leases.acquire({ name: LEASE, holder, ttl })).status === 'held';
+  }
+
+  async function runOnce(): Promise<undefined> {
+    if (!(await holdsLease())) return;
+    const auction = await context.current();
+    if (auction.id === last) return;
+    last = auction.id;
+    if (auction.orders.length === 0) return;
+    const { signal } = stopped;
+    const { selection, problems } = await solveAuction(auction, { clock, settings, wrappedNative, signal });
+    // Another process may run the auctions by now.
+    if (signal.aborted || !(await holdsLease())) return;
+    const { indexedBlock } = await store.chain.progress();
+    const deadlineBlock = Math.max(auction.block, indexedBlock?.number ?? 0) + settings.submissionBlocks;
+    if (selection.ranked.length > 0) await context.record(toCompetition(auction, selection, deadlineBlock));
+    for (const { solution, isWinner } of selection.ranked) {
+      if (isWinner) void settle(auction.id, solution, deadlineBlock);
+    }
+    settings.onRound({
+      auctionId: auction.id,
+      block: auction.block,
+      deadlineBlock,
+      rules: SELECTION_RULES,
+      solutions: selection.ranked.map(({ solution, ...rank }) => {
+        const { driver, solutionId, solver, orders } = solution;
+        return { driver, solutionId, solver, ...rank, orders: orders.map(({ uid }) => uid) };
+      }),
+      problems,
+    });
+  }
+
+  /** Settles a winner. The next auctions do not wait for it: its orders are in flight. */
+  async function settle(auctionId: number, { driver: name, solutionId, solver }: DriverSolution, latest: number) {
+    const driver = settings.drivers.find((each) => each.name === name);
+    const request = { solutionId, auctionId, submissionDeadlineLatestBlock: latest };
+    const failed = await withDeadline(
+      clock,
+      settings.settleTime,
+      (signal) => driver?.settle(request, { signal }),
+      stopped.signal,
+    ).then(() => undefined, describeError);
+    if (stopped.signal.aborted) return;
+    try {
+      const { indexedBlock } = await store.chain.progress();
+      if (failed !== undefined) context.settlementFailed(auctionId, solver, indexedBlock?.number ?? 0);
+      const settlement = { auctionId, driver: name, solutionId };
+      settings.onSettled(failed === undefined ? settlement : { ...settlement, reason: failed });
+    } catch (failure) {
+      onFailure(failure);
+    }
+    worker.wake();
+  }
+
+  const worker = createWorker({ clock, interval: settings.interval, run: runOnce, onFailure });
+  worker.start();
+  return {
+    wake: worker.wake,
+    async stop() {
+      stopped.abort();
+      await worker.stop();
+      await store.leases.release({ name: LEASE, holder }).catch(onFailure);
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import * as z from 'zod/mini';
+import { OrderBookError } from '../../errors.ts';
+import type { Address, Hex } from '../../protocol/hex.ts';
+import { hexSchema, parseShape } from '../../protocol/shape.ts';
+import { MAX_UINT256 } from '../../protocol/uint256.ts';
+import type { AuctionOrder } from '../auction-order.ts';
+import type { CompetingSolution, ExecutedOrder } from './winner-selection.ts';
+
+/** A valid solution of a driver. */
+export interface DriverSolution extends CompetingSolution {
+  readonly driver: string;
+  /** Id of the driver, unique within the auction. */
+  readonly solutionId: number;
+}
+
+/** The solutions of a response, and the reasons for which others were dropped. */
+export interface ParsedSolutions {
+  readonly solutions: readonly DriverSolution[];
+  readonly problems: readonly string[];
+}
+
+/** The driver whose response is parsed, and the auction that it solves. */
+export interface ParseContext {
+  readonly driver: string;
+  readonly submissionAddress: Address | undefined;
+  readonly orders: ReadonlyMap<Hex, AuctionOrder>;
+  /** Maximum number of solutions of one driver. Further ones are dropped. */
+  readonly maxSolutions: number;
+}
+
+/** Maximum number of orders of one solution. */
+const MAX_ORDERS = 1000;
+
+const amount = () =>
+  z
+    .pipe(
+      z.string().check(z.regex(/^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/, { error: 'must be decimal digits' })),
+      z.transform((text: string) => BigInt(text)),
+    )
+    .check(z.refine((value) => value <= MAX_UINT256, { error: 'must be below 2^256' }));
+
+const order = /* @__PURE__ */ z.object({
+  side: z.enum(['buy', 'sell']),
+  sellToken: hexSchema(20),
+  limitSell: amount(),
+  buyToken: hexSchema(20),
+  limitBuy: amount(),
+  executedSell: amount(),
+  executedBuy: amount(),
+});
+
+const solution = /* @__PURE__ */ z.object({
+  solutionId: z.int().check(z.minimum(0, { error: 'must not be negative' })),
+  submissionAddress: hexSchema(20),
+  orders: z.record(hexSchema(56), order),
+});
+
+/** Parses the response of `POST /solve`. Each solution is checked for itself. */
+export function parseSolutions(response: unknown, context: ParseContext): ParsedSolutions {
+  const list = typeof response === 'object' && response !== null && 'solutions' in response ? response.solutions : null;
+  if (!Array.isArray(list)) return { solutions: [], problems: ['solutions must be a list'] };
+  const problems: string[] = [];
+  if (list.length > context.maxSolutions) problems.push(`more than ${context.maxSolutions} solutions`);
+  const solutions = new Map<number, DriverSolution>();
+  for (const item of list.slice(0, context.maxSolutions)) {
+    const parsed = parseSolution(item, context);
+    if (typeof parsed === 'string') problems.push(parsed);
+    else if (solutions.has(parsed.solutionId)) problems.push(`solutionId ${parsed.solutionId} is repeated`);
+    else solutions.set(parsed.solutionId, parsed);
+  }
+  return { solutions: [...solutions.values()], problems };
+}
+
+/** @returns the solution, or the reason for which it is dropped. */
+function parseSolution(item: unknown, context: ParseContext): DriverSolution | string {
+  const parsed = parseShape(solution, item);
+  if (parsed instanceof OrderBookError) return parsed.message;
+  const { solutionId, submissionAddress: solver } = parsed;
+  if (context.submissionAddress !== undefined && solver !== context.submissionAddress)
+    return `submissionAddress must be ${context.submissionAddress}, got ${solver}`;
+  const entries = Object.entries(parsed.orders) as [Hex, z.output<typeof order>][]; // keys of the schema
+  if (entries.length === 0 || entries.length > MAX_ORDERS) return `a solution must have 1 to ${MAX_ORDERS} orders`;
+  const orders: ExecutedOrder[] = [];
+  for (const [uid, { side: kind, limitSell: sellAmount, limitBuy: buyAmount, ...rest }] of entries) {
+    const executed = { uid, kind, sellAmount, buyAmount, ...rest };
+    const problem = findProblem(executed, context.orders.get(uid));
+    if (problem !== undefined) return `order ${uid} ${problem}`;
+    orders.push(executed);
+  }
+  return { driver: context.driver, solutionId, solver, orders };
+}
+
+/** Checks an execution against the order of the auction. An order that is not in the auction is of the solver. */
+function findProblem(executed: ExecutedOrder, order: AuctionOrder | undefined): string | undefined {
+  const { kind, sellToken, buyToken, sellAmount, buyAmount, executedSell, executedBuy } = executed;
+  if (sellAmount === 0n) return 'has a limit of 0';
+  if (executedSell * buyAmount > executedBuy * sellAmount) return 'is executed below its limit price';
+  if (order === undefined) return undefined;
+  const isSame =
+    kind === order.kind &&
+    sellToken === order.sellToken &&
+    buyToken === order.buyToken &&
+    sellAmount === BigInt(order.sellAmount) &&
+    buyAmount === BigInt(order.buyAmount);
+  if (!isSame) return 'has other terms than in the auction';
+  const [fixed, whole] = kind === 'sell' ? [executedSell, sellAmount] : [executedBuy, buyAmount];
+  const rest = whole - BigInt(order.executed);
+  if (fixed === 0n || fixed > rest) return `must be executed with 1 to ${rest} atoms, got ${fixed}`;
+  return order.partiallyFillable || fixed === whole ? undefined : 'cannot be filled in part';
+}

@@ -1,0 +1,178 @@
+import { NATIVE_MARKER } from '../../protocol/chains.ts';
+import type { Address, Hex } from '../../protocol/hex.ts';
+import type { OrderKind } from '../../protocol/order.ts';
+import type { AuctionPrices } from '../auction-prices.ts';
+import { ONE_NATIVE } from '../auction-prices.ts';
+import type { WireFeePolicy } from '../fee-policies.ts';
+import { computeProtocolFees, surplusOver } from '../protocol-fees.ts';
+
+/** Version of the rules below. A change that can select other winners increases it. */
+export const SELECTION_RULES = 1;
+
+/** One order that a solution executes. Amounts in atoms, executed amounts with all fees. */
+export interface ExecutedOrder {
+  readonly uid: Hex;
+  readonly kind: OrderKind;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  /** The limit of the whole order. */
+  readonly sellAmount: bigint;
+  readonly buyAmount: bigint;
+  readonly executedSell: bigint;
+  readonly executedBuy: bigint;
+}
+
+/** A solution that competes. */
+export interface CompetingSolution {
+  readonly solver: Address;
+  readonly orders: readonly ExecutedOrder[];
+}
+
+/** The auction that solutions are scored with. */
+export interface SelectionContext {
+  readonly prices: AuctionPrices;
+  /** The fee policies of the orders of the auction. Executions of other orders have no score. */
+  readonly policies: ReadonlyMap<Hex, readonly WireFeePolicy[]>;
+  readonly wrappedNative: Address | undefined;
+  readonly maxWinners: number;
+}
+
+/** A solution with its score in wei. */
+export interface RankedSolution<S extends CompetingSolution> {
+  readonly solution: S;
+  readonly score: bigint;
+  readonly isWinner: boolean;
+  /** Whether the fairness filter has excluded it. */
+  readonly filteredOut: boolean;
+}
+
+/** The result of a selection. */
+export interface Selection<S extends CompetingSolution> {
+  /** Best first: winners, then the others by score, then those that were filtered out. */
+  readonly ranked: readonly RankedSolution<S>[];
+  /** Total score of the winners without a solver, for each solver of a winner. */
+  readonly referenceScores: ReadonlyMap<Address, bigint>;
+}
+
+interface Scored<S> {
+  readonly solution: S;
+  readonly score: bigint;
+  /** Scores by directed pair of tokens. */
+  readonly pairs: ReadonlyMap<string, bigint>;
+}
+
+/**
+ * Selects the winners of an auction (CIP-38 scores, CIP-67 combinatorial auction):
+ *
+ * 1. The score of an order is its surplus and its protocol fees, in wei. A solution without a scored order, or with a
+ *    token without a price, does not compete.
+ * 2. The baseline of a directed pair is the best score of a solution with this pair only. A solution with several pairs
+ *    that is below the baseline of any of them is filtered out.
+ * 3. The best solution wins, then each next one without a directed pair of an earlier winner, up to `maxWinners`.
+ *
+ * Solutions with equal scores keep their order.
+ */
+export function selectWinners<S extends CompetingSolution>(
+  solutions: readonly S[],
+  context: SelectionContext,
+): Selection<S> {
+  const scored = solutions.flatMap((solution) => score(solution, context));
+  scored.sort((a, b) => compareDescending(a.score, b.score));
+  const baselines = findBaselines(scored);
+  const isFair = ({ pairs }: Scored<S>) =>
+    pairs.size === 1 || [...pairs].every(([pair, value]) => value >= (baselines.get(pair) ?? 0n));
+  const fair = scored.filter(isFair);
+  const winners = pickWinners(fair, context);
+  const rank = (each: Scored<S>, filteredOut: boolean): RankedSolution<S> => {
+    return { solution: each.solution, score: each.score, isWinner: winners.has(each), filteredOut };
+  };
+  return {
+    ranked: [
+      ...fair.filter((each) => winners.has(each)).map((each) => rank(each, false)),
+      ...fair.filter((each) => !winners.has(each)).map((each) => rank(each, false)),
+      ...scored.filter((each) => !isFair(each)).map((each) => rank(each, true)),
+    ],
+    referenceScores: computeReferenceScores(fair, winners, context),
+  };
+}
+
+/** @returns An empty list if the solution does not compete. */
+function score<S extends CompetingSolution>(solution: S, { prices, policies }: SelectionContext): Scored<S>[] {
+  const pairs = new Map<string, bigint>();
+  for (const order of solution.orders) {
+    const fees = policies.get(order.uid);
+    if (fees === undefined) continue;
+    const value = scoreOrder(order, fees, prices);
+    if (value === undefined) return [];
+    const pair = `${order.sellToken} ${order.buyToken}`;
+    pairs.set(pair, (pairs.get(pair) ?? 0n) + value);
+  }
+  if (pairs.size === 0) return [];
+  return [{ solution, pairs, score: [...pairs.values()].reduce((sum, each) => sum + each, 0n) }];
+}
+
+/** Returns surplus and fees in wei. Those of a purchase are converted to the buy token at its limit price. */
+function scoreOrder(
+  order: ExecutedOrder,
+  policies: readonly WireFeePolicy[],
+  prices: AuctionPrices,
+): bigint | undefined {
+  const { kind, sellAmount, buyAmount, executedSell: sold, executedBuy: bought, buyToken } = order;
+  const price = buyToken === NATIVE_MARKER ? ONE_NATIVE : prices[buyToken];
+  if (price === undefined) return undefined;
+  const trade = { kind, sellAmount, buyAmount, sold, bought };
+  const fees = computeProtocolFees(trade, policies).reduce((sum, fee) => sum + fee, 0n);
+  const gain = surplusOver(trade, { sell: sellAmount, buy: buyAmount }) + fees;
+  const inBuyToken = kind === 'sell' ? gain : (gain * buyAmount) / sellAmount;
+  return (inBuyToken * BigInt(price)) / BigInt(ONE_NATIVE);
+}
+
+/** Returns the best score of the solutions with one pair, by pair. */
+function findBaselines(solutions: readonly Scored<unknown>[]): ReadonlyMap<string, bigint> {
+  const baselines = new Map<string, bigint>();
+  for (const { pairs } of solutions) {
+    const [first, second] = pairs;
+    if (first === undefined || second !== undefined) continue;
+    const [pair, value] = first;
+    if (value > (baselines.get(pair) ?? -1n)) baselines.set(pair, value);
+  }
+  return baselines;
+}
+
+/** Picks winners from solutions that are sorted by score. Wrapped and native currency are one token. */
+function pickWinners<S extends CompetingSolution>(
+  sorted: readonly Scored<S>[],
+  { wrappedNative, maxWinners }: SelectionContext,
+): ReadonlySet<Scored<S>> {
+  const name = (token: Address) => (token === wrappedNative ? NATIVE_MARKER : token);
+  const taken = new Set<string>();
+  const winners = new Set<Scored<S>>();
+  for (const each of sorted) {
+    if (winners.size >= maxWinners) break;
+    const pairs = each.solution.orders.map(({ sellToken, buyToken }) => `${name(sellToken)} ${name(buyToken)}`);
+    if (pairs.some((pair) => taken.has(pair))) continue;
+    for (const pair of pairs) taken.add(pair);
+    winners.add(each);
+  }
+  return winners;
+}
+
+function computeReferenceScores<S extends CompetingSolution>(
+  fair: readonly Scored<S>[],
+  winners: ReadonlySet<Scored<S>>,
+  context: SelectionContext,
+): ReadonlyMap<Address, bigint> {
+  const references = new Map<Address, bigint>();
+  for (const { solution } of winners) {
+    const { solver } = solution;
+    if (references.has(solver)) continue;
+    const others = fair.filter((each) => each.solution.solver !== solver);
+    const total = [...pickWinners(others, context)].reduce((sum, each) => sum + each.score, 0n);
+    references.set(solver, total);
+  }
+  return references;
+}
+
+function compareDescending(a: bigint, b: bigint): number {
+  return a > b ? -1 : a < b ? 1 : 0;
+}

@@ -1,0 +1,162 @@
+import type { Auction, OrderBook, Trade } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { driverEstimator, httpDriver } from 'intentbook/drivers';
+import { memoryStore } from 'intentbook/memory';
+import { afterEach, describe, expect, test } from 'vitest';
+import { address } from '../../conformance/orders.ts';
+import type { FetchServer } from '../../support/fetch-server.ts';
+import { serveFetch } from '../../support/fetch-server.ts';
+import { SEPOLIA } from '../../support/orders.ts';
+import { directFixture } from '../http/http-fixture.ts';
+
+interface Received {
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+let server: FetchServer | undefined;
+let book: OrderBook | undefined;
+afterEach(async () => {
+  await server?.close();
+  await book?.close();
+  [server, book] = [undefined, undefined];
+});
+
+/** Starts a driver that responds to every request in the same way. */
+async function serve(respond: () => Response) {
+  const received: Received[] = [];
+  server = await serveFetch(async (request) => {
+    const { pathname, search } = new URL(request.url);
+    received.push({ path: pathname + search, headers: request.headers, body: await request.text() });
+    return respond();
+  });
+  return { url: server.url, received };
+}
+
+const context = { signal: new AbortController().signal };
+const auction = { id: 7 } as Auction; // only the id is read
+const [SELL, BUY, SOLVER] = [address(0xa), address(0xb), address(0x51)];
+
+describe('HTTP driver', () => {
+  test('sends the requests of production', async () => {
+    const { url, received } = await serve(() => Response.json({ solutions: [] }));
+    const driver = httpDriver(`${url.replace('//', '//user:secret@')}/base/`, { headers: { 'x-key': 'k' } });
+    const body = new TextEncoder().encode('{"id":"7"}');
+    expect(await driver.solve({ auction, deadline: 0, body }, context)).toEqual({ solutions: [] });
+    await driver.reveal?.({ solutionId: 3, auctionId: 7 }, context);
+    await driver.settle({ solutionId: 3, auctionId: 7, submissionDeadlineLatestBlock: 12 }, context);
+    expect(received.map(({ path, body: sent }) => [path, JSON.parse(sent)])).toEqual([
+      ['/base/solve', { id: '7' }],
+      ['/base/reveal', { solutionId: 3, auctionId: '7' }],
+      ['/base/settle', { solutionId: 3, auctionId: '7', submissionDeadlineLatestBlock: 12 }],
+    ]);
+    for (const { headers } of received) {
+      expect(headers.get('authorization')).toBe(`Basic ${btoa('user:secret')}`);
+      expect([headers.get('x-auction-id'), headers.get('x-key')]).toEqual(['7', 'k']);
+    }
+    expect(driver.name).toBe(new URL(url).host);
+  });
+
+  test('accepts an empty response to a settlement', async () => {
+    const { url } = await serve(() => new Response(null, { status: 200 }));
+    const request = { solutionId: 3, auctionId: 7, submissionDeadlineLatestBlock: 12 };
+    expect(await httpDriver(url).settle(request, context)).toBeUndefined();
+  });
+
+  test.each([
+    [() => Response.json({ kind: 'SolverFailed', description: 'no' }, { status: 400 }), '400 (SolverFailed: no)'],
+    [() => new Response('too busy', { status: 429 }), 'responded with status 429'],
+    [() => new Response('{', { status: 200 }), 'JSON'],
+    [() => Response.redirect('http://127.0.0.1:1/', 302), 'fetch failed'],
+    [() => new Response('x'.repeat(101), { status: 200 }), 'at most 100 bytes'],
+  ])('rejects a response that is not a solution (%#)', async (respond, message) => {
+    const { url } = await serve(respond);
+    const driver = httpDriver(url, { maxBytes: 100 });
+    await expect(driver.reveal?.({ solutionId: 1, auctionId: 7 }, context)).rejects.toThrow(message);
+  });
+
+  test.each([
+    [() => httpDriver('ftp://example.org'), 'httpDriver: url must be an http or https URL'],
+    [() => httpDriver('http://a', { submissionAddress: '0x1' }), 'submissionAddress must be 0x and 40 hex digits'],
+    [() => httpDriver('http://a', { maxBytes: 0 }), 'maxBytes must be a positive integer, got 0'],
+    [() => driverEstimator('http://a', { gas: 0 }), 'gas must be a positive integer, got 0'],
+  ])('rejects malformed options (%#)', (create, message) => {
+    expect(create).toThrow(message);
+  });
+});
+
+describe('driver as an estimator', () => {
+  const trade: Trade = { sellToken: SELL, buyToken: BUY, kind: 'sell', amount: 1000n };
+  const estimateContext = { ...context, timeout: 2000 };
+  const estimate = (url: string, changes: Partial<Trade> = {}) =>
+    driverEstimator(url, { now: () => 1_700_000_000_000 }).estimate({ ...trade, ...changes }, estimateContext);
+
+  test('sends the query of production', async () => {
+    const { url, received } = await serve(() => Response.json({ kind: 'QuotingFailed', description: '' }));
+    expect(await estimate(url)).toBeUndefined();
+    const query = `sellToken=${SELL}&buyToken=${BUY}&kind=sell&amount=1000&deadline=2023-11-14T22%3A13%3A22.000Z`;
+    expect(received.map(({ path }) => path)).toEqual([`/quote?${query}`]);
+  });
+
+  test.each([
+    [
+      'sell',
+      { clearingPrices: { [SELL]: '3', [BUY]: '7' }, solver: SOLVER, gas: 9 },
+      { amount: 429n, gas: 9, solver: SOLVER },
+    ],
+    [
+      'buy',
+      { clearingPrices: { [SELL]: '3', [BUY]: '7' }, solver: SOLVER },
+      { amount: 2333n, gas: 250_000, solver: SOLVER },
+    ],
+    [
+      'sell',
+      { amount: '77', interactions: [], solver: SOLVER, gas: 5 },
+      { amount: 77n, gas: 5, solver: SOLVER, interactions: [] },
+    ],
+  ] as const)('reads a quote (%s, %#)', async (kind, response, expected) => {
+    const { url } = await serve(() => Response.json(response));
+    expect(await estimate(url, { kind })).toEqual(expected);
+  });
+
+  test('returns the calls of a quote, unless it needs orders of the solver', async () => {
+    const [pre, swap] = [1, 2].map((n) => ({ target: address(n), value: '0', callData: '0x12' }));
+    const quote = { clearingPrices: { [SELL]: '1', [BUY]: '1' }, preInteractions: [pre], interactions: [swap] };
+    const responses = [quote, { ...quote, jitOrders: [{}] }, { ...quote, interactions: Array(64).fill(swap) }];
+    const { url } = await serve(() => Response.json(responses.shift()));
+    expect(await estimate(url)).toMatchObject({ interactions: [pre, swap] });
+    for (const _ of responses.slice()) expect(await estimate(url)).toEqual({ amount: 1000n, gas: 250_000 });
+  });
+
+  test.each([
+    ['clearingPrices', { clearingPrices: {} }],
+    ['clearingPrices must be positive', { clearingPrices: { [SELL]: '0', [BUY]: '1' } }],
+    ['amount must be decimal digits', { amount: 5 }],
+  ])('rejects a quote: %s', async (message, response) => {
+    const { url } = await serve(() => Response.json(response));
+    await expect(estimate(url)).rejects.toThrow(message);
+  });
+
+  test.each([
+    ['TradingOutsideAllowedWindow', 'TradingOutsideAllowedWindow'],
+    ['TokenTemporarilySuspended', 'TokenTemporarilySuspended'],
+    ['InsufficientLiquidity', 'InsufficientLiquidity'],
+    ['CustomSolverError', 'CustomSolverError'],
+    ['QuotingFailed', 'NoLiquidity'],
+    ['SolverFailed', 'NoLiquidity'],
+    ['DeadlineExceeded', 'NoLiquidity'],
+  ])('maps the kind %s to the code %s', async (kind, code) => {
+    const { url } = await serve(() => Response.json({ kind, description: 'closed on Sundays' }, { status: 400 }));
+    book = createOrderBook({
+      chainId: SEPOLIA,
+      store: memoryStore(),
+      profile: 'production',
+      quotes: { gasPrice: '0', estimators: [driverEstimator(url)] },
+    });
+    await book.start();
+    const http = directFixture(createApi(book), () => 0);
+    const body = { sellToken: SELL, buyToken: BUY, from: SOLVER, kind: 'sell', sellAmountBeforeFee: '1000' };
+    expect((await http.send('POST', '/api/v1/quote', { body })).json()).toMatchObject({ errorType: code });
+  });
+});

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { systemClock } from 'intentbook';
+import { backupSqlite, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
+import { describe, expect, test, vi } from 'vitest';
+import { loadDriver } from '../../../adapters/sqlite/driver.ts';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { order } from '../../conformance/orders.ts';
+import { describeAccountConformance, describeConformance } from './conformance.ts';
+import { temporaryFile } from './temporary.ts';
+
+// A package without its native part, as on a runtime that it was not built for.
+vi.mock('better-sqlite3', () => ({
+  default: class {
+    constructor() {
+      throw new Error('there is no native part');
+    }
+  },
+}));
+
+const [major = 0] = process.versions.node.split('.').map(Number);
+
+describe.skipIf(major >= 22)('SQLite store without a driver', () => {
+  test('reports the package to install and the cause', async () => {
+    using file = temporaryFile();
+    const opening = sqliteStore({ path: file.path }).open({ domain: DOMAIN, clock: systemClock });
+    await expect(opening).rejects.toMatchObject({
+      code: 'Unavailable',
+      message:
+        'the SQLite store requires the package better-sqlite3 (npm install better-sqlite3), or Node.js 22.13 or later',
+      cause: { message: 'there is no native part' },
+    });
+    expect(existsSync(file.path)).toBe(false);
+  });
+});
+
+describe.skipIf(major < 22)('SQLite of the runtime (since Node.js 22)', () => {
+  test('is used if the package does not work', async () => {
+    expect(await loadDriver()).toMatchObject({ kind: 'node' });
+  });
+
+  test('copies a book while it is in use', async () => {
+    using file = temporaryFile();
+    using copy = temporaryFile();
+    const store = sqliteStore({ path: file.path });
+    await store.open({ domain: DOMAIN, clock: systemClock });
+    await store.orders.insert([{ order: order(1) }]);
+    const steps: number[] = [];
+    await backupSqlite({ from: file.path, to: copy.path, onProgress: (copied) => steps.push(copied) });
+    await store.close();
+    expect(steps.length).toBeGreaterThan(0);
+    const copied = sqliteStore({ path: copy.path });
+    await copied.open({ domain: DOMAIN, clock: systemClock });
+    expect(await copied.orders.get([order(1).uid])).toHaveLength(1);
+    await copied.close();
+  });
+
+  describeConformance('SQLite store on it', {
+    traits: sqliteStore({ path: 'never-opened' }).traits,
+    async create() {
+      const file = temporaryFile();
+      return { connect: () => sqliteStore({ path: file.path }), dispose: async () => file[Symbol.dispose]() };
+    },
+  });
+
+  describeAccountConformance('SQLite account store on it', {
+    traits: sqliteAccountStore({ path: 'never-opened' }).traits,
+    async create() {
+      const file = temporaryFile();
+      return { connect: () => sqliteAccountStore({ path: file.path }), dispose: async () => file[Symbol.dispose]() };
+    },
+  });
+});

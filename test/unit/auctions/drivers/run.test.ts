@@ -1,0 +1,326 @@
+import type {
+  Address,
+  AuctionRound,
+  AuctionRunOptions,
+  DriverSettlement,
+  NewOrder,
+  OrderBook,
+  SettleRequest,
+  SolveRequest,
+  SolverDriver,
+} from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { encodeSettlement } from 'intentbook/solver';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { address, NOW, place, USDC, WETH, word } from '../../../conformance/orders.ts';
+import type { ManualClock } from '../../../support/clock.ts';
+import { manualClock } from '../../../support/clock.ts';
+import { completeOrder } from '../../../support/complete-orders.ts';
+import { SEPOLIA } from '../../../support/orders.ts';
+
+const [ONE, TWO] = [address(0x51), address(0x52)];
+const PRICE = String(10n ** 18n);
+
+let clock: ManualClock;
+let book: OrderBook;
+let failures: unknown[];
+let rounds: AuctionRound[];
+let settlements: DriverSettlement[];
+const store = { current: memoryStore() };
+
+beforeEach(async () => {
+  clock = manualClock(NOW * 1000);
+  store.current = memoryStore();
+  [failures, rounds, settlements] = [[], [], []];
+  book = await openBook();
+});
+afterEach(() => book.close());
+
+async function openBook(): Promise<OrderBook> {
+  const opened = createOrderBook({
+    chainId: SEPOLIA,
+    clock,
+    store: store.current,
+    expiryInterval: 'off',
+    auctions: { minValidity: 0 },
+    quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => '1', estimate: () => undefined }] },
+  });
+  opened.on('failure', (failure) => failures.push(failure));
+  await opened.start();
+  return opened;
+}
+
+/** Sells `n + 1` atoms for at least one. */
+const orderOf = (n: number, changes: Partial<NewOrder> = {}) => completeOrder(n, { validTo: NOW + 10_000, ...changes });
+
+/** The execution of such an order in the format of a driver. */
+const executionOf = (n: number, executedBuy: number, changes: object = {}) => ({
+  side: 'sell',
+  sellToken: WETH,
+  limitSell: String(n + 1),
+  buyToken: USDC,
+  limitBuy: '1',
+  executedSell: String(n + 1),
+  executedBuy: String(executedBuy),
+  ...changes,
+});
+
+const solutionOf = (solver: Address, solutionId: number, orders: object) => {
+  return { solutionId, submissionAddress: solver, orders };
+};
+
+/** A driver that records its calls. */
+function driverOf(name: string, solve: (request: SolveRequest) => unknown, changes: Partial<SolverDriver> = {}) {
+  const calls: { solved: SolveRequest[]; settled: SettleRequest[] } = { solved: [], settled: [] };
+  const driver: SolverDriver = {
+    name,
+    async solve(request) {
+      calls.solved.push(request);
+      return solve(request);
+    },
+    async settle(request) {
+      calls.settled.push(request);
+    },
+    ...changes,
+  };
+  return { driver, calls };
+}
+
+async function applyBlock(number: number): Promise<void> {
+  const through = { number, hash: word(number) };
+  await store.current.chain.apply({ events: [], blocks: [], through, forgetBelow: 0, at: clock.now() });
+}
+
+/** Waits until everything that needs no time has happened. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 40; i++) await new Promise(setImmediate);
+}
+
+async function run(options: AuctionRunOptions) {
+  const callbacks = {
+    onRound: (round: AuctionRound) => rounds.push(round),
+    onSettled: (settlement: DriverSettlement) => settlements.push(settlement),
+  };
+  const running = await book.auctions.run({ ...callbacks, ...options });
+  await settle();
+  return running;
+}
+
+async function next(): Promise<void> {
+  clock.advance(1000);
+  await settle();
+}
+
+describe('auction run', () => {
+  test('sends the auction in the format of production, and lets the best solution settle', async () => {
+    await place(store.current, orderOf(1));
+    await applyBlock(7);
+    const { uid } = orderOf(1);
+    const worse = driverOf('worse', () => ({ solutions: [solutionOf(ONE, 4, { [uid]: executionOf(1, 10) })] }));
+    const better = driverOf('better', () => ({ solutions: [solutionOf(TWO, 9, { [uid]: executionOf(1, 20) })] }));
+    await run({ drivers: [worse.driver, better.driver], trustedTokens: [USDC] });
+    const auction = await book.auctions.competition(rounds[0]?.auctionId ?? 0);
+    const [request] = better.calls.solved;
+    const { orders, ...members } = JSON.parse(new TextDecoder().decode(request?.body));
+    expect(orders).toEqual(request?.auction.orders);
+    expect(members).toEqual({
+      kind: 'full',
+      id: String(auction?.auctionId),
+      tokens: expect.arrayContaining([{ address: USDC, price: PRICE, trusted: true }]),
+      deadline: new Date(NOW * 1000 + 10_000).toISOString(),
+      surplusCapturingJitOrderOwners: [],
+    });
+    expect(worse.calls.settled).toEqual([]);
+    expect(better.calls.settled).toEqual([
+      { solutionId: 9, auctionId: auction?.auctionId, submissionDeadlineLatestBlock: 12 },
+    ]);
+    expect(rounds).toMatchObject([{ block: 7, deadlineBlock: 12, rules: 1, problems: [] }]);
+    expect(rounds[0]?.solutions.map(({ driver, score, isWinner }) => [driver, score, isWinner])).toEqual([
+      ['better', 19n, true],
+      ['worse', 9n, false],
+    ]);
+    expect(settlements).toEqual([{ auctionId: auction?.auctionId, driver: 'better', solutionId: 9 }]);
+    expect(auction).toMatchObject({
+      auctionStartBlock: 7,
+      auctionDeadlineBlock: 12,
+      referenceScores: { [TWO]: '9' },
+      solutions: [
+        { solverAddress: ONE, ranking: 2, isWinner: false, referenceScore: null },
+        { solverAddress: TWO, ranking: 1, isWinner: true, referenceScore: '9' },
+      ],
+    });
+  });
+
+  test('solves an auction once, and the next one without the orders in flight', async () => {
+    await place(store.current, orderOf(1));
+    const { driver, calls } = driverOf('a', ({ auction }) => ({
+      solutions: auction.orders.map(({ uid }, i) => solutionOf(ONE, i, { [uid]: executionOf(1, 5) })),
+    }));
+    await run({ drivers: [driver] });
+    await next();
+    await next();
+    expect(calls.solved).toHaveLength(1);
+    await place(store.current, orderOf(2));
+    await next();
+    expect(calls.solved[1]?.auction.orders.map(({ uid }) => uid)).toEqual([orderOf(2).uid]);
+    // Order 2 was executed with the terms of order 1.
+    expect(rounds[1]).toMatchObject({ solutions: [], problems: [{ driver: 'a', step: 'solve' }] });
+  });
+
+  test('offers orders again in the block after the settlement has failed', async () => {
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    const settle = async () => {
+      throw new Error('reverted');
+    };
+    const solve = () => ({ solutions: [solutionOf(ONE, 1, { [uid]: executionOf(1, 5) })] });
+    const { driver, calls } = driverOf('a', solve, { settle });
+    await run({ drivers: [driver] });
+    expect(settlements).toMatchObject([{ reason: 'reverted' }]);
+    await next();
+    expect(calls.solved).toHaveLength(1);
+    await applyBlock(1);
+    await next();
+    expect(calls.solved).toHaveLength(2);
+    expect(calls.solved[1]?.auction.orders.map((order) => order.uid)).toEqual([uid]);
+    expect(calls.solved[1]?.auction.id).toBeGreaterThan(calls.solved[0]?.auction.id ?? 0);
+  });
+
+  test.each([
+    ['a list is missing', {}, 'solutions must be a list'],
+    ['the amount is malformed', [{ executedBuy: '-1' }], 'must be decimal digits'],
+    ['the limit price is violated', [{ executedBuy: '0' }], 'is executed below its limit price'],
+    ['the terms differ', [{ limitBuy: '2' }], 'has other terms than in the auction'],
+    ['a fill-or-kill order is filled in part', [{ executedSell: '1' }], 'cannot be filled in part'],
+    ['more than the order is sold', [{ executedSell: '3', executedBuy: '9' }], 'must be executed with 1 to 2 atoms'],
+  ])('drops a solution if %s', async (_, response, reason) => {
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    const solutions = Array.isArray(response)
+      ? { solutions: response.map((changes, i) => solutionOf(ONE, i, { [uid]: executionOf(1, 5, changes) })) }
+      : response;
+    const bad = driverOf('bad', () => solutions);
+    const good = driverOf('good', () => ({ solutions: [solutionOf(TWO, 1, { [uid]: executionOf(1, 2) })] }));
+    await run({ drivers: [bad.driver, good.driver] });
+    expect(rounds[0]?.problems).toEqual([{ driver: 'bad', step: 'solve', reason: expect.stringContaining(reason) }]);
+    expect(good.calls.settled).toHaveLength(1);
+    expect(bad.calls.settled).toHaveLength(0);
+  });
+
+  test('drops solutions of another account, repeated ids and those beyond the maximum', async () => {
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    const orders = { [uid]: executionOf(1, 5) };
+    const solve = () => ({ solutions: [1, 1, 2].map((id) => solutionOf(id === 2 ? TWO : ONE, id, orders)) });
+    const { driver } = driverOf('a', solve, { submissionAddress: ONE });
+    await run({ drivers: [driver], maxSolutions: 2 });
+    expect(rounds[0]?.problems.map(({ reason }) => reason)).toEqual([
+      'more than 2 solutions',
+      'solutionId 1 is repeated',
+    ]);
+    expect(rounds[0]?.solutions).toHaveLength(1);
+  });
+
+  test('does not wait for a driver beyond the deadline, and aborts its request', async () => {
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    let aborted = false;
+    const slow = driverOf('slow', () => undefined, {
+      solve: (_, { signal }) =>
+        new Promise(() => {
+          signal.addEventListener('abort', () => (aborted = true));
+        }),
+    });
+    const fast = driverOf('fast', () => ({ solutions: [solutionOf(TWO, 1, { [uid]: executionOf(1, 2) })] }));
+    await run({ drivers: [slow.driver, fast.driver], solveTime: 5000 });
+    expect(fast.calls.settled).toHaveLength(0);
+    clock.advance(5000);
+    await settle();
+    expect(fast.calls.settled).toHaveLength(1);
+    expect(aborted).toBe(true);
+    expect(rounds[0]?.problems).toEqual([{ driver: 'slow', step: 'solve', reason: 'no response within 5000 ms' }]);
+  });
+
+  describe('with calldata', () => {
+    /** Calldata that pays `bought` atoms for order 1. */
+    async function calldataOf(bought: bigint, auctionId: number) {
+      const [order] = (await book.auctions.current()).orders;
+      if (order === undefined) throw new Error('the auction is empty');
+      const prices = { [WETH]: bought, [USDC]: 2n };
+      return encodeSettlement({ prices, fills: [{ order, executed: 2n }], interactions: [] }, auctionId);
+    }
+
+    async function runWith(reveal: NonNullable<SolverDriver['reveal']>, options: Partial<AuctionRunOptions> = {}) {
+      await place(store.current, orderOf(1));
+      const { uid } = orderOf(1);
+      const solve = () => ({ solutions: [solutionOf(ONE, 1, { [uid]: executionOf(1, 20) })] });
+      const first = driverOf('first', solve, { reveal });
+      const second = driverOf('second', () => ({ solutions: [solutionOf(TWO, 1, { [uid]: executionOf(1, 10) })] }));
+      await run({ drivers: [first.driver, second.driver], ...options });
+      return { first, second };
+    }
+
+    test('lets a solution settle whose calldata executes what it claims', async () => {
+      const { first } = await runWith(async ({ auctionId }) => {
+        return { calldata: { internalized: await calldataOf(20n, auctionId), uninternalized: '0x' } };
+      });
+      expect(first.calls.settled).toHaveLength(1);
+    });
+
+    test.each([
+      ['pays less', 19n, 0, 'does not execute order'],
+      ['names another auction', 20n, 1, 'must contain the auction id'],
+    ])('lets the next best solution win if it %s', async (_, bought, offset, reason) => {
+      const { first, second } = await runWith(async ({ auctionId }) => {
+        return { calldata: { internalized: await calldataOf(bought, auctionId + offset) } };
+      });
+      expect([first.calls.settled.length, second.calls.settled.length]).toEqual([0, 1]);
+      expect(rounds[0]?.problems).toEqual([
+        { driver: 'first', step: 'reveal', reason: expect.stringContaining(reason) },
+      ]);
+      expect(rounds[0]?.solutions.map(({ driver }) => driver)).toEqual(['second']);
+    });
+
+    test('is not requested with `reveal: false`', async () => {
+      const { first } = await runWith(() => Promise.reject(new Error('must not be called')), { reveal: false });
+      expect(first.calls.settled).toHaveLength(1);
+    });
+  });
+
+  test('runs in one process at a time, and continues in another one', async () => {
+    await place(store.current, orderOf(1));
+    const solve = () => ({ solutions: [] });
+    const [first, second] = [driverOf('a', solve), driverOf('a', solve)];
+    const running = await run({ drivers: [first.driver] });
+    await run({ drivers: [second.driver] });
+    await next();
+    expect([first.calls.solved.length, second.calls.solved.length]).toEqual([1, 0]);
+    await running.stop();
+    await place(store.current, orderOf(2));
+    await next();
+    expect([first.calls.solved.length, second.calls.solved.length]).toEqual([1, 1]);
+  });
+
+  test('ends when the book is closed, also while a driver solves', async () => {
+    await place(store.current, orderOf(1));
+    const { driver } = driverOf('slow', () => new Promise(() => {}));
+    await run({ drivers: [driver] });
+    await book.close();
+    expect(clock.pending).toBe(0);
+    expect(failures).toEqual([]);
+  });
+
+  test.each([
+    [{ drivers: [] }, 'drivers must be a list of one or more drivers'],
+    [{ drivers: [driverOf('a', () => 0).driver, driverOf('a', () => 0).driver] }, 'with different names, got a'],
+    [
+      { drivers: [driverOf('a', () => 0).driver], solveTime: 0 },
+      'solveTime must be an integer from 1 to 600000, got 0',
+    ],
+    [{ drivers: [driverOf('a', () => 0).driver], trustedTokens: ['0x1'] }, 'trustedTokens must be 0x and 40 hex'],
+    [{ drivers: [driverOf('a', () => 0).driver], solveTimes: 1 }, 'solveTimes'],
+  ])('rejects the options %#', async (options, message) => {
+    await expect(book.auctions.run(options)).rejects.toThrow(message);
+  });
+});

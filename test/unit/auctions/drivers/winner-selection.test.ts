@@ -1,0 +1,140 @@
+import type { Address, Hex } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import type { CompetingSolution, ExecutedOrder } from '../../../../src/auctions/drivers/winner-selection.ts';
+import { selectWinners } from '../../../../src/auctions/drivers/winner-selection.ts';
+import type { WireFeePolicy } from '../../../../src/auctions/fee-policies.ts';
+import { NATIVE_MARKER } from '../../../../src/protocol/chains.ts';
+import { address, uid } from '../../../conformance/orders.ts';
+
+const [A, B, C, WRAPPED] = [address(0xa), address(0xb), address(0xc), address(0xee)];
+const ETHER = 10n ** 18n;
+
+/** A sale of 100 atoms with a limit of 0, so that its score is what it buys. */
+const sale = (n: number, bought: bigint, sellToken = A, buyToken = B): ExecutedOrder => ({
+  uid: uid(n),
+  kind: 'sell',
+  sellToken,
+  buyToken,
+  sellAmount: 100n,
+  buyAmount: 0n,
+  executedSell: 100n,
+  executedBuy: bought,
+});
+
+const solution = (name: string, solver: number, ...orders: ExecutedOrder[]) => ({
+  name,
+  solver: address(solver),
+  orders,
+});
+
+interface Choice {
+  readonly prices?: Readonly<Record<Address, string>>;
+  readonly policies?: ReadonlyMap<Hex, readonly WireFeePolicy[]>;
+  readonly maxWinners?: number;
+}
+
+/** The orders 1 to 9 are in the auction, and a token is worth as much as native currency. */
+function select(solutions: readonly (CompetingSolution & { readonly name: string })[], choice: Choice = {}) {
+  const one = String(ETHER);
+  const policies = new Map<Hex, readonly WireFeePolicy[]>([1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => [uid(n), []]));
+  const { ranked, referenceScores } = selectWinners(solutions, {
+    prices: { [A]: one, [B]: one, [C]: one, [WRAPPED]: one },
+    policies,
+    wrappedNative: WRAPPED,
+    maxWinners: 10,
+    ...choice,
+  });
+  const named = ranked.map(({ solution: { name }, score, isWinner, filteredOut }) => {
+    return `${name} ${score}${isWinner ? ' wins' : ''}${filteredOut ? ' unfair' : ''}`;
+  });
+  return { named, references: Object.fromEntries(referenceScores) };
+}
+
+describe('winner selection', () => {
+  test('ranks by score, and lets one solution win per directed pair', () => {
+    const { named } = select([
+      solution('low', 1, sale(1, 10n)),
+      solution('high', 2, sale(1, 30n)),
+      solution('back', 3, sale(2, 20n, B, A)),
+      solution('other', 4, sale(3, 5n, A, C)),
+    ]);
+    expect(named).toEqual(['high 30 wins', 'back 20 wins', 'other 5 wins', 'low 10']);
+  });
+
+  test('keeps the order of solutions with equal scores', () => {
+    expect(select([solution('first', 1, sale(1, 10n)), solution('second', 2, sale(2, 10n))]).named).toEqual([
+      'first 10 wins',
+      'second 10',
+    ]);
+  });
+
+  test('filters out a batch that is below the baseline of one of its pairs', () => {
+    const { named } = select([
+      solution('batch', 1, sale(1, 90n), sale(2, 9n, A, C)),
+      solution('single', 2, sale(3, 10n, A, C)),
+    ]);
+    expect(named).toEqual(['single 10 wins', 'batch 99 unfair']);
+  });
+
+  test('lets a batch win that reaches each baseline', () => {
+    const { named } = select([
+      solution('batch', 1, sale(1, 90n), sale(2, 10n, A, C)),
+      solution('single', 2, sale(3, 10n, A, C)),
+    ]);
+    expect(named).toEqual(['batch 100 wins', 'single 10']);
+  });
+
+  test('does not filter out a solution with one pair that is below the baseline', () => {
+    expect(select([solution('a', 1, sale(1, 5n)), solution('b', 2, sale(1, 9n))]).named).toEqual(['b 9 wins', 'a 5']);
+  });
+
+  test('treats wrapped and native currency as one token when it picks winners', () => {
+    const { named } = select([
+      solution('native', 1, sale(1, 10n, A, NATIVE_MARKER)),
+      solution('wrapped', 2, sale(2, 9n, A, WRAPPED)),
+    ]);
+    expect(named).toEqual(['native 10 wins', 'wrapped 9']);
+  });
+
+  test('selects at most the configured number of winners', () => {
+    const solutions = [solution('a', 1, sale(1, 3n)), solution('b', 2, sale(2, 2n, B, A))];
+    expect(select(solutions, { maxWinners: 1 }).named).toEqual(['a 3 wins', 'b 2']);
+  });
+
+  test('drops a solution without an order of the auction, and one with a token without a price', () => {
+    const unpriced = address(0xdd);
+    expect(
+      select([solution('own', 1, sale(50, 10n)), solution('unpriced', 2, sale(1, 10n, A, unpriced))]).named,
+    ).toEqual([]);
+  });
+
+  test('does not score orders of the solver', () => {
+    expect(select([solution('a', 1, sale(1, 10n), sale(50, 1000n, A, C))]).named).toEqual(['a 10 wins']);
+  });
+
+  test('adds protocol fees to the score', () => {
+    const policies = new Map([[uid(1), [{ volume: { factor: 0.5 } }]]]);
+    expect(select([solution('a', 1, sale(1, 10n))], { policies }).named).toEqual(['a 20 wins']);
+  });
+
+  test('scores the surplus of a purchase in the buy token at its limit price', () => {
+    // 40 of at most 100 atoms are sold, which is a surplus of 60, or 30 of the buy token, each worth 2.
+    const purchase = { ...sale(1, 50n), kind: 'buy' as const, buyAmount: 50n, executedSell: 40n };
+    const prices = { [B]: String(2n * ETHER) };
+    expect(select([solution('a', 1, purchase)], { prices }).named).toEqual(['a 60 wins']);
+  });
+
+  test('computes reference scores without the solver of a winner', () => {
+    const { references } = select([
+      solution('a', 1, sale(1, 30n)),
+      solution('a2', 1, sale(2, 7n, B, A)),
+      solution('b', 2, sale(1, 20n)),
+      solution('c', 3, sale(3, 5n, A, C)),
+    ]);
+    expect(references).toEqual({ [address(1)]: 25n, [address(3)]: 37n });
+  });
+
+  test('selects no winner without solutions', () => {
+    expect(select([])).toEqual({ named: [], references: {} });
+  });
+});

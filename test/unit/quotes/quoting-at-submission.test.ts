@@ -1,0 +1,74 @@
+import type { EstimateFunction, QuoteOptions } from 'intentbook';
+import { afterEach, describe, expect, it } from 'vitest';
+import { account, COW, signOrder, WETH } from '../../support/orders.ts';
+import { ETHER, quoted, quotesFixture, SELL, source } from './quotes-fixture.ts';
+
+let opened: Awaited<ReturnType<typeof quotesFixture>> | undefined;
+afterEach(async () => opened?.book.close());
+
+async function open(estimate: EstimateFunction, options: Partial<QuoteOptions> = {}) {
+  let calls = 0;
+  const counting: EstimateFunction = (...args) => {
+    calls++;
+    return estimate(...args);
+  };
+  const fixture = await quotesFixture({ estimators: [source('s', counting)], ...options });
+  opened = fixture;
+  const { book, clock } = fixture;
+  const validTo = Math.floor(clock.now() / 1000) + 600;
+  const order = { sellToken: COW, buyToken: WETH, sellAmount: String(1000n * ETHER), buyAmount: '1', validTo };
+  return {
+    ...fixture,
+    calls: () => calls,
+    async place(choice: object = {}) {
+      const result = await book.orders.submit(await signOrder(account(7), { ...order, ...choice }));
+      if (result.status !== 'accepted') throw result.error;
+      return (await book.orders.get(result.uid))?.quote;
+    },
+  };
+}
+
+describe('order without a fitting quote', () => {
+  it('is quoted at submission', async () => {
+    const { place, calls } = await open(() => ({ amount: 5000n, gas: 100_000 }));
+    expect(await place()).toMatchObject({ sellAmount: String(1000n * ETHER), buyAmount: '5000', gasAmount: '100000' });
+    expect(await place({ kind: 'buy', buyAmount: '7' })).toMatchObject({ sellAmount: '5000', buyAmount: '7' });
+    expect(calls()).toBe(2);
+  });
+
+  it('is not quoted again if a quote fits', async () => {
+    const { book, place, calls } = await open(() => ({ amount: 5000n, gas: 100_000 }));
+    await quoted(book, SELL);
+    expect(await place()).toMatchObject({ buyAmount: '5000' });
+    expect(calls()).toBe(1);
+  });
+
+  it.each<[string, EstimateFunction]>([
+    ['there is no route', () => undefined],
+    ['the estimator fails', () => Promise.reject(new Error('down'))],
+    ['a token is unsupported', () => ({ unsupportedToken: COW.toLowerCase() as `0x${string}` })],
+  ])('is stored without a quote if %s', async (_, estimate) => {
+    const { place } = await open(estimate);
+    expect(await place()).toBeUndefined();
+  });
+
+  it('is stored without a quote after the time limit', async () => {
+    const { place, clock } = await open(() => new Promise(() => {}), { orderTimeout: 300 });
+    let stored = false;
+    const placing = place().finally(() => {
+      stored = true;
+    });
+    const advance = () => {
+      clock.advance(100);
+      return stored;
+    };
+    await expect.poll(advance).toBe(true);
+    expect(await placing).toBeUndefined();
+  });
+
+  it('is stored without a query if the time limit is 0', async () => {
+    const { place, calls } = await open(() => ({ amount: 5000n, gas: 100_000 }), { orderTimeout: 0 });
+    expect(await place()).toBeUndefined();
+    expect(calls()).toBe(0);
+  });
+});
