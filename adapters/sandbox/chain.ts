@@ -57,8 +57,8 @@ export interface SandboxChain {
     readonly simulator?: BundleSimulator;
     /** Simulates quotes. Absent if the chain does not execute contracts. */
     readonly verifier?: QuoteVerifier;
-    /** Creates the source of the pools. Absent in a simulation. */
-    readonly createPools?: (usdPrice: UniswapV2PoolsOptions['usdPrice']) => PoolSource;
+    /** Creates the source of the pools. */
+    readonly createPools: (usdPrice: UniswapV2PoolsOptions['usdPrice']) => PoolSource;
   };
   /** Creates the parts of a solver. */
   solverParts(): { readonly engine: SolverEngine; readonly settler: Settler };

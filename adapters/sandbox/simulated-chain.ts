@@ -11,6 +11,8 @@ import type { Faults } from './faults.ts';
 import type { KeyRing } from './keys.ts';
 import { KNOWN_ACCOUNTS } from './known-accounts.ts';
 import { createLedger } from './simulated-ledger.ts';
+import { createSimulatedPoolSource } from './simulated-pool-source.ts';
+import type { Reserves } from './simulated-pools.ts';
 import { createSimulatedPools } from './simulated-pools.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
@@ -114,6 +116,12 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
 
   function head(): Block {
     return blocks.at(-1) as Block; // the first is never removed
+  }
+
+  function readReserves(age: number): Reserves {
+    const time = head().timestamp - age;
+    const block = blocks.findLast(({ timestamp }) => timestamp <= time);
+    return age === 0 ? pools.copy() : (block?.state.reserves ?? new Map());
   }
 
   function createBlock(number: number): Block {
@@ -272,7 +280,12 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     tokens,
     accounts,
 
-    bookParts: (faults) => ({ chain: clientOf(faults), estimator: pools.estimator, gasPrice: GAS_PRICE }),
+    bookParts: (faults) => ({
+      chain: clientOf(faults),
+      estimator: pools.estimator,
+      gasPrice: GAS_PRICE,
+      createPools: (usdPrice) => createSimulatedPoolSource({ chainId, tokens, readReserves, usdPrice }),
+    }),
 
     solverParts: () => ({
       engine: createEngine({

@@ -24,8 +24,13 @@ export interface Swap {
   readonly bought: bigint;
 }
 
-/** Reserves by token: of wrapped native currency, and of the token. */
-type Reserves = ReadonlyMap<Address, readonly [native: bigint, token: bigint]>;
+/** A pool: its reserves of wrapped native currency and of the token, and the native currency that was ever traded. */
+type Pool = readonly [native: bigint, token: bigint, traded: bigint];
+
+/** Pools by token. */
+export type Reserves = ReadonlyMap<Address, Pool>;
+
+const EMPTY: Pool = [0n, 0n, 0n];
 
 /** Target of the calls that the liquidity creates. */
 const POOLS: Address = '0x00000000000000000000000000000000000b0015';
@@ -40,40 +45,36 @@ const GAS = 190_000;
 export function createSimulatedPools(tokens: readonly SandboxToken[]): SimulatedPools {
   const [wrapped, ...others] = tokens;
   const native = wrapped?.address;
-  let reserves = new Map<Address, readonly [bigint, bigint]>();
+  let reserves = new Map<Address, Pool>();
 
   function setPrice({ address, decimals }: SandboxToken, price: string): void {
     const scaled = toAtoms(price, 36);
     if (scaled === 0n) throw new TypeError(`price must be above 0, got "${price}"`);
     const depth = toAtoms(DEPTH, 18);
-    reserves.set(address, [depth, (depth * 10n ** BigInt(decimals + 18)) / scaled]);
+    const [, , traded] = reserves.get(address) ?? EMPTY;
+    reserves.set(address, [depth, (depth * 10n ** BigInt(decimals + 18)) / scaled, traded]);
   }
   for (const token of others) setPrice(token, token.price);
 
   /** Computes the output of a swap, and the reserves after it. */
-  function swap(
-    state: Map<Address, readonly [bigint, bigint]>,
-    sellToken: Address,
-    buyToken: Address,
-    amountIn: bigint,
-  ) {
+  function swap(state: Map<Address, Pool>, sellToken: Address, buyToken: Address, amountIn: bigint) {
     let amount = amountIn;
     if (sellToken !== native) {
-      const [wrappedReserve, reserve] = state.get(sellToken) ?? [0n, 0n];
+      const [wrappedReserve, reserve, traded] = state.get(sellToken) ?? EMPTY;
       const bought = amountOut(amount, reserve, wrappedReserve);
-      state.set(sellToken, [wrappedReserve - bought, reserve + amount]);
+      state.set(sellToken, [wrappedReserve - bought, reserve + amount, traded + bought]);
       amount = bought;
     }
     if (buyToken !== native) {
-      const [wrappedReserve, reserve] = state.get(buyToken) ?? [0n, 0n];
+      const [wrappedReserve, reserve, traded] = state.get(buyToken) ?? EMPTY;
       const bought = amountOut(amount, wrappedReserve, reserve);
-      state.set(buyToken, [wrappedReserve + amount, reserve - bought]);
+      state.set(buyToken, [wrappedReserve + amount, reserve - bought, traded + amount]);
       amount = bought;
     }
     return amount;
   }
 
-  const stateOf = (current: Map<Address, readonly [bigint, bigint]>): LiquidityState => ({
+  const stateOf = (current: Map<Address, Pool>): LiquidityState => ({
     quote: (sellToken, buyToken, amountIn) => swap(new Map(current), sellToken, buyToken, amountIn),
     take(sellToken, buyToken, amountIn) {
       swap(current, sellToken, buyToken, amountIn);

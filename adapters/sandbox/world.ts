@@ -20,6 +20,17 @@ import { createSandboxSolver } from './solving.ts';
 import type { SandboxToken } from './tokens.ts';
 import { readTokens } from './tokens.ts';
 
+/** Terms of the affiliate programme: small amounts, which a few orders reach. */
+const AFFILIATE_TERMS = {
+  rewardAmount: 10,
+  triggerVolume: 1_000,
+  timeCapDays: 90,
+  volumeCap: 1_000_000,
+  revenueSplitAffiliatePct: 50,
+  revenueSplitTraderPct: 50,
+  revenueSplitDaoPct: 0,
+} as const;
+
 /** The parts of a sandbox, and what they do together. */
 export interface World {
   readonly chain: SandboxChain;
@@ -170,7 +181,8 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     recovery: backend,
     tokens: (_, address) => tokens.find((each) => each.address === address),
     usdPrices: { sources: [usdPrices(chainId, tokens)] },
-    pools: createPools === undefined ? [] : [createPools(readPrice)],
+    pools: [createPools(readPrice)],
+    affiliates: { terms: AFFILIATE_TERMS, statistics: 'own' },
     ...(simulator === undefined ? {} : { simulators: { [chainId]: simulator } }),
     slippage: { dollarTokens: dollarTokens(chainId, tokens) },
   });

@@ -172,6 +172,30 @@ describe('own affiliate statistics', () => {
     expect(await fixture.get('trader-stats', TRADER_ADDRESS)).toMatchObject({ eligible_volume: 20 });
   });
 
+  it('have the same value in all processes of one account store', async () => {
+    const fixture = await statisticsFixture();
+    await fixture.register();
+    const other = createAccounts({
+      books: [fixture.book],
+      // A memory store has one user. The second one shares its data, as the processes of a database do.
+      store: { ...fixture.store, open: async () => {}, close: async () => {} },
+      clock: fixture.clock,
+      affiliates: { terms: TERMS, statistics: 'own' },
+      usdPrices: { sources: [{ name: 'other prices', usdPrice: () => 7 }] },
+      tokens: () => ({ decimals: 18 }),
+    });
+    await other.start();
+    for (let i = 1; i <= 20; i++) await fixture.trade(i);
+    const read = async ({ affiliates }: Pick<typeof other, 'affiliates'>) => {
+      const found = await affiliates.statistics('traderActivity', TRADER_ADDRESS);
+      const rows: readonly { usd_value: number }[] = Array.isArray(found?.['rows']) ? found['rows'] : [];
+      return rows.map(({ usd_value }) => usd_value);
+    };
+    await turns(async () => (await read(fixture.accounts)).length === 20 && (await read(other)).length === 20);
+    expect(await read(other)).toEqual(await read(fixture.accounts));
+    await other.close();
+  });
+
   it('wait for a missing price, for ten minutes at most', async () => {
     const fixture = await statisticsFixture();
     await fixture.register();
