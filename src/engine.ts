@@ -33,8 +33,7 @@ import { createVerifier } from './verification/verifier.ts';
 export function createOrderBook(options: OrderBookOptions): OrderBook {
   const configuration = parseOptions(options);
   const { chainId, settlementContract, limits, clock } = configuration;
-  const emitter = createBookEmitter();
-  const onFailure = emitter.emitFailure;
+  const { emitFailure: onFailure, ...emitter } = createBookEmitter();
   if (configuration.logger !== undefined) attachLogger(emitter, configuration.logger, chainId);
   const store = observedStore(configuration.store, clock, emitter.observer('storeQueried'));
   const dispatcher = createEventDispatcher(store, clock, emitter.events);
@@ -57,8 +56,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     onFailure,
     pace: submissions.pace,
     insert: (...insert) => readiness.observe(submissions.insert(...insert)),
-    quoting: configuration.quotes !== undefined,
-    orderQuoting: getOrderQuoting(configuration.quotes, (...request) => quotes.methods.request(...request)),
+    ...getOrderQuoting(configuration.quotes, (...request) => quotes.methods.request(...request)),
     remote: createDeadlineLimiter(clock, configuration.checkTimeout),
   };
   const quotes = createQuoteModule(configuration.quotes, {

@@ -102,13 +102,13 @@ export function readQuoteOptions(options: QuoteOptions): ReadQuoteOptions {
   };
 }
 
-/** Returns how orders without a fitting quote are quoted. `undefined`: they are not. */
+/** Returns whether orders are linked with quotes, and how orders without a fitting quote are quoted. */
 export function getOrderQuoting(
   options: QuoteOptions | undefined,
   requestQuote: OrderQuoting['requestQuote'],
-): OrderQuoting | undefined {
+): { readonly quoting: boolean; readonly orderQuoting: OrderQuoting | undefined } {
   const timeout = options === undefined ? 0 : duration(options, 'orderTimeout', 1_000);
-  return timeout === 0 ? undefined : { requestQuote, timeout };
+  return { quoting: options !== undefined, orderQuoting: timeout === 0 ? undefined : { requestQuote, timeout } };
 }
 
 /** The options of a book without estimators: every quote request is rejected. */
