@@ -43,10 +43,7 @@ export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions
   }
 }
 
-async function copyWithPackage(
-  create: BetterSqlite,
-  { from, to, onProgress }: SqliteBackupOptions,
-): Promise<void> {
+async function copyWithPackage(create: BetterSqlite, { from, to, onProgress }: SqliteBackupOptions): Promise<void> {
   const source = new create(from, { readonly: true, fileMustExist: true });
   try {
     await source.backup(to, {
