@@ -88,7 +88,7 @@ export function readQuoteOptions(options: QuoteOptions): ReadQuoteOptions {
   if (gasPrice === undefined) throw createOptionError('gasPrice', 'a decimal number of wei below 2^256');
   return {
     estimators: nameEstimators(options.estimators),
-    verifier: toVerifier(options),
+    verifier: options.verifier,
     gasPrice,
     priceAmount,
     volumeFee: toVolumeFee(options),
@@ -155,11 +155,6 @@ function duration(
   const value = options[name] ?? standard;
   if (Number.isSafeInteger(value) && value >= 0 && value <= MAX_TIMER) return value;
   throw createOptionError(name, `an integer from 0 to ${MAX_TIMER}, got ${String(value)}`);
-}
-
-function toVerifier({ verifier }: QuoteOptions): QuoteVerifier | undefined {
-  if (verifier === undefined || typeof verifier?.verify === 'function') return verifier;
-  throw createOptionError('verifier', 'an object with a function verify');
 }
 
 const MILLION = 1_000_000;

@@ -54,9 +54,16 @@ const GRACE = 500;
 /** The owner of requests that name none. */
 const STAND_IN: Address = '0x00000000000000000000000000000000c0ffee01';
 
-/** Creates the verification of estimates. */
+/**
+ * Creates the verification of estimates.
+ *
+ * @throws TypeError if the verifier has no function `verify`.
+ */
 export function createEstimateVerification(context: VerificationContext): EstimateVerification {
   const { verifier, clock, hasher, settlementContract, vaultRelayer, onFailure } = context;
+  if (typeof verifier.verify !== 'function') {
+    throw new TypeError('createOrderBook: quotes.verifier must be an object with a function verify');
+  }
   const simulated = new WeakMap<ValidatedEstimate, Map<string, Promise<ValidatedEstimate>>>();
 
   async function simulate(prepared: Prepared, estimate: ValidatedEstimate): Promise<ValidatedEstimate> {
