@@ -18,12 +18,12 @@ export interface SearchResult {
  */
 export async function search(books: readonly ShownBook[], text: string): Promise<SearchResult[]> {
   const term = text.trim();
-  const find = finderOf(term);
+  const find = chooseFinder(term);
   const results = await Promise.all(books.map(find));
   return results.flat();
 }
 
-function finderOf(term: string): (book: ShownBook) => Promise<SearchResult[]> {
+function chooseFinder(term: string): (book: ShownBook) => Promise<SearchResult[]> {
   const uid = parseHex(term, 56);
   if (uid !== undefined) {
     return async ({ book, path }) =>

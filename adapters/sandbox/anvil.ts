@@ -44,7 +44,7 @@ export async function startAnvil({ chainId, port, host, seed }: AnvilOptions): P
   const [program = '', ...args] = process.platform === 'win32' ? command : ['/bin/sh', '-c', SUPERVISOR, ...command];
   // Detached, so that a signal of the terminal goes to the parent alone, which closes the book before the node.
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
-  const output = await outputOf(child);
+  const output = await collectOutput(child);
   // The log of requests must be read, or the node would wait for it.
   for (const stream of [child.stdout, child.stderr]) stream.resume();
   for (const stream of [child.stdin, child.stdout, child.stderr]) {
@@ -83,7 +83,7 @@ function binaryPath(): string {
 }
 
 /** Reads what the node prints until it listens. */
-function outputOf(child: ChildProcess): Promise<string> {
+function collectOutput(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';
     const read = (chunk: Buffer) => {

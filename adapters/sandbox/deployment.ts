@@ -39,7 +39,7 @@ const POOL_DEPTH = '10000';
 const GAS = quantity(12_000_000);
 
 /** Returns the addresses of the contracts of a chain. */
-export function contractsOf(chainId: number, tokens: readonly SandboxToken[]): Contracts {
+export function getContracts(chainId: number, tokens: readonly SandboxToken[]): Contracts {
   const { settlement, vaultRelayer, ethFlow } = deployment('production', chainById(chainId));
   const [wrapped] = tokens;
   if (wrapped === undefined) throw new TypeError('tokens must contain wrapped native currency');
@@ -77,22 +77,22 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
   ]) {
     const artifact = readPeer<Deployment>('@cowprotocol/contracts', `deployments/mainnet/${name}.json`);
     const salt = textWord('Mattresses in Berlin!');
-    await transact(rpc, { to: DEPLOYER, data: `${salt}${artifact.bytecode.slice(2)}${constructorOf(artifact)}` });
+    await transact(rpc, { to: DEPLOYER, data: `${salt}${artifact.bytecode.slice(2)}${encodeConstructor(artifact)}` });
     await assertDeployed(rpc, artifact.address, name);
   }
   await assertDeployed(rpc, vaultRelayer, 'GPv2VaultRelayer');
 
-  const wethOf = readPeer<{ bytecode: Hex }>('@uniswap/v2-periphery', 'build/WETH9.json').bytecode;
-  const routerOf = readPeer<{ bytecode: Hex }>('@uniswap/v2-periphery', 'build/UniswapV2Router02.json').bytecode;
-  const factoryOf = readPeer<{ bytecode: Hex }>('@uniswap/v2-core', 'build/UniswapV2Factory.json').bytecode;
+  const wethCode = readPeer<{ bytecode: Hex }>('@uniswap/v2-periphery', 'build/WETH9.json').bytecode;
+  const routerCode = readPeer<{ bytecode: Hex }>('@uniswap/v2-periphery', 'build/UniswapV2Router02.json').bytecode;
+  const factoryCode = readPeer<{ bytecode: Hex }>('@uniswap/v2-core', 'build/UniswapV2Factory.json').bytecode;
   const [wrapped, ...others] = tokens;
   await Promise.all([
-    install(rpc, wrappedNative, withPrefix(wethOf)),
+    install(rpc, wrappedNative, withPrefix(wethCode)),
     setText(rpc, wrappedNative, 0, wrapped?.name ?? ''),
     setText(rpc, wrappedNative, 1, wrapped?.symbol ?? ''),
     rpc.call('anvil_setStorageAt', wrappedNative, quantity(2), `0x${word(18n)}`),
-    install(rpc, contracts.uniswapFactory, withPrefix(factoryOf), OPERATOR),
-    install(rpc, contracts.uniswapRouter, withPrefix(routerOf), contracts.uniswapFactory, wrappedNative),
+    install(rpc, contracts.uniswapFactory, withPrefix(factoryCode), OPERATOR),
+    install(rpc, contracts.uniswapRouter, withPrefix(routerCode), contracts.uniswapFactory, wrappedNative),
     install(rpc, contracts.hooksTrampoline, `0x${ARTIFACTS.HooksTrampoline}`, settlement),
     install(rpc, nativeFlow, `0x${ARTIFACTS.NativeFlow}`, settlement, wrappedNative, vaultRelayer),
     ...others.map(({ address, name, symbol, decimals }) =>
@@ -131,7 +131,7 @@ export async function setPoolPrice(rpc: Rpc, contracts: Contracts, token: Sandbo
 }
 
 /** Storage slots of balances and allowances: of the wrapped token (WETH9.sol), and of SandboxToken.sol. */
-function slotsOf({ address }: Pick<SandboxToken, 'address'>, { wrappedNative }: Contracts) {
+function getSlots({ address }: Pick<SandboxToken, 'address'>, { wrappedNative }: Contracts) {
   return address === wrappedNative ? { balances: 3n, allowances: 4n } : { balances: 1n, allowances: 2n };
 }
 
@@ -143,7 +143,7 @@ export async function setBalance(
   atoms: bigint,
   contracts: Contracts,
 ): Promise<void> {
-  const slot = mappingSlot(account, slotsOf(token, contracts).balances);
+  const slot = mappingSlot(account, getSlots(token, contracts).balances);
   await rpc.call('anvil_setStorageAt', token.address, slot, `0x${word(atoms)}`);
 }
 
@@ -154,7 +154,7 @@ export async function setAllowance(
   { owner, spender, atoms }: { readonly owner: Address; readonly spender: Address; readonly atoms: bigint },
   contracts: Contracts,
 ): Promise<void> {
-  const slot = mappingSlot(spender, mappingSlot(owner, slotsOf(token, contracts).allowances));
+  const slot = mappingSlot(spender, mappingSlot(owner, getSlots(token, contracts).allowances));
   await rpc.call('anvil_setStorageAt', token.address, slot, `0x${word(atoms)}`);
 }
 
@@ -221,7 +221,7 @@ async function assertDeployed(rpc: Rpc, address: Address, name: string): Promise
 }
 
 /** Encodes the arguments of a constructor: addresses, and one byte string for a proxy. */
-function constructorOf({ args }: Deployment): string {
+function encodeConstructor({ args }: Deployment): string {
   return encodeArguments(args.map((arg) => (/^0x[0-9a-fA-F]{40}$/.test(arg) ? arg : { bytes: arg })));
 }
 

@@ -9,7 +9,7 @@ import type { NativeOrder, SandboxChain, SandboxOwner } from './chain.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
 import type { Contracts } from './deployment.ts';
 import {
-  contractsOf,
+  getContracts,
   deployWorld,
   install,
   sendTransaction,
@@ -67,7 +67,7 @@ export async function stopIdleNodes(): Promise<void> {
 /** Takes a prepared node, or starts one. A chain is in the same state either way. */
 export async function createNodeChain(options: NodeChainOptions): Promise<SandboxChain> {
   const { chainId, tokens, host, port, seed, blockTime } = options;
-  const contracts = contractsOf(chainId, tokens);
+  const contracts = getContracts(chainId, tokens);
   const key = JSON.stringify([chainId, tokens, host, port, seed]);
   const node = idle.get(key)?.pop() ?? (await prepareNode(options, contracts));
   const { rpc } = node.anvil;
@@ -75,7 +75,7 @@ export async function createNodeChain(options: NodeChainOptions): Promise<Sandbo
   await rpc.call('evm_revert', node.base);
   node.base = await rpc.call<string>('evm_snapshot');
   const now = Math.floor(Date.now() / 1000);
-  if (now > (await headOf(rpc)).timestamp) await rpc.call('evm_setTime', now);
+  if (now > (await readHead(rpc)).timestamp) await rpc.call('evm_setTime', now);
   if (blockTime > 0) await rpc.call('evm_setIntervalMining', blockTime);
 
   return createChain(options, contracts, node.anvil, async () => {
@@ -198,13 +198,13 @@ function createChain(
 
     async synchronize(book: OrderBook) {
       for (;;) {
-        const [{ indexedBlock }, { hash }] = await Promise.all([book.chain.progress(), headOf(rpc)]);
+        const [{ indexedBlock }, { hash }] = await Promise.all([book.chain.progress(), readHead(rpc)]);
         if (indexedBlock?.hash === hash) return;
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
     },
 
-    head: () => headOf(rpc),
+    head: () => readHead(rpc),
 
     async mine(blocks) {
       await rpc.call('anvil_mine', quantity(blocks));
@@ -225,7 +225,7 @@ function createChain(
       if (!(await rpc.call<boolean>('evm_revert', snapshot))) {
         throw new RangeError(`snapshot must be one that was not reverted to, got ${snapshot}`);
       }
-      if (time > (await headOf(rpc)).timestamp) await rpc.call('evm_setTime', time);
+      if (time > (await readHead(rpc)).timestamp) await rpc.call('evm_setTime', time);
     },
 
     balanceOf,
@@ -285,7 +285,7 @@ function nativeOrderArguments(order: NativeOrder) {
   return [buyToken, receiver, sellAmount, buyAmount, appData, 0n, validTo, partiallyFillable, quoteId] as const;
 }
 
-async function headOf(rpc: Rpc) {
+async function readHead(rpc: Rpc) {
   const block = await rpc.call<{ number: Hex; timestamp: Hex; hash: Hex }>('eth_getBlockByNumber', 'latest', false);
   return { number: Number(block.number), timestamp: Number(block.timestamp), hash: block.hash };
 }

@@ -6,7 +6,7 @@ import { createEngine, encodeSettlement, executionOf, respectsLimit } from 'inte
 import { NATIVE_MARKER } from '#internal';
 import { keccakHex, labelledAddress } from './abi.ts';
 import type { NativeOrder, SandboxAccount, SandboxChain } from './chain.ts';
-import { contractsOf } from './deployment.ts';
+import { getContracts } from './deployment.ts';
 import type { Faults } from './faults.ts';
 import type { KeyRing } from './keys.ts';
 import { KNOWN_ACCOUNTS } from './known-accounts.ts';
@@ -62,7 +62,7 @@ const INVALIDATED = UNLIMITED;
  */
 export async function createSimulatedChain(options: SimulatedChainOptions): Promise<SandboxChain> {
   const { chainId, tokens, seed, keys } = options;
-  const contracts = contractsOf(chainId, tokens);
+  const contracts = getContracts(chainId, tokens);
   const { settlement, solver, nativeFlow, wrappedNative } = contracts;
   const pools = createSimulatedPools(tokens);
   const accounts = seed === undefined ? KNOWN_ACCOUNTS : await deriveAccounts(keys, seed);
@@ -236,7 +236,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     return { balance: ledger.balanceOf(owner, token), allowance: ledger.allowanceOf(owner, token) };
   }
 
-  function clientOf(faults: Faults): ChainClient {
+  function createFaultyClient(faults: Faults): ChainClient {
     return {
       async balanceAndAllowance(query) {
         await faults.pass('node');
@@ -281,7 +281,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     accounts,
 
     bookParts: (faults) => ({
-      chain: clientOf(faults),
+      chain: createFaultyClient(faults),
       estimator: pools.estimator,
       gasPrice: GAS_PRICE,
       createPools: (usdPrice) => createSimulatedPoolSource({ chainId, tokens, readReserves, usdPrice }),

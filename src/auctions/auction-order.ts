@@ -127,7 +127,7 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
     quote,
   };
   const { creationDate: created, validTo } = row;
-  return { order, created, validTo, validFrom, needs: spendingOf(body) };
+  return { order, created, validTo, validFrom, needs: getSpending(body) };
 }
 
 /** Returns the fees of partners in the app data of an order. Few documents have them, so the others are not parsed. */
@@ -139,11 +139,11 @@ function partnerFeesOf({ fullAppData }: StoredOrder): readonly PartnerFee[] {
 
 /** Returns the required balance and allowance of an open order, in atoms. `undefined` if it cannot be determined. */
 export function fundsNeeded(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
-  return order.sellTokenBalance === 'erc20' ? spendingOf(order) : undefined;
+  return order.sellTokenBalance === 'erc20' ? getSpending(order) : undefined;
 }
 
 /** Like `fundsNeeded`, for every source of the sell token. */
-function spendingOf(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
+function getSpending(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
   const { signingScheme, interactions, partiallyFillable, sellAmount, feeAmount } = order;
   // A contract may acquire the funds during its signature check, and a hook while it runs.
   if (signingScheme === 'eip1271' || interactions.pre.length > 0) return undefined;

@@ -193,7 +193,7 @@ function codedRejections(
   if (operation?.body) codes.push('InvalidJson', 'InvalidBody', 'PayloadTooLarge', 'UnsupportedMediaType');
   const byStatus = new Map<number, ErrorCode[]>();
   const add = (status: number, code: ErrorCode) => byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  const different = profile === 'production' ? differencesOf(route) : [];
+  const different = profile === 'production' ? getDifferences(route) : [];
   for (const code of new Set(codes)) {
     if (!different.some((each) => each.code === code && each.detail === undefined)) add(ERRORS[code].status, code);
   }
@@ -204,7 +204,7 @@ function codedRejections(
 }
 
 /** Returns the rejections of a route that differ between the profiles. */
-function differencesOf({ method, path }: Endpoint): readonly CodeDifference[] {
+function getDifferences({ method, path }: Endpoint): readonly CodeDifference[] {
   return CODE_DIFFERENCES.filter(({ routes }) => routes.includes(`${method} ${path}`));
 }
 
