@@ -34,7 +34,7 @@ async function createKeyRing(): Promise<KeyRing> {
       const privateKey = keccakHex(Buffer.from(`intentbook sandbox key ${text}`));
       const publicKey = secp256k1.derivePublicKeyUncompressed(bytes(privateKey));
       if (typeof publicKey === 'string') throw new Error(publicKey);
-      return { privateKey, address: addressOf(publicKey) };
+      return { privateKey, address: toAddress(publicKey) };
     },
     sign(digest, privateKey) {
       const signed = secp256k1.signMessageHashRecoverableCompact(bytes(privateKey), bytes(digest));
@@ -47,9 +47,9 @@ async function createKeyRing(): Promise<KeyRing> {
       const recoveryId = (raw[64] ?? 0) - 27;
       if (raw.length !== 65 || (recoveryId !== 0 && recoveryId !== 1)) return undefined;
       const publicKey = secp256k1.recoverPublicKeyUncompressed(raw.slice(0, 64), recoveryId, bytes(digest));
-      return typeof publicKey === 'string' ? undefined : addressOf(publicKey);
+      return typeof publicKey === 'string' ? undefined : toAddress(publicKey);
     },
   };
 }
 
-const addressOf = (publicKey: Uint8Array): Hex => `0x${keccakHex(publicKey.slice(1)).slice(26)}`;
+const toAddress = (publicKey: Uint8Array): Hex => `0x${keccakHex(publicKey.slice(1)).slice(26)}`;

@@ -9,8 +9,8 @@ import type { NativeOrder, SandboxChain, SandboxOwner } from './chain.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
 import type { Contracts } from './deployment.ts';
 import {
-  getContracts,
   deployWorld,
+  getContracts,
   install,
   sendTransaction,
   setAllowance,
@@ -182,7 +182,7 @@ function createChain(
       const bases = [wrappedNative];
       const liquidity = uniswapV2Liquidity(rpc, { factory: uniswapFactory, receiver: settlement, bases });
       return {
-        engine: createEngine({ liquidity, wrappedNative, fundsOf: fundsReader(rpc, vaultRelayer), buffer: 1n }),
+        engine: createEngine({ liquidity, wrappedNative, getFunds: fundsReader(rpc, vaultRelayer), buffer: 1n }),
         settler: nodeSettler({
           client: rpc,
           wallet: {

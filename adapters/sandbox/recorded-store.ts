@@ -44,7 +44,7 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
   let inner = create();
   let opened: C | undefined;
 
-  function groupOf(group: string): unknown {
+  function wrapGroup(group: string): unknown {
     const members = Reflect.get(inner, group) as Operations; // a group of operations
     return Object.fromEntries(
       Object.keys(members).map((name) => [name, (...args: readonly unknown[]) => call(group, name, args)]),
@@ -83,7 +83,7 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
       if (typeof member === 'function') return member.bind(inner);
       const isGroup = typeof member === 'object' && member !== null && property !== 'traits';
       if (!isGroup) return member;
-      const known = groups.get(String(property)) ?? groupOf(String(property));
+      const known = groups.get(String(property)) ?? wrapGroup(String(property));
       groups.set(String(property), known);
       return known;
     },

@@ -137,7 +137,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       return until(
         async () => (await current()) === status,
         async () => {
-          const reason = solver.reasonOf(uid);
+          const reason = solver.getReason(uid);
           const details = reason === undefined ? '' : `; the last settlement failed with "${reason}"`;
           return `order ${uid} must be ${status}, is ${(await current()) ?? 'unknown'}${details},`;
         },

@@ -2,7 +2,7 @@ import type { Address, BlockRef, ChainClient, Funds, FundsQuery, Hex, OrderBook 
 import type { ProtocolEvent } from 'intentbook/chain-events';
 import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 import type { Settler, Solution } from 'intentbook/solver';
-import { createEngine, encodeSettlement, executionOf, respectsLimit } from 'intentbook/solver';
+import { createEngine, encodeSettlement, getExecution, respectsLimit } from 'intentbook/solver';
 import { NATIVE_MARKER } from '#internal';
 import { keccakHex, labelledAddress } from './abi.ts';
 import type { NativeOrder, SandboxAccount, SandboxChain } from './chain.ts';
@@ -162,7 +162,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
   function execute(solution: Solution): NewEvent[] {
     const executions = solution.fills.map((fill) => {
       const { order } = fill;
-      const { sold, bought } = executionOf(fill, solution.prices);
+      const { sold, bought } = getExecution(fill, solution.prices);
       const total = BigInt(order.kind === 'sell' ? order.sellAmount : order.buyAmount);
       const done = (filled.get(order.uid) ?? 0n) + fill.executed;
       if (order.validTo < head().timestamp) throw new RangeError('GPv2: order expired');
@@ -232,7 +232,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     },
   };
 
-  function fundsOf({ owner, token }: FundsQuery): Funds {
+  function getFunds({ owner, token }: FundsQuery): Funds {
     return { balance: ledger.balanceOf(owner, token), allowance: ledger.allowanceOf(owner, token) };
   }
 
@@ -240,11 +240,11 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     return {
       async balanceAndAllowance(query) {
         await faults.pass('node');
-        return fundsOf(query);
+        return getFunds(query);
       },
       async balancesAndAllowances(queries) {
         await faults.pass('node');
-        return queries.map(fundsOf);
+        return queries.map(getFunds);
       },
       async isValidSignature({ owner, digest, signature }) {
         await faults.pass('node');
@@ -257,7 +257,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
       async simulate(query) {
         await faults.pass('node');
         const transferRevert = frozen.has(query.token) ? ('0x' as const) : undefined;
-        return { ...fundsOf(query), transferRevert };
+        return { ...getFunds(query), transferRevert };
       },
       async tokenInfo(address) {
         await faults.pass('node');
@@ -292,8 +292,8 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
         liquidity: pools.liquidity,
         wrappedNative,
         buffer: 1n,
-        fundsOf: async ({ owner, sellToken }) => {
-          const { balance, allowance } = fundsOf({ owner, token: sellToken, spender: contracts.vaultRelayer });
+        getFunds: async ({ owner, sellToken }) => {
+          const { balance, allowance } = getFunds({ owner, token: sellToken, spender: contracts.vaultRelayer });
           if (balance < allowance) return balance;
           return allowance;
         },

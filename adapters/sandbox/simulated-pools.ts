@@ -74,7 +74,7 @@ export function createSimulatedPools(tokens: readonly SandboxToken[]): Simulated
     return amount;
   }
 
-  const stateOf = (current: Map<Address, Pool>): LiquidityState => ({
+  const getState = (current: Map<Address, Pool>): LiquidityState => ({
     quote: (sellToken, buyToken, amountIn) => swap(new Map(current), sellToken, buyToken, amountIn),
     take(sellToken, buyToken, amountIn) {
       swap(current, sellToken, buyToken, amountIn);
@@ -84,7 +84,7 @@ export function createSimulatedPools(tokens: readonly SandboxToken[]): Simulated
 
   return {
     setPrice,
-    liquidity: { read: async () => stateOf(new Map(reserves)) },
+    liquidity: { read: async () => getState(new Map(reserves)) },
     estimator: {
       name: 'simulated pools',
       estimate({ sellToken, buyToken, kind, amount }) {

@@ -27,7 +27,7 @@ export interface SandboxSolver {
   /** Settles one order. @throws Error if that is not possible. */
   settle(uid: Hex, options: SettleOptions): Promise<Hex>;
   /** Returns the reason why an order could not be settled last. */
-  reasonOf(uid: string): string | undefined;
+  getReason(uid: string): string | undefined;
 }
 
 /** Events after which there may be something to solve. */
@@ -64,7 +64,7 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
     wake: () => solver.wake({ retry: true }),
     reset: () => solver.wake({ retry: true }),
     run: () => solver.run(),
-    reasonOf: (uid) => reasons.get(uid),
+    getReason: (uid) => reasons.get(uid),
 
     async settle(uid, options) {
       const auction = await book.auctions.current();
@@ -72,7 +72,7 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
       if (order === undefined) throw new Error(`order ${uid} must be in the auction; it is not open or not funded`);
       const token = order.kind === 'sell' ? order.sellToken : order.buyToken;
       const decimals = decimalsOf(chain, token);
-      const reduced = options.fill === undefined ? order : reducedTo(order, fillOf(order, options.fill, decimals));
+      const reduced = options.fill === undefined ? order : reducedTo(order, toFill(order, options.fill, decimals));
       const fee = options.fee === undefined ? 0n : toAtoms(options.fee, decimalsOf(chain, order.sellToken));
       const once: SolverEngine = {
         name: used.name,
@@ -99,7 +99,7 @@ function decimalsOf(chain: SandboxChain, address: string): number {
   return chain.tokens.find((token) => token.address === address)?.decimals ?? 18;
 }
 
-function fillOf({ kind, sellAmount, buyAmount }: AuctionOrder, fill: number | string, decimals: number): bigint {
+function toFill({ kind, sellAmount, buyAmount }: AuctionOrder, fill: number | string, decimals: number): bigint {
   if (typeof fill === 'string') return toAtoms(fill, decimals);
   if (!(fill > 0 && fill <= 1)) throw new TypeError(`fill must be a fraction above 0 and up to 1, got ${fill}`);
   const parts = BigInt(Math.round(fill * 1e9));

@@ -114,7 +114,7 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
   const signTypedData: Trader['signTypedData'] = (typedData) =>
     keys.sign(typedDataDigest(typedData), account.privateKey);
 
-  function termsOf(
+  function getTerms(
     terms: QuoteResponse | LimitTerms,
     options: PlaceOrderOptions,
   ): OrderToSign & { quoteId?: number | null } {
@@ -146,7 +146,7 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
     return distinct;
   }
 
-  function signatureOf(scheme: Scheme, typedData: OrderTypedData): Hex {
+  function getSignature(scheme: Scheme, typedData: OrderTypedData): Hex {
     if (scheme === 'presign') return '0x';
     return scheme === 'ethsign' ? signMessage(typedDataDigest(typedData)) : signTypedData(typedData);
   }
@@ -158,9 +158,9 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
   }
 
   const createOrder: Trader['createOrder'] = (terms, options = {}) => {
-    const order = unused(termsOf(terms, options));
+    const order = unused(getTerms(terms, options));
     const signingScheme = options.scheme ?? (wallet === undefined ? 'eip712' : 'eip1271');
-    const signature = signatureOf(signingScheme, orderTypedData(domain, order));
+    const signature = getSignature(signingScheme, orderTypedData(domain, order));
     return { ...order, from: address, signature, signingScheme } as OrderCreation; // amounts are texts
   };
 

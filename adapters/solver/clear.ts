@@ -1,5 +1,5 @@
 import type { Address } from 'intentbook';
-import { executionOf, respectsLimit } from './execution.ts';
+import { getExecution, respectsLimit } from './execution.ts';
 import type { LiquidityState } from './liquidity.ts';
 import type { Fill } from './types.ts';
 
@@ -63,7 +63,7 @@ function clearAll(
   if (first === undefined) return { worst: largest(fills) };
   for (let reduction = 0; reduction <= MAX_REDUCTIONS; reduction++) {
     const { price, sells } = first;
-    const prices = pricesOf({ base, other }, reduced(price, sells, reduction));
+    const prices = getPrices({ base, other }, reduced(price, sells, reduction));
     const worst = worstViolation(fills, prices);
     if (worst !== undefined) return { worst };
     const net = netOf({ base, other }, fills, prices);
@@ -77,7 +77,7 @@ function clearAll(
   return { worst: largest(fills) };
 }
 
-function pricesOf({ base, other }: Pair, price: PairPrice): Readonly<Record<Address, bigint>> {
+function getPrices({ base, other }: Pair, price: PairPrice): Readonly<Record<Address, bigint>> {
   return { [base]: price.base, [other]: price.other };
 }
 
@@ -169,7 +169,7 @@ function firstThat(holds: (n: bigint) => boolean, least: bigint): bigint | undef
 function netOf({ base }: Pair, fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>) {
   let [ofBase, ofOther] = [0n, 0n];
   for (const fill of fills) {
-    const { sold, bought } = executionOf(fill, prices);
+    const { sold, bought } = getExecution(fill, prices);
     if (fill.order.sellToken === base) {
       ofBase += sold;
       ofOther -= bought;

@@ -1,5 +1,5 @@
 import type { Address, Competition, CompetitionSolution, Hex } from 'intentbook';
-import { executionOf, scoreOf } from './execution.ts';
+import { getExecution, getScore } from './execution.ts';
 import type { Solution, SolvableAuction } from './types.ts';
 
 /** A solution with the transaction that executed it. */
@@ -12,8 +12,8 @@ export interface Bid {
 const DEADLINE = 5;
 
 /** Creates the record of a competition in which one solver has placed all bids. Every bid wins. */
-export function competitionOf(auction: SolvableAuction, solver: Address, bids: readonly Bid[]): Competition {
-  const scored = bids.map((bid) => ({ ...bid, score: scoreOf(bid.solution, auction.prices) }));
+export function toCompetition(auction: SolvableAuction, solver: Address, bids: readonly Bid[]): Competition {
+  const scored = bids.map((bid) => ({ ...bid, score: getScore(bid.solution, auction.prices) }));
   scored.sort((a, b) => (a.score < b.score ? -1 : a.score > b.score ? 1 : 0));
   return {
     auctionId: auction.id,
@@ -30,7 +30,7 @@ export function competitionOf(auction: SolvableAuction, solver: Address, bids: r
         ranking: scored.length - i,
         clearingPrices: Object.fromEntries(Object.entries(prices).map(([token, price]) => [token, String(price)])),
         orders: fills.map((fill) => {
-          const { sold, bought } = executionOf(fill, prices);
+          const { sold, bought } = getExecution(fill, prices);
           const { uid: id, sellToken, buyToken } = fill.order;
           return { id, sellAmount: String(sold), buyAmount: String(bought), sellToken, buyToken };
         }),

@@ -1,6 +1,6 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
 import { encodeSettlement } from './encode.ts';
-import { executionOf, scoreOf } from './execution.ts';
+import { getExecution, getScore } from './execution.ts';
 import type { Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -183,7 +183,7 @@ function describeSolution(
   submissionAddress: Address,
   prices: SolvableAuction['prices'],
 ): object {
-  const score = scoreOf(solution, prices);
+  const score = getScore(solution, prices);
   return {
     solutionId,
     score: String(score > 0n ? score : 0n),
@@ -191,7 +191,7 @@ function describeSolution(
     orders: Object.fromEntries(
       solution.fills.map((fill) => {
         const { uid, kind: side, sellToken, buyToken, sellAmount: limitSell, buyAmount: limitBuy } = fill.order;
-        const { sold, bought } = executionOf(fill, solution.prices);
+        const { sold, bought } = getExecution(fill, solution.prices);
         const executed = { executedSell: String(sold), executedBuy: String(bought) };
         return [uid, { side, sellToken, limitSell, buyToken, limitBuy, ...executed }];
       }),

@@ -2,7 +2,7 @@ import type { Address, AuctionOrder, Hex } from 'intentbook';
 import { decodeWords, encodeCall, word } from '#internal';
 import type { ClearedPair } from './clear.ts';
 import { clearPair } from './clear.ts';
-import { executionOf, NATIVE, remainingOf } from './execution.ts';
+import { getExecution, getRemaining, NATIVE } from './execution.ts';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
 import type { Fill, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -15,7 +15,7 @@ export interface EngineOptions {
    * Returns the atoms of the sell token that the owner of a partially fillable order can pay: `fundsReader(…)`.
    * Default: such orders are filled as if funded.
    */
-  readonly fundsOf?: (order: AuctionOrder) => Promise<bigint>;
+  readonly getFunds?: (order: AuctionOrder) => Promise<bigint>;
   /**
    * Atoms per order that the settlement contract may lose to rounding. Above 0, the contract must hold some of each
    * token. Default: 0.
@@ -32,17 +32,17 @@ const WITHDRAW: Hex = '0x2e1a7d4d';
  * and the rest is traded with the liquidity.
  */
 export function createEngine(options: EngineOptions): SolverEngine {
-  const { liquidity, wrappedNative, fundsOf, buffer = 0n } = options;
+  const { liquidity, wrappedNative, getFunds, buffer = 0n } = options;
   const wrapped = (token: Address) => (token === NATIVE ? wrappedNative : token);
 
   /** Creates the largest fill of an order that its owner can pay; hooks and contracts may provide the funds later. */
-  async function fillOf(order: AuctionOrder): Promise<Fill[]> {
+  async function toFill(order: AuctionOrder): Promise<Fill[]> {
     if (order.sellTokenBalance !== 'erc20' || order.buyTokenBalance !== 'erc20') return [];
-    const executed = remainingOf(order);
+    const executed = getRemaining(order);
     if (executed <= 0n) return [];
-    if (!order.partiallyFillable || fundsOf === undefined || order.preInteractions.length > 0)
+    if (!order.partiallyFillable || getFunds === undefined || order.preInteractions.length > 0)
       return [{ order, executed }];
-    const funds = await fundsOf(order);
+    const funds = await getFunds(order);
     // A purchase pays at most its limit price.
     const affordable = order.kind === 'sell' ? funds : (funds * BigInt(order.buyAmount)) / BigInt(order.sellAmount);
     const filled = smaller(affordable, executed);
@@ -50,7 +50,7 @@ export function createEngine(options: EngineOptions): SolverEngine {
   }
 
   /** Settles a purchase of native currency with the wrapped token, which is unwrapped before the transfers out. */
-  function solutionOf(
+  function toSolution(
     { prices, fills, swap }: ClearedPair,
     orders: readonly AuctionOrder[],
     state: LiquidityState,
@@ -61,7 +61,7 @@ export function createEngine(options: EngineOptions): SolverEngine {
     const all = native.length === 0 ? prices : { ...prices, [NATIVE]: prices[wrappedNative] ?? 0n };
     const interactions = swap === undefined ? [] : state.take(swap.sellToken, swap.buyToken, swap.amountIn);
     if (native.length === 0) return { prices: all, fills: settled, interactions };
-    const amount = native.reduce((sum, fill) => sum + executionOf(fill, all).bought, 0n);
+    const amount = native.reduce((sum, fill) => sum + getExecution(fill, all).bought, 0n);
     const unwrap = { target: wrappedNative, value: 0n, callData: encodeCall(WITHDRAW, [word(amount)]) };
     return { prices: all, fills: settled, interactions: [...interactions, unwrap] };
   }
@@ -69,7 +69,7 @@ export function createEngine(options: EngineOptions): SolverEngine {
   return {
     name: 'reference engine',
     async solve({ orders }: SolvableAuction, signal) {
-      const fills = (await Promise.all(orders.map(fillOf))).flat();
+      const fills = (await Promise.all(orders.map(toFill))).flat();
       const pairs = groupByPair(
         fills.map((fill) => ({ ...fill, order: { ...fill.order, buyToken: wrapped(fill.order.buyToken) } })),
       );
@@ -81,7 +81,7 @@ export function createEngine(options: EngineOptions): SolverEngine {
       for (const [key, group] of pairs) {
         const [base, other] = key.split(' ') as [Address, Address]; // as the key is made
         const cleared = clearPair({ base, other }, group, state, buffer);
-        if (cleared !== undefined) solutions.push(solutionOf(cleared, orders, state));
+        if (cleared !== undefined) solutions.push(toSolution(cleared, orders, state));
       }
       return solutions;
     },

@@ -37,7 +37,7 @@ export function tradePrices({ order, executed, fee = 0n }: Fill, prices: Solutio
 /**
  * Computes the transfers of a fill, rounded as the contract rounds them (GPv2Settlement.sol, `computeTradeExecution`).
  */
-export function executionOf(fill: Fill, prices: Solution['prices']): Execution {
+export function getExecution(fill: Fill, prices: Solution['prices']): Execution {
   const { sell, buy } = tradePrices(fill, prices);
   const { executed } = fill;
   if (fill.order.kind === 'sell') return { sold: executed, bought: (executed * sell + buy - 1n) / buy };
@@ -55,8 +55,8 @@ export function respectsLimit(fill: Fill, prices: Solution['prices']): boolean {
  *
  * @returns Atoms of the buy token for `sell`, of the sell token for `buy`.
  */
-export function surplusOf(fill: Fill, prices: Solution['prices']): bigint {
-  const { sold, bought } = executionOf(fill, prices);
+export function getSurplus(fill: Fill, prices: Solution['prices']): bigint {
+  const { sold, bought } = getExecution(fill, prices);
   const [sellAmount, buyAmount] = [BigInt(fill.order.sellAmount), BigInt(fill.order.buyAmount)];
   return fill.order.kind === 'sell'
     ? bought - (sold * buyAmount) / sellAmount
@@ -64,16 +64,16 @@ export function surplusOf(fill: Fill, prices: Solution['prices']): bigint {
 }
 
 /** Computes the score of a solution: the surplus of all fills, in wei. Tokens without a native price count as 0. */
-export function scoreOf({ fills, prices }: Solution, nativePrices: Readonly<Record<Address, string>>): bigint {
+export function getScore({ fills, prices }: Solution, nativePrices: Readonly<Record<Address, string>>): bigint {
   return fills.reduce((sum, fill) => {
     const { kind, sellToken, buyToken } = fill.order;
     const token = kind === 'sell' ? buyToken : sellToken;
     const native = token === NATIVE ? 10n ** 18n : BigInt(nativePrices[token] ?? '0');
-    return sum + (surplusOf(fill, prices) * native) / 10n ** 18n;
+    return sum + (getSurplus(fill, prices) * native) / 10n ** 18n;
   }, 0n);
 }
 
 /** Returns the amount of the fixed token that an order has left to execute. */
-export function remainingOf({ kind, sellAmount, buyAmount, executed }: Fill['order']): bigint {
+export function getRemaining({ kind, sellAmount, buyAmount, executed }: Fill['order']): bigint {
   return BigInt(kind === 'sell' ? sellAmount : buyAmount) - BigInt(executed);
 }

@@ -32,7 +32,7 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
       });
       if (!response.ok) throw new Error(`engine ${endpoint} returned status ${response.status}`);
-      return solutionsOf(await response.json(), auction);
+      return parseSolutions(await response.json(), auction);
     },
   };
 }
@@ -87,15 +87,15 @@ function orderOf(order: AuctionOrder): object {
 }
 
 /** @throws TypeError if the response is malformed. */
-function solutionsOf(response: unknown, { orders }: SolvableAuction): Solution[] {
-  const { solutions } = objectOf(response, 'response');
+function parseSolutions(response: unknown, { orders }: SolvableAuction): Solution[] {
+  const { solutions } = parseObject(response, 'response');
   const known = new Map(orders.map((order) => [order.uid as string, order]));
-  return listOf(solutions, 'solutions').flatMap((each) => {
-    const solution = objectOf(each, 'solution');
-    const prices = pricesOf(solution['prices']);
-    const trades = listOf(solution['trades'], 'trades').map((trade) => fillOf(objectOf(trade, 'trade'), known));
+  return parseList(solutions, 'solutions').flatMap((each) => {
+    const solution = parseObject(each, 'solution');
+    const prices = getPrices(solution['prices']);
+    const trades = parseList(solution['trades'], 'trades').map((trade) => toFill(parseObject(trade, 'trade'), known));
     const calls = [solution['preInteractions'] ?? [], solution['interactions'], solution['postInteractions'] ?? []];
-    const [pre, interactions, post] = calls.map((list) => listOf(list, 'interactions').map(interactionOf));
+    const [pre, interactions, post] = calls.map((list) => parseList(list, 'interactions').map(interactionOf));
     const fills = trades.flatMap((fill) => fill ?? []);
     const isComplete = [trades, pre, interactions, post].every((list) => list?.every((item) => item !== undefined));
     if (!isComplete || fills.length === 0) return [];
@@ -112,46 +112,46 @@ function solutionsOf(response: unknown, { orders }: SolvableAuction): Solution[]
   });
 }
 
-function pricesOf(prices: unknown): Solution['prices'] {
-  const entries = Object.entries(objectOf(prices, 'prices'));
-  return Object.fromEntries(entries.map(([token, price]) => [addressOf(token), amountOf(price)]));
+function getPrices(prices: unknown): Solution['prices'] {
+  const entries = Object.entries(parseObject(prices, 'prices'));
+  return Object.fromEntries(entries.map(([token, price]) => [toAddress(token), parseAmount(price)]));
 }
 
 /** @returns `undefined` for a trade that is not the execution of an order of the auction. */
-function fillOf(trade: Readonly<Record<string, unknown>>, known: ReadonlyMap<string, AuctionOrder>): Fill | undefined {
+function toFill(trade: Readonly<Record<string, unknown>>, known: ReadonlyMap<string, AuctionOrder>): Fill | undefined {
   const order = known.get(String(trade['order']).toLowerCase());
   if (trade['kind'] !== 'fulfillment' || order === undefined) return undefined;
-  const fee = trade['fee'] == null ? 0n : amountOf(trade['fee']);
-  const executed = amountOf(trade['executedAmount']);
+  const fee = trade['fee'] == null ? 0n : parseAmount(trade['fee']);
+  const executed = parseAmount(trade['executedAmount']);
   // The interface names what a sale trades; the fee comes on top of it.
   return { order, executed: order.kind === 'sell' ? executed + fee : executed, fee };
 }
 
 /** @returns `undefined` for a reference to liquidity, which the request does not list. */
 function interactionOf(input: unknown): Interaction | undefined {
-  const call = objectOf(input, 'interaction');
+  const call = parseObject(input, 'interaction');
   if (call['kind'] !== undefined && call['kind'] !== 'custom') return undefined;
   const data = String(call['callData'] ?? call['calldata']);
   if (!/^0x([0-9a-fA-F]{2})*$/.test(data)) throw new TypeError(`callData must be hex, got ${data.slice(0, 80)}`);
-  return { target: addressOf(call['target']), value: amountOf(call['value'] ?? '0'), callData: data as Hex };
+  return { target: toAddress(call['target']), value: parseAmount(call['value'] ?? '0'), callData: data as Hex };
 }
 
-function objectOf(value: unknown, name: string): Readonly<Record<string, unknown>> {
+function parseObject(value: unknown, name: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>; // an object
   throw new TypeError(`${name} must be an object, got ${JSON.stringify(value)}`);
 }
 
-function listOf(value: unknown, name: string): readonly unknown[] {
+function parseList(value: unknown, name: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new TypeError(`${name} must be a list, got ${JSON.stringify(value)}`);
 }
 
-function addressOf(value: unknown): Address {
+function toAddress(value: unknown): Address {
   if (typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)) return value.toLowerCase() as Address;
   throw new TypeError(`an address must be 0x and 40 hex digits, got ${JSON.stringify(value)}`);
 }
 
-function amountOf(value: unknown): bigint {
+function parseAmount(value: unknown): bigint {
   if (typeof value === 'string' && /^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/.test(value)) return BigInt(value);
   throw new TypeError(`an amount must be a decimal string, got ${JSON.stringify(value)}`);
 }

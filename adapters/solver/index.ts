@@ -7,7 +7,7 @@ export { encodeSettlement } from './encode.ts';
 export type { EngineOptions } from './engine.ts';
 export { createEngine, fundsReader } from './engine.ts';
 export type { Execution } from './execution.ts';
-export { executionOf, respectsLimit } from './execution.ts';
+export { getExecution, respectsLimit } from './execution.ts';
 export type { HttpEngineOptions } from './http-engine.ts';
 export { httpEngine } from './http-engine.ts';
 export type { Liquidity, LiquidityState } from './liquidity.ts';

@@ -1,7 +1,7 @@
 import type { Hex } from 'intentbook';
 import type { AuctionSource } from './auctions.ts';
 import type { Bid } from './competition.ts';
-import { competitionOf } from './competition.ts';
+import { toCompetition } from './competition.ts';
 import type { Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -77,7 +77,7 @@ export function createSolver(options: SolverOptions): Solver {
 
   async function record(auction: SolvableAuction, bids: readonly Bid[]): Promise<void> {
     try {
-      await auctions.record?.(competitionOf(auction, settler.address, bids));
+      await auctions.record?.(toCompetition(auction, settler.address, bids));
     } catch (failure) {
       onFailure?.(failure);
     }

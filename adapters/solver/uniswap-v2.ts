@@ -39,7 +39,7 @@ export function uniswapV2Liquidity(client: NodeClient, options: UniswapV2Liquidi
     return decodeWords(await client.request({ method: 'eth_call', params: [{ to, data }, 'latest'] }));
   }
 
-  async function addressOf(tokens: readonly [Address, Address]): Promise<Address | undefined> {
+  async function toAddress(tokens: readonly [Address, Address]): Promise<Address | undefined> {
     const key = tokens.join();
     const known = addresses.get(key);
     if (known !== undefined) return known;
@@ -51,7 +51,7 @@ export function uniswapV2Liquidity(client: NodeClient, options: UniswapV2Liquidi
   }
 
   async function readPool(tokens: readonly [Address, Address]): Promise<[string, PoolState][]> {
-    const address = await addressOf(tokens);
+    const address = await toAddress(tokens);
     if (address === undefined) return [];
     const [first = 0n, second = 0n] = await call(address, GET_RESERVES);
     return [[tokens.join(), { address, tokens, reserves: [first, second] }]];
@@ -76,7 +76,7 @@ function createState(
 ): LiquidityState {
   const routes = new Map<string, Address[][]>();
 
-  function poolOf(from: Address, to: Address): PoolState | undefined {
+  function getPool(from: Address, to: Address): PoolState | undefined {
     return pools.get(from < to ? `${from},${to}` : `${to},${from}`);
   }
 
@@ -87,7 +87,7 @@ function createState(
     if (known !== undefined) return known;
     const between = bases.filter((base) => base !== sellToken && base !== buyToken);
     const paths = [[sellToken, buyToken], ...between.map((base) => [sellToken, base, buyToken])];
-    const found = paths.filter((path) => hopsOf(path).every(([from, to]) => poolOf(from, to) !== undefined));
+    const found = paths.filter((path) => getHops(path).every(([from, to]) => getPool(from, to) !== undefined));
     routes.set(key, found);
     return found;
   }
@@ -95,10 +95,10 @@ function createState(
   /** Amounts along a path, the input included; `undefined` if a pair has too little. */
   function amountsAlong(path: readonly Address[], amountIn: bigint): bigint[] | undefined {
     const amounts = [amountIn];
-    for (const [from, to] of hopsOf(path)) {
-      const pool = poolOf(from, to);
+    for (const [from, to] of getHops(path)) {
+      const pool = getPool(from, to);
       const sold = amounts.at(-1) ?? 0n;
-      const [reserveIn, reserveOut] = pool === undefined ? [0n, 0n] : sidesOf(pool, from);
+      const [reserveIn, reserveOut] = pool === undefined ? [0n, 0n] : getSides(pool, from);
       const bought = reserveIn + sold > MAX_RESERVE ? 0n : amountOut(sold, reserveIn, reserveOut);
       if (bought === 0n) return undefined;
       amounts.push(bought);
@@ -120,16 +120,16 @@ function createState(
     take(sellToken, buyToken, amountIn) {
       const route = best(sellToken, buyToken, amountIn);
       if (route === undefined) throw new RangeError(`liquidity from ${sellToken} to ${buyToken} is missing`);
-      const hops = hopsOf(route.path).map(([from, to], i) => {
+      const hops = getHops(route.path).map(([from, to], i) => {
         const [sold = 0n, bought = 0n] = route.amounts.slice(i, i + 2);
-        return { from, sold, bought, pool: poolOf(from, to) as PoolState }; // the path is made of known pools
+        return { from, sold, bought, pool: getPool(from, to) as PoolState }; // the path is made of known pools
       });
       const [first] = hops;
       const calls: Interaction[] =
         first === undefined ? [] : [call(first.from, encodeCall(TRANSFER, [word(first.pool.address), word(amountIn)]))];
       for (const [i, { from, sold, bought, pool }] of hops.entries()) {
         const isFirst = pool.tokens[0] === from;
-        const [reserveIn, reserveOut] = sidesOf(pool, from);
+        const [reserveIn, reserveOut] = getSides(pool, from);
         pool.reserves = isFirst ? [reserveIn + sold, reserveOut - bought] : [reserveOut - bought, reserveIn + sold];
         const to = hops[i + 1]?.pool.address ?? receiver;
         const outputs = isFirst ? [0n, bought] : [bought, 0n];
@@ -144,11 +144,11 @@ function call(target: Address, callData: Hex): Interaction {
   return { target, value: 0n, callData };
 }
 
-function sidesOf({ tokens, reserves: [first, second] }: PoolState, from: Address): readonly [bigint, bigint] {
+function getSides({ tokens, reserves: [first, second] }: PoolState, from: Address): readonly [bigint, bigint] {
   return tokens[0] === from ? [first, second] : [second, first];
 }
 
-function hopsOf(path: readonly Address[]): (readonly [Address, Address])[] {
+function getHops(path: readonly Address[]): (readonly [Address, Address])[] {
   return path.slice(1).map((to, i) => [path[i] as Address, to]); // the element before
 }
 

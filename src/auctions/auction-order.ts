@@ -10,7 +10,7 @@ import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 import type { AuctionPrices } from './auction-prices.ts';
 import type { FeeRules, WireFeePolicy } from './fee-policies.ts';
-import { feePoliciesOf } from './fee-policies.ts';
+import { getFeePolicies } from './fee-policies.ts';
 
 /** An auction: the funded open orders and the native prices of their tokens. */
 export interface Auction {
@@ -108,7 +108,7 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
     buyToken,
     sellAmount,
     buyAmount,
-    protocolFees: feePoliciesOf(terms, fees),
+    protocolFees: getFeePolicies(terms, fees),
     created: Math.floor(row.creationDate / 1000),
     validTo: body.validTo,
     kind,

@@ -44,7 +44,7 @@ const PPM_PER_BPS = 100;
  * Returns the fee policies of an order: those of the operator whose condition it meets, then those of its app data. All
  * factors are whole parts per million, so that no rounding depends on floating point.
  */
-export function feePoliciesOf(order: FeeSubject, rules: FeeRules): readonly WireFeePolicy[] {
+export function getFeePolicies(order: FeeSubject, rules: FeeRules): readonly WireFeePolicy[] {
   const own = rules.protocolFees
     .filter(({ orders = 'any' }) => orders === 'any' || (orders === 'inMarket') === isWithinQuote(order))
     .flatMap((policy) => toWire(policy, order, rules));

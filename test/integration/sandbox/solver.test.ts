@@ -8,7 +8,7 @@ import type { Liquidity, SolvableAuction } from 'intentbook/solver';
 import {
   createEngine,
   createSolver,
-  executionOf,
+  getExecution,
   httpAuctions,
   httpEngine,
   nodeSettler,
@@ -25,7 +25,7 @@ const TOKENS = ['0x00000000000000000000000000000000000000aa', '0x000000000000000
 const NATIVE = TOKENS[0];
 
 /** One pool of the two tokens, without a fee on chain: the state alone. */
-function poolOf(reserves: readonly [bigint, bigint]): Liquidity {
+function getPool(reserves: readonly [bigint, bigint]): Liquidity {
   const out = (sellToken: Hex, amountIn: bigint) => {
     const [reserveIn, reserveOut] = sellToken === TOKENS[0] ? reserves : [reserves[1], reserves[0]];
     return (amountIn * 997n * reserveOut) / (reserveIn * 1000n + amountIn * 997n);
@@ -91,7 +91,7 @@ describe('reference engine', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyOrder, { maxLength: 12 }), fc.tuple(reserve, reserve), async (choices, reserves) => {
         const orders = choices.map((choice, i) => orderOf(i, choice));
-        const liquidity = poolOf(reserves);
+        const liquidity = getPool(reserves);
         const auction: SolvableAuction = { id: 1, block: 1, orders, prices: {} };
         const engine = createEngine({ liquidity, wrappedNative: NATIVE });
         const state = await liquidity.read([], new AbortController().signal);
@@ -104,7 +104,7 @@ describe('reference engine', () => {
             const total = BigInt(order.kind === 'sell' ? order.sellAmount : order.buyAmount);
             const left = total - BigInt(order.executed);
             expect(executed > 0n && (order.partiallyFillable ? executed <= left : executed === left)).toBe(true);
-            const { sold, bought } = executionOf(fill, prices);
+            const { sold, bought } = getExecution(fill, prices);
             // The limit price, without the arithmetic of the contract.
             expect(sold * BigInt(order.buyAmount) <= bought * BigInt(order.sellAmount)).toBe(true);
             add(order.sellToken, sold);

@@ -3,7 +3,7 @@ import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { FeeSubject, WireFeePolicy } from '../../../src/auctions/fee-policies.ts';
-import { feePoliciesOf, isWithinQuote } from '../../../src/auctions/fee-policies.ts';
+import { getFeePolicies, isWithinQuote } from '../../../src/auctions/fee-policies.ts';
 import type { PartnerFee } from '../../../src/protocol/metadata.ts';
 import { manualClock } from '../../support/clock.ts';
 import type { OrderChoice } from '../../support/orders.ts';
@@ -51,7 +51,7 @@ describe('partner fees', () => {
           ? { kind: 'volume', bps, recipient: RECIPIENT }
           : { kind: 'surplus', bps: random(12_000), maxVolumeBps: bps, recipient: RECIPIENT };
       });
-      const shares = feePoliciesOf(subject({ partnerFees }), { ...NONE, maxPartnerFee }).map(shareOf);
+      const shares = getFeePolicies(subject({ partnerFees }), { ...NONE, maxPartnerFee }).map(shareOf);
       const product = (factors: readonly bigint[]) => factors.reduce((all, factor) => all * (MILLION + factor), 1n);
       const bound = (count: number) => (MILLION + BigInt(maxPartnerFee)) * MILLION ** BigInt(count - 1);
       if (shares.length > 0) expect(product(shares)).toBeLessThanOrEqual(bound(shares.length));
@@ -77,7 +77,7 @@ describe('partner fees', () => {
       { kind: 'surplus', bps: 10_000, maxVolumeBps: 3, recipient: RECIPIENT },
       { kind: 'priceImprovement', bps: 5000, maxVolumeBps: 300, recipient: RECIPIENT },
     ];
-    expect(feePoliciesOf(subject({ partnerFees }), { ...NONE, maxPartnerFee: 100_000 })).toEqual([
+    expect(getFeePolicies(subject({ partnerFees }), { ...NONE, maxPartnerFee: 100_000 })).toEqual([
       { volume: { factor: 0.0002 } },
       { surplus: { factor: 0.9999, maxVolumeFactor: 0.0003 } },
       {
@@ -96,7 +96,7 @@ describe('policies of the operator', () => {
   const inMarket: FeePolicyOption = { kind: 'surplus', factor: 500_000, maxVolumeFactor: 9800, orders: 'inMarket' };
   const outOfMarket: FeePolicyOption = { ...inMarket, kind: 'priceImprovement', orders: 'outOfMarket' };
   const kinds = (order: FeeSubject, protocolFees: readonly FeePolicyOption[]) =>
-    feePoliciesOf(order, { ...NONE, protocolFees }).map((policy) => Object.keys(policy)[0]);
+    getFeePolicies(order, { ...NONE, protocolFees }).map((policy) => Object.keys(policy)[0]);
 
   test('apply to orders in the market, outside of it, or to both, before partner fees', () => {
     const all = [volume, inMarket, outOfMarket];
@@ -109,9 +109,9 @@ describe('policies of the operator', () => {
   test('have other factors for the pairs of a bucket, and no volume fee for equal tokens', () => {
     const buckets = [{ tokens: [WETH.toLowerCase(), COW.toLowerCase()], factor: 30 }];
     const rules = { ...NONE, protocolFees: [{ ...volume, buckets }] };
-    expect(feePoliciesOf(subject(), rules)).toEqual([{ volume: { factor: 0.00003 } }]);
-    expect(feePoliciesOf(subject({ buyToken: RECIPIENT }), rules)).toEqual([{ volume: { factor: 0.0002 } }]);
-    expect(feePoliciesOf(subject(), { ...rules, isSame: () => true })).toEqual([]);
+    expect(getFeePolicies(subject(), rules)).toEqual([{ volume: { factor: 0.00003 } }]);
+    expect(getFeePolicies(subject({ buyToken: RECIPIENT }), rules)).toEqual([{ volume: { factor: 0.0002 } }]);
+    expect(getFeePolicies(subject(), { ...rules, isSame: () => true })).toEqual([]);
   });
 
   test(`an order is in the market exactly if its quote covers it (${CASES} random cases)`, () => {

@@ -55,7 +55,7 @@ async function openBook(): Promise<OrderBook> {
 const orderOf = (n: number, changes: Partial<NewOrder> = {}) => completeOrder(n, { validTo: NOW + 10_000, ...changes });
 
 /** The execution of such an order in the format of a driver. */
-const executionOf = (n: number, executedBuy: number, changes: object = {}) => ({
+const getExecution = (n: number, executedBuy: number, changes: object = {}) => ({
   side: 'sell',
   sellToken: WETH,
   limitSell: String(n + 1),
@@ -66,7 +66,7 @@ const executionOf = (n: number, executedBuy: number, changes: object = {}) => ({
   ...changes,
 });
 
-const solutionOf = (solver: Address, solutionId: number, orders: object) => {
+const toSolution = (solver: Address, solutionId: number, orders: object) => {
   return { solutionId, submissionAddress: solver, orders };
 };
 
@@ -117,8 +117,8 @@ describe('auction run', () => {
     await place(store.current, orderOf(1));
     await applyBlock(7);
     const { uid } = orderOf(1);
-    const worse = driverOf('worse', () => ({ solutions: [solutionOf(ONE, 4, { [uid]: executionOf(1, 10) })] }));
-    const better = driverOf('better', () => ({ solutions: [solutionOf(TWO, 9, { [uid]: executionOf(1, 20) })] }));
+    const worse = driverOf('worse', () => ({ solutions: [toSolution(ONE, 4, { [uid]: getExecution(1, 10) })] }));
+    const better = driverOf('better', () => ({ solutions: [toSolution(TWO, 9, { [uid]: getExecution(1, 20) })] }));
     await run({ drivers: [worse.driver, better.driver], trustedTokens: [USDC] });
     const auction = await book.auctions.competition(rounds[0]?.auctionId ?? 0);
     const [request] = better.calls.solved;
@@ -155,7 +155,7 @@ describe('auction run', () => {
   test('solves an auction once, and the next one without the orders in flight', async () => {
     await place(store.current, orderOf(1));
     const { driver, calls } = driverOf('a', ({ auction }) => ({
-      solutions: auction.orders.map(({ uid }, i) => solutionOf(ONE, i, { [uid]: executionOf(1, 5) })),
+      solutions: auction.orders.map(({ uid }, i) => toSolution(ONE, i, { [uid]: getExecution(1, 5) })),
     }));
     await run({ drivers: [driver] });
     await next();
@@ -174,7 +174,7 @@ describe('auction run', () => {
     const settle = async () => {
       throw new Error('reverted');
     };
-    const solve = () => ({ solutions: [solutionOf(ONE, 1, { [uid]: executionOf(1, 5) })] });
+    const solve = () => ({ solutions: [toSolution(ONE, 1, { [uid]: getExecution(1, 5) })] });
     const { driver, calls } = driverOf('a', solve, { settle });
     await run({ drivers: [driver] });
     expect(settlements).toMatchObject([{ reason: 'reverted' }]);
@@ -198,10 +198,10 @@ describe('auction run', () => {
     await place(store.current, orderOf(1));
     const { uid } = orderOf(1);
     const solutions = Array.isArray(response)
-      ? { solutions: response.map((changes, i) => solutionOf(ONE, i, { [uid]: executionOf(1, 5, changes) })) }
+      ? { solutions: response.map((changes, i) => toSolution(ONE, i, { [uid]: getExecution(1, 5, changes) })) }
       : response;
     const bad = driverOf('bad', () => solutions);
-    const good = driverOf('good', () => ({ solutions: [solutionOf(TWO, 1, { [uid]: executionOf(1, 2) })] }));
+    const good = driverOf('good', () => ({ solutions: [toSolution(TWO, 1, { [uid]: getExecution(1, 2) })] }));
     await run({ drivers: [bad.driver, good.driver] });
     expect(rounds[0]?.problems).toEqual([{ driver: 'bad', step: 'solve', reason: expect.stringContaining(reason) }]);
     expect(good.calls.settled).toHaveLength(1);
@@ -211,8 +211,8 @@ describe('auction run', () => {
   test('drops solutions of another account, repeated ids and those beyond the maximum', async () => {
     await place(store.current, orderOf(1));
     const { uid } = orderOf(1);
-    const orders = { [uid]: executionOf(1, 5) };
-    const solve = () => ({ solutions: [1, 1, 2].map((id) => solutionOf(id === 2 ? TWO : ONE, id, orders)) });
+    const orders = { [uid]: getExecution(1, 5) };
+    const solve = () => ({ solutions: [1, 1, 2].map((id) => toSolution(id === 2 ? TWO : ONE, id, orders)) });
     const { driver } = driverOf('a', solve, { submissionAddress: ONE });
     await run({ drivers: [driver], maxSolutions: 2 });
     expect(rounds[0]?.problems.map(({ reason }) => reason)).toEqual([
@@ -232,7 +232,7 @@ describe('auction run', () => {
           signal.addEventListener('abort', () => (aborted = true));
         }),
     });
-    const fast = driverOf('fast', () => ({ solutions: [solutionOf(TWO, 1, { [uid]: executionOf(1, 2) })] }));
+    const fast = driverOf('fast', () => ({ solutions: [toSolution(TWO, 1, { [uid]: getExecution(1, 2) })] }));
     await run({ drivers: [slow.driver, fast.driver], solveTime: 5000 });
     expect(fast.calls.settled).toHaveLength(0);
     clock.advance(5000);
@@ -254,9 +254,9 @@ describe('auction run', () => {
     async function runWith(reveal: NonNullable<SolverDriver['reveal']>, options: Partial<AuctionRunOptions> = {}) {
       await place(store.current, orderOf(1));
       const { uid } = orderOf(1);
-      const solve = () => ({ solutions: [solutionOf(ONE, 1, { [uid]: executionOf(1, 20) })] });
+      const solve = () => ({ solutions: [toSolution(ONE, 1, { [uid]: getExecution(1, 20) })] });
       const first = driverOf('first', solve, { reveal });
-      const second = driverOf('second', () => ({ solutions: [solutionOf(TWO, 1, { [uid]: executionOf(1, 10) })] }));
+      const second = driverOf('second', () => ({ solutions: [toSolution(TWO, 1, { [uid]: getExecution(1, 10) })] }));
       await run({ drivers: [first.driver, second.driver], ...options });
       return { first, second };
     }
