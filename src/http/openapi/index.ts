@@ -8,7 +8,7 @@ import type { Endpoint } from '../route.ts';
 import { ORDER_BOOK_ROUTES } from '../routes/index.ts';
 import { PROBE_ROUTES } from '../routes/system.ts';
 import { EXAMPLES } from './examples.ts';
-import type { Operation, Success } from './operations.ts';
+import type { Operation, Success } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import type { SchemaName } from './schemas.ts';
 import { componentSchemas, ref } from './schemas.ts';
