@@ -32,8 +32,8 @@ export function createOrderMatcher({ sellToken, buyToken, token, pair, kind, sta
   }
   if (pair !== undefined) {
     if (!Array.isArray(pair) || pair.length !== 2) throw invalid('pair', 'must be two addresses');
-    const wanted = pair.map((each: string) => requireAddress('pair', each));
-    tests.push((order) => wanted.includes(order.sellToken) && wanted.includes(order.buyToken));
+    const [a, b] = pair.map((each: string) => requireAddress('pair', each));
+    tests.push(({ sellToken, buyToken }) => (sellToken === a && buyToken === b) || (sellToken === b && buyToken === a));
   }
   if (kind !== undefined) {
     if (!KINDS.includes(kind)) throw invalid('kind', 'must be "sell" or "buy"');
