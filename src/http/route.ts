@@ -55,10 +55,20 @@ export interface Route extends Endpoint {
   handle(call: Call): Promise<ApiResponse>;
 }
 
+/** Costs of the routes whose requests all cost the same. */
+const fixedCosts = new WeakMap<Endpoint, RequestCost>();
+
+const UNKNOWN_ROUTE: RequestCost = { ...READ, tokens: 1, stream: false };
+
 /** Returns what a request to a route costs. `undefined` stands for a request that matches no route. */
 export function getRequestCost(route: Endpoint | undefined, request: ApiRequest): RequestCost {
-  const { cost = READ, stream = false } = route ?? {};
-  return { ...cost, tokens: cost.before?.(request) ?? 1, stream };
+  if (route === undefined) return UNKNOWN_ROUTE;
+  const known = fixedCosts.get(route);
+  if (known !== undefined) return known;
+  const { cost = READ, stream = false } = route;
+  const result = { ...cost, tokens: cost.before?.(request) ?? 1, stream };
+  if (cost.before === undefined) fixedCosts.set(route, result);
+  return result;
 }
 
 /** Maximum size of a JSON body, in bytes. */

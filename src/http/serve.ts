@@ -93,11 +93,20 @@ export function isDisconnected({ aborted, signal }: ApiRequest): boolean {
 
 /** Returns the state of a request's connection, for queues. Reading it is cheaper than creating a signal. */
 export function connectionState(request: ApiRequest): AbortState {
-  return {
-    get aborted() {
-      return isDisconnected(request);
-    },
-  };
+  return new ConnectionState(request);
+}
+
+/** A class, because an object literal with a getter costs more than the rest of the routing. */
+class ConnectionState implements AbortState {
+  readonly #request: ApiRequest;
+
+  constructor(request: ApiRequest) {
+    this.#request = request;
+  }
+
+  get aborted(): boolean {
+    return isDisconnected(this.#request);
+  }
 }
 
 /** A first path segment that is a chain id. */
