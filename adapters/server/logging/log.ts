@@ -18,10 +18,12 @@ export interface Log {
 /** Creates a JSON log on the standard output. Requires the package pino. */
 export async function createLog(version: string): Promise<Log> {
   const { pino } = await requirePackage('--log json', 'pino', () => import('pino'));
-  const log = pino({
+  const options = {
     base: { name: 'intentbook', version, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
-  });
+  };
+  // Pino's own destination can write the last two lines in reverse order, when the process exits after them.
+  const log = pino(options, { write: (line: string) => void process.stdout.write(line) });
   return {
     started({ url, metricsUrl, deployments }) {
       const books = deployments.map(({ path, chain, environment, book }) => ({
