@@ -1,5 +1,6 @@
 // A test runner for Stryker that loads the tests once (see vitest-in-process.mjs) and runs those that cover a mutant.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configureGlobal } from 'fast-check';
 import { createViteServer } from 'vitest/node';
@@ -37,6 +38,11 @@ const FOLDERS = [
   'unit/chain',
   'unit/auctions',
   'unit/accounts',
+  'unit/streams',
+  'unit/concurrency',
+  'unit/limits',
+  'unit/verification',
+  'integration/channels',
   'security',
 ].map((name) => `test/${name}`);
 /** Tests of other folders over the memory store. */
@@ -48,7 +54,7 @@ const FILES = [
   'integration/estimators/constant-product',
 ];
 /** Excluded tests: those that replace globals would affect all others, and other processes and databases are slow. */
-const EXCLUDED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|server\/process/;
+const EXCLUDED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|server\/process|in exact fractions/;
 const filesOf = () =>
   FOLDERS.flatMap((folder) =>
     readdirSync(folder)
@@ -105,7 +111,7 @@ class InProcessRunner {
       optimizeDeps: { noDiscovery: true },
       // Node.js 20 has no disposal by `using`.
       oxc: { target: 'node20' },
-      resolve: { tsconfigPaths: true, alias: { vitest: standIn } },
+      resolve: { tsconfigPaths: true, alias: { vitest: standIn, '#internal': resolve('src/internal.ts') } },
       ssr: { external: true, noExternal: ['vitest'] },
       plugins: [
         {

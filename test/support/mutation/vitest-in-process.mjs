@@ -98,6 +98,7 @@ const bodyOf = (rest) => rest.find((each) => typeof each === 'function');
 export function test(title, ...rest) {
   tests.push({ suite, title: String(title), body: bodyOf(rest) });
 }
+export const it = test;
 export function describe(title, ...rest) {
   const outer = suite;
   suite = newSuite(outer, outer.name === '' ? String(title) : `${outer.name} ${title}`);
