@@ -244,7 +244,8 @@ afterAll(async () => {
 });
 
 test('every read has an example', () => {
-  const covered = new Set([SHARED, ...[...BOUNDED, ...GROWING].map(([endpoint]) => endpoint)]);
+  const covered = new Set(BOUNDED.concat(GROWING).map(([endpoint]) => endpoint));
+  covered.add(SHARED);
   const reads = listCosts().filter(({ endpoint }) => endpoint.startsWith('GET ') || endpoint.endsWith('by_uids'));
   const missing = reads.filter(({ endpoint }) => !covered.has(endpoint)).map(({ endpoint }) => endpoint);
   // Pages with constant content.

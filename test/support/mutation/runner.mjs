@@ -53,7 +53,10 @@ const FILES = [
   'integration/stores/memory-accounts',
   'integration/estimators/constant-product',
 ];
-/** Excluded tests: those that replace globals would affect all others, and other processes and databases are slow. */
+/**
+ * Excluded tests: those that replace globals would affect all others, other processes and databases are slow, and the
+ * comparison with exact fractions needs thousands of runs.
+ */
 const EXCLUDED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|server\/process|in exact fractions/;
 const filesOf = () =>
   FOLDERS.flatMap((folder) =>
