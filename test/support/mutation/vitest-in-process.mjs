@@ -95,10 +95,12 @@ export const afterAll = hook('afterAll');
 
 const bodyOf = (rest) => rest.find((each) => typeof each === 'function');
 
-export function test(title, ...rest) {
-  tests.push({ suite, title: String(title), body: bodyOf(rest) });
-}
-export const it = test;
+const createTestFunction =
+  () =>
+  (title, ...rest) =>
+    void tests.push({ suite, title: String(title), body: bodyOf(rest) });
+export const test = createTestFunction();
+export const it = createTestFunction();
 export function describe(title, ...rest) {
   const outer = suite;
   suite = newSuite(outer, outer.name === '' ? String(title) : `${outer.name} ${title}`);
@@ -119,7 +121,7 @@ const each =
     }
   };
 const none = () => {};
-for (const define of [test, describe]) {
+for (const define of [test, it, describe]) {
   Object.assign(define, {
     each: each(define),
     skip: Object.assign(none, { each: () => none }),
