@@ -29,21 +29,6 @@ export function jsonText(status: number, body: string | Uint8Array, headers: Hea
   return { status, headers: joinHeaders(JSON_HEADERS, headers), body };
 }
 
-/** Joins encoded elements to a JSON array: each part has one or more elements, separated by commas. */
-export function joinArray(parts: readonly Uint8Array[]): Uint8Array {
-  const size = parts.reduce((sum, part) => sum + part.length + 1, 1);
-  const array = new Uint8Array(parts.length === 0 ? 2 : size);
-  let at = 0;
-  for (const part of parts) {
-    array[at] = at === 0 ? 0x5b : 0x2c; // [ or ,
-    array.set(part, at + 1);
-    at += part.length + 1;
-  }
-  if (at === 0) array[at++] = 0x5b;
-  array[at] = 0x5d; // ]
-  return array;
-}
-
 /** Creates a response whose body is a value rendered as JSON. */
 export function jsonResponse(status: number, body: unknown, headers: Headers = {}): ApiResponse {
   return jsonText(status, JSON.stringify(body), headers);
