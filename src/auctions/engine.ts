@@ -1,6 +1,7 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Configuration } from '../options.ts';
+import { requireUid } from '../orders/listing.ts';
 import { seconds } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Hex } from '../protocol/hex.ts';
@@ -12,6 +13,7 @@ import { createAuctionPricing } from './auction-prices.ts';
 import type { Competition } from './competition.ts';
 import {
   competitionOfTransaction,
+  competitionsOfOrder,
   hasOrder,
   latestCompetition,
   parseCompetition,
@@ -121,6 +123,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
       },
       record,
       competition: async (auctionId, query) => readCompetition(auctionId, store, query),
+      competitionsOfOrder: async (uid) => competitionsOfOrder(requireUid(uid), store),
       latestCompetition: async (query) => latestCompetition(store, query),
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, query),

@@ -108,7 +108,7 @@ function isVerifiedOrder(value: VerifiedOrder | OrderBookError): value is Verifi
 }
 
 /** Parses an order and resolves its document: everything that is needed before the signature is checked. */
-async function parseInput(input: unknown, context: AdmissionContext): Promise<UnverifiedOrder | OrderBookError> {
+export async function parseInput(input: unknown, context: AdmissionContext): Promise<UnverifiedOrder | OrderBookError> {
   const creation = parseOrderCreation(input);
   if (creation instanceof OrderBookError) return creation;
   if (!creation.feeIsZero) return new OrderBookError('NonZeroFee', undefined, { field: 'feeAmount', allowed: '0' });
