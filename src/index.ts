@@ -2,7 +2,7 @@ export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { AuctionApi, AuctionSelection, RecordResult } from './auctions/auction-api.ts';
 export type { AuctionChange, AuctionDelta, AuctionStreamOptions } from './auctions/auction-delta.ts';
 export type { RenderedAuctionChange, RenderedAuctionStream } from './auctions/auction-feed.ts';
-export type { AuctionOptions, FeeCondition, FeePolicyOption } from './auctions/auction-options.ts';
+export type { AuctionOptions, FeeCondition, FeePolicyOption, UpcomingFees } from './auctions/auction-options.ts';
 export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';

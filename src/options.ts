@@ -1,5 +1,5 @@
 import type { DocumentPolicy } from './app-data/documents.ts';
-import type { AuctionOptions } from './auctions/auction-options.ts';
+import type { AuctionOptions, ParsedAuctionOptions } from './auctions/auction-options.ts';
 import { parseAuctionOptions } from './auctions/auction-options.ts';
 import type { IndexerOptions, ParsedIndexerOptions } from './chain/indexer-options.ts';
 import { parseIndexerOptions } from './chain/indexer-options.ts';
@@ -194,7 +194,7 @@ export interface Configuration {
   /** In seconds. */
   readonly retention: number | undefined;
   readonly justInTimeOrders: JustInTimeOrders;
-  readonly auctions: Required<AuctionOptions>;
+  readonly auctions: ParsedAuctionOptions;
   readonly streams: Required<StreamLimits>;
   readonly clock: Clock;
   readonly logger: Logger | undefined;

@@ -24,6 +24,7 @@ import type { CompetitionStatus } from './competition-status.ts';
 import { competitionStatus } from './competition-status.ts';
 import { createFindDenied } from './denied.ts';
 import type { AuctionRun } from './drivers/run-options.ts';
+import { createFeeSchedule } from './fee-policies.ts';
 import { createFunding } from './funding.ts';
 import { findInFlight } from './in-flight.ts';
 import type { SettledAuction } from './settled-auction.ts';
@@ -54,7 +55,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
-  const fees = { ...configuration.auctions, isSame };
+  const getFees = createFeeSchedule(configuration.auctions, isSame);
   const remote = createDeadlineLimiter(clock, checkTimeout);
   /** The newest block when the settlement of a winner failed. */
   const failed = new Map<string, number>();
@@ -69,7 +70,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     onAuction: feed.add,
     deniedTokens: tokens.deniedTokens,
     minValidity: configuration.auctions.minValidity,
-    fees,
+    getFees,
     findDenied: createFindDenied(configuration.host, remote, onFailure),
     findInFlight: () =>
       findInFlight(store, (auctionId, solver, block) => {
@@ -134,7 +135,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
       await Promise.all([...runs].map((run) => run.stop()));
       runs.clear();
     },
-    settled: (auctionId) => readSettledAuction(auctionId, store, fees),
+    settled: (auctionId) => readSettledAuction(auctionId, store, getFees(seconds(clock))),
     async isBidOn(uid) {
       const recent = await store.auctions.competitions(RECENT);
       return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type

@@ -15,7 +15,6 @@ import { parseOrderCreation } from './creation.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
 import { checkDenyList } from './policy.ts';
 import { findQuote } from './quote-link.ts';
-import { checkReplacement } from './replacement.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Options of a submission. */
@@ -52,7 +51,10 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
  */
 const REMOTE_CHECKS: readonly RemoteCheck[] = [
   (candidate, context, submission) => checkDenyList(candidate, context, getCheckQueue(candidate, context, submission)),
-  checkReplacement,
+  async (candidate, context, submission) => {
+    if (candidate.document.content.replacedOrder === undefined) return undefined;
+    return (await import('./replacement.ts')).checkReplacement(candidate, context, submission);
+  },
   async (candidate, context, submission) => {
     if (context.chain === undefined) return undefined;
     return onChain.use(({ checkOnChain }) => checkOnChain(candidate, context, submission));
