@@ -4,8 +4,8 @@ import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { AdmissionContext } from './admission.ts';
+import { createReplacementError } from './cancel-errors.ts';
 import { renderBody } from './order-json.ts';
-import { createReplacementError } from './replacement.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Creates the store's input from an order that has passed every check. */

@@ -11,6 +11,7 @@ import type { OrderApi } from '../order-book.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
+import { getInteractions } from '../protocol/trampoline.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import type { OrderStreams } from '../streams/order-streams.ts';
 import type { AdmissionContext } from './admission.ts';
@@ -19,7 +20,7 @@ import type { Order } from './order-json.ts';
 import type { ReadContext } from './read.ts';
 import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './read.ts';
 import { requireUid } from './require-uid.ts';
-import { submit } from './submit.ts';
+import { parseInput, submit } from './submit.ts';
 
 /** Cancellation is loaded on first use. */
 const cancellation = lazy(() => import('./cancel.ts'));
@@ -120,6 +121,11 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
     async listByTransaction(hash) {
       return (await rendered.listByTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // as in `get`
+    },
+    async simulate(target, options = {}) {
+      const admission = context.admission();
+      const order = typeof target === 'string' ? await orders.get(target) : await parseInput(target, admission);
+      return order && (await import('./simulation.ts')).simulateOrder(order, options, admission, getInteractions);
     },
     async cancel(request) {
       const { verifier, domain } = context.admission();

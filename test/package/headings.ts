@@ -227,6 +227,8 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'POST /api/v1/quote',
   'POST /api/v1/quote/stream',
   'GET /restricted/api/v1/debug/order/{uid}',
+  'GET /restricted/api/v1/debug/simulation/{uid}',
+  'POST /restricted/api/v1/debug/simulation',
   'POST /restricted/api/v1/competition',
   'POST {bff_url}/accounts/{account}/subscriptions',
   'POST {bff_url}/affiliate/{wallet_address}',
