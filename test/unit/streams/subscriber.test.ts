@@ -84,6 +84,13 @@ describe('stream subscriber that resumes', () => {
     expect(started.calls).toEqual(calls);
   });
 
+  test('counts the entries since its own position only', async () => {
+    const { subscriber } = fixture({ at: 12, pages: [async () => page(12, 12)] });
+    await subscriber.begin(5, 12);
+    expect([subscriber.start, subscriber.backlog]).toEqual([5, 7]);
+    expect(shown(await subscriber.take())).toEqual([12]);
+  });
+
   test('reads pages until it has reached the broadcaster, then receives pushed items', async () => {
     const { subscriber, calls } = fixture({ at: 6, pages: [async () => page(4, 2, 4), async () => page(6)] });
     await subscriber.begin(1, 6);
