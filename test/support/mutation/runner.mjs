@@ -96,8 +96,7 @@ class InProcessRunner {
   /**
    * Code that runs while modules are loaded does not run again for a mutant. Mutants that only this code reaches are
    * excluded (`ignoreStatic`); mutants that are also reached later are tested by that alone. A separate process for
-   * each
-   * would take ten seconds.
+   * each would take ten seconds.
    */
   capabilities() {
     return { reloadEnvironment: true };
@@ -196,12 +195,12 @@ class InProcessRunner {
   }
 
   /**
-   * Sorts the tests of the mutant's own file first, then fast tests, tests from many files, and tests that killed
-   * mutants
-   * of this file before: hundreds of similar tests would use up the time.
+   * Sorts the tests of the mutant's own folder first, then fast tests, tests from many files, and tests that killed
+   * mutants of this file before: hundreds of similar tests would use up the time.
    */
   #order(tests, fileName) {
-    const own = `test/unit/${/src\/(.*)\.ts$/.exec(fileName)?.[1]}.test.ts`;
+    const [, kind, path] = /(src|adapters)\/(.*)\//.exec(fileName) ?? [];
+    const folder = `test/${kind === 'src' ? 'unit' : 'integration'}/${path}/`;
     const kills = this.kills.get(fileName);
     const byTime = tests.map((test) => ({ test, took: this.took.get(test.id) ?? 0 })).sort((a, b) => a.took - b.took);
     const seen = new Map();
@@ -209,7 +208,7 @@ class InProcessRunner {
       const place = seen.get(test.file) ?? 0;
       seen.set(test.file, place + 1);
       const rank = (took + CROWDED * place) / (1 + 4 * (kills?.get(test.id) ?? 0));
-      return { test, rank: test.file === own ? rank - 1e6 : rank };
+      return { test, rank: test.file.startsWith(folder) ? rank - 1e6 : rank };
     });
     return ranked.sort((a, b) => a.rank - b.rank).map(({ test }) => test);
   }
