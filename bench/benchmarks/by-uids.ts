@@ -27,7 +27,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     return { round: () => measureTime(1, (each) => requestBytes(api, each), { repetitions, prepare }), close };
   };
 
-  /** The least that a cached response needs: parses the list, finds finished elements in a map, and copies them once. */
+  /** The least work of a cached response: parses the list, finds finished elements in a map, and copies them once. */
   const bareMap = async (): Promise<Subject> => {
     const among = Math.min(CACHED, largest);
     const { api, close } = await openApi(largest, 'map');
