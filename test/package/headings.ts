@@ -5,6 +5,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Fees',
   'Profiles',
   'Scenarios',
+  'Random auctions',
   'Rules',
   'Event loop',
   'Costs',
