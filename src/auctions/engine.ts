@@ -1,7 +1,7 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Configuration } from '../options.ts';
-import { requireUid } from '../orders/listing.ts';
+import { requireUid } from '../orders/require-uid.ts';
 import { seconds } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Hex } from '../protocol/hex.ts';

@@ -15,10 +15,11 @@ import { getInteractions } from '../protocol/trampoline.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import type { OrderStreams } from '../streams/order-streams.ts';
 import type { AdmissionContext } from './admission.ts';
-import { parseListQuery, requireUid, toOrderPage, toOrderResults } from './listing.ts';
+import { parseListQuery, toOrderPage, toOrderResults } from './listing.ts';
 import type { Order } from './order-json.ts';
 import type { ReadContext } from './read.ts';
 import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './read.ts';
+import { requireUid } from './require-uid.ts';
 import { parseInput, submit } from './submit.ts';
 
 /** Cancellation is loaded on first use. */
@@ -46,6 +47,8 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
   const lists = createThrottle(LISTS_PER_TICK);
   // A store with one writer returns before another read could arrive, so there is nothing to share.
   const share = store.traits.writers === 'many' ? createSharing() : readAlone;
+  // Shared reads are found by their valid UIDs. Other reads check only the UIDs that the cache does not contain.
+  const toKeys = (uids: readonly string[]) => (share === readAlone ? uids : uids.map(requireUid));
 
   const rendered: OrderApi['rendered'] = {
     async get(uid) {
@@ -56,19 +59,19 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       );
     },
     async getMany(uids) {
-      const parsed = uids.map(requireUid);
+      const keys = toKeys(uids);
       return share(
-        () => `getMany ${parsed.join()}`,
-        () => readOrders(parsed, reading),
+        () => `getMany ${keys.join()}`,
+        () => readOrders(keys, reading),
       );
     },
     async getManyBytes(uids, options) {
-      const parsed = uids.map(requireUid);
+      const keys = toKeys(uids);
       await lists.acquire();
       assertNotAborted(options?.signal);
       return share(
-        () => `getManyBytes ${parsed.join()}`,
-        () => readManyBytes(parsed, reading),
+        () => `getManyBytes ${keys.join()}`,
+        () => readManyBytes(keys, reading),
       );
     },
     async list(query = {}, options) {

@@ -195,8 +195,10 @@ export interface PreparedOrder {
   readonly quote: OrderQuote | null;
   /** Whether its document is missing. */
   readonly bare: boolean;
-  /** The UTF-8 encoding, created on first use: `head` up to the status, `tail` from there to the quote. */
-  bytes: { readonly head: Uint8Array; readonly tail: Uint8Array } | undefined;
+  /** The encoded element of `by_uids`, created on first use for a status. */
+  element: { readonly status: OrderStatus; readonly bytes: Uint8Array } | undefined;
+  /** The last request that has read the order from the cache, so that each order is returned once. */
+  request: number;
 }
 
 /**
@@ -232,7 +234,8 @@ export function prepareOrder(order: StoredOrder, bodyIsVerified = false): Prepar
     tail,
     quote,
     bare: fullAppData === null,
-    bytes: undefined,
+    element: undefined,
+    request: 0,
   };
 }
 

@@ -1,6 +1,7 @@
 import { OrderBookError } from '../errors.ts';
-import { assertKnownFilters, requireUid } from '../orders/listing.ts';
+import { assertKnownFilters } from '../orders/listing.ts';
 import type { Order } from '../orders/order-json.ts';
+import { requireUid } from '../orders/require-uid.ts';
 import type { OrderStatus } from '../orders/status.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
