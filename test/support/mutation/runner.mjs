@@ -52,6 +52,10 @@ const FILES = [
   'integration/stores/memory',
   'integration/stores/memory-accounts',
   'integration/estimators/constant-product',
+  'integration/http/costs',
+  'integration/http/limits',
+  'integration/prices/usd-prices',
+  'integration/simulators/tenderly',
 ];
 /**
  * Excluded tests: those that replace globals would affect all others, other processes and databases are slow, and the
