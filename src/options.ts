@@ -1,5 +1,5 @@
 import type { DocumentPolicy } from './app-data/documents.ts';
-import type { AuctionOptions } from './auctions/auction-options.ts';
+import type { AuctionOptions, ParsedAuctionOptions } from './auctions/auction-options.ts';
 import { parseAuctionOptions } from './auctions/auction-options.ts';
 import type { IndexerOptions, ParsedIndexerOptions } from './chain/indexer-options.ts';
 import { parseIndexerOptions } from './chain/indexer-options.ts';
@@ -18,6 +18,7 @@ import type { ChainClient } from './ports/chain-client.ts';
 import type { Clock } from './ports/clock.ts';
 import { systemClock } from './ports/clock.ts';
 import type { DocumentSource } from './ports/document-source.ts';
+import type { OrderSimulator } from './ports/order-simulator.ts';
 import type { Store } from './ports/store.ts';
 import type { Deployment } from './protocol/chains.ts';
 import { chainById, deployment, ENVIRONMENTS, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
@@ -66,6 +67,11 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly ownerLimits?: Readonly<Record<string, OwnerLimitsOption>>;
   /** Client for balances, allowances and contract signatures. Default: none, and these checks are skipped. */
   readonly chain?: ChainClient;
+  /**
+   * Simulates the settlement of orders for operators, such as `viemOrderSimulator(client)`. Default: none, and
+   * `orders.simulate` is rejected.
+   */
+  readonly simulator?: OrderSimulator;
   /** Options of the chain indexer. Default: no indexer; the host may apply chain events through `book.chain`. */
   readonly indexer?: IndexerOptions;
   /** Maximum milliseconds of a chain check or a policy function of the host. Default: 5000. */
@@ -137,6 +143,7 @@ const OPTIONS = [
   'limits',
   'ownerLimits',
   'chain',
+  'simulator',
   'indexer',
   'checkTimeout',
   'eip1271',
@@ -170,6 +177,7 @@ export interface Configuration {
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;
   readonly chain: ChainClient | undefined;
+  readonly simulator: OrderSimulator | undefined;
   readonly indexer: ParsedIndexerOptions | undefined;
   readonly checkTimeout: number;
   readonly eip1271: ContractSignatures;
@@ -186,7 +194,7 @@ export interface Configuration {
   /** In seconds. */
   readonly retention: number | undefined;
   readonly justInTimeOrders: JustInTimeOrders;
-  readonly auctions: Required<AuctionOptions>;
+  readonly auctions: ParsedAuctionOptions;
   readonly streams: Required<StreamLimits>;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
@@ -216,6 +224,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     chainId,
     store,
     chain,
+    simulator: options.simulator,
     quotes,
     limits,
     rules,

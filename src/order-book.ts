@@ -12,6 +12,7 @@ import type { Limits } from './orders/limits.ts';
 import type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
 import type { Order, RenderedOrder } from './orders/order-json.ts';
 import type { RenderedPage, RenderedResult } from './orders/read.ts';
+import type { SimulateOptions, SimulateResult } from './orders/simulation.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
@@ -51,6 +52,11 @@ export interface OrderApi {
    * @throws OrderBookError `InvalidParameter` for an invalid filter.
    */
   list(query?: ListQuery): Promise<OrderPage>;
+  /**
+   * Simulates the settlement of a stored order, by its UID, or of an order that is not stored. `undefined` if the order
+   * does not exist. Nothing is stored or sent.
+   */
+  simulate(target: string | OrderCreation, options?: SimulateOptions): Promise<SimulateResult | undefined>;
   /** Cancels orders by their owner's signature: all or none. */
   cancel(request: OrderCancellations | OrderCancellation): Promise<CancelResult>;
   /**

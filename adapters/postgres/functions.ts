@@ -320,7 +320,7 @@ const MAX_EXPIRED = 1000;
 /** Time that an insert that skips locked owners waits for a new owner of another transaction, in milliseconds. */
 const SKIP_TIMEOUT = 20;
 
-const OPTIONS = "SET lock_timeout = '4s' SET enable_seqscan = off";
+const OPTIONS = "SET lock_timeout = '4s' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan";
 
 const XID = 'pg_current_xact_id()::text::bigint';
 

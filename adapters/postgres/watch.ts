@@ -18,6 +18,12 @@ export interface Watch {
   close(): void;
 }
 
+/**
+ * Minimum time between two hints of other processes, in milliseconds. Each hint makes this process read the log, so
+ * that without it the reads grow with the number of processes times the number of commits.
+ */
+const HINT_INTERVAL = 20;
+
 /** Delay before reconnecting, in milliseconds. */
 const RECONNECT_DELAY = 500;
 
@@ -33,10 +39,24 @@ export function createWatch(
   const hints = new Set<() => void>();
   let stopPolling: Cancel | undefined;
   let stopListening: (() => void) | undefined;
+  let stopWaiting: Cancel | undefined;
+  let requested = false;
 
   const notifyAll = () => {
     for (const hint of hints) hint();
   };
+
+  /** Hints at once, and for notifications in the following interval once at its end. */
+  function notify(): void {
+    requested = true;
+    if (stopWaiting !== undefined) return;
+    requested = false;
+    notifyAll();
+    stopWaiting = clock.after(HINT_INTERVAL, () => {
+      stopWaiting = undefined;
+      if (requested) notify();
+    });
+  }
 
   function poll(): void {
     stopPolling = clock.after(pollInterval, () => {
@@ -48,7 +68,8 @@ export function createWatch(
   function stop(): void {
     stopPolling?.();
     stopListening?.();
-    stopPolling = stopListening = undefined;
+    stopWaiting?.();
+    stopPolling = stopListening = stopWaiting = undefined;
   }
 
   return {
@@ -56,7 +77,7 @@ export function createWatch(
       const own = () => hint(); // a listener that is added twice is called twice
       hints.add(own);
       if (stopPolling === undefined) poll();
-      if (listen) stopListening ??= startListening(pool, clock, { channel, signature, notify: notifyAll });
+      if (listen) stopListening ??= startListening(pool, clock, { channel, signature, notify, onConnect: notifyAll });
       return () => {
         hints.delete(own);
         if (hints.size === 0) stop();
@@ -73,10 +94,12 @@ interface Listening {
   readonly channel: string;
   readonly signature: string;
   readonly notify: () => void;
+  /** Called when the connection listens. Events may have been written before. */
+  readonly onConnect: () => void;
 }
 
 /** Holds a listening connection, and opens another one when it breaks. */
-function startListening(pool: PgPool, clock: Clock, { channel, signature, notify }: Listening): () => void {
+function startListening(pool: PgPool, clock: Clock, { channel, signature, notify, onConnect }: Listening): () => void {
   let stopped = false;
   let held: PgPoolClient | undefined;
   let cancel: Cancel = () => {};
@@ -110,8 +133,7 @@ function startListening(pool: PgPool, clock: Clock, { channel, signature, notify
       client.on?.('notification', onNotification);
       await client.query({ text: `LISTEN "${channel}"` });
       client.unref?.();
-      // Events may have been written before the connection listened.
-      if (held === client) notify();
+      if (held === client) onConnect();
     } catch {
       reconnect(); // not reported: polling continues, and other calls of the store report the failure
     }

@@ -6,6 +6,7 @@ import type {
   Hex,
   IndexerOptions,
   OrderBook,
+  OrderSimulator,
   PoolSource,
   QuoteVerifier,
 } from 'intentbook';
@@ -57,6 +58,8 @@ export interface SandboxChain {
     readonly simulator?: BundleSimulator;
     /** Simulates quotes. Absent if the chain does not execute contracts. */
     readonly verifier?: QuoteVerifier;
+    /** Simulates orders. Absent if the chain does not execute contracts. */
+    readonly orderSimulator?: OrderSimulator;
     /** Creates the source of the pools. */
     readonly createPools: (usdPrice: UniswapV2PoolsOptions['usdPrice']) => PoolSource;
   };

@@ -1,7 +1,14 @@
 import type { Address, Hex, OrderBook } from 'intentbook';
 import { uniswapV2 } from 'intentbook/estimators';
 import { createEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
-import { uniswapV2Pools, viemChain, viemQuoteVerifier, viemSimulator, viemSource } from 'intentbook/viem';
+import {
+  uniswapV2Pools,
+  viemChain,
+  viemOrderSimulator,
+  viemQuoteVerifier,
+  viemSimulator,
+  viemSource,
+} from 'intentbook/viem';
 import { encodeCall, labelledAddress } from './abi.ts';
 import type { Anvil } from './anvil.ts';
 import { startAnvil } from './anvil.ts';
@@ -175,6 +182,7 @@ function createChain(
           }),
         simulator: viemSimulator(client, { wrappedNative }),
         verifier: viemQuoteVerifier(client),
+        orderSimulator: viemOrderSimulator(client),
       };
     },
 

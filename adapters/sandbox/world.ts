@@ -128,7 +128,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   const onFailure = (failure: unknown) => void failures.push(failure);
   const books = recordedStore(memoryStore, faults);
   const accounts = recordedStore(memoryAccountStore);
-  const { estimator, gasPrice, simulator, verifier, createPools, ...parts } = chain.bookParts(faults);
+  const { estimator, gasPrice, simulator, verifier, orderSimulator, createPools, ...parts } = chain.bookParts(faults);
   const snapshots = new Map<string, Snapshot>();
   let solving = mode === 'auto';
 
@@ -151,6 +151,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     limits: { maxAppDataSize: MAX_APP_DATA_SIZE, ...policy.limits },
     deniedTokens: [...(policy.deniedTokens ?? [])].map((symbol) => token(symbol).address),
     checkTimeout: CHECK_TIMEOUT,
+    ...(orderSimulator === undefined ? {} : { simulator: orderSimulator }),
     expiryInterval: EXPIRY_INTERVAL,
     quotes: {
       estimators: [

@@ -40,10 +40,10 @@ export async function createChainOptions({
   reorgLimit,
   onchainOrderContracts,
   sanctionsOracle: oracle,
-}: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer' | 'isDenied'>> {
+}: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer' | 'isDenied' | 'simulator'>> {
   if (rpc.length === 0) return {};
   const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
-  const { sanctionsOracle, viemChain, viemSource } = await import('intentbook/viem');
+  const { sanctionsOracle, viemChain, viemOrderSimulator, viemSource } = await import('intentbook/viem');
   // The indexer handles failures and switches nodes, so the transport must not retry.
   const transports = rpc.map((url) => http(url, { batch: { batchSize: BATCH }, retryCount: 0 }));
   const sources = transports.map((transport, i) => {
@@ -53,6 +53,7 @@ export async function createChainOptions({
   const client = createPublicClient({ transport: fallback(transports) });
   return {
     chain: viemChain(client),
+    simulator: viemOrderSimulator(client),
     ...(oracle === undefined ? {} : { isDenied: sanctionsOracle(client, oracle) }),
     indexer: {
       sources,

@@ -7,6 +7,7 @@ import { reportChainChanges } from './chain-monitor.ts';
 import { createChainOptions } from './chain-options.ts';
 import { type BookPlan, getAddress, type StoreLocation } from './config/plan.ts';
 import { createDenyList } from './deny-list.ts';
+import { createVolumeFee, readFees } from './fee-policies.ts';
 import { quoteOptions } from './quote-options.ts';
 import { runAuctions } from './run-auctions.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
@@ -96,13 +97,15 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
   const { maxAppDataSize, maxUnreferencedDocuments, checkTimeout, cacheBytes, streams } = settings;
   const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash, retention } = settings;
   const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
-  const quotes = await quoteOptions({ ...settings, chain });
+  const fees = await readFees(settings);
+  const volumeFee = createVolumeFee(fees, wrappedNative ?? chainById(chainId)?.wrappedNative);
+  const quotes = await quoteOptions({ ...settings, chain, volumeFee });
   return {
     settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
     auctions: {
       minValidity: settings.auctionMinValidity,
       maxPartnerFee: settings.maxPartnerFee,
-      protocolFees: settings.volumeFee === undefined ? [] : [{ kind: 'volume' as const, factor: settings.volumeFee }],
+      ...fees,
     },
     profile,
     rules: defined({ codes: errorCodes, balance: balanceRule, vaultBalances, sameToken, wrappedToNative }),

@@ -15,8 +15,7 @@ export interface PriceOptions {
   readonly quoteDrivers?: readonly string[] | undefined;
   /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
   readonly gasPrice?: string | undefined;
-  /** Parts per million. */
-  readonly volumeFee?: number | undefined;
+  readonly volumeFee?: QuoteOptions['volumeFee'] | undefined;
   /** Time for the quote of an order without a fitting one, in milliseconds. */
   readonly orderQuoteTimeout?: number | undefined;
   /** Whether quotes are simulated on the nodes. */

@@ -13,6 +13,8 @@ export interface DriverOptions {
   readonly gas?: number;
   /** Number of auctions whose solutions can still be settled. Default: 20. */
   readonly keep?: number;
+  /** Number of solutions of one auction: those with the best scores. Default: 3, as many as a book accepts. */
+  readonly maxSolutions?: number;
   /** Maximum size of a request in bytes. Default: 50000000. */
   readonly maxBytes?: number;
   /** Called with errors of the node and of the engine. */
@@ -45,7 +47,7 @@ class DriverFailure extends Error {
  * ```
  */
 export function createDriver(options: DriverOptions): Driver {
-  const { engine, settler, gas = 250_000, keep = 20, maxBytes = 50_000_000, onFailure } = options;
+  const { engine, settler, gas = 250_000, keep = 20, maxSolutions = 3, maxBytes = 50_000_000, onFailure } = options;
   /** Solutions by auction. The index is the id of a solution. */
   const solved = new Map<number, readonly Solution[]>();
   // One account sends one transaction at a time, so that their nonces do not collide.
@@ -56,7 +58,8 @@ export function createDriver(options: DriverOptions): Driver {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, deadline - Date.now()))]);
     const found = await engine.solve(auction, limited);
     const reasons = await Promise.all(found.map((solution) => settler.simulate(solution)));
-    const solutions = found.filter((_, i) => reasons[i] === undefined);
+    const valid = found.filter((_, i) => reasons[i] === undefined);
+    const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);
     solved.set(auction.id, solutions);
     const [oldest] = solved.keys();
     if (solved.size > keep && oldest !== undefined) solved.delete(oldest);
@@ -175,6 +178,12 @@ function parseAuction(body: unknown): { readonly auction: SolvableAuction; reado
   });
   const list = orders as readonly AuctionOrder[]; // rendered by the book from this type
   return { auction: { id: number, block: 0, orders: list, prices: Object.fromEntries(priced) }, deadline: time };
+}
+
+/** Sorts solutions, the best one first. */
+function sortByScore(solutions: readonly Solution[], prices: SolvableAuction['prices']): readonly Solution[] {
+  const scored = solutions.map((solution) => ({ solution, score: getScore(solution, prices) }));
+  return scored.sort((a, b) => (a.score > b.score ? -1 : a.score < b.score ? 1 : 0)).map(({ solution }) => solution);
 }
 
 function describeSolution(

@@ -4,6 +4,7 @@ export type { ViemChainOptions } from './chain-client.ts';
 export { viemChain } from './chain-client.ts';
 export type { ViemSourceOptions } from './chain-source.ts';
 export { viemSource } from './chain-source.ts';
+export { viemOrderSimulator } from './order-simulator.ts';
 export { viemQuoteVerifier } from './quote-verifier.ts';
 export type { RpcClient } from './rpc.ts';
 export type { SanctionsOracleOptions } from './sanctions.ts';

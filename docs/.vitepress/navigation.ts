@@ -56,6 +56,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Store', 'extending/store'],
         ['Chain client', 'extending/chain'],
         ['Estimator', 'extending/estimator'],
+        ['Driver', 'extending/driver'],
         ['Notification channel', 'extending/channel'],
         ['Rate limiter', 'extending/limiter'],
       ],

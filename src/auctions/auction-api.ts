@@ -57,6 +57,10 @@ export interface AuctionApi {
   record(competition: Competition): Promise<RecordResult>;
   /** Returns the competition of an auction. */
   competition(auctionId: number, query?: CompetitionQuery): Promise<Competition | undefined>;
+  /**
+   * Returns the competitions with an order among the newest 50, newest first. Their solutions are those with the order.
+   */
+  competitionsOfOrder(uid: string): Promise<readonly Competition[]>;
   /** Returns the competition of the highest auction id. */
   latestCompetition(query?: CompetitionQuery): Promise<Competition | undefined>;
   /**

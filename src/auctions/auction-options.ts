@@ -10,7 +10,23 @@ export interface AuctionOptions {
   readonly protocolFees?: readonly FeePolicyOption[];
   /** Maximum total of the partner fees of an order, as a share of its volume. Default: 10000, one per cent. */
   readonly maxPartnerFee?: number;
+  /** Fees that replace `protocolFees` and `maxPartnerFee` from a time on. Default: none. */
+  readonly upcomingFees?: UpcomingFees;
 }
+
+/** Fees that apply to the auctions from a time on. Trades have the fees of the auction that they settle. */
+export interface UpcomingFees {
+  /** In seconds since 1970. */
+  readonly from: number;
+  readonly protocolFees: readonly FeePolicyOption[];
+  /** Default: that of the fees before. */
+  readonly maxPartnerFee?: number;
+}
+
+/** Options with their defaults. */
+export type ParsedAuctionOptions = Required<Omit<AuctionOptions, 'upcomingFees'>> & {
+  readonly upcomingFees: Required<UpcomingFees> | undefined;
+};
 
 /** A fee policy of the operator. Factors are parts per million. */
 export type FeePolicyOption = FeeCondition &
@@ -39,17 +55,27 @@ export interface FeeCondition {
 }
 
 /** Parses the options of auctions. @throws TypeError naming the option that is unknown or malformed. */
-export function parseAuctionOptions(options: AuctionOptions): Required<AuctionOptions> {
-  assertKnownOptions('createOrderBook, auctions', options, ['minValidity', 'protocolFees', 'maxPartnerFee']);
-  const { minValidity = 60, protocolFees = [], maxPartnerFee = 10_000 } = options;
-  if (!Number.isSafeInteger(minValidity) || minValidity < 0)
-    throw invalid('minValidity', 'an integer from 0 up', minValidity);
-  requireFactor('maxPartnerFee', maxPartnerFee);
-  return { minValidity, maxPartnerFee, protocolFees: protocolFees.map(parsePolicy) };
+export function parseAuctionOptions(options: AuctionOptions): ParsedAuctionOptions {
+  const names = ['minValidity', 'protocolFees', 'maxPartnerFee', 'upcomingFees'];
+  assertKnownOptions('createOrderBook, auctions', options, names);
+  const { minValidity = 60, protocolFees = [], maxPartnerFee = 10_000, upcomingFees } = options;
+  requireWhole('minValidity', minValidity);
+  const fees = parseFees('', { protocolFees, maxPartnerFee });
+  if (upcomingFees === undefined) return { minValidity, ...fees, upcomingFees };
+  requireWhole('upcomingFees.from', upcomingFees.from);
+  const upcoming = { maxPartnerFee, ...upcomingFees };
+  return { minValidity, ...fees, upcomingFees: { ...upcoming, ...parseFees('upcomingFees.', upcoming) } };
 }
 
-function parsePolicy(policy: FeePolicyOption, i: number): FeePolicyOption {
-  const name = `protocolFees.${i}`;
+type Fees = Pick<ParsedAuctionOptions, 'protocolFees' | 'maxPartnerFee'>;
+
+function parseFees(prefix: string, { protocolFees, maxPartnerFee }: Fees): Fees {
+  requireFactor(`${prefix}maxPartnerFee`, maxPartnerFee);
+  const policies = protocolFees.map((policy, i) => parsePolicy(`${prefix}protocolFees.${i}`, policy));
+  return { maxPartnerFee, protocolFees: policies };
+}
+
+function parsePolicy(name: string, policy: FeePolicyOption): FeePolicyOption {
   const { orders = 'any', factor } = policy;
   if (!['volume', 'surplus', 'priceImprovement'].includes(policy.kind))
     throw invalid(`${name}.kind`, 'one of volume, surplus, priceImprovement', policy.kind);
@@ -71,6 +97,10 @@ function parseToken(name: string, text: string): Address {
   const token = parseHex(text, 20);
   if (token === undefined) throw invalid(name, '0x and 40 hex digits', text);
   return token;
+}
+
+function requireWhole(name: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 0) throw invalid(name, 'an integer from 0 up', value);
 }
 
 function requireFactor(name: string, value: number): void {

@@ -6,7 +6,7 @@ import type { AuctionSelection } from './auction-api.ts';
 import type { Auction, AuctionCandidate, AuctionOrder } from './auction-order.ts';
 import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
-import type { FeeRules } from './fee-policies.ts';
+import type { FeeRules, GetFeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filters.ts';
 import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, getParties } from './filters.ts';
 import type { Funding, FundingQuery } from './funding.ts';
@@ -34,7 +34,7 @@ export interface AuctionContext {
   readonly deniedTokens: ReadonlySet<Address>;
   /** Seconds that an order must remain valid. */
   readonly minValidity: number;
-  readonly fees: FeeRules;
+  readonly getFees: GetFeeRules;
   readonly findDenied: FindDenied;
   /** Returns the orders of winning solutions that may still be settled. */
   readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
@@ -54,8 +54,8 @@ const MAX_AGE_MS = 12_000;
 
 export function createAuctions(context: AuctionContext): Auctions {
   const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
-  const { findDenied, findInFlight, fees, onAuction } = context;
-  const openOrders = createOpenOrders(store, fees, onFailure);
+  const { findDenied, findInFlight, getFees, onAuction } = context;
+  const openOrders = createOpenOrders(store, onFailure);
   let latest: Cut | undefined;
   let making: Promise<Cut> | undefined;
   let competitions = 0;
@@ -65,7 +65,7 @@ export function createAuctions(context: AuctionContext): Auctions {
     const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${competitions}`];
     const age = clock.now() - (latest?.at ?? 0);
     if (latest?.key === key && age >= 0 && age < MAX_AGE_MS) return latest;
-    const [{ chosen, prices, reasons }, at] = [await choose(), clock.now()];
+    const [{ chosen, prices, reasons, fees }, at] = [await choose(), clock.now()];
     const block = indexedBlock?.number ?? 0;
     const stored = renderAuctionValues(prices, fees);
     // A change that does not concern the auction, such as an order without a signature, does not create another one.
@@ -90,8 +90,9 @@ export function createAuctions(context: AuctionContext): Auctions {
   async function choose(): Promise<Choice> {
     const reasons = new Map<Hex, FilterReason>();
     const rules = { now: seconds(clock), minValidity, deniedTokens };
+    const fees = getFees(rules.now);
     const open: AuctionCandidate[] = [];
-    await inSteps(await openOrders.update(rules.now), (candidate) => {
+    await inSteps(await openOrders.update(rules.now, fees), (candidate) => {
       const reason = checkTimeAndTokens(candidate, rules);
       if (reason === undefined) open.push(candidate);
       else if (reason !== 'over') reasons.set(candidate.order.uid, reason);
@@ -111,8 +112,8 @@ export function createAuctions(context: AuctionContext): Auctions {
       tokens.add(sellToken).add(buyToken);
     });
     const prices = await pricing.find(tokens);
-    if (!pricing.required) return { chosen: funded, prices, reasons };
-    return { chosen: await keep(funded, reasons, (each) => checkPrices(each, prices)), prices, reasons };
+    if (!pricing.required) return { chosen: funded, prices, reasons, fees };
+    return { chosen: await keep(funded, reasons, (each) => checkPrices(each, prices)), prices, reasons, fees };
   }
 
   /** Returns the candidates without a reason against them, and records the reasons of the others. */
@@ -173,6 +174,7 @@ interface Choice {
   readonly chosen: readonly AuctionCandidate[];
   readonly prices: AuctionPrices;
   readonly reasons: ReadonlyMap<Hex, FilterReason>;
+  readonly fees: FeeRules;
 }
 
 /** An auction with the values that decide whether it is still current. */

@@ -31,6 +31,7 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
       run: (options) => use((api) => api.run(options)),
       record: (competition) => use((api) => api.record(competition)),
       competition: (auctionId, query) => use((api) => api.competition(auctionId, query)),
+      competitionsOfOrder: (uid) => use((api) => api.competitionsOfOrder(uid)),
       latestCompetition: (query) => use((api) => api.latestCompetition(query)),
       competitionOfTransaction: (hash, query) => use((api) => api.competitionOfTransaction(hash, query)),
     },

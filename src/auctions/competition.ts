@@ -180,3 +180,15 @@ function getTransactionHash(
 export function hasOrder({ solutions }: Competition, uid: Hex): boolean {
   return solutions.some(({ orders }) => orders.some(({ id }) => id === uid));
 }
+
+/** Number of the newest competitions that are searched for an order. */
+const SEARCHED = 50;
+
+/** Returns the competitions with an order among the newest, newest first. Their solutions are those with the order. */
+export async function competitionsOfOrder(uid: Hex, store: Store): Promise<Competition[]> {
+  const stored = (await store.auctions.competitions(SEARCHED)).filter(({ body }) => body.includes(uid));
+  const found = await Promise.all(stored.map((each) => completed(each, store)));
+  return found
+    .map((each) => ({ ...each, solutions: each.solutions.filter(({ orders }) => orders.some(({ id }) => id === uid)) }))
+    .filter(({ solutions }) => solutions.length > 0);
+}

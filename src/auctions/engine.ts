@@ -5,6 +5,7 @@ import { seconds } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
+import { requireUid } from '../protocol/uid.ts';
 import { createAuctions } from './auction.ts';
 import type { AuctionApi, AuctionModuleContext, RecordResult } from './auction-api.ts';
 import { createAuctionFeed } from './auction-feed.ts';
@@ -12,6 +13,7 @@ import { createAuctionPricing } from './auction-prices.ts';
 import type { Competition } from './competition.ts';
 import {
   competitionOfTransaction,
+  competitionsOfOrder,
   hasOrder,
   latestCompetition,
   parseCompetition,
@@ -22,6 +24,7 @@ import type { CompetitionStatus } from './competition-status.ts';
 import { competitionStatus } from './competition-status.ts';
 import { createFindDenied } from './denied.ts';
 import type { AuctionRun } from './drivers/run-options.ts';
+import { createFeeSchedule } from './fee-policies.ts';
 import { createFunding } from './funding.ts';
 import { findInFlight } from './in-flight.ts';
 import type { SettledAuction } from './settled-auction.ts';
@@ -52,7 +55,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
-  const fees = { ...configuration.auctions, isSame };
+  const getFees = createFeeSchedule(configuration.auctions, isSame);
   const remote = createDeadlineLimiter(clock, checkTimeout);
   /** The newest block when the settlement of a winner failed. */
   const failed = new Map<string, number>();
@@ -67,7 +70,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     onAuction: feed.add,
     deniedTokens: tokens.deniedTokens,
     minValidity: configuration.auctions.minValidity,
-    fees,
+    getFees,
     findDenied: createFindDenied(configuration.host, remote, onFailure),
     findInFlight: () =>
       findInFlight(store, (auctionId, solver, block) => {
@@ -121,6 +124,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
       },
       record,
       competition: async (auctionId, query) => readCompetition(auctionId, store, query),
+      competitionsOfOrder: async (uid) => competitionsOfOrder(requireUid(uid), store),
       latestCompetition: async (query) => latestCompetition(store, query),
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, query),
@@ -131,7 +135,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
       await Promise.all([...runs].map((run) => run.stop()));
       runs.clear();
     },
-    settled: (auctionId) => readSettledAuction(auctionId, store, fees),
+    settled: (auctionId) => readSettledAuction(auctionId, store, getFees(seconds(clock))),
     async isBidOn(uid) {
       const recent = await store.auctions.competitions(RECENT);
       return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type

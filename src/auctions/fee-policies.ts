@@ -1,5 +1,5 @@
 import type { PartnerFee } from '../protocol/metadata.ts';
-import type { AuctionOptions, FeePolicyOption } from './auction-options.ts';
+import type { AuctionOptions, FeePolicyOption, ParsedAuctionOptions } from './auction-options.ts';
 
 /** A fee policy in wire format. Factors are fractions of one. */
 export type WireFeePolicy =
@@ -33,6 +33,19 @@ export interface FeeRules extends Pick<Required<AuctionOptions>, 'protocolFees' 
 }
 
 const MILLION = 1_000_000n;
+
+/** Returns the fee rules at a time. The result is the same object until other rules apply. */
+export type GetFeeRules = (now: number) => FeeRules;
+
+/** Creates the selection of the fee rules by the time, in seconds since 1970. */
+export function createFeeSchedule(
+  { upcomingFees, ...options }: ParsedAuctionOptions,
+  isSame: FeeRules['isSame'],
+): GetFeeRules {
+  const current = { ...options, isSame };
+  const later = upcomingFees && { ...upcomingFees, isSame };
+  return (now) => (later !== undefined && now >= later.from ? later : current);
+}
 
 /** Maximum factor of a partner's surplus fee, in parts per million. A factor of one would take all of it. */
 const MAX_SURPLUS_FACTOR = 999_900;

@@ -12,8 +12,9 @@ export interface OpenOrders {
    * order changes. Orders whose `validTo` has passed may be included. Must not be called concurrently.
    *
    * @param now - Seconds since 1970.
+   * @param fees - The fee rules. Other rules than before replace all candidates.
    */
-  update(now: number): Promise<readonly AuctionCandidate[]>;
+  update(now: number, fees: FeeRules): Promise<readonly AuctionCandidate[]>;
 }
 
 /** Orders that are read in one tick of the event loop. */
@@ -28,13 +29,14 @@ const MAX_LOG_ENTRIES = 20_000;
 /** Creates the reader of open orders. The first call reads all of them, the next calls read changed orders only. */
 export function createOpenOrders(
   { orders, events }: Pick<Store, 'orders' | 'events'>,
-  fees: FeeRules,
   onFailure: (failure: unknown) => void,
 ): OpenOrders {
   let sorted: AuctionCandidate[] = [];
   let known = new Map<Hex, AuctionCandidate>();
   /** Log entries up to here are part of the candidates. */
   let position: number | undefined;
+  /** The fee rules of the candidates. */
+  let rules: FeeRules | undefined;
 
   /** Returns the first index whose candidate is not older. */
   function indexOf(candidate: AuctionCandidate): number {
@@ -88,9 +90,9 @@ export function createOpenOrders(
   }
 
   function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
-    if (row.state !== 'open') return undefined;
+    if (row.state !== 'open' || rules === undefined) return undefined;
     try {
-      return auctionCandidate(row, fees);
+      return auctionCandidate(row, rules);
     } catch (failure) {
       onFailure(failure);
       return undefined;
@@ -136,8 +138,10 @@ export function createOpenOrders(
   }
 
   return {
-    async update(now) {
+    async update(now, fees) {
       const last = await events.last();
+      if (rules !== fees) position = undefined;
+      rules = fees;
       if (position === undefined || last < position || last - position > MAX_LOG_ENTRIES) {
         position = undefined; // a failure on the way starts again
         await readAll(last, now);

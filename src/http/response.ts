@@ -7,7 +7,7 @@ type Headers = Readonly<Record<string, string>>;
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers':
-    'Content-Type, Cache-Control, If-None-Match, X-API-Key, X-AppId, X-Auth-Token, Authorization, Last-Event-ID',
+    'Origin, Content-Type, Cache-Control, If-None-Match, X-API-Key, X-AppId, X-Auth-Token, Authorization, Last-Event-ID',
   'access-control-expose-headers': 'Link, ETag, Retry-After',
 } as const;
 
@@ -27,21 +27,6 @@ const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache
 /** Creates a response whose body is JSON text or bytes. Not cacheable unless `headers` set `cache-control`. */
 export function jsonText(status: number, body: string | Uint8Array, headers: Headers = {}): ApiResponse {
   return { status, headers: joinHeaders(JSON_HEADERS, headers), body };
-}
-
-/** Joins encoded elements to a JSON array: each part has one or more elements, separated by commas. */
-export function joinArray(parts: readonly Uint8Array[]): Uint8Array {
-  const size = parts.reduce((sum, part) => sum + part.length + 1, 1);
-  const array = new Uint8Array(parts.length === 0 ? 2 : size);
-  let at = 0;
-  for (const part of parts) {
-    array[at] = at === 0 ? 0x5b : 0x2c; // [ or ,
-    array.set(part, at + 1);
-    at += part.length + 1;
-  }
-  if (at === 0) array[at++] = 0x5b;
-  array[at] = 0x5d; // ]
-  return array;
 }
 
 /** Creates a response whose body is a value rendered as JSON. */

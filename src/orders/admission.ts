@@ -4,6 +4,7 @@ import type { DeadlineLimiter, QueueOptions } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { OrderSimulator } from '../ports/order-simulator.ts';
 import type { OrderStore, Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
@@ -57,6 +58,7 @@ export interface AdmissionContext extends AuthenticationContext {
   /** Quotes orders without a fitting quote. `undefined`: such orders have no quote. */
   readonly orderQuoting: OrderQuoting | undefined;
   readonly chain: ChainClient | undefined;
+  readonly simulator: OrderSimulator | undefined;
   /** The spender that owners approve for their sell tokens. */
   readonly vaultRelayer: Address;
   readonly remote: DeadlineLimiter;

@@ -99,10 +99,10 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, byt
 }
 
 /**
- * Returns the size of an entry in bytes. Its text is counted twice, as string and encoded; `tail` and `quote` may need
- * two bytes per character.
+ * Returns the size of an entry in bytes. Its text is counted twice, as string and encoded; the strings of `tail` and
+ * `quote` may need two bytes per character.
  */
 function getSize({ uid, head, middle, tail, quote }: PreparedOrder): number {
   const quoted = quote === null ? 0 : quote.body.length + quote.metadata.length;
-  return uid.length + 2 * (head.length + middle.length) + 3 * tail.length + 2 * quoted + ENTRY_OVERHEAD;
+  return uid.length + 2 * (head.length + middle.length) + 3 * tail.length + 3 * quoted + ENTRY_OVERHEAD;
 }

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors.ts';
 import { OrderBookError } from '../errors.ts';
 import type { CancelRejection } from '../ports/store.ts';
+import type { Hex } from '../protocol/hex.ts';
 
 /** Maximum number of UIDs in one request. */
 export const MAX_UIDS = 128;
@@ -20,4 +21,9 @@ export function createTooManyUidsError(count: number): OrderBookError {
     limit: MAX_UIDS,
     count,
   });
+}
+
+/** Creates the rejection of an order that cannot replace another one. */
+export function createReplacementError(uid: Hex, reason: CancelRejection): OrderBookError {
+  return new OrderBookError(CANCEL_ERRORS[reason], undefined, { uid });
 }

@@ -21,8 +21,11 @@ export interface GroupCommitOptions {
 /** Maximum number of orders per step. It bounds how long a synchronous store blocks the event loop. */
 export const MAX_GROUP_SIZE = 64;
 
-/** Maximum time in milliseconds that an insert waits for further inserts, or for the previous group. */
+/** Maximum time in milliseconds that an insert waits for further inserts. */
 export const MAX_WAIT_MS = 10;
+
+/** Maximum time in milliseconds that an insert waits for the previous group: larger groups need fewer statements. */
+export const MAX_GROUP_WAIT_MS = 50;
 
 /** Number of results delivered per event-loop tick: each may cause the caller to continue with further work. */
 const RESULTS_PER_TICK = 16;
@@ -85,11 +88,11 @@ export function createGroupCommit({
     return group;
   }
 
-  /** Waits for a step, at most `MAX_WAIT_MS`, so that a slow step does not delay later groups. */
+  /** Waits for a step, at most `MAX_GROUP_WAIT_MS`, so that a slow step does not delay later groups. */
   async function waitAtMost(step: Promise<void>): Promise<void> {
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {
-      cancel = clock.after(MAX_WAIT_MS, resolve);
+      cancel = clock.after(MAX_GROUP_WAIT_MS, resolve);
     });
     await Promise.race([step, late]);
     cancel();

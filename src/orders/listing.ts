@@ -1,8 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import type { OrderCursor, OrderQuery } from '../ports/store.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
+import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import { parseUid } from '../protocol/uid.ts';
+import { requireUid } from '../protocol/uid.ts';
 import { formatUnknownName } from '../validation/options.ts';
 import type { Order } from './order-json.ts';
 import type { RenderedPage, RenderedResult } from './read.ts';
@@ -80,13 +80,6 @@ export function assertKnownFilters(given: Iterable<string>, known: readonly stri
     // The name is the client's and may be long.
     if (!known.includes(name)) throw invalid(name.slice(0, 64), formatUnknownName('filter', name, known));
   }
-}
-
-/** Parses a UID and returns it in lower case. @throws OrderBookError `InvalidParameter` if it is not a valid UID. */
-export function requireUid(text: string): Hex {
-  const uid = parseUid(text);
-  if (uid === undefined) throw invalid('uid', 'must be 0x and 112 hex digits');
-  return uid;
 }
 
 /** Formats a cursor from the last order of a page: creation date in milliseconds, then UID. It is opaque to clients. */

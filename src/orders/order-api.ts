@@ -11,14 +11,16 @@ import type { OrderApi } from '../order-book.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
+import { getInteractions } from '../protocol/trampoline.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
+import { requireUid } from '../protocol/uid.ts';
 import type { OrderStreams } from '../streams/order-streams.ts';
 import type { AdmissionContext } from './admission.ts';
-import { parseListQuery, requireUid, toOrderPage, toOrderResults } from './listing.ts';
+import { parseListQuery, toOrderPage, toOrderResults } from './listing.ts';
 import type { Order } from './order-json.ts';
 import type { ReadContext } from './read.ts';
 import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './read.ts';
-import { submit } from './submit.ts';
+import { parseInput, submit } from './submit.ts';
 
 /** Cancellation is loaded on first use. */
 const cancellation = lazy(() => import('./cancel.ts'));
@@ -45,6 +47,8 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
   const lists = createThrottle(LISTS_PER_TICK);
   // A store with one writer returns before another read could arrive, so there is nothing to share.
   const share = store.traits.writers === 'many' ? createSharing() : readAlone;
+  // Shared reads are found by their valid UIDs. Other reads check only the UIDs that the cache does not contain.
+  const toKeys = (uids: readonly string[]) => (share === readAlone ? uids : uids.map(requireUid));
 
   const rendered: OrderApi['rendered'] = {
     async get(uid) {
@@ -55,19 +59,19 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       );
     },
     async getMany(uids) {
-      const parsed = uids.map(requireUid);
+      const keys = toKeys(uids);
       return share(
-        () => `getMany ${parsed.join()}`,
-        () => readOrders(parsed, reading),
+        () => `getMany ${keys.join()}`,
+        () => readOrders(keys, reading),
       );
     },
     async getManyBytes(uids, options) {
-      const parsed = uids.map(requireUid);
+      const keys = toKeys(uids);
       await lists.acquire();
       assertNotAborted(options?.signal);
       return share(
-        () => `getManyBytes ${parsed.join()}`,
-        () => readManyBytes(parsed, reading),
+        () => `getManyBytes ${keys.join()}`,
+        () => readManyBytes(keys, reading),
       );
     },
     async list(query = {}, options) {
@@ -117,6 +121,11 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
     async listByTransaction(hash) {
       return (await rendered.listByTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // as in `get`
+    },
+    async simulate(target, options = {}) {
+      const admission = context.admission();
+      const order = typeof target === 'string' ? await orders.get(target) : await parseInput(target, admission);
+      return order && (await import('./simulation.ts')).simulateOrder(order, options, admission, getInteractions);
     },
     async cancel(request) {
       const { verifier, domain } = context.admission();

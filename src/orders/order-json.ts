@@ -1,5 +1,5 @@
 import type { PlacementError } from '../ports/chain-store.ts';
-import type { OrderState } from '../ports/order-record.ts';
+import type { NewOrder, OrderState } from '../ports/order-record.ts';
 import type { OrderQuote } from '../ports/quotes.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import { getBuiltInDocument } from '../protocol/app-data.ts';
@@ -171,6 +171,33 @@ export function renderBody(order: AdmittedOrder): string {
   return JSON.stringify(body);
 }
 
+/** Values of a stored order that its signed fields do not determine. */
+export interface StorageTerms {
+  /** Default: `pending` for presignatures, which anybody can submit; otherwise `open`. */
+  readonly budget?: NewOrder['budget'];
+  /** The effective expiry, in seconds since 1970. Default: the signed one. */
+  readonly validTo?: number;
+}
+
+/** Creates the record of an order for the store, with its rendered body. */
+export function toNewOrder(order: AdmittedOrder, terms: StorageTerms = {}): NewOrder {
+  const { uid, owner, creationDate, signingScheme, data } = order;
+  const presigns = signingScheme === 'presign';
+  return {
+    uid,
+    owner,
+    creationDate,
+    sellToken: data.sellToken,
+    buyToken: data.buyToken,
+    signingScheme,
+    validTo: terms.validTo ?? data.validTo,
+    state: presigns ? 'presignaturePending' : 'open',
+    budget: terms.budget ?? (presigns ? 'pending' : 'open'),
+    appData: data.appData,
+    body: renderBody(order),
+  };
+}
+
 /** An order as JSON text, with the values that a cache needs. */
 export interface RenderedOrder {
   readonly uid: Hex;
@@ -195,8 +222,10 @@ export interface PreparedOrder {
   readonly quote: OrderQuote | null;
   /** Whether its document is missing. */
   readonly bare: boolean;
-  /** The UTF-8 encoding, created on first use: `head` up to the status, `tail` from there to the quote. */
-  bytes: { readonly head: Uint8Array; readonly tail: Uint8Array } | undefined;
+  /** The encoded element of `by_uids`, created on first use for a status. */
+  element: { readonly status: OrderStatus; readonly bytes: Uint8Array } | undefined;
+  /** The last request that has read the order from the cache, so that each order is returned once. */
+  request: number;
 }
 
 /**
@@ -232,7 +261,8 @@ export function prepareOrder(order: StoredOrder, bodyIsVerified = false): Prepar
     tail,
     quote,
     bare: fullAppData === null,
-    bytes: undefined,
+    element: undefined,
+    request: 0,
   };
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, OrderScan, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
+import { requireUid } from '../protocol/uid.ts';
 import type { OrderCache } from './cache.ts';
 import type { PreparedOrder, RenderedOrder } from './order-json.ts';
 import { prepareOrder, renderPrepared } from './order-json.ts';
@@ -49,14 +50,14 @@ export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext):
 /**
  * Reads many orders: each once, unknown ones absent, a damaged one as an error. See docs/internals/decisions.md#d2-27.
  */
-export async function readOrders(uids: readonly Hex[], context: ReadContext): Promise<RenderedResult[]> {
-  const { cached, loaded, unreadable, now } = await loadOrders(uids, context);
-  const orders = [...cached, ...loaded].map((order) => ({ order: renderPrepared(order, now) }));
-  return [...orders, ...unreadable.map((error) => ({ error }))];
+export async function readOrders(uids: readonly string[], context: ReadContext): Promise<RenderedResult[]> {
+  const { orders, unreadable, now } = await loadOrders(uids, context);
+  const rendered = orders.map((order) => ({ order: renderPrepared(order, now) }));
+  return [...rendered, ...unreadable.map((error) => ({ error }))];
 }
 
 /** Reads many orders as one JSON array in UTF-8, as the by_uids route returns it. */
-export async function readManyBytes(uids: readonly Hex[], context: ReadContext): Promise<Uint8Array> {
+export async function readManyBytes(uids: readonly string[], context: ReadContext): Promise<Uint8Array> {
   return renderByUids(await loadOrders(uids, context));
 }
 
@@ -75,32 +76,41 @@ const MAX_EXAMINED = 100_000;
 /** Skipped or examined entries that cost as much as one order that is read. */
 const SKIPPED_PER_ROW = 8;
 
-async function loadOrders(uids: readonly Hex[], context: ReadContext): Promise<LoadedOrders> {
+/** Number of the last request that has read orders from a cache. */
+let requests = 0;
+
+/** @throws OrderBookError `InvalidParameter` if a UID is not valid. */
+async function loadOrders(uids: readonly string[], context: ReadContext): Promise<LoadedOrders> {
   const { store, clock, cache } = context;
   const version = await cache?.refresh();
-  const result = {
-    cached: [] as PreparedOrder[],
-    loaded: [] as PreparedOrder[],
-    unreadable: [] as UnreadableOrder[],
-  };
-  const missing: Hex[] = [];
-  for (const uid of new Set(uids)) {
-    const cached = cache?.get(uid);
-    if (cached === undefined) missing.push(uid);
-    else result.cached.push(cached);
+  const orders: PreparedOrder[] = [];
+  const unreadable: UnreadableOrder[] = [];
+  const missing = new Set<Hex>();
+  const request = ++requests;
+  for (const text of uids) {
+    // The keys of the cache are valid UIDs, so a text that is found there needs no check.
+    let order = cache?.get(text);
+    if (order === undefined) {
+      const uid = requireUid(text);
+      if (uid !== text) order = cache?.get(uid);
+      if (order === undefined) missing.add(uid);
+    }
+    if (order === undefined || order.request === request) continue;
+    order.request = request;
+    orders.push(order);
   }
   // Read once, so that all statuses are derived from the same time.
   const now = seconds(clock);
-  if (missing.length === 0) return { ...result, now };
-  for (const row of await store.orders.get(missing)) {
+  if (missing.size === 0) return { orders, unreadable, now };
+  for (const row of await store.orders.get([...missing])) {
     const order = prepare(row, context);
-    if (order === undefined) result.unreadable.push(toUnreadableOrder(row));
+    if (order === undefined) unreadable.push(toUnreadableOrder(row));
     else {
-      result.loaded.push(order);
+      orders.push(order);
       if (version !== undefined) cache?.put(order, version);
     }
   }
-  return { ...result, now };
+  return { orders, unreadable, now };
 }
 
 /**

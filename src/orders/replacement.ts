@@ -1,11 +1,10 @@
 import { OrderBookError } from '../errors.ts';
-import type { CancelRejection, StoredOrder } from '../ports/store.ts';
-import type { Hex } from '../protocol/hex.ts';
+import type { StoredOrder } from '../ports/store.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { RemoteCheck } from './admission.ts';
 import { getCheckQueue } from './admission.ts';
-import { CANCEL_ERRORS } from './cancel-errors.ts';
+import { createReplacementError } from './cancel-errors.ts';
 import type { OrderBody } from './order-json.ts';
 import { runPolicy } from './policy.ts';
 import { checkCancellable } from './status.ts';
@@ -45,11 +44,6 @@ export const checkReplacement: RemoteCheck = async (candidate, context, submissi
   );
   return bidOn === true ? new OrderBookError('OldOrderActivelyBidOn', undefined, { uid }) : bidOn || undefined;
 };
-
-/** Creates the rejection of an order that cannot replace another one. */
-export function createReplacementError(uid: Hex, reason: CancelRejection): OrderBookError {
-  return new OrderBookError(CANCEL_ERRORS[reason], undefined, { uid });
-}
 
 function toCancellable({ state, validTo, body }: StoredOrder) {
   const { signingScheme } = JSON.parse(body) as OrderBody; // rendered by this engine

@@ -15,7 +15,6 @@ import { parseOrderCreation } from './creation.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
 import { checkDenyList } from './policy.ts';
 import { findQuote } from './quote-link.ts';
-import { checkReplacement } from './replacement.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Options of a submission. */
@@ -52,7 +51,10 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
  */
 const REMOTE_CHECKS: readonly RemoteCheck[] = [
   (candidate, context, submission) => checkDenyList(candidate, context, getCheckQueue(candidate, context, submission)),
-  checkReplacement,
+  async (candidate, context, submission) => {
+    if (candidate.document.content.replacedOrder === undefined) return undefined;
+    return (await import('./replacement.ts')).checkReplacement(candidate, context, submission);
+  },
   async (candidate, context, submission) => {
     if (context.chain === undefined) return undefined;
     return onChain.use(({ checkOnChain }) => checkOnChain(candidate, context, submission));
@@ -108,7 +110,7 @@ function isVerifiedOrder(value: VerifiedOrder | OrderBookError): value is Verifi
 }
 
 /** Parses an order and resolves its document: everything that is needed before the signature is checked. */
-async function parseInput(input: unknown, context: AdmissionContext): Promise<UnverifiedOrder | OrderBookError> {
+export async function parseInput(input: unknown, context: AdmissionContext): Promise<UnverifiedOrder | OrderBookError> {
   const creation = parseOrderCreation(input);
   if (creation instanceof OrderBookError) return creation;
   if (!creation.feeIsZero) return new OrderBookError('NonZeroFee', undefined, { field: 'feeAmount', allowed: '0' });

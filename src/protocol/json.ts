@@ -27,7 +27,28 @@ function jsonDepth(text: string): number {
   return deepest;
 }
 
+/** Joins encoded elements to a JSON array: each part has one or more elements, separated by commas. */
+export function joinArray(parts: readonly Uint8Array[]): Uint8Array {
+  let size = Math.max(2, parts.length + 1);
+  for (const part of parts) size += part.length;
+  const array = allocate(size);
+  array[0] = BRACKET_OPEN;
+  let end = 1;
+  for (const part of parts) {
+    if (end > 1) array[end++] = COMMA;
+    array.set(part, end);
+    end += part.length;
+  }
+  array[end] = BRACKET_CLOSE;
+  return array;
+}
+
+/** Allocates bytes that the caller overwrites completely. `Buffer`, where it exists, does not clear them first. */
+const allocate: (size: number) => Uint8Array =
+  Reflect.get(globalThis, 'Buffer')?.allocUnsafeSlow ?? ((size: number) => new Uint8Array(size));
+
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const BRACKET_OPEN = 0x5b;
 const BRACKET_CLOSE = 0x5d;

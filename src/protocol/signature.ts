@@ -3,6 +3,7 @@ import { hexSize, writeHex } from './hex.ts';
 
 /** The signing schemes (GPv2Signing.sol, `Scheme`). */
 export const SIGNING_SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
+/** How an order is signed. */
 export type SigningScheme = (typeof SIGNING_SCHEMES)[number];
 
 /** The schemes whose signature contains its signer. */

@@ -109,10 +109,11 @@ function planBook(settings: ParsedBookSettings, own: GivenBook, around: PlanCont
 }
 
 /** Resolves the names of files in the settings of a book. */
-function resolveFiles({ prices, deniedAddresses, deniedTokens }: ParsedBookSettings, folder: string) {
+function resolveFiles({ prices, deniedAddresses, deniedTokens, feePolicies }: ParsedBookSettings, folder: string) {
   const resolved = <T>(value: T): T | string => (typeof value === 'string' ? resolve(folder, value) : value);
   return {
     prices: prices === 'off' ? prices : resolved(prices),
+    feePolicies: resolved(feePolicies),
     deniedAddresses: resolved(deniedAddresses),
     deniedTokens: resolved(deniedTokens),
   };

@@ -3,6 +3,7 @@ import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS, PAIR_POLICIES, PROFILES, RULE_VALU
 import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import { CHAIN_SETTINGS } from './chain-settings.ts';
 import { DRIVER_SETTINGS } from './driver-settings.ts';
+import { FEE_SETTINGS } from './fee-settings.ts';
 import type { SettingTable } from './setting.ts';
 import {
   address,
@@ -350,18 +351,7 @@ export const COMMON_SETTINGS = {
     help: 'Gas price for quotes, in wei.',
     default: DEFAULT_GAS_PRICE,
   },
-  maxPartnerFee: {
-    type: integer(0, 999_999, '<ppm>'),
-    group: 'Orders',
-    help: 'Maximum total of the partner fees of an order, in parts per million of its volume.',
-    default: 10_000,
-  },
-  volumeFee: {
-    type: integer(0, 999_999, '<ppm>'),
-    group: 'Quotes',
-    help: 'Fee on the volume of orders, in parts per million. Quotes contain it; auctions show it to solvers.',
-    defaultText: 'none',
-  },
+  ...FEE_SETTINGS,
   streams: {
     type: partialSetting({
       queueSize: {

@@ -232,6 +232,20 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: { 200: { description: 'The order, its place in the auction, and its trades.', body: 'OrderDebug' } },
     errors: ['NotFound', 'Forbidden'],
   },
+  'GET /restricted/api/v1/debug/simulation/:uid': {
+    summary: 'Simulates the settlement of an order. Requires the operator token: Authorization: Bearer <token>',
+    tag: 'solvers',
+    query: { block_number: integer('Block after which the order is settled. Default: the newest.') },
+    success: { 200: { description: 'The transaction, and the reason of its revert.', body: 'OrderSimulation' } },
+    errors: ['NotFound', 'Forbidden', 'MethodNotAllowed', 'ChainUnavailable'],
+  },
+  'POST /restricted/api/v1/debug/simulation': {
+    summary: 'Simulates an order that is not stored. Requires the operator token: Authorization: Bearer <token>',
+    tag: 'solvers',
+    body: 'OrderSimulationRequest',
+    success: { 200: { description: 'The transaction, and the reason of its revert.', body: 'OrderSimulation' } },
+    errors: ['Forbidden', 'MethodNotAllowed', 'ChainUnavailable'],
+  },
   'POST /api/v1/quote': {
     summary: 'Requests a quote',
     tag: 'quotes',

@@ -5,7 +5,6 @@ import { poolAddresses } from '../../accounts/pools.ts';
 import { simulationBundle } from '../../accounts/simulation/simulation.ts';
 import { tokenAddresses } from '../../accounts/token-details.ts';
 import { competition } from '../../auctions/competition.ts';
-import { FILTER_REASONS } from '../../auctions/filters.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
 import { cancellation, cancellations } from '../../orders/cancel.ts';
@@ -16,30 +15,8 @@ import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
 import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
 import { purchase, sale } from '../../quotes/request.ts';
-
-const bytes = (size: number, what: string) =>
-  z
-    .string()
-    .regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`))
-    .describe(what);
-const address = (what = '20 bytes as hex.') => bytes(20, what);
-const atoms = (what: string) =>
-  z
-    .string()
-    .regex(/^(?:0|[1-9][0-9]*)$/)
-    .describe(`${what} In atoms, decimal.`);
-const decimal = (what: string) =>
-  z
-    .string()
-    .regex(/^[0-9]+(?:\.[0-9]+)?$/)
-    .describe(what);
-const seconds = (what: string) => z.int().min(0).describe(`${what} Seconds since 1970.`);
-const callData = () => z.string().regex(/^0x(?:[0-9a-f]{2})*$/);
-const moment = (what: string) =>
-  z
-    .string()
-    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    .meta({ description: `${what} ISO 8601 in UTC.`, format: 'date-time' });
+import { createOperatorSchemas } from './operator-schemas.ts';
+import { address, atoms, bytes, callData, decimal, moment, seconds } from './primitives.ts';
 
 /** The data that the interface speaks of, by the names of the contract ("Resources and their fields"). */
 export function createSchemas() {
@@ -257,20 +234,7 @@ export function createSchemas() {
       trade,
     }),
     CompetitionStatus: competitionStatus,
-    OrderDebug: z.object({
-      order,
-      competitionStatus,
-      auction: z
-        .object({
-          id: z.int(),
-          block: z.int(),
-          listed: z.boolean().describe('Whether the order is in the current auction.'),
-          filterReason: z.enum(FILTER_REASONS).nullable().describe('Why an open order is not in it.'),
-        })
-        .optional()
-        .describe('The last auction. Absent before the first.'),
-      trades: z.array(trade).describe('The newest, at most 100.'),
-    }),
+    ...createOperatorSchemas({ order, trade, competitionStatus }),
     AppDataDocument: z.object({ fullAppData: z.string() }),
     Surplus: z.object({ totalSurplus: atoms('In wei.') }),
     NativePrice: z.object({ price: z.number().describe('Wei for one atom of the token.') }),

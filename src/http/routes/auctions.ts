@@ -2,6 +2,7 @@ import type { Competition, CompetitionQuery } from '../../auctions/competition.t
 import { countRows } from '../../concurrency/read-options.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';
+import type { RouteCost } from '../cost.ts';
 import { READ, readCost, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { invalidParameter } from '../query.ts';
@@ -89,17 +90,27 @@ const recordCompetition: Route = {
   },
 };
 
-/** Returns the data of an order that explains why it is or is not settled. For operators. */
-const debugOrder: Route = {
-  method: 'GET',
-  path: '/restricted/api/v1/debug/order/:uid',
-  cost: READ,
-  before: requireOperator,
-  async handle({ book, param }) {
-    const { createOrderReport } = await import('../order-report.ts');
-    return jsonResponse(200, await createOrderReport(book, param('uid')));
-  },
-};
+/** Creates a route that explains an order to operators. Its handler is loaded on first use. */
+function debugRoute(handler: keyof typeof import('../debug.ts'), route: Omit<Route, 'handle'>): Route {
+  return {
+    ...route,
+    path: `/restricted/api/v1/debug/${route.path}`,
+    before: requireOperator,
+    handle: async (call) => jsonResponse(200, await (await import('../debug.ts'))[handler](call)),
+  };
+}
+
+/** A search of the newest log entries. */
+const SEARCH = /* @__PURE__ */ readCost('log entries', 'newest 20,000 log entries', 500);
+
+const SIMULATION: RouteCost = { ...WRITE, growth: 'gas of the hooks' };
+
+/** The routes that explain orders to operators. */
+const DEBUG_ROUTES: readonly Route[] = [
+  debugRoute('reportOrder', { method: 'GET', path: 'order/:uid', cost: SEARCH }),
+  debugRoute('simulateOrder', { method: 'GET', path: 'simulation/:uid', cost: SIMULATION }),
+  debugRoute('simulateNewOrder', { method: 'POST', path: 'simulation', cost: SIMULATION, bodyLimit: LIST_BODY_LIMIT }),
+];
 
 /** The routes of auctions and competitions. */
 export const AUCTION_ROUTES: readonly Route[] = [
@@ -108,7 +119,7 @@ export const AUCTION_ROUTES: readonly Route[] = [
   ...COMPETITION_ROUTES,
   getRestrictedCompetition,
   recordCompetition,
-  debugOrder,
+  ...DEBUG_ROUTES,
 ];
 
 async function getCompetition({ book, param }: Call, query?: CompetitionQuery): Promise<ApiResponse> {

@@ -4,9 +4,9 @@ import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel-errors.ts';
 import type { OrderCreation } from '../../orders/creation.ts';
 import type { ListQuery } from '../../orders/listing.ts';
-import { assertKnownFilters, formatCursor, requireUid } from '../../orders/listing.ts';
+import { assertKnownFilters, formatCursor } from '../../orders/listing.ts';
 import type { RenderedPage } from '../../orders/read.ts';
-import { parseUid } from '../../protocol/uid.ts';
+import { parseUid, requireUid } from '../../protocol/uid.ts';
 import type { RouteCost } from '../cost.ts';
 import { READ, readCost, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';

@@ -1,7 +1,8 @@
 import type { TradeListQuery } from '../../chain/trades.ts';
+import { joinArray } from '../../protocol/json.ts';
 import { readCost } from '../cost.ts';
 import { queryInteger, queryText } from '../query.ts';
-import { joinArray, jsonResponse, jsonText } from '../response.ts';
+import { jsonResponse, jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
 
 /** Maximum number of trades in a response of version 1, which has no pages. */

@@ -171,9 +171,14 @@ const BOUNDED: readonly Example[] = [
     { headers: { authorization: 'Bearer secret' } },
   ],
   [
-    'GET /restricted/api/v1/debug/order/{uid}',
-    ({ open }) => `/restricted/api/v1/debug/order/${open}`,
+    'GET /restricted/api/v1/debug/simulation/{uid}',
+    ({ open }) => `/restricted/api/v1/debug/simulation/${open}`,
     { headers: { authorization: 'Bearer secret' } },
+  ],
+  [
+    'POST /restricted/api/v1/debug/simulation',
+    () => '/restricted/api/v1/debug/simulation',
+    { method: 'POST', body: '{}', headers: { authorization: 'Bearer secret', 'content-type': 'application/json' } },
   ],
   ['GET /api/v1/token/{token}/native_price', () => `/api/v1/token/${WETH}/native_price`],
   ['GET /api/v1/token/{token}/metadata', () => `/api/v1/token/${WETH}/metadata`],
@@ -219,6 +224,11 @@ const GROWING: readonly Example[] = [
   ['GET /accounts/{account}/orders', () => `/accounts/${ALICE}/orders?format=csv`],
   ['GET /accounts/{account}/trades', () => `/accounts/${ALICE}/trades?format=csv`],
   ['GET /api/v1/orders/stream', () => '/api/v1/orders/stream', { headers: { 'last-event-id': '0' } }],
+  [
+    'GET /restricted/api/v1/debug/order/{uid}',
+    ({ open }) => `/restricted/api/v1/debug/order/${open}`,
+    { headers: { authorization: 'Bearer secret' } },
+  ],
 ];
 
 /** A read that shares the rows of the auction. */

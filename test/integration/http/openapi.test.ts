@@ -61,9 +61,8 @@ describe('OpenAPI document', () => {
     expect([...production].filter((each) => !listedInProduction.has(each))).toEqual([]);
     expect([...listedInProduction].filter((each) => !table.includes(each) && !production.has(each))).toEqual([]);
     expect(listedInProduction.has('NoLiquidity 400')).toBe(false);
-    // A response for all routes.
     const missing = table.filter((each) => !listed.has(each) && !listedInProduction.has(each));
-    expect(missing).toEqual(['MethodNotAllowed 405']);
+    expect(missing).toEqual([]);
   });
 
   test('has version 0.0.1 of the contract and marks deprecated parts', () => {

@@ -128,3 +128,43 @@ it('driver: quotes a trade, and responds to malformed requests with a kind', asy
   expect(await kindOf('/settle', { solutionId: 1, auctionId: '9' })).toEqual([400, 'SolutionNotAvailable']);
   expect(await kindOf('/other', {})).toEqual([400, 'MalformedRequest']);
 }, 60_000);
+
+it('driver: offers the solutions with the best scores, as many as a book accepts', async () => {
+  const prices = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [addressOf(i), String(10n ** 18n)]));
+  const orders = Array.from({ length: 5 }, (_, i) => ({
+    uid: `0x${String(i).padStart(112, '0')}`,
+    kind: 'sell',
+    sellToken: addressOf(0),
+    buyToken: addressOf(i + 1),
+    sellAmount: '1000',
+    buyAmount: '500',
+    executed: '0',
+  }));
+  const driver = createDriver({
+    engine: {
+      name: 'one solution for each order',
+      async solve(auction) {
+        return auction.orders.map((order, i) => ({
+          prices: { [order.sellToken]: BigInt(6 + i), [order.buyToken]: 10n },
+          fills: [{ order, executed: 1000n }],
+          interactions: [],
+        }));
+      },
+    },
+    settler: {
+      address: addressOf(9),
+      simulate: async () => undefined,
+      submit: () => Promise.reject(new Error('no settlement')),
+    },
+  });
+  const tokens = Object.entries(prices).map(([address, price]) => ({ address, price, trusted: false }));
+  const deadline = new Date(Date.now() + 60_000).toISOString();
+  const body = JSON.stringify({ id: '1', orders, tokens, deadline });
+  const response = await driver.handle(new Request('http://driver/solve', { method: 'POST', body }));
+  const { solutions } = (await response.json()) as { solutions: { orders: object; score: string }[] };
+  expect(solutions.map((solution) => [Object.keys(solution.orders), solution.score])).toEqual(
+    [4, 3, 2].map((i) => [[orders[i]?.uid], String(100 * (i + 1))]),
+  );
+});
+
+const addressOf = (n: number): Hex => `0x${String(n + 1).padStart(40, '0')}`;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store, StoredEvent } from 'intentbook';
 import { StoreError, systemClock } from 'intentbook';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
@@ -144,6 +145,27 @@ describe('PostgreSQL notification', () => {
     await other.events.after(0, 9);
     await store.events.last();
     expect(wakeUps.count).toBe(2);
+  });
+
+  test('arrives once for all events within an interval', async () => {
+    const clock = manualClock();
+    const [store, other] = [await opened({ listen: true }, clock), await opened()];
+    const wakeUps = await watched(store);
+    for (let i = 1; i <= 4; i++) {
+      await place(other, order(i));
+      await other.events.after(0, 9);
+      if (i === 1) await expect.poll(() => wakeUps.count).toBe(2);
+    }
+    await sleep(200); // the notifications arrive
+    expect(wakeUps.count).toBe(2);
+    await expect
+      .poll(() => {
+        clock.advance(20);
+        return wakeUps.count;
+      })
+      .toBe(3);
+    clock.advance(20);
+    expect(wakeUps.count).toBeLessThan(5); // one for each event
   });
 
   test('arrives again after the listening connection was cut', async () => {

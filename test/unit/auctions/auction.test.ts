@@ -395,6 +395,11 @@ test('debug report shows the reason for operators only', async () => {
       competitionStatus: { type: 'open' },
       auction: { id: expect.any(Number), block: 0, listed: false, filterReason: 'notYetValid' },
       trades: [],
+      events: [{ type: 'created', timestamp: order.creationDate }],
+      searchedEntries: 1,
+      isComplete: true,
+      competitions: [],
+      simulation: null,
     },
   ]);
   const unknown = path.replace(/.{8}$/, '00000000');

@@ -146,6 +146,12 @@ describe('policies of the operator', () => {
     [{ protocolFees: [{ kind: 'volume', factor: 1, orders: 'all' }] }, 'protocolFees.0.orders must be one of any'],
     [{ maxPartnerFee: -1 }, 'maxPartnerFee must be an integer from 0 to'],
     [{ minValidity: 1.5 }, 'minValidity must be an integer from 0 up'],
+    [{ upcomingFees: { protocolFees: [] } }, 'upcomingFees.from must be an integer from 0 up, got undefined'],
+    [
+      { upcomingFees: { from: 1, protocolFees: [{ kind: 'volume', factor: -1 }] } },
+      'upcomingFees.protocolFees.0.factor must be an integer',
+    ],
+    [{ upcomingFees: { from: 1, protocolFees: [], maxPartnerFee: 0.5 } }, 'upcomingFees.maxPartnerFee must be'],
   ])('rejects %j', (auctions, message) => {
     expect(() => createOrderBook({ chainId: SEPOLIA, store: memoryStore(), auctions })).toThrow(message);
   });
@@ -187,5 +193,30 @@ describe('auction', () => {
 
   test('shows no policies of an order without any', async () => {
     expect(await feesIn([], {})).toEqual([[]]);
+  });
+
+  test('has other fees from the time of the upcoming fees on, without a change of the book', async () => {
+    const clock = manualClock();
+    const now = Math.floor(clock.now() / 1000);
+    book = createOrderBook({
+      chainId: SEPOLIA,
+      clock,
+      store: memoryStore(),
+      auctions: {
+        protocolFees: [{ kind: 'volume', factor: 200 }],
+        maxPartnerFee: 5000,
+        upcomingFees: { from: now + 60, protocolFees: [{ kind: 'surplus', factor: 300_000, maxVolumeFactor: 100 }] },
+      },
+    });
+    await book.start();
+    const appData = JSON.stringify({ metadata: { partnerFee: { bps: 150, recipient: RECIPIENT } } });
+    await book.orders.submit(await signOrder(account(1), { validTo: now + 600, appData }));
+    const partner = { volume: { factor: 0.005 } };
+    const getFees = async () => (await book.auctions.current()).orders.map(({ protocolFees }) => protocolFees);
+    expect(await getFees()).toEqual([[{ volume: { factor: 0.0002 } }, partner]]);
+    await clock.advance(59_000);
+    expect(await getFees()).toEqual([[{ volume: { factor: 0.0002 } }, partner]]);
+    await clock.advance(12_000);
+    expect(await getFees()).toEqual([[{ surplus: { factor: 0.3, maxVolumeFactor: 0.0001 } }, partner]]);
   });
 });

@@ -276,7 +276,8 @@ describe('order cache eviction', () => {
     validTo: NOW,
     version: 1,
     bare: false,
-    bytes: undefined,
+    element: undefined,
+    request: 0,
     quote,
     head: 'h'.repeat(100),
     middle: 'm'.repeat(50),
@@ -305,12 +306,12 @@ describe('order cache eviction', () => {
     expect(short.has(0, 1, 2)).toEqual([1, 2]);
   });
 
-  test('counts quotes, in characters of two bytes', async () => {
+  test('counts quotes as strings of two bytes per character and as encoded bytes', async () => {
     const quote = { body: 'b'.repeat(30), metadata: 'm'.repeat(20) };
-    const enough = await cacheOf(1100);
+    const enough = await cacheOf(1150);
     enough.put(sized(0, quote));
     expect(enough.has(0)).toEqual([0]);
-    const short = await cacheOf(1099);
+    const short = await cacheOf(1149);
     short.put(sized(0, quote));
     expect(short.has(0)).toEqual([]);
   });
@@ -350,7 +351,8 @@ describe('order cache synchronisation', () => {
     validTo: NOW,
     version: 1,
     bare: false,
-    bytes: undefined,
+    element: undefined,
+    request: 0,
     head: '',
     middle: '',
     tail: '',

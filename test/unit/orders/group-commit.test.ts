@@ -3,7 +3,7 @@ import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 import type { GroupCommit } from '../../../src/orders/group-commit.ts';
-import { createGroupCommit, MAX_GROUP_SIZE, MAX_WAIT_MS } from '../../../src/orders/group-commit.ts';
+import { createGroupCommit, MAX_GROUP_SIZE, MAX_GROUP_WAIT_MS, MAX_WAIT_MS } from '../../../src/orders/group-commit.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -179,7 +179,7 @@ test('group commit step without a result delays later calls only until a timeout
   const next = commits.insert([entry(2)]);
   for (let i = 0; i < 5; i++) await yieldToEventLoop();
   expect(watchedStore.steps).toEqual([1]);
-  clock.advance(MAX_WAIT_MS);
+  clock.advance(MAX_GROUP_WAIT_MS);
   expect(await next).toEqual([{ status: 'inserted' }]);
   open();
   expect(await stuck).toEqual([{ status: 'inserted' }]);

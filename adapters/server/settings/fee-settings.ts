@@ -1,0 +1,57 @@
+import * as z from 'zod';
+import type { SettingTable } from './setting.ts';
+import { address, integer } from './types.ts';
+
+const ppm = integer(0, 999_999).schema;
+const orders = z.enum(['any', 'inMarket', 'outOfMarket']).optional();
+const bucket = z.strictObject({ tokens: z.array(address().schema).readonly(), factor: ppm });
+const policy = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('volume'), factor: ppm, buckets: z.array(bucket).readonly().optional(), orders }),
+  z.strictObject({ kind: z.enum(['surplus', 'priceImprovement']), factor: ppm, maxVolumeFactor: ppm, orders }),
+]);
+const protocolFees = z.array(policy).readonly();
+
+/** The schema of fee policies, and of those that replace them at a time. */
+export const feePolicies = z.strictObject({
+  protocolFees,
+  upcomingFees: z
+    .strictObject({
+      from: z.iso.datetime({ offset: true, error: 'must be a date and a time, such as 2027-01-01T00:00:00Z' }),
+      protocolFees,
+      maxPartnerFee: ppm.optional(),
+    })
+    .optional(),
+});
+
+/** Fee policies as they are configured. */
+export type FeePolicySetting = z.output<typeof feePolicies>;
+
+function policiesOrFile() {
+  const expected = 'fee policies, or the name of a file with them';
+  const schema = z.union([z.string().min(1), feePolicies], { error: `must be ${expected}` });
+  return { schema, value: '<file>', expected: 'a file name', fromText: (file: string) => file };
+}
+
+/** Settings of the fees of a book. */
+export const FEE_SETTINGS = {
+  maxPartnerFee: {
+    type: integer(0, 999_999, '<ppm>'),
+    group: 'Orders',
+    help: 'Maximum total of the partner fees of an order, in parts per million of its volume.',
+    default: 10_000,
+  },
+  volumeFee: {
+    type: integer(0, 999_999, '<ppm>'),
+    group: 'Quotes',
+    help: 'Fee on the volume of orders, in parts per million. Quotes contain it; auctions show it to solvers.',
+    defaultText: 'none',
+  },
+  feePolicies: {
+    type: policiesOrFile(),
+    group: 'Orders',
+    help:
+      'Fee policies, or the name of a JSON file with them: `{ "protocolFees", "upcomingFees" }`. They replace ' +
+      '`volumeFee`.',
+    defaultText: 'none',
+  },
+} as const satisfies SettingTable;

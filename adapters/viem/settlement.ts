@@ -1,0 +1,151 @@
+import type { Address, Hex, InteractionData, Interactions, OrderData, SigningScheme } from 'intentbook';
+import { array, bytes, bytes32, encodeCall, SETTLE_SELECTOR, tuple, word } from '#internal';
+import type { RpcClient } from './rpc.ts';
+import { callRpc, list, parseHexResult, parseQuantity, record, toQuantity } from './rpc.ts';
+
+/** The account that settles in a simulation. Its key is unknown. */
+export const SOLVER: Address = '0x00000000000000000000000000000000c0ffee02';
+
+/** Gas limit of the settlement, and of each other call. */
+export const SETTLE_GAS = 20_000_000;
+const CALL_GAS = 2_000_000;
+
+const ZERO_ADDRESS: Address = `0x${'00'.repeat(20)}`;
+
+const SELECTORS = {
+  authenticator: '0x2335c76b',
+  manager: '0x481c6a75',
+  addSolver: '0xec58f4b8',
+} as const satisfies Record<string, Hex>;
+
+/** Values of the flags of a trade (GPv2Trade.sol). */
+const SELL_TOKEN_SOURCES = { erc20: 0, external: 2, internal: 3 } as const;
+const SIGNING_SCHEMES = { eip712: 0, ethsign: 1, eip1271: 2, presign: 3 } as const;
+
+/** Call of a simulated block. */
+export interface BlockCall {
+  readonly from: Address;
+  readonly to: Address;
+  readonly input: Hex;
+  readonly gas: string;
+}
+
+/** Result of a call of a simulated block. */
+export interface BlockCallResult {
+  readonly success: boolean;
+  readonly data: Hex;
+  readonly gas: number;
+  /** Data or message of a failed call. */
+  readonly error: string | undefined;
+}
+
+/** Returns a call with the usual gas limit. */
+export function createCall(from: Address, to: Address, input: Hex, gas = CALL_GAS): BlockCall {
+  return { from, to, input, gas: toQuantity(gas) };
+}
+
+/** Returns the call that allows `SOLVER` to settle, from the manager of the settlement contract's allow list. */
+export type CreateAuthorization = (settlement: Address, signal: AbortSignal) => Promise<BlockCall>;
+
+/** Creates authorizations. The addresses of each settlement contract are read once. */
+export function createAuthorizations(client: RpcClient): CreateAuthorization {
+  const known = new Map<Address, BlockCall>();
+
+  async function readAddress(to: Address, data: Hex, signal: AbortSignal): Promise<Address> {
+    const result = parseHexResult(await callRpc(client, signal, 'eth_call', [{ to, data }, 'latest']), 32);
+    return `0x${result.slice(26)}`;
+  }
+
+  return async (settlement, signal) => {
+    const before = known.get(settlement);
+    if (before !== undefined) return before;
+    const authenticator = await readAddress(settlement, SELECTORS.authenticator, signal);
+    const manager = await readAddress(authenticator, SELECTORS.manager, signal);
+    const call = createCall(manager, authenticator, encodeCall(SELECTORS.addSolver, [word(SOLVER)]));
+    known.set(settlement, call);
+    return call;
+  };
+}
+
+/** Simulates calls in one block after `block`. Each call sees the effects of the earlier ones. */
+export async function simulateBlock(
+  client: RpcClient,
+  calls: readonly BlockCall[],
+  stateOverrides: object | undefined,
+  signal: AbortSignal,
+  block = 'latest',
+): Promise<readonly BlockCallResult[]> {
+  const simulated = { calls, ...(stateOverrides === undefined ? {} : { stateOverrides }) };
+  const params = [{ blockStateCalls: [simulated], validation: false }, block];
+  const result = record(list(await callRpc(client, signal, 'eth_simulateV1', params))[0]);
+  const results = list(result['calls']).map((each): BlockCallResult => {
+    const { status, returnData, gasUsed, error } = record(each);
+    const { data: reverted, message } = error === undefined ? {} : record(error);
+    const data = parseHexResult(returnData ?? '0x');
+    const failure = typeof reverted === 'string' && reverted !== '0x' ? reverted : data === '0x' ? message : data;
+    return {
+      success: status === '0x1',
+      data,
+      gas: parseQuantity(gasUsed),
+      error: typeof failure === 'string' ? failure : undefined,
+    };
+  });
+  if (results.length === calls.length) return results;
+  throw new TypeError(`the node simulated ${results.length} calls instead of ${calls.length}`);
+}
+
+/** A settlement of one order. */
+export interface SingleSettlement {
+  readonly order: OrderData;
+  readonly owner: Address;
+  readonly signingScheme: SigningScheme;
+  readonly signature: Hex;
+  /** In atoms of the token with the fixed amount. */
+  readonly executed: bigint;
+  readonly interactions: readonly InteractionData[];
+  readonly hooks: Interactions;
+}
+
+/** Encodes a settlement of one order at its limit price. */
+export function encodeSettlement(settlement: SingleSettlement): Hex {
+  const { order, owner, signingScheme, signature, executed, interactions, hooks } = settlement;
+  const { sellToken, buyToken, sellAmount, buyAmount } = order;
+  const flags =
+    (order.kind === 'buy' ? 1 : 0) |
+    (order.partiallyFillable ? 2 : 0) |
+    (SELL_TOKEN_SOURCES[order.sellTokenBalance] << 2) |
+    (order.buyTokenBalance === 'internal' ? 16 : 0) |
+    (SIGNING_SCHEMES[signingScheme] << 5);
+  // GPv2Signing.sol: contract signatures follow the owner, and the bytes of a pre-signature are the owner.
+  const signed: Record<SigningScheme, Hex> = {
+    eip712: signature,
+    ethsign: signature,
+    eip1271: `${owner}${signature.slice(2)}`,
+    presign: owner,
+  };
+  const trade = tuple([
+    word(0),
+    word(1),
+    word(order.receiver ?? ZERO_ADDRESS),
+    word(sellAmount),
+    word(buyAmount),
+    word(order.validTo),
+    bytes32(order.appData),
+    word(order.feeAmount),
+    word(flags),
+    word(executed),
+    bytes(signed[signingScheme]),
+  ]);
+  return encodeCall(SETTLE_SELECTOR, [
+    array([sellToken, buyToken].map(word)),
+    array([buyAmount, sellAmount].map(word)),
+    array([trade]),
+    tuple([hooks.pre, interactions, hooks.post].map(encodeInteractions)),
+  ]);
+}
+
+function encodeInteractions(interactions: readonly InteractionData[]) {
+  return array(
+    interactions.map(({ target, value, callData }) => tuple([word(target), word(BigInt(value)), bytes(callData)])),
+  );
+}

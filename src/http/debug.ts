@@ -1,0 +1,41 @@
+import type { OrderCreation } from '../orders/creation.ts';
+import type { SimulateResult } from '../orders/simulation.ts';
+import { createNotFoundError, createOrderReport } from './order-report.ts';
+import { invalidParameter, queryInteger } from './query.ts';
+import type { Call } from './route.ts';
+
+/** Returns the data of an order that explains why it is or is not settled. */
+export async function reportOrder({ book, param, work }: Call): Promise<object> {
+  return createOrderReport(book, param('uid'), work);
+}
+
+/** Simulates the settlement of a stored order. */
+export async function simulateOrder({ book, param, query }: Call): Promise<object> {
+  const uid = param('uid');
+  const block = queryInteger(query, 'block_number');
+  const result = await book.orders.simulate(uid, block === undefined ? {} : { block });
+  if (result === undefined) throw createNotFoundError(uid);
+  return toResponse(result, book.chainId);
+}
+
+/** Simulates the settlement of an order that is not stored. */
+export async function simulateNewOrder({ book, body }: Call): Promise<object> {
+  const given = Object(body) as { readonly owner?: unknown; readonly from?: unknown; readonly blockNumber?: unknown };
+  const block = parseBlock(given.blockNumber);
+  const order = { ...given, from: given.owner ?? given.from } as unknown as OrderCreation; // `simulate` validates it
+  const result = await book.orders.simulate(order, block === undefined ? {} : { block });
+  if (result === undefined) throw new Error('an order that is not stored has no simulation');
+  return toResponse(result, book.chainId);
+}
+
+function parseBlock(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw invalidParameter('blockNumber', 'must be the number of a block');
+}
+
+function toResponse(result: SimulateResult, chainId: number): object {
+  if (result.status === 'rejected') throw result.error;
+  const { block, error, settlement } = result;
+  return { request: { chainId, blockNumber: block, ...settlement }, error };
+}

@@ -1,0 +1,127 @@
+import type { Sandbox } from 'intentbook/sandbox';
+import { createSandbox } from 'intentbook/sandbox';
+import { appDataDocument } from 'intentbook/sign';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const TERMS = { sell: ['1', 'WETH'], for: ['2000', 'USDC'] } as const;
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await createSandbox({ solver: 'manual' });
+});
+afterAll(() => sandbox.close());
+
+async function send(path: string, body?: object, token = sandbox.operatorToken) {
+  const response = await fetch(`${sandbox.url}/restricted/api/v1/debug${path}`, {
+    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  // The body of a response of the interface.
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe('simulation of an order', () => {
+  it('succeeds for a funded order and changes nothing', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder(TERMS);
+    const { status, body } = await send(`/simulation/${uid}`);
+    expect([status, body]).toEqual([
+      200,
+      {
+        error: null,
+        request: {
+          chainId: sandbox.chainId,
+          blockNumber: expect.any(Number),
+          from: expect.stringMatching(/^0x/),
+          to: sandbox.settlementContract,
+          input: expect.stringMatching(/^0x13d79a0b/),
+          gas: expect.any(Number),
+          stateOverrides: { [sandbox.token('USDC').address]: { stateDiff: expect.any(Object) } },
+        },
+      },
+    ]);
+    expect((await sandbox.book.orders.get(uid))?.status).toBe('open');
+    expect(await trader.balanceOf('WETH')).toBe(10n ** 18n);
+  });
+
+  it('returns the reason of the revert, and that of an earlier block', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder(TERMS);
+    await trader.approve('WETH', '1');
+    const before = (await send(`/simulation/${uid}`)).body['request'] as { blockNumber: number };
+    // The sandbox writes allowances into the state of the newest block, so each one needs a block.
+    await sandbox.mine(1);
+    await trader.approve('WETH', '0');
+    await sandbox.mine(1);
+    expect((await send(`/simulation/${uid}`)).body).toMatchObject({ error: expect.stringMatching(/./) });
+    const past = await send(`/simulation/${uid}?block_number=${before.blockNumber}`);
+    expect(past.body).toMatchObject({ error: null, request: { blockNumber: before.blockNumber } });
+  });
+
+  it('fills the rest of an order that is filled in part', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder(TERMS, { partiallyFillable: true });
+    await sandbox.settle(uid, { fill: 0.5 });
+    expect((await send(`/simulation/${uid}`)).body).toMatchObject({ error: null });
+  });
+
+  it('succeeds for an order that buys native currency, with hooks, and of a contract wallet', async () => {
+    const trader = await sandbox.createTrader({ USDC: '3000' });
+    const hook = { target: trader.address, callData: '0x', gasLimit: 50_000 } as const;
+    const native = await trader.placeOrder(
+      { sell: ['2600', 'USDC'], for: ['1', 'ETH'], kind: 'buy' },
+      { appData: appDataDocument({ hooks: { pre: [hook], post: [hook] } }) },
+    );
+    const wallet = await sandbox.createSmartWallet({ WETH: '1' });
+    const contract = await wallet.placeOrder(TERMS, { scheme: 'eip1271' });
+    for (const uid of [native, contract])
+      expect((await send(`/simulation/${uid}`)).body).toMatchObject({ error: null });
+  });
+
+  it('accepts an order that is not stored', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder(TERMS);
+    const order = await sandbox.book.orders.get(uid);
+    const { appData: appDataHash, fullAppData: appData, ...fields } = order ?? {};
+    const body = { ...fields, appData: appData ?? appDataHash };
+    expect((await send('/simulation', body)).body).toMatchObject({ error: null });
+    expect((await send('/simulation', { ...body, buyAmount: '7' })).body).toMatchObject({ error: expect.any(String) });
+    expect((await send('/simulation', { ...body, kind: 'swap' })).status).toBe(422);
+    expect((await send('/simulation', { ...body, blockNumber: 'latest' })).status).toBe(400);
+  });
+
+  it('is for operators, and for known orders', async () => {
+    const unknown = `0x${'00'.repeat(56)}`;
+    expect((await send(`/simulation/${unknown}`)).status).toBe(404);
+    expect((await send(`/simulation/${unknown}`, undefined, 'wrong')).status).toBe(403);
+    expect((await send('/simulation', {}, 'wrong')).status).toBe(403);
+  });
+
+  it('is not available without a node', async () => {
+    await using simulated = await createSandbox({ engine: 'simulated', solver: 'manual' });
+    const trader = await simulated.createTrader({ WETH: '1' });
+    const result = await simulated.book.orders.simulate(await trader.placeOrder(TERMS));
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'MethodNotAllowed', status: 405 } });
+  });
+});
+
+describe('debug report of an order', () => {
+  it('shows events, competitions and trades', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder(TERMS);
+    expect((await send(`/order/${uid}`)).body).toMatchObject({
+      simulation: { blockNumber: expect.any(Number), error: null },
+    });
+    await sandbox.settle(uid);
+    const [trade] = await sandbox.book.trades.list({ orderUid: uid });
+    expect((await send(`/order/${uid}`)).body).toMatchObject({
+      order: { uid, status: 'fulfilled' },
+      trades: [{ orderUid: uid }],
+      events: [{ type: 'created' }, { type: 'traded', txHash: trade?.txHash }],
+      isComplete: true,
+      competitions: [{ auctionId: expect.any(Number), solutions: [{ isWinner: true, orders: [{ id: uid }] }] }],
+      simulation: null,
+    });
+    expect((await send(`/order/0x${'00'.repeat(56)}`)).status).toBe(404);
+  });
+});

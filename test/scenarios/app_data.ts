@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { keccak256, toHex } from 'viem';
+import type { Scenario } from './support/scenario.ts';
+
+const documentOf = (code: string, metadata: object = {}) =>
+  JSON.stringify({ version: '1.3.0', appCode: code, metadata });
+const hashOf = (document: string) => keccak256(toHex(document));
+
+/** Decodes the content identifier of a URL, which starts with the letter of its base. @returns hex. */
+function decodeBase32(identifier: string): string {
+  const digits = 'abcdefghijklmnopqrstuvwxyz234567';
+  const bits = [...identifier.slice(1)].map((letter) => digits.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  return (bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2).toString(16).padStart(2, '0')).join('');
+}
+
+export const scenario: Scenario = {
+  shows: 'documents are stored with orders and by upload, found by hash and on IPFS, and limited in size',
+  isFast: true,
+  async run(world) {
+    const onIpfs = documentOf('on ipfs');
+    const gateway = await world.listen(async (request) => {
+      // The identifier of a raw block ends with its keccak digest.
+      const isKnown = decodeBase32(request.url.split('/').at(-1) ?? '').endsWith(hashOf(onIpfs).slice(2));
+      return new Response(isKnown ? onIpfs : null, { status: isKnown ? 200 : 404 });
+    });
+    const book = await world.serve('--ipfs-gateway', gateway);
+    const trader = await world.createTrader({ WETH: '10' });
+    const terms = { sellToken: world.token('WETH'), buyToken: world.token('USDC'), sellAmount: '1000', buyAmount: '1' };
+
+    // An order by the hash of an unknown document.
+    const later = documentOf('uploaded later');
+    await book.rejects(book.get(`/app_data/${hashOf(later)}`), 404, 'NotFound');
+    const byHash = { ...terms, appData: hashOf(later), appDataIsHash: true };
+    await book.rejects(book.submit(trader, byHash), 400, 'InvalidAppData');
+
+    // After the upload. A repeated upload is no creation.
+    assert.equal((await book.put(`/app_data/${hashOf(later)}`, { fullAppData: later })).status, 201);
+    assert.equal((await book.put(`/app_data/${hashOf(later)}`, { fullAppData: later })).status, 200);
+    const unnamed = documentOf('without hash');
+    const uploaded = await book.put('/app_data', { fullAppData: unnamed });
+    assert.deepEqual([uploaded.status, uploaded.body], [201, hashOf(unnamed)]);
+    const uid = await book.place(trader, byHash);
+    assert.deepEqual((await book.get(`/orders/${uid}`)).body.fullAppData, later);
+
+    // A document that comes with an order.
+    const full = documentOf('full', {
+      referrer: { address: trader.address },
+      partnerFee: { bps: 5, recipient: trader.address },
+      utm: { utmSource: 'scenario' },
+      replacedOrder: { uid: `0x${'11'.repeat(56)}` },
+      hooks: { post: [{ target: trader.address, callData: '0x', gasLimit: '30000' }] },
+    });
+    const replaced = full.replace(/"replacedOrder":[^}]*},/, '');
+    await book.place(trader, { ...terms, sellAmount: '1001', appData: replaced });
+    assert.equal((await book.get(`/app_data/${hashOf(replaced)}`)).body.fullAppData, replaced);
+
+    // A document that only the gateway has.
+    const fetched = await book.place(trader, {
+      ...terms,
+      sellAmount: '1002',
+      appData: hashOf(onIpfs),
+      appDataIsHash: true,
+    });
+    assert.equal((await book.get(`/orders/${fetched}`)).body.fullAppData, onIpfs);
+
+    // 8192 bytes are the limit of the profile.
+    const sized = (bytes: number) => documentOf('x'.repeat(bytes - documentOf('').length));
+    await book.place(trader, { ...terms, sellAmount: '1003', appData: sized(8192) });
+    await book.rejects(book.submit(trader, { ...terms, appData: sized(8193) }), 400, 'InvalidAppData');
+    await book.rejects(book.submit(trader, { ...terms, appData: '{"version":' }), 400, 'InvalidAppData');
+    const wrong = await book.put(`/app_data/${hashOf('{}')}`, { fullAppData: documentOf('other') });
+    assert.equal(wrong.status, 400);
+  },
+};

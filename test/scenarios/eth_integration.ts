@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import type { Scenario } from './support/scenario.ts';
+import { NATIVE } from './support/world.ts';
+
+export const scenario: Scenario = {
+  shows: 'native currency is quoted and bought, and cannot be sold by a signed order',
+  async run(world) {
+    const book = await world.serve('--drivers', await world.startDriver());
+    const trader = await world.createTrader({ USDC: '10000' });
+    const sellToken = world.token('USDC');
+    const request = { sellToken, buyToken: NATIVE, from: trader.address };
+    const sale = await book.post('/quote', {
+      ...request,
+      kind: 'sell',
+      sellAmountBeforeFee: world.atoms('2500', 'USDC'),
+    });
+    const buy = await book.post('/quote', { ...request, kind: 'buy', buyAmountAfterFee: String(10n ** 18n) });
+    assert.deepEqual([sale.status, buy.status], [200, 200], JSON.stringify([sale.body, buy.body]));
+    assert.equal(sale.body.quote.buyToken, NATIVE);
+
+    const sellAmount = world.atoms('2500', 'USDC');
+    const uid = await book.place(trader, {
+      sellToken,
+      buyToken: NATIVE,
+      sellAmount,
+      buyAmount: String(9n * 10n ** 17n),
+    });
+    const before = await world.balance(trader.address, 'ETH');
+    const { executedBuyAmount } = await book.untilStatus(uid, 'fulfilled');
+    assert.equal((await world.balance(trader.address, 'ETH')) - before, BigInt(executedBuyAmount));
+
+    const sell = { sellToken: NATIVE, buyToken: sellToken, sellAmount: '1000', buyAmount: '1' };
+    await book.rejects(book.submit(trader, sell), 400, 'InvalidNativeSellToken');
+    await book.rejects(
+      book.post('/quote', { ...sell, from: trader.address, kind: 'sell', sellAmountBeforeFee: '1000' }),
+      400,
+      'InvalidNativeSellToken',
+    );
+  },
+};

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import type { Hex } from 'viem';
+import { encodeFunctionData, stringToHex } from 'viem';
+import type { Book, WireOrder } from './support/book.ts';
+import { contract } from './support/contracts.ts';
+import { placeNative } from './support/native-flow.ts';
+import type { Scenario } from './support/scenario.ts';
+import { NATIVE } from './support/world.ts';
+
+const ETHER = 10n ** 18n;
+
+/** Waits until an account has a number of orders, and returns the newest. */
+async function newest(book: Book, account: Hex, count: number): Promise<WireOrder> {
+  const [first] = await book.until(`/account/${account}/orders`, (orders) => orders.length === count);
+  return first;
+}
+
+export const scenario: Scenario = {
+  shows: 'orders that sell native currency are quoted, placed on chain, listed, filled, cancelled and bridged',
+  async run(world) {
+    const { nativeFlow } = world.contracts;
+    const book = await world.serve('--drivers', await world.startDriver());
+    const trader = await world.createTrader();
+    const user = trader.address.toLowerCase() as Hex; // hex in lower case
+    const buyToken = world.token('USDC');
+    const terms = { buyToken, receiver: user, sellAmount: ETHER, buyAmount: 2000n * 10n ** 6n };
+
+    const quote = await book.post('/quote', {
+      sellToken: world.token('WETH'),
+      buyToken,
+      from: nativeFlow,
+      receiver: user,
+      kind: 'sell',
+      sellAmountBeforeFee: String(ETHER),
+      signingScheme: 'eip1271',
+      onchainOrder: true,
+      validFor: 1800,
+    });
+    assert.equal(quote.status, 200, JSON.stringify(quote.body));
+
+    // With a quote. The order belongs to the contract, and to the user.
+    await placeNative(world, user, { ...terms, quoteId: quote.body.id });
+    const first = await newest(book, user, 1);
+    assert.equal(first.owner, nativeFlow);
+    const full = (await book.get(`/orders/${first.uid}`)).body;
+    assert.deepEqual([full.onchainUser, full.onchainOrderData.sender], [user, user]);
+    assert.equal((await book.get(`/account/${nativeFlow}/orders`)).body.length, 1);
+    await book.untilStatus(first.uid, 'fulfilled');
+    assert.ok((await world.balance(user, 'USDC')) >= terms.buyAmount);
+
+    // Without a quote, through a contract, with a buy amount of zero.
+    const relay = await world.deploy(contract('Relay'));
+    await world.fund(relay, { ETH: '5' });
+    await placeNative(world, relay, { ...terms, sellAmount: 2n * ETHER, buyAmount: 1n });
+    const second = await newest(book, relay, 1);
+    await book.untilStatus(second.uid, 'fulfilled');
+
+    // Hooks of the document run through the trampoline. The limit is out of reach, so the user cancels.
+    const far = await placeNative(world, user, { ...terms, buyAmount: 10_000n * 10n ** 6n });
+    const open = await newest(book, user, 2);
+    assert.equal(open.status, 'open');
+    await world.send(user, nativeFlow, far.invalidation);
+    await book.untilStatus(open.uid, 'cancelled');
+    assert.notEqual((await book.order(open.uid)).uid, first.uid);
+
+    // From native to native currency with a hook, as a bridge does. The order is no placement error.
+    const counter = await world.deploy(contract('Counter'));
+    const args = [stringToHex('bridge', { size: 32 })];
+    const callData = encodeFunctionData({ abi: contract('Counter').abi, functionName: 'increment', args });
+    const hooks = { post: [{ target: counter, callData, gasLimit: '100000' }] };
+    const appData = JSON.stringify({ appCode: 'scenario', metadata: { hooks } });
+    await book.put('/app_data', { fullAppData: appData });
+    await placeNative(world, user, { ...terms, buyToken: NATIVE, buyAmount: (ETHER * 99n) / 100n, appData });
+    const bridged = await newest(book, user, 3);
+    const { onchainOrderData, status } = (await book.get(`/orders/${bridged.uid}`)).body;
+    // There is no quote for equal tokens, which does not affect the order.
+    assert.notEqual(onchainOrderData.placementError, 'PreValidationError');
+    assert.equal(status, 'open');
+    await world.settle(book, [{ uid: bridged.uid }]);
+    await book.untilStatus(bridged.uid, 'fulfilled');
+    const { abi } = contract('Counter');
+    assert.equal(await world.client.readContract({ address: counter, abi, functionName: 'counts', args }), 1n);
+  },
+};

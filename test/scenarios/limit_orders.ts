@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import type { Scenario } from './support/scenario.ts';
+
+const SECOND_SOLVER = '0x00000000000000000000000000000000000050b2';
+
+export const scenario: Scenario = {
+  shows: 'limit orders of several solvers win in one auction, are capped per owner, and need priced tokens',
+  async run(world) {
+    const drivers = [await world.startDriver(), await world.startDriver(SECOND_SOLVER)];
+    const book = await world.serve('--drivers', drivers.join(), '--solve-time', '3000', '--max-open-orders', '3');
+    const trader = await world.createTrader({ WETH: '10', DAI: '10000' });
+    const first = await book.place(trader, {
+      sellToken: world.token('WETH'),
+      buyToken: world.token('USDC'),
+      sellAmount: String(10n ** 18n),
+      buyAmount: world.atoms('2000', 'USDC'),
+    });
+    const second = await book.place(trader, {
+      sellToken: world.token('DAI'),
+      buyToken: world.token('COW'),
+      sellAmount: world.atoms('1000', 'DAI'),
+      buyAmount: world.atoms('3000', 'COW'),
+    });
+    const hashes = [];
+    for (const uid of [first, second]) {
+      const order = await book.untilStatus(uid, 'fulfilled');
+      const [trade] = (await book.get(`/trades?orderUid=${uid}`)).body;
+      assert.equal(trade.buyAmount, order.executedBuyAmount);
+      assert.ok(BigInt(order.executedBuyAmount) > BigInt(order.buyAmount));
+      hashes.push(trade.txHash);
+      const competition = await book.send('GET', `/api/v2/solver_competition/by_tx_hash/${trade.txHash}`);
+      assert.equal(competition.status, 200);
+      assert.ok(competition.body.solutions.some(({ isWinner }: { isWinner: boolean }) => isWinner));
+    }
+    assert.notEqual(hashes[0], hashes[1]);
+
+    // The cap of open orders. The limit prices are out of reach.
+    const far = {
+      sellToken: world.token('WETH'),
+      buyToken: world.token('USDC'),
+      buyAmount: world.atoms('90000', 'USDC'),
+    };
+    const uids = [];
+    for (const n of [1n, 2n, 3n]) uids.push(await book.place(trader, { ...far, sellAmount: String(10n ** 18n + n) }));
+    await book.rejects(book.submit(trader, { ...far, sellAmount: String(10n ** 18n) }), 400, 'TooManyLimitOrders');
+    assert.equal((await book.cancel(trader, ...uids)).status, 200);
+
+    // An order for a token without a price is accepted, and left out of the auction.
+    const unpriced = await book.place(trader, {
+      ...far,
+      buyToken: `0x${'77'.repeat(20)}`,
+      sellAmount: '1000',
+      buyAmount: '1',
+    });
+    const listed = await book.place(trader, { ...far, sellAmount: '2000' });
+    await book.untilListed(listed);
+    assert.equal(await book.listed(unpriced), undefined);
+    assert.equal((await book.order(unpriced)).status, 'open');
+  },
+};

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import type { Scenario } from './support/scenario.ts';
+
+export const scenario: Scenario = {
+  shows: 'an order is filled in part as far as its limit price allows, and its competition is found by transaction',
+  async run(world) {
+    const book = await world.serve('--drivers', await world.startDriver());
+    const trader = await world.createTrader({ WETH: '4000' });
+    // The pool of 10,000 WETH pays at least 2000 USDC for one WETH until it has about 1,100 more.
+    const sellAmount = 4000n * 10n ** 18n;
+    const uid = await book.place(trader, {
+      sellToken: world.token('WETH'),
+      buyToken: world.token('USDC'),
+      sellAmount: String(sellAmount),
+      buyAmount: world.atoms('8000000', 'USDC'),
+      partiallyFillable: true,
+    });
+    const order = await book.until(`/orders/${uid}`, ({ executedSellAmount }) => executedSellAmount !== '0');
+    const [sold, bought] = [BigInt(order.executedSellAmount), BigInt(order.executedBuyAmount)];
+    assert.ok(sold > 0n && sold < sellAmount);
+    assert.ok(bought * sellAmount >= sold * BigInt(order.buyAmount));
+    assert.equal(order.status, 'open');
+    const [trade] = (await book.get(`/trades?orderUid=${uid}`)).body;
+    const byHash = await book.send('GET', `/api/v2/solver_competition/by_tx_hash/${trade.txHash}`);
+    assert.equal(byHash.status, 200);
+    assert.equal((await book.send('GET', `/api/v2/solver_competition/${byHash.body.auctionId}`)).status, 200);
+    assert.equal((await book.cancel(trader, uid)).status, 200);
+    const { executedSellAmount, status } = await book.order(uid);
+    assert.deepEqual([executedSellAmount, status], [String(sold), 'cancelled']);
+  },
+};
