@@ -11,7 +11,8 @@ const TRADER: Hex = `0x${'7a'.repeat(20)}`;
 const [SELL, BUY]: Hex[] = [`0x${'e7'.repeat(20)}`, `0x${'c0'.repeat(20)}`];
 const UID: Hex = `0x${'12'.repeat(56)}`;
 const AT = 1_700_000_000_000;
-const BOOK = { book: { chainId: 5 }, env: 'production', feed: 'log' } as unknown as KnownBook; // the members that are used
+// The members that are used.
+const BOOK = { book: { chainId: 5 }, env: 'production', feed: 'log' } as unknown as KnownBook;
 
 const position = {
   blockNumber: 1,
