@@ -1,11 +1,11 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Configuration } from '../options.ts';
-import { requireUid } from '../orders/require-uid.ts';
 import { seconds } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
+import { requireUid } from '../protocol/uid.ts';
 import { createAuctions } from './auction.ts';
 import type { AuctionApi, AuctionModuleContext, RecordResult } from './auction-api.ts';
 import { createAuctionFeed } from './auction-feed.ts';

@@ -65,23 +65,19 @@ export function createStreamBroadcaster({
   let beginning: Promise<void> | undefined;
   let running: Promise<void> | undefined;
   let requested = false;
-  // Increases each time the last subscriber leaves. A read that started in an earlier epoch is dropped.
-  let epoch = 0;
   // Subscribers that joined during a read. The read did not include their keys.
   let joinedDuringRead = new Set<StreamSubscriber>();
 
-  async function distribute(startEpoch: number): Promise<void> {
+  async function distribute(): Promise<void> {
     try {
-      while (requested && position !== undefined && epoch === startEpoch) {
+      while (requested && position !== undefined) {
         requested = false;
         joinedDuringRead = new Set();
         const { items, keysOf, through } = await log.follow(position, new Set(subscribers.keys()));
-        if (epoch !== startEpoch || position === undefined) return;
+        if (position === undefined) return;
         // The log has lost entries that were distributed, and begins again: each subscriber receives a gap.
         if (!isSameIncarnation(position, through)) for (const subscriber of open) subscriber.restart(through);
-        if (items.length > 0 || through > position) {
-          for (const subscriber of joinedDuringRead) subscriber.fallBehind();
-        }
+        if (through > position) for (const subscriber of joinedDuringRead) subscriber.fallBehind();
         items.forEach((item, i) => {
           for (const key of keysOf[i] ?? []) for (const each of subscribers.get(key) ?? []) each.push(item);
         });
@@ -97,7 +93,7 @@ export function createStreamBroadcaster({
 
   function wake(): void {
     requested = true;
-    running ??= distribute(epoch).finally(() => {
+    running ??= distribute().finally(() => {
       running = undefined;
       if (requested && position !== undefined) wake();
     });
@@ -114,12 +110,10 @@ export function createStreamBroadcaster({
   }
 
   function end(): void {
-    epoch++;
     unwatch();
     unwatch = () => {};
     position = undefined;
     beginning = undefined;
-    requested = false;
   }
 
   function unlist(key: string, subscriber: StreamSubscriber): void {

@@ -41,15 +41,21 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   let wake: (() => void) | undefined;
 
   function push(item: StreamItem): void {
-    if (ended || item.id <= position) return;
-    position = item.id;
-    if (gap !== undefined) gap.to = item.id;
-    else if (queue.length < queueSize) queue.push(item);
-    else {
-      const [first] = queue;
-      gap = { from: first?.type === 'item' ? first.id : (first?.from ?? item.id), to: item.id };
-      queue = [];
-    }
+    if (item.id <= position) return;
+    if (gap === undefined && queue.length < queueSize) {
+      position = item.id;
+      queue.push(item);
+      wake?.();
+    } else replaceQueue(item.id);
+  }
+
+  /** Replaces the queue by a gap from its first entry up to a position. */
+  function replaceQueue(to: number): void {
+    const [first] = queue;
+    const from = first?.type === 'item' ? first.id : (first?.from ?? position + 1);
+    gap = { from: gap?.from ?? from, to };
+    queue = [];
+    position = to;
     wake?.();
   }
 
@@ -148,11 +154,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
       wake?.();
     },
     restart(through) {
-      if (ended || through <= position) return;
-      queue = [];
-      gap = { from: position + 1, to: through };
-      position = through;
-      wake?.();
+      if (through > position) replaceQueue(through);
     },
     push,
     take,

@@ -27,7 +27,7 @@ interface Part {
   readonly kind: string;
 }
 
-/** The published package for conditional orders, and the requests of a watch tower: orders by the hash of their app data. */
+/** Conditional orders of the published package, submitted like a watch tower does: by the hash of their app data. */
 describe('sdk-composable', () => {
   let sandbox: Sandbox;
   let api: OrderBookApi;
@@ -60,7 +60,8 @@ describe('sdk-composable', () => {
     api = new OrderBookApi({ chainId: SEPOLIA, baseUrls, backoffOpts: { numOfAttempts: 1 } });
 
     const { timestamp } = await client().getBlock();
-    const adapter = new ViemAdapter({ provider: client(), signer: account(1) } as never) as never; // another copy of types
+    // Casts, because the package has its own copy of the types.
+    const adapter = new ViemAdapter({ provider: client(), signer: account(1) } as never) as never;
     const data = {
       sellToken: sandbox.token('WETH').address,
       buyToken: sandbox.token('USDC').address,

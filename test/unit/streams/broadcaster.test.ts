@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams/broadcaster.ts';
@@ -19,6 +20,8 @@ function fixture(options: Partial<BroadcasterOptions> = {}) {
     data: String(id),
   });
   const reads = { follow: 0, resume: 0 };
+  /** The keys of each shared read. */
+  const keysOfReads: string[] = [];
   const hub: StreamBroadcaster = createStreamBroadcaster({
     queueSize: 4,
     resumeLimit: 1000,
@@ -31,6 +34,7 @@ function fixture(options: Partial<BroadcasterOptions> = {}) {
       },
       async follow(after, keys) {
         reads.follow++;
+        keysOfReads.push([...keys].join());
         const page = entries.slice(after, after + 3);
         await meanwhile.shift()?.();
         const wanted = page.filter(({ key }) => keys.has(key));
@@ -55,6 +59,7 @@ function fixture(options: Partial<BroadcasterOptions> = {}) {
     meanwhile,
     wakeUps,
     reads,
+    keysOfReads,
     write(...keys: string[]) {
       for (const key of keys) entries.push({ id: entries.length + 1, key });
       for (const wakeUp of wakeUps) wakeUp();
@@ -155,12 +160,23 @@ describe('event stream', () => {
     const waiting = streams.map((stream) => stream.take());
     assert.equal(hub.size, 3);
     streams[0]?.leave();
+    assert.equal(hub.size, 2);
     controller.abort();
+    assert.equal(hub.size, 1);
     hub.close();
     assert.deepEqual(await Promise.all(waiting), [[], [], []]);
     assert.equal(hub.size, 0);
     const aborted = await hub.subscribe('a', { signal: AbortSignal.abort() });
     assert.deepEqual(await aborted.take(), []);
+  });
+
+  test('removes its listener from its signal when it ends', async () => {
+    const { hub } = fixture();
+    const { signal } = new AbortController();
+    const streams = [await hub.subscribe('a', { signal }), await hub.subscribe('a', { signal })];
+    assert.equal(getEventListeners(signal, 'abort').length, 2);
+    for (const stream of streams) stream.leave();
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
   });
 
   test('is an async iterable', async () => {
@@ -191,6 +207,107 @@ describe('stream broadcaster', () => {
     await turn();
     assert.ok(reads.follow - before <= 2);
     assert.equal(reads.resume, 0);
+  });
+
+  test('reads only the keys of its subscribers', async () => {
+    const { hub, write, keysOfReads } = fixture();
+    const [a, b] = [await hub.subscribe('a'), await hub.subscribe('b')];
+    const another = await hub.subscribe('b');
+    await turn();
+    for (const leave of [b.leave, another.leave, a.leave]) {
+      write('a');
+      await turn();
+      leave();
+    }
+    assert.deepEqual([...new Set(keysOfReads)], ['', 'a,b', 'a']);
+    assert.deepEqual(keysOfReads.slice(-2), ['a', 'a']);
+  });
+
+  test('sends nothing pushed to a subscriber that has missed an earlier entry', async () => {
+    const { hub, write, meanwhile } = fixture();
+    await hub.subscribe('b');
+    let late: Awaited<ReturnType<StreamBroadcaster['subscribe']>> | undefined;
+    meanwhile.push(async () => {
+      late = await hub.subscribe('a', { after: 0 });
+    });
+    write('a');
+    await turn();
+    write('a');
+    await turn();
+    assert.deepEqual(shown((await late?.take()) ?? []), [1, 2]);
+  });
+
+  test('does not read the log separately for a subscriber that joins during a read of no entries', async () => {
+    const { hub, write, meanwhile, reads } = fixture();
+    const other = await hub.subscribe('b');
+    await turn();
+    let joined: Awaited<ReturnType<StreamBroadcaster['subscribe']>> | undefined;
+    meanwhile.push(async () => {
+      joined = await hub.subscribe('a');
+    });
+    write();
+    await turn();
+    write('a');
+    assert.deepEqual(shown((await joined?.take()) ?? []), [1]);
+    assert.equal(reads.resume, 0);
+    other.leave();
+  });
+
+  test('drops a read of subscribers that have left, and serves those that follow', async () => {
+    const { hub, write, meanwhile, failures } = fixture();
+    const left = await hub.subscribe('a');
+    await turn();
+    let next: Awaited<ReturnType<StreamBroadcaster['subscribe']>> | undefined;
+    meanwhile.push(async () => {
+      left.leave();
+    });
+    write('a');
+    await turn();
+    meanwhile.push(async () => {
+      next?.leave();
+      next = await hub.subscribe('b');
+    });
+    next = await hub.subscribe('a');
+    await turn();
+    write('a', 'b');
+    assert.deepEqual(shown(await next.take()), [3]);
+    assert.deepEqual(failures, []);
+  });
+
+  test('ignores a late call of its log after the last subscriber has left', async () => {
+    const { hub, write, wakeUps, reads } = fixture();
+    const stream = await hub.subscribe('a');
+    await turn();
+    const [wakeUp] = wakeUps;
+    stream.leave();
+    const before = reads.follow;
+    wakeUp?.();
+    write('a');
+    await turn();
+    assert.equal(reads.follow, before);
+    const again = await hub.subscribe('a');
+    write('a');
+    assert.deepEqual(shown(await again.take()), [2]);
+  });
+
+  test('rejects a subscription if the end of the log is unknown, and accepts the next one', async () => {
+    const broken = new Error('gone');
+    let calls = 0;
+    const { hub } = fixture({
+      log: {
+        last: async () => {
+          if (++calls === 1) throw broken;
+          return 0;
+        },
+        watch: () => () => {},
+        follow: async (after) => ({ items: [], keysOf: [], through: after }),
+        resume: async (after) => ({ items: [], through: after }),
+      },
+    });
+    await assert.rejects(hub.subscribe('a'), broken);
+    assert.equal(hub.size, 0);
+    assert.equal((await hub.subscribe('a')).start, 0);
+    assert.equal(hub.size, 1);
   });
 
   test('ends its streams when the log cannot be read, so that subscribers reconnect', async () => {

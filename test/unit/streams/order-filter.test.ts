@@ -32,6 +32,7 @@ describe('matcher of a filter', () => {
     [{ pair: [A, C] }, {}, false],
     [{ pair: [C, B] }, {}, false],
     [{ pair: [A, B] }, { buyToken: A }, false],
+    [{ pair: [A, B] }, { sellToken: B, buyToken: C }, false],
     [{ pair: [A, A] }, { buyToken: A }, true],
     [{ kind: 'sell' }, {}, true],
     [{ kind: 'buy' }, {}, false],
@@ -97,6 +98,12 @@ describe('filtered stream', () => {
     expect(await filtered.take()).toEqual([GAP, sale, WITHDRAWN]);
     filtered.leave();
     expect(calls.left).toBe(1);
+  });
+
+  test('keeps gaps and withdrawn orders even if no order matches', async () => {
+    const { stream } = streamOf([GAP], [WITHDRAWN]);
+    const filtered = filterStream(stream, () => false);
+    expect([await filtered.take(), await filtered.take(), await filtered.take()]).toEqual([[GAP], [WITHDRAWN], []]);
   });
 
   test('waits for the next batch if no event of a batch is left', async () => {

@@ -1,0 +1,252 @@
+import type { ApplyOutcome, Hex, NewQuote, RollbackOutcome, Store } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { describe, expect, test } from 'vitest';
+import type { ChainContext } from '../../../src/chain/chain-api.ts';
+import { createChainWriter } from '../../../src/chain/chain-writer.ts';
+import { parseOptions } from '../../../src/options.ts';
+import type { QuoteRequest } from '../../../src/quotes/request.ts';
+import type { Happening } from '../../support/chain-events.ts';
+import { blockOf, eventsIn, hashOf, placementOf, TRADER } from '../../support/chain-events.ts';
+import { manualClock } from '../../support/clock.ts';
+import { COW, SEPOLIA, SEPOLIA_DOMAIN, WETH } from '../../support/orders.ts';
+
+const FLOW: Hex = `0x${'ef'.repeat(20)}`;
+const TOKENS = { sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase() as Hex }; // in lower case
+const NOW = 1_700_000_000_000;
+
+/** A quote whose rank and body have its number. */
+const quoteOf = (n: number, changes: Partial<NewQuote> = {}): NewQuote => ({
+  ...TOKENS,
+  kind: 'sell',
+  amount: '1000',
+  quoteKind: 'onchainEip1271',
+  expiresAt: NOW + 600_000,
+  rank: String(n),
+  quote: { body: `{"n":${n}}`, metadata: '{}' },
+  ...changes,
+});
+
+interface WriterOptions {
+  readonly apply?: ApplyOutcome;
+  readonly rollback?: RollbackOutcome;
+  /** The result of a new quote; stores it. Default: none is available. */
+  readonly request?: (request: QuoteRequest, store: Store) => Promise<unknown>;
+  readonly hasQuotes?: boolean;
+}
+
+async function fixture({ apply, rollback, request, hasQuotes = true }: WriterOptions = {}) {
+  const store = memoryStore();
+  const clock = manualClock(NOW);
+  await store.open({ domain: SEPOLIA_DOMAIN, clock });
+  const emitted: [string, unknown][] = [];
+  const failures: unknown[] = [];
+  const requests: QuoteRequest[] = [];
+  const rollbacks: unknown[] = [];
+  const wakes = { count: 0 };
+  const estimator = { name: 'none', estimate: () => undefined };
+  const configuration = parseOptions({
+    chainId: SEPOLIA,
+    clock,
+    store: {
+      ...store,
+      chain: {
+        ...store.chain,
+        apply: async (batch) => apply ?? store.chain.apply(batch),
+        async rollback(to) {
+          rollbacks.push(to);
+          return rollback ?? store.chain.rollback(to);
+        },
+      },
+    },
+    ...(hasQuotes ? { quotes: { estimators: [estimator], gasPrice: '0' } } : {}),
+  });
+  const context: ChainContext = {
+    configuration,
+    assertStarted: () => {},
+    wake: () => void wakes.count++,
+    emit: (event, observation) => void emitted.push([event, observation]),
+    onFailure: (failure) => void failures.push(failure),
+    findAuction: async () => undefined,
+    findDocument: undefined,
+    requestQuote: (async (asked: QuoteRequest) => {
+      requests.push(asked);
+      return request?.(asked, store) ?? { status: 'rejected' };
+    }) as ChainContext['requestQuote'], // the members that are used
+  };
+  const writer = createChainWriter(context);
+  return {
+    store,
+    clock,
+    writer,
+    emitted,
+    failures,
+    requests,
+    rollbacks,
+    wakes,
+    /** Applies one placement and returns its stored order. */
+    async place(happening: Happening, number = 5) {
+      const through = blockOf(number);
+      const outcome = await writer.apply({ events: eventsIn(through, [happening]), through });
+      expect(outcome.status).toBe('applied');
+      const { uid } = (await store.events.after(0, 100)).at(-1) ?? {};
+      const [order] = uid === undefined ? [] : await store.orders.get([uid]);
+      return order;
+    },
+  };
+}
+
+const errorOf = (order: { placement: string | null } | undefined) =>
+  JSON.parse(order?.placement ?? '{}').onchainOrderData?.placementError;
+
+describe('chain writer', () => {
+  test('reports applied events, and wakes the log only for new ones', async () => {
+    const outcomes: ApplyOutcome[] = [
+      { status: 'applied', applied: 2, known: 1, indexedBlock: blockOf(5) },
+      { status: 'applied', applied: 0, known: 3, indexedBlock: blockOf(5) },
+    ];
+    const seen = [];
+    for (const apply of outcomes) {
+      const { writer, emitted, wakes } = await fixture({ apply });
+      expect(await writer.apply({ events: [], through: blockOf(5) })).toBe(apply);
+      seen.push([wakes.count, ...emitted]);
+    }
+    const observation = { indexedBlock: blockOf(5), ignored: 0, unattributed: 0 };
+    expect(seen).toEqual([
+      [1, ['chainApplied', { ...observation, applied: 2, known: 1 }]],
+      [0, ['chainApplied', { ...observation, applied: 0, known: 3 }]],
+    ]);
+  });
+
+  test('counts trades without a known fee, unless nothing was new', async () => {
+    const trade: Happening = {
+      event: 'Trade',
+      owner: TRADER,
+      ...TOKENS,
+      sellAmount: 1n,
+      buyAmount: 1n,
+      feeAmount: 0n,
+      orderUid: `0x${'12'.repeat(56)}`,
+    };
+    const through = blockOf(5);
+    const { writer, emitted } = await fixture();
+    for (const _ of [1, 2]) await writer.apply({ events: eventsIn(through, [trade, trade]), through });
+    expect(emitted.map(([, observation]) => observation)).toMatchObject([
+      { applied: 2, known: 0, unattributed: 2 },
+      { applied: 0, known: 2, unattributed: 0 },
+    ]);
+  });
+
+  test.each<ApplyOutcome>([
+    { status: 'moved', indexedBlock: null },
+    { status: 'conflict', block: 5, stored: hashOf('another'), indexedBlock: blockOf(5) },
+  ])('reports nothing if nothing was applied: $status', async (apply) => {
+    const { writer, emitted, wakes } = await fixture({ apply });
+    expect(await writer.apply({ events: [], through: blockOf(5) })).toBe(apply);
+    expect([emitted, wakes.count]).toEqual([[], 0]);
+  });
+
+  test.each([
+    [3, 1],
+    [0, 0],
+  ])('reports a rollback of %d events and wakes the log %d times', async (removed, count) => {
+    const { writer, emitted, wakes, rollbacks } = await fixture({
+      rollback: { status: 'rolledBack', removed, indexedBlock: blockOf(4) },
+    });
+    await writer.rollback(4);
+    expect(rollbacks).toEqual([{ to: 4, at: NOW }]);
+    expect(emitted).toEqual([['chainRolledBack', { to: 4, indexedBlock: blockOf(4), removed }]]);
+    expect(wakes.count).toBe(count);
+  });
+
+  test('passes on the condition of a rollback and reports none that has not happened', async () => {
+    const { writer, emitted, wakes, rollbacks } = await fixture({
+      rollback: { status: 'moved', indexedBlock: null },
+    });
+    await writer.rollback(0, { after: null });
+    await writer.rollback(3, { after: blockOf(5) });
+    expect(rollbacks).toEqual([
+      { to: 0, at: NOW, after: null },
+      { to: 3, at: NOW, after: blockOf(5) },
+    ]);
+    expect([emitted, wakes.count]).toEqual([[], 0]);
+  });
+
+  test.each([-1, 1.5, Number.NaN])('rejects a rollback to block %d', async (to) => {
+    const { writer } = await fixture();
+    await expect(writer.rollback(to)).rejects.toThrow(new TypeError('a rollback goes to a block number'));
+  });
+});
+
+describe('quote of an order that is placed on chain', () => {
+  test('is the one that it names', async () => {
+    const { store, place, requests } = await fixture();
+    await store.quotes.insert(quoteOf(1));
+    const id = await store.quotes.insert(quoteOf(2));
+    await store.quotes.insert(quoteOf(3));
+    expect((await place(placementOf(TOKENS, { quoteId: id })))?.quote).toEqual({ body: '{"n":2}', metadata: '{}' });
+    expect(requests).toEqual([]);
+  });
+
+  test.each([0, 999])('otherwise is a matching one: id %d', async (quoteId) => {
+    const { store, place, requests } = await fixture();
+    await store.quotes.insert(quoteOf(1));
+    expect((await place(placementOf(TOKENS, { quoteId })))?.quote?.body).toBe('{"n":1}');
+    expect(requests).toEqual([]);
+  });
+
+  test.each([
+    ['sell', 0, 'eip1271', { sellAmountBeforeFee: '1000' }],
+    ['buy', 0, 'eip1271', { buyAmountAfterFee: '400' }],
+    ['sell', 1, 'presign', { sellAmountBeforeFee: '1000' }],
+  ] as const)('otherwise is a new one: %s, scheme %d', async (kind, scheme, signingScheme, size) => {
+    const { place, requests, failures } = await fixture({
+      async request(_, store) {
+        const quoteKind = scheme === 1 ? 'onchainPresign' : 'onchainEip1271';
+        const amount = kind === 'sell' ? '1000' : '400';
+        const id = await store.quotes.insert(quoteOf(4, { kind, quoteKind, amount }));
+        return { status: 'quoted', quote: { id } };
+      },
+    });
+    const terms = { ...TOKENS, kind: hashOf(kind), validTo: NOW / 1000 + 600 };
+    const happening = { ...placementOf(terms), signature: { scheme, data: FLOW } };
+    const order = await place(happening as Happening);
+    expect(requests).toEqual([
+      { ...TOKENS, from: scheme === 1 ? TRADER : FLOW, kind, onchainOrder: true, signingScheme, ...size },
+    ]);
+    expect([order?.quote?.body, errorOf(order), failures]).toEqual(['{"n":4}', undefined, []]);
+  });
+
+  const broken = new Error('no price');
+  test.each<[string, WriterOptions['request'], unknown[]]>([
+    ['is rejected', async () => ({ status: 'rejected', quote: { id: 1 } }), []],
+    ['is not stored', async () => ({ status: 'quoted', quote: { id: null } }), []],
+    ['fails', () => Promise.reject(broken), [broken]],
+  ])('is missing if a new one %s', async (_, request, failures) => {
+    const started = await fixture(request === undefined ? {} : { request });
+    const order = await started.place(placementOf(TOKENS));
+    expect([errorOf(order), order?.quote, started.failures]).toEqual(['QuoteNotFound', null, failures]);
+  });
+
+  test.each([
+    [NOW / 1000, 1],
+    [NOW / 1000 - 1, 0],
+  ])('of an order that is valid to %d is requested %d times', async (userValidTo, count) => {
+    const { place, requests } = await fixture();
+    await place(placementOf(TOKENS, { userValidTo }));
+    expect(requests).toHaveLength(count);
+  });
+
+  test('of an order that is stored already is not requested again', async () => {
+    const { place, requests, writer } = await fixture();
+    await place(placementOf(TOKENS));
+    const through = blockOf(6);
+    await writer.apply({ events: eventsIn(through, [placementOf(TOKENS)]), through });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('is not required by a book without estimators', async () => {
+    const { place, requests } = await fixture({ hasQuotes: false });
+    const order = await place(placementOf(TOKENS));
+    expect([errorOf(order), requests]).toEqual([undefined, []]);
+  });
+});

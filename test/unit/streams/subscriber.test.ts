@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import type { LogPage, StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
+import type { SubscriberOptions } from '../../../src/streams/subscriber.ts';
+import { createSubscriber } from '../../../src/streams/subscriber.ts';
+
+const item = (id: number): StreamItem => ({ type: 'item', id, event: 'order', data: `{"n":${id}}` });
+const page = (through: number, ...ids: number[]): LogPage => ({ items: ids.map(item), through });
+const shown = (events: readonly StreamEvent[]) =>
+  events.map((event) => (event.type === 'gap' ? `${event.from}..${event.to}` : event.id));
+
+/** A subscriber whose broadcaster is at `at`, and whose own reads of the log return `pages`, in order. */
+function fixture(changes: Partial<SubscriberOptions> & { at?: number; pages?: (() => Promise<LogPage>)[] } = {}) {
+  const { at = 0, pages = [], ...options } = changes;
+  const calls: string[] = [];
+  const failures: unknown[] = [];
+  const broadcaster: { position: number | undefined } = { position: at };
+  const subscriber = createSubscriber({
+    key: 'a',
+    queueSize: 3,
+    resumeLimit: 10,
+    position: () => broadcaster.position,
+    resume: async (after, key, last) => {
+      calls.push(`resume ${key} ${after}..${last}`);
+      const next = pages.shift();
+      return next === undefined ? { items: [], through: last } : next();
+    },
+    onLive: () => void calls.push('live'),
+    onLagging: () => void calls.push('lagging'),
+    onLeave: () => void calls.push('leave'),
+    onFailure: (failure) => void failures.push(failure),
+    ...options,
+  });
+  return { subscriber, calls, failures, broadcaster };
+}
+
+describe('stream subscriber queue', () => {
+  test('holds exactly its size, and one more item turns all of them into a gap', async () => {
+    const full = fixture();
+    await full.subscriber.begin(0, 0);
+    for (const id of [1, 2, 3]) full.subscriber.push(item(id));
+    expect(shown(await full.subscriber.take())).toEqual([1, 2, 3]);
+
+    const over = fixture();
+    await over.subscriber.begin(0, 0);
+    for (const id of [2, 4, 6, 8]) over.subscriber.push(item(id));
+    expect(shown(await over.subscriber.take())).toEqual(['2..8']);
+    over.subscriber.push(item(9));
+    expect(shown(await over.subscriber.take())).toEqual([9]);
+  });
+
+  test('extends a gap that is not read yet', async () => {
+    const { subscriber } = fixture({ queueSize: 1 });
+    await subscriber.begin(0, 0);
+    for (const id of [1, 2, 3, 7]) subscriber.push(item(id));
+    expect(shown(await subscriber.take())).toEqual(['1..7']);
+  });
+
+  test('merges the gap of a long absence with the entries behind it', async () => {
+    const { subscriber } = fixture({ at: 20, queueSize: 2 });
+    await subscriber.begin(5, 20);
+    expect([subscriber.start, subscriber.backlog]).toEqual([10, 10]);
+    subscriber.restart(21);
+    expect(shown(await subscriber.take())).toEqual(['6..21']);
+  });
+
+  test('omits items that it has received, at or below its position', async () => {
+    const { subscriber } = fixture({ at: 5 });
+    await subscriber.begin(5, 5);
+    for (const id of [4, 5, 6, 6, 5]) subscriber.push(item(id));
+    expect(shown(await subscriber.take())).toEqual([6]);
+  });
+});
+
+describe('stream subscriber that resumes', () => {
+  test.each([
+    [10, ['resume a 0..10', 'live'], [10]],
+    [11, ['resume a 1..11', 'live'], ['1..1', 11]],
+  ])('over %d entries with a limit of 10', async (last, calls, events) => {
+    const started = fixture({ at: last, pages: [async () => page(last, last)] });
+    await started.subscriber.begin(0, last);
+    const received: (number | string)[] = [];
+    while (received.at(-1) !== last) received.push(...shown(await started.subscriber.take()));
+    expect(received).toEqual(events);
+    expect(started.calls).toEqual(calls);
+  });
+
+  test('counts the entries since its own position only', async () => {
+    const { subscriber } = fixture({ at: 12, pages: [async () => page(12, 12)] });
+    await subscriber.begin(5, 12);
+    expect([subscriber.start, subscriber.backlog]).toEqual([5, 7]);
+    expect(shown(await subscriber.take())).toEqual([12]);
+  });
+
+  test('reads pages until it has reached the broadcaster, then receives pushed items', async () => {
+    const { subscriber, calls } = fixture({ at: 6, pages: [async () => page(4, 2, 4), async () => page(6)] });
+    await subscriber.begin(1, 6);
+    expect([subscriber.start, subscriber.backlog]).toEqual([1, 5]);
+    expect(shown(await subscriber.take())).toEqual([2, 4]);
+    const next = subscriber.take();
+    await Promise.resolve();
+    await Promise.resolve();
+    subscriber.push(item(7));
+    expect(shown(await next)).toEqual([7]);
+    expect(calls).toEqual(['resume a 1..6', 'resume a 4..6', 'live']);
+  });
+
+  test('does not repeat a page that reads beyond the broadcaster', async () => {
+    const { subscriber } = fixture({ at: 2, pages: [async () => page(3, 2, 3)] });
+    await subscriber.begin(1, 2);
+    expect(shown(await subscriber.take())).toEqual([2, 3]);
+    subscriber.push(item(3));
+    subscriber.push(item(4));
+    expect(shown(await subscriber.take())).toEqual([4]);
+  });
+
+  test('ends and reports the failure if the log cannot be read', async () => {
+    const broken = new Error('gone');
+    const { subscriber, calls, failures } = fixture({ at: 2, pages: [() => Promise.reject(broken)] });
+    await subscriber.begin(1, 2);
+    expect(await subscriber.take()).toEqual([]);
+    expect(failures).toEqual([broken]);
+    expect(calls).toEqual(['resume a 1..2', 'leave']);
+  });
+
+  test('ends if the broadcaster has stopped', async () => {
+    const { subscriber, calls, broadcaster } = fixture({ at: 2 });
+    await subscriber.begin(1, 2);
+    broadcaster.position = undefined;
+    expect(await subscriber.take()).toEqual([]);
+    expect(calls).toEqual(['leave']);
+  });
+
+  test('receives no items after it has left during a read', async () => {
+    const { subscriber, calls } = fixture({
+      at: 2,
+      pages: [
+        async () => {
+          subscriber.leave();
+          return page(2, 2);
+        },
+      ],
+    });
+    await subscriber.begin(1, 2);
+    expect(await subscriber.take()).toEqual([]);
+    expect(calls).toEqual(['resume a 1..2', 'leave']);
+  });
+
+  test('drops entries of a page that the log has lost in the meantime', async () => {
+    const { subscriber } = fixture({
+      at: 3,
+      pages: [
+        async () => {
+          subscriber.restart(100);
+          return page(3, 2, 3);
+        },
+      ],
+    });
+    await subscriber.begin(1, 3);
+    expect(shown(await subscriber.take())).toEqual(['2..100']);
+    subscriber.push(item(101));
+    expect(shown(await subscriber.take())).toEqual([101]);
+  });
+
+  test('reads the log again after it has fallen behind', async () => {
+    const { subscriber, calls, broadcaster } = fixture({ pages: [async () => page(2, 1, 2)] });
+    await subscriber.begin(0, 0);
+    const waiting = subscriber.take();
+    subscriber.fallBehind();
+    broadcaster.position = 2;
+    expect(shown(await waiting)).toEqual([1, 2]);
+    expect(calls).toEqual(['live', 'lagging', 'resume a 0..2', 'live']);
+  });
+});
+
+describe('stream subscriber of a log that has lost entries', () => {
+  test('announces queued entries and those up to the new position as one gap', async () => {
+    const { subscriber } = fixture();
+    await subscriber.begin(0, 0);
+    subscriber.push(item(1));
+    subscriber.push(item(2));
+    subscriber.restart(9);
+    expect(shown(await subscriber.take())).toEqual(['1..9']);
+  });
+
+  test('keeps the beginning of a gap that is not read yet', async () => {
+    const { subscriber } = fixture({ queueSize: 1 });
+    await subscriber.begin(0, 0);
+    for (const id of [1, 2, 3]) subscriber.push(item(id));
+    subscriber.restart(9);
+    expect(shown(await subscriber.take())).toEqual(['1..9']);
+  });
+
+  test('wakes a waiting reader', async () => {
+    const { subscriber } = fixture();
+    await subscriber.begin(0, 0);
+    const waiting = subscriber.take();
+    subscriber.restart(4);
+    expect(shown(await waiting)).toEqual(['1..4']);
+  });
+
+  test('has no gap if nothing is missing', async () => {
+    const { subscriber } = fixture();
+    await subscriber.begin(0, 0);
+    subscriber.push(item(4));
+    subscriber.restart(4);
+    expect(shown(await subscriber.take())).toEqual([4]);
+  });
+});
+
+describe('stream subscriber that leaves', () => {
+  test('ends its reader, drops what is queued, and reports it once', async () => {
+    const { subscriber, calls } = fixture();
+    await subscriber.begin(0, 0);
+    subscriber.push(item(1));
+    subscriber.leave();
+    subscriber.leave();
+    subscriber.push(item(2));
+    expect(await subscriber.take()).toEqual([]);
+    expect(calls).toEqual(['live', 'leave']);
+  });
+
+  test('ends its iterator, also when the consumer returns early', async () => {
+    const { subscriber, calls } = fixture();
+    await subscriber.begin(0, 0);
+    subscriber.push(item(1));
+    const iterator = subscriber[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: item(1) });
+    expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+    expect(calls).toEqual(['live', 'leave']);
+  });
+});
