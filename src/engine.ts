@@ -9,7 +9,6 @@ import { lazy } from './concurrency/lazy.ts';
 import { createBookEmitter } from './emitter.ts';
 import { observedStore, observedVerifier } from './instrumentation.ts';
 import { createLifecycle } from './lifecycle.ts';
-import { attachLogger } from './logger.ts';
 import type { OrderBookOptions } from './options.ts';
 import { parseOptions } from './options.ts';
 import type { OrderBook } from './order-book.ts';
@@ -32,9 +31,9 @@ import { createVerifier } from './verification/verifier.ts';
  */
 export function createOrderBook(options: OrderBookOptions): OrderBook {
   const configuration = parseOptions(options);
-  const { chainId, settlementContract, limits, clock } = configuration;
+  const { chainId, settlementContract, limits, clock, logger } = configuration;
   const { emitFailure: onFailure, ...emitter } = createBookEmitter();
-  if (configuration.logger !== undefined) attachLogger(emitter, configuration.logger, chainId);
+  const logging = lazy(async () => logger && (await import('./logger.ts')).attachLogger(emitter, logger, chainId));
   const store = observedStore(configuration.store, clock, emitter.observer('storeQueried'));
   const dispatcher = createEventDispatcher(store, clock, emitter.events);
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
@@ -101,7 +100,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 
   async function open(): Promise<AdmissionContext> {
     const verifier = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
-    await Promise.all([chain.prepare(), quotes.prepare()]);
+    await Promise.all([logging.load(), chain.prepare(), quotes.prepare()]);
     await store.open({ domain: { chainId, settlementContract }, clock });
     await dispatcher.start().catch((failure) => store.close().then(() => Promise.reject(failure)));
     quotes.start();

@@ -4,7 +4,7 @@ import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { BalanceApi } from './balances/balance-api.ts';
 import type { ChainApi } from './chain/chain-api.ts';
 import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery } from './chain/trades.ts';
-import type { ReadOptions } from './concurrency/read-options.ts';
+import type { ReadOptions } from './concurrency/abort.ts';
 import type { OrderBookEvents } from './events.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import type { OrderCreation } from './orders/creation.ts';

@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { readDocument } from './documents.ts';
 
@@ -27,26 +26,18 @@ const document = /* @__PURE__ */ z.object({ fullAppData: z.string() });
 /**
  * Stores a document under its hash, which is verified. Uploads need no signature, so the number of documents without an
  * order is limited. See docs/internals/decisions.md#d2-19.
+ *
+ * @param expected - The hash that the document must have, if any.
  */
 export async function putDocument(
   fullAppData: unknown,
-  { hash }: PutDocumentOptions,
+  expected: Hex | undefined,
   { documents, limits }: PutDocumentContext,
 ): Promise<PutDocumentResult> {
-  const expected = hash === undefined ? undefined : requireHash(hash);
   const input = parseShape(document, { fullAppData });
   if (input instanceof OrderBookError) return { status: 'rejected', error: input };
   const parsed = readDocument(input.fullAppData, expected, limits.maxAppDataSize);
   if (parsed instanceof OrderBookError) return { status: 'rejected', error: parsed };
   const status = await documents.put({ hash: parsed.hash, document: parsed.text }, limits.maxUnreferencedDocuments);
   return { status, hash: parsed.hash };
-}
-
-/**
- * Parses a document's hash and returns it in lower case. @throws OrderBookError `InvalidParameter` if it is not valid.
- */
-export function requireHash(text: string): Hex {
-  const hash = parseHex(text, 32);
-  if (hash !== undefined) return hash;
-  throw new OrderBookError('InvalidParameter', 'hash: must be 0x and 64 hex digits', { parameter: 'hash' });
 }

@@ -1,7 +1,5 @@
-import type { AbortState } from '../concurrency/abort.ts';
-import { assertNotAborted } from '../concurrency/abort.ts';
-import type { ReadOptions } from '../concurrency/read-options.ts';
-import { countRows } from '../concurrency/read-options.ts';
+import type { AbortState, ReadOptions } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';

@@ -1,7 +1,6 @@
-import { assertNotAborted } from '../concurrency/abort.ts';
+import type { ReadOptions } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import type { Lazy } from '../concurrency/lazy.ts';
-import type { ReadOptions } from '../concurrency/read-options.ts';
-import { countRows } from '../concurrency/read-options.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import type { TradeApi } from '../order-book.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';

@@ -1,5 +1,5 @@
 import type { RenderedAuctionChange } from '../auctions/auction-feed.ts';
-import { countRows } from '../concurrency/read-options.ts';
+import { countRows } from '../concurrency/abort.ts';
 import type { ApiResponse } from './message.ts';
 import type { Call } from './route.ts';
 import { lastEventId, streamResponse } from './sse.ts';

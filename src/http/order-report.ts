@@ -1,6 +1,5 @@
-import { assertNotAborted } from '../concurrency/abort.ts';
-import type { ReadOptions } from '../concurrency/read-options.ts';
-import { countRows } from '../concurrency/read-options.ts';
+import type { ReadOptions } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';

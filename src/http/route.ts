@@ -1,4 +1,4 @@
-import type { ReadOptions } from '../concurrency/read-options.ts';
+import type { ReadOptions } from '../concurrency/abort.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { RouteCost } from './cost.ts';
 import { READ } from './cost.ts';

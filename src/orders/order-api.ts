@@ -1,9 +1,8 @@
-import { assertNotAborted } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
 import type { Lazy } from '../concurrency/lazy.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
-import { countRows } from '../concurrency/read-options.ts';
 import { createThrottle } from '../concurrency/throttle.ts';
 import type { Observer, SubmissionObservation } from '../instrumentation.ts';
 import { toSubmissionObservation } from '../instrumentation.ts';

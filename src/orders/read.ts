@@ -1,6 +1,5 @@
-import { assertNotAborted } from '../concurrency/abort.ts';
-import type { ReadOptions } from '../concurrency/read-options.ts';
-import { countRows } from '../concurrency/read-options.ts';
+import type { ReadOptions } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -1,5 +1,5 @@
 import type { OrderTrade } from '../../chain/trades.ts';
-import type { ReadOptions } from '../../concurrency/read-options.ts';
+import type { ReadOptions } from '../../concurrency/abort.ts';
 import type { Order } from '../../orders/order-json.ts';
 
 /** A page of a history. */

@@ -1,6 +1,6 @@
 import type { TimedTrade } from '../../chain/trades.ts';
+import type { ReadOptions } from '../../concurrency/abort.ts';
 import { assertNotAborted } from '../../concurrency/abort.ts';
-import type { ReadOptions } from '../../concurrency/read-options.ts';
 import { OrderBookError } from '../../errors.ts';
 import { formatCursor } from '../../orders/listing.ts';
 import type { Order, RenderedOrder } from '../../orders/order-json.ts';

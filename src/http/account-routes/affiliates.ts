@@ -1,6 +1,6 @@
 import { AccountError } from '../../accounts/account-error.ts';
 import type { AffiliateRegistration, AffiliateTerms } from '../../accounts/affiliates.ts';
-import { countRows } from '../../concurrency/read-options.ts';
+import { countRows } from '../../concurrency/abort.ts';
 import { READ, readCost, WRITE } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
 import { jsonResponse } from '../response.ts';

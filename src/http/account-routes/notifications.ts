@@ -1,6 +1,5 @@
 import type { NotificationQuery } from '../../accounts/notification-list.ts';
-import { assertNotAborted } from '../../concurrency/abort.ts';
-import { countRows } from '../../concurrency/read-options.ts';
+import { assertNotAborted, countRows } from '../../concurrency/abort.ts';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { READ, readCost } from '../cost.ts';
 import { queryText } from '../query.ts';

@@ -1,5 +1,5 @@
 import type { Accounts } from '../../accounts/accounts-api.ts';
-import type { ReadOptions } from '../../concurrency/read-options.ts';
+import type { ReadOptions } from '../../concurrency/abort.ts';
 import type { ApiRequest, ApiResponse } from '../message.ts';
 import type { Endpoint } from '../route.ts';
 

@@ -1,4 +1,4 @@
-import { countRows } from '../../concurrency/read-options.ts';
+import { countRows } from '../../concurrency/abort.ts';
 import type { RouteCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';

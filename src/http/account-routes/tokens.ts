@@ -1,6 +1,6 @@
 import { AccountError } from '../../accounts/account-error.ts';
 import { parseTokenAddresses } from '../../accounts/token-details.ts';
-import { countRows } from '../../concurrency/read-options.ts';
+import { countRows } from '../../concurrency/abort.ts';
 import { READ, readCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';

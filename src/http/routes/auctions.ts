@@ -1,5 +1,5 @@
 import type { Competition, CompetitionQuery } from '../../auctions/competition.ts';
-import { countRows } from '../../concurrency/read-options.ts';
+import { countRows } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';
 import type { RouteCost } from '../cost.ts';

@@ -1,4 +1,4 @@
-import { countRows } from '../../concurrency/read-options.ts';
+import { countRows } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.ts';
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel-errors.ts';
