@@ -20,7 +20,7 @@ export interface KnownBook {
 export function readBooks(books: readonly (OrderBook | AccountBook)[]): KnownBook[] {
   if (!Array.isArray(books)) throw new TypeError('createAccounts: books must be a list of books');
   const known = books.map((each: OrderBook | AccountBook): KnownBook => {
-    const { book, env } = 'book' in each ? each : { book: each };
+    const { book, env } = typeof each === 'object' && each !== null && 'book' in each ? each : { book: each };
     if (typeof book?.start !== 'function') throw new TypeError('createAccounts: books must be a list of books');
     const feed = `log ${book.chainId} ${book.settlementContract}`;
     return { book, env: env ?? getEnvironment(book), feed };

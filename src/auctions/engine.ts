@@ -1,11 +1,11 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Configuration } from '../options.ts';
-import { requireUid } from '../orders/require-uid.ts';
 import { seconds } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
+import { requireUid } from '../protocol/uid.ts';
 import { createAuctions } from './auction.ts';
 import type { AuctionApi, AuctionModuleContext, RecordResult } from './auction-api.ts';
 import { createAuctionFeed } from './auction-feed.ts';
@@ -51,7 +51,7 @@ const MAX_FAILED = 1000;
 
 export function createAuctionEngine(configuration: Configuration, context: AuctionModuleContext): AuctionEngine {
   const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = configuration;
-  const { onFailure, nativePrice, holder } = context;
+  const { onFailure, nativePrice, holder, driverObserver } = context;
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
@@ -117,6 +117,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
             const [oldest = ''] = failed.keys();
             if (failed.size > MAX_FAILED) failed.delete(oldest);
           },
+          driverObserver,
           onFailure,
         });
         runs.add(run);

@@ -1,4 +1,4 @@
-import { renderBody } from '../orders/order-json.ts';
+import { toNewOrder } from '../orders/order-json.ts';
 import type { NewOrder } from '../ports/order-record.ts';
 import type { ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -76,33 +76,20 @@ function readOrder(
 ): NewOrder | undefined {
   const settled = decodeSettledOrder(input, index);
   const uid = trade.orderUid;
-  const { digest, owner, validTo } = unpackUid(uid);
+  const { digest, owner } = unpackUid(uid);
   if (settled === undefined || bytesToHex(hasher.digest(settled.data)) !== digest) return undefined;
   const { data, signingScheme, signature } = settled;
   const creationDate = trade.timestamp == null ? now : trade.timestamp * 1000;
-  const presigns = signingScheme === 'presign';
-  return {
+  return toNewOrder({
     uid,
     owner,
-    creationDate,
-    sellToken: data.sellToken,
-    buyToken: data.buyToken,
+    data,
     signingScheme,
-    validTo,
-    state: presigns ? 'presignaturePending' : 'open',
-    budget: presigns ? 'pending' : 'open',
-    appData: data.appData,
-    body: renderBody({
-      uid,
-      owner,
-      data,
-      signingScheme,
-      signature,
-      creationDate,
-      settlementContract,
-      interactions: { pre: [], post: [] },
-      validFrom: undefined,
-      class: 'liquidity',
-    }),
-  };
+    signature,
+    creationDate,
+    settlementContract,
+    interactions: { pre: [], post: [] },
+    validFrom: undefined,
+    class: 'liquidity',
+  });
 }

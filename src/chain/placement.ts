@@ -3,7 +3,7 @@ import type { FindDocument } from '../app-data/find-document.ts';
 import { OrderBookError } from '../errors.ts';
 import type { CheckContext } from '../orders/checks.ts';
 import { PLACEMENT_CHECKS } from '../orders/checks.ts';
-import { renderBody } from '../orders/order-json.ts';
+import { toNewOrder } from '../orders/order-json.ts';
 import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
 import type { OrderQuote, QuoteTerms } from '../ports/quotes.ts';
 import type { AppDataStore } from '../ports/store.ts';
@@ -81,6 +81,20 @@ export async function readPlacement(
   const error = checkTerms(data, scheme, validTo, at, context);
   const quote = (await context.findQuote?.(query)) ?? 'past';
 
+  const order = toNewOrder(
+    {
+      uid,
+      owner,
+      data,
+      signature,
+      creationDate,
+      signingScheme: scheme,
+      settlementContract: context.settlementContract,
+      interactions: withWrapping(getInteractions(content?.hooks ?? NO_HOOKS, context.hooksTrampoline), owner, event),
+      validFrom: content?.validFrom,
+    },
+    { validTo },
+  );
   const { blockNumber, blockHash, logIndex, transactionHash } = event;
   return {
     type: 'placement',
@@ -90,30 +104,7 @@ export async function readPlacement(
     transactionHash,
     timestamp: at,
     uid,
-    order: {
-      uid,
-      owner,
-      creationDate,
-      sellToken,
-      buyToken,
-      signingScheme: scheme,
-      validTo,
-      state: presigns ? 'presignaturePending' : 'open',
-      budget: presigns ? 'pending' : 'open',
-      appData: data.appData,
-      body: renderBody({
-        uid,
-        owner,
-        data,
-        signature,
-        creationDate,
-        signingScheme: scheme,
-        settlementContract: context.settlementContract,
-        interactions: withWrapping(getInteractions(content?.hooks ?? NO_HOOKS, context.hooksTrampoline), owner, event),
-        validFrom: content?.validFrom,
-      }),
-      ...(typeof quote === 'string' ? {} : { quote }),
-    },
+    order: typeof quote === 'string' ? order : { ...order, quote },
     sender: event.sender,
     userValidTo,
     placementError: error ?? (quote === 'none' ? 'QuoteNotFound' : null),

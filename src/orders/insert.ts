@@ -5,7 +5,7 @@ import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { AdmissionContext } from './admission.ts';
 import { createReplacementError } from './cancel-errors.ts';
-import { renderBody } from './order-json.ts';
+import { toNewOrder } from './order-json.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Creates the store's input from an order that has passed every check. */
@@ -18,32 +18,24 @@ export function toOrderInsert(
   const { signingScheme } = candidate.creation;
   const { validFrom, replacedOrder } = document.content;
   const creationDate = context.clock.now();
-  const cap = getCap(candidate, context);
-  return {
-    order: {
+  const settlementContract = context.domain.verifyingContract;
+  const order = toNewOrder(
+    {
       uid,
       owner,
-      creationDate,
-      sellToken: data.sellToken,
-      buyToken: data.buyToken,
+      data,
       signingScheme,
-      validTo: data.validTo,
-      state: signingScheme === 'presign' ? 'presignaturePending' : 'open',
-      budget: getBudget(candidate, context),
-      appData: document.hash,
-      body: renderBody({
-        uid,
-        owner,
-        data,
-        signingScheme,
-        signature,
-        creationDate,
-        interactions,
-        validFrom,
-        settlementContract: context.domain.verifyingContract,
-      }),
-      ...(quote === undefined ? {} : { quote }),
+      signature,
+      creationDate,
+      settlementContract,
+      interactions,
+      validFrom,
     },
+    { budget: getBudget(candidate, context) },
+  );
+  const cap = getCap(candidate, context);
+  return {
+    order: quote === undefined ? order : { ...order, quote },
     // The zero hash denotes `{}` but is not its hash, so no document is stored under it. Any other document is stored,
     // even if it was read from the store: it may have been deleted in the meantime.
     ...(document.hash === ZERO_APP_DATA ? {} : { document: { hash: document.hash, document: document.text } }),

@@ -2,11 +2,11 @@ import { OrderBookError } from '../errors.ts';
 import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { requireUid } from '../protocol/uid.ts';
 import { formatUnknownName } from '../validation/options.ts';
 import type { Order } from './order-json.ts';
 import type { RenderedPage, RenderedResult } from './read.ts';
 import type { UnreadableOrder } from './render-by-uids.ts';
-import { requireUid } from './require-uid.ts';
 import type { OrderStatus } from './status.ts';
 import { ORDER_STATUSES } from './status.ts';
 

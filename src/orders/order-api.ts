@@ -13,13 +13,13 @@ import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
+import { requireUid } from '../protocol/uid.ts';
 import type { OrderStreams } from '../streams/order-streams.ts';
 import type { AdmissionContext } from './admission.ts';
 import { parseListQuery, toOrderPage, toOrderResults } from './listing.ts';
 import type { Order } from './order-json.ts';
 import type { ReadContext } from './read.ts';
 import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './read.ts';
-import { requireUid } from './require-uid.ts';
 import { parseInput, submit } from './submit.ts';
 
 /** Cancellation is loaded on first use. */

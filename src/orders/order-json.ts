@@ -1,5 +1,5 @@
 import type { PlacementError } from '../ports/chain-store.ts';
-import type { OrderState } from '../ports/order-record.ts';
+import type { NewOrder, OrderState } from '../ports/order-record.ts';
 import type { OrderQuote } from '../ports/quotes.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import { getBuiltInDocument } from '../protocol/app-data.ts';
@@ -169,6 +169,33 @@ export function renderBody(order: AdmittedOrder): string {
     availableBalance: null,
   };
   return JSON.stringify(body);
+}
+
+/** Values of a stored order that its signed fields do not determine. */
+export interface StorageTerms {
+  /** Default: `pending` for presignatures, which anybody can submit; otherwise `open`. */
+  readonly budget?: NewOrder['budget'];
+  /** The effective expiry, in seconds since 1970. Default: the signed one. */
+  readonly validTo?: number;
+}
+
+/** Creates the record of an order for the store, with its rendered body. */
+export function toNewOrder(order: AdmittedOrder, terms: StorageTerms = {}): NewOrder {
+  const { uid, owner, creationDate, signingScheme, data } = order;
+  const presigns = signingScheme === 'presign';
+  return {
+    uid,
+    owner,
+    creationDate,
+    sellToken: data.sellToken,
+    buyToken: data.buyToken,
+    signingScheme,
+    validTo: terms.validTo ?? data.validTo,
+    state: presigns ? 'presignaturePending' : 'open',
+    budget: terms.budget ?? (presigns ? 'pending' : 'open'),
+    appData: data.appData,
+    body: renderBody(order),
+  };
 }
 
 /** An order as JSON text, with the values that a cache needs. */

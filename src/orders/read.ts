@@ -7,12 +7,12 @@ import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, OrderScan, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
+import { requireUid } from '../protocol/uid.ts';
 import type { OrderCache } from './cache.ts';
 import type { PreparedOrder, RenderedOrder } from './order-json.ts';
 import { prepareOrder, renderPrepared } from './order-json.ts';
 import type { LoadedOrders, UnreadableOrder } from './render-by-uids.ts';
 import { renderByUids } from './render-by-uids.ts';
-import { requireUid } from './require-uid.ts';
 
 /** One result of reading many orders. */
 export type RenderedResult =

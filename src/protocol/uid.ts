@@ -1,3 +1,4 @@
+import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from './hex.ts';
 import { parseHex } from './hex.ts';
 
@@ -16,6 +17,13 @@ export interface UidParts {
 /** Parses a UID in either case. */
 export function parseUid(text: unknown): Hex | undefined {
   return parseHex(text, UID_SIZE);
+}
+
+/** Parses a UID and returns it in lower case. @throws OrderBookError `InvalidParameter` if it is not a valid UID. */
+export function requireUid(text: string): Hex {
+  const uid = parseUid(text);
+  if (uid !== undefined) return uid;
+  throw new OrderBookError('InvalidParameter', 'uid: must be 0x and 112 hex digits', { parameter: 'uid' });
 }
 
 /** Builds a UID: digest, owner, then the expiry as four bytes, big endian (GPv2Order.sol, `packOrderUidParams`). */

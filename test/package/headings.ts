@@ -9,6 +9,8 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Rules',
   'Event loop',
   'Costs',
+  'How fast is it',
+  'Sizing',
   '2. Orders',
   '3. Quotes',
   '4. Chain',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createECDH, randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { webPushChannel } from 'intentbook/channels';
@@ -7,6 +8,7 @@ import { describe, test } from 'vitest';
 import webPush from 'web-push';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
 import { authorization, channelFixture, until } from './channel-fixture.ts';
+import { call, deliveryTo } from './delivery-fixture.ts';
 
 const { publicKey, privateKey } = webPush.generateVAPIDKeys();
 const OPTIONS = { subject: 'mailto:us@example.org', publicKey, privateKey };
@@ -20,9 +22,10 @@ const target = (endpoint: string, keys: object = KEYS) => JSON.stringify({ endpo
 
 /** A push service that responds with a status and counts its requests. */
 async function service(status: number, headers: Record<string, string> = {}) {
-  const state = { requests: 0 };
+  const state = { requests: 0, headers: {} as IncomingHttpHeaders };
   const server = createServer((request, response) => {
     state.requests++;
+    state.headers = request.headers;
     request.resume().on('end', () => response.writeHead(status, headers).end());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -130,5 +133,56 @@ describe('web push channel', () => {
       () => webPushChannel({ ...OPTIONS, ...changes }),
       (error: Error) => message.test(error.message) && !error.message.includes('hush'),
     );
+  });
+
+  test.each<[number, Record<string, string>, object]>([
+    [200, {}, { status: 'delivered' }],
+    [299, {}, { status: 'delivered' }],
+    [300, {}, { status: 'failed', error: 'responded with 300' }],
+    [404, {}, { status: 'gone', error: 'responded with 404' }],
+    [410, {}, { status: 'gone', error: 'responded with 410' }],
+    [429, { 'retry-after': '9' }, { status: 'failed', error: 'responded with 429', retryAfter: 9 }],
+  ])('with response %d %j', async (status, headers, result) => {
+    await using push = await service(status, headers);
+    const channel = webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] });
+    const delivered = await channel.deliver(deliveryTo(target(push.url), { id: 'msg_abc' }), call());
+    assert.deepEqual(delivered, result);
+    // A retry replaces the earlier message of the same topic.
+    assert.deepEqual([push.headers['topic'], push.headers['content-encoding']], ['abc', 'aes128gcm']);
+  });
+
+  test.each(['mailto:us@example.org', 'https://example.org', 'https://example.org/contact'])(
+    'accepts the subject %s',
+    (subject) => {
+      const channel = webPushChannel({ ...OPTIONS, subject });
+      assert.deepEqual([channel.name, channel.signs, channel.confirmation], ['webpush', false, 'none']);
+    },
+  );
+
+  test.each(['mailto:', 'mailto:us@', 'http://example.org', 'https://', ' https://example.org', 'https:// x'])(
+    'rejects the subject "%s"',
+    (subject) => {
+      assert.throws(() => webPushChannel({ ...OPTIONS, subject }), /subject must be/);
+    },
+  );
+
+  test('accepts keys with padding, and rejects other text and lengths', () => {
+    assert.doesNotThrow(() => webPushChannel({ ...OPTIONS, privateKey: `${privateKey}=` }));
+    for (const key of [`${privateKey}A`, privateKey.slice(1), `${privateKey} `, `+${privateKey.slice(1)}`, 7]) {
+      const options = { ...OPTIONS, privateKey: key as string }; // also another type
+      assert.throws(() => webPushChannel(options), /privateKey must be 32 bytes/);
+    }
+    const compressed = Buffer.concat([Buffer.of(2), Buffer.from(publicKey, 'base64url').subarray(1)]);
+    const options = { ...OPTIONS, publicKey: compressed.toString('base64url') };
+    assert.throws(() => webPushChannel(options), /publicKey must be a P-256 point/);
+  });
+
+  test.each([
+    [['a b'], 'a b'],
+    [['ok.example', '*.'], '*.'],
+    [['push.example/path'], 'push.example/path'],
+  ])('rejects the hosts %j and names the first invalid one', (invalid, name) => {
+    const message = `webPushChannel: hosts must be host names, got "${name}"`;
+    assert.throws(() => webPushChannel({ ...OPTIONS, hosts: invalid }), new TypeError(message));
   });
 });

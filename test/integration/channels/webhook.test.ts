@@ -163,14 +163,54 @@ describe('webhook target outside the public internet', () => {
     ['2002:a00:1::', false, true],
     ['::', false, true],
     ['an invalid address', false, false],
+    ['9.255.255.255', true, true],
+    ['10.0.0.0', false, true],
+    ['10.255.255.255', false, true],
+    ['0.255.255.255', false, true],
+    ['100.63.255.255', true, true],
+    ['100.128.0.0', true, true],
+    ['172.31.255.255', false, true],
+    ['172.32.0.0', true, true],
+    ['192.0.0.8', false, true],
+    ['192.0.2.1', false, true],
+    ['192.88.99.1', false, true],
+    ['192.168.255.255', false, true],
+    ['198.17.255.255', true, true],
+    ['198.19.255.255', false, true],
+    ['198.51.100.1', false, true],
+    ['203.0.113.1', false, true],
+    ['239.255.255.255', false, true],
+    ['255.255.255.255', false, true],
+    ['169.253.255.255', true, true],
+    ['2001:0:1::', false, true],
+    ['2001:200::1', true, true],
+    ['3fff:fff::1', false, true],
+    ['4000::1', false, true],
+    ['febf::1', false, false],
+    ['fec0::1', false, true],
+    ['fd00::1%eth0', false, true],
+    ['::ffff:0a00:0001', false, true],
+    ['::fffe:808:808', false, true],
+    ['0:0:0:0:0:ffff:808:808', true, true],
   ])('%s: %s, and %s if everything is allowed', (address, usually, opened) => {
     assert.equal(createAddressGuard([]).allows(address), usually);
     assert.equal(createAddressGuard(['0.0.0.0/0', '::/0']).allows(address), opened);
   });
 
+  test('allows single addresses and whole ranges, of that family only', () => {
+    const guard = createAddressGuard(['10.0.0.1', 'fd00::1', '127.0.0.0/8', 'fd12::/128']);
+    const allowed = ['10.0.0.1', 'fd00::1', '127.255.255.255', 'fd12::'];
+    assert.deepEqual(allowed.filter(guard.allows), allowed);
+    assert.deepEqual(['10.0.0.2', 'fd00::2', 'fd12::1', '::a00:1'].filter(guard.allows), []);
+    assert.equal(createAddressGuard(['0.0.0.0/0']).allows('fd00::1'), false);
+  });
+
   test('rejects an invalid range in the allow list', () => {
     assert.throws(() => webhookChannel({ allow: ['localhost'] }), /not a valid address or address range/);
-    assert.throws(() => webhookChannel({ allow: ['10.0.0.0/33'] }), /not a valid address or address range/);
+    for (const range of ['10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/1.5', '10.0.0.0/x', '::/129', '']) {
+      const message = `webhook: "${range}" is not a valid address or address range`;
+      assert.throws(() => webhookChannel({ allow: [range] }), new TypeError(message));
+    }
   });
 });
 

@@ -1,4 +1,5 @@
-// Writes the scores of the last run of `npm run test:mutation` into docs/internals/testing.md, between the markers.
+// Writes the scores of the last mutation run into docs/internals/testing.md, between the markers. Rows of folders that
+// the run has not changed are kept, so that folders can be measured one by one.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { files } = JSON.parse(readFileSync(new URL('report.json', import.meta.url), 'utf8'));
@@ -18,21 +19,22 @@ for (const [file, { mutants }] of Object.entries(files)) {
   rooms.set(room, sum);
 }
 
-const rows = [...rooms].map(([room, { killed, timeout, survived, uncovered, left }]) => {
-  const caught = killed + timeout;
-  const score = ((100 * caught) / (caught + survived + uncovered)).toFixed(1);
-  return `| \`${room}\` | ${score} % | ${killed} | ${timeout} | ${survived} | ${uncovered} | ${left} |`;
-});
-const block = [
-  '| folder | score | killed | timed out | survived | not covered | excluded |',
-  '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
-  ...rows,
-].join('\n');
-
 const [begin, end] = ['<!-- mutation:begin -->', '<!-- mutation:end -->'];
 const text = readFileSync(page, 'utf8');
 const [before, rest] = text.split(begin);
-const after = rest?.split(end)[1];
+const [known, after] = rest?.split(end) ?? [];
 if (after === undefined) throw new Error('the page must have the markers mutation:begin and mutation:end');
+
+const rows = new Map([...known.matchAll(/^\| `(.+?)` \|.*$/gm)].map(([row, room]) => [room, row]));
+for (const [room, { killed, timeout, survived, uncovered, left }] of rooms) {
+  const caught = killed + timeout;
+  const score = ((100 * caught) / (caught + survived + uncovered)).toFixed(1);
+  rows.set(room, `| \`${room}\` | ${score} % | ${killed} | ${timeout} | ${survived} | ${uncovered} | ${left} |`);
+}
+const block = [
+  '| folder | score | killed | timed out | survived | not covered | excluded |',
+  '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
+  ...[...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
+].join('\n');
 writeFileSync(page, `${before}${begin}\n${block}\n${end}${after}`);
 console.log(block);

@@ -52,13 +52,25 @@ const FILES = [
   'integration/stores/memory',
   'integration/stores/memory-accounts',
   'integration/estimators/constant-product',
+  'integration/http/costs',
+  'integration/http/limits',
+  'integration/prices/usd-prices',
+  'integration/simulators/tenderly',
 ];
 /**
  * Excluded tests: those that replace globals would affect all others, other processes and databases are slow, and the
  * comparison with exact fractions needs thousands of runs.
  */
 const EXCLUDED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|server\/process|in exact fractions/;
-const filesOf = () =>
+
+/**
+ * Whether only the PostgreSQL store is tested, on PGlite. A mutant that fails may leave a transaction open, so the tests
+ * are loaded again with a new database.
+ */
+const ON_PGLITE = process.env['INTENTBOOK_MUTATION'] === 'pglite';
+
+const filesOf = () => (ON_PGLITE ? ['test/integration/stores/pglite.test.ts'] : inProcessFiles());
+const inProcessFiles = () =>
   FOLDERS.flatMap((folder) =>
     readdirSync(folder)
       .filter((name) => name.endsWith('.test.ts'))
@@ -71,7 +83,7 @@ const filesOf = () =>
  * Processor time for the tests of a mutant, in microseconds. A mutant that lives longer has survived, whatever slower
  * tests would find.
  */
-const BUDGET = 1_000_000;
+const BUDGET = ON_PGLITE ? 5_000_000 : 1_000_000;
 
 /** Milliseconds by which a test is deferred for each earlier one of its own file. */
 const CROWDED = 10;
@@ -129,7 +141,7 @@ class InProcessRunner {
           name: 'fewer-runs',
           enforce: 'pre',
           transform: (code, id) =>
-            id.endsWith('.test.ts')
+            /\.test\.ts(\?|$)/.test(id)
               ? code
                   .replace(/numRuns: ([\w.]+)/g, `numRuns: Math.min($1, ${MOST_RUNS})`)
                   .replace(LEAVE_OUT, 'test.skip($1') // in mutants only, for the reasons given with LEFT_OUT
@@ -138,10 +150,21 @@ class InProcessRunner {
       ],
     });
     this.harness = await this.server.ssrLoadModule(standIn);
+    await this.#collect('');
+  }
+
+  /** Loads all tests. A version loads the test files again, but not what they import. */
+  async #collect(version) {
     this.tests = [];
     for (const file of filesOf()) {
-      this.tests.push(...(await this.harness.collect(file, (path) => this.server.ssrLoadModule(`/${path}`))));
+      this.tests.push(...(await this.harness.collect(file, (path) => this.server.ssrLoadModule(`/${path}${version}`))));
     }
+  }
+
+  async #renewDatabase() {
+    await Promise.race([this.harness.finish(this.tests), new Promise((resolve) => setTimeout(resolve, TIMEOUT))]);
+    this.version = (this.version ?? 0) + 1;
+    await this.#collect(`?${this.version}`);
   }
 
   async dispose() {
@@ -172,12 +195,14 @@ class InProcessRunner {
     const killedBy = [];
     let failureMessage = '';
     let nrOfTests = 0;
+    let hasFailed = false;
     try {
       for (const test of order) {
         const { user, system } = process.cpuUsage(since);
         if (user + system > BUDGET) break;
         nrOfTests++;
         const result = await this.#run(test);
+        hasFailed ||= result.status === 1;
         if (hitLimit !== undefined && stryker.hitCount > hitLimit)
           return { status: 'timeout', reason: 'too many hits' };
         if (result.status !== 1) continue;
@@ -189,6 +214,7 @@ class InProcessRunner {
       }
     } finally {
       Object.assign(stryker, { activeMutant: undefined, hitLimit: undefined });
+      if (ON_PGLITE && hasFailed) await this.#renewDatabase();
     }
     if (killedBy.length === 0) return { status: 'survived', nrOfTests };
     return { status: 'killed', killedBy, failureMessage, nrOfTests };

@@ -57,6 +57,14 @@ export async function collect(file, load) {
   return tests.slice(before).map((each, i) => ({ ...each, id: `${file}#${i}`, name: `${file} ${nameOf(each)}`, file }));
 }
 
+/** Runs the hooks at the end of the files of some tests. */
+export async function finish(some) {
+  const roots = new Set(some.map(({ suite: of }) => rootOf(of)));
+  for (const { afterAll: hooks } of roots) for (const hook of hooks) await hook();
+}
+
+const rootOf = (of) => (of.parent === undefined ? of : rootOf(of.parent));
+
 const nameOf = ({ suite: of, title }) => (of === undefined || of.name === '' ? title : `${of.name} ${title}`);
 
 /** Runs one test with its hooks. Throws when it fails. */
@@ -90,7 +98,7 @@ const hook = (kind) => (body) => void suite[kind].push(body);
 export const beforeEach = hook('beforeEach');
 export const afterEach = hook('afterEach');
 export const beforeAll = hook('beforeAll');
-// The process ends eventually.
+// Only `finish` runs them: the process ends eventually.
 export const afterAll = hook('afterAll');
 
 const bodyOf = (rest) => rest.find((each) => typeof each === 'function');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ListQuery } from '../../../src/orders/listing.ts';
 import { formatCursor, parseListQuery, toOrderPage } from '../../../src/orders/listing.ts';
-import { requireUid } from '../../../src/orders/require-uid.ts';
+import { requireUid } from '../../../src/protocol/uid.ts';
 
 const ADDRESS = `0x${'Ab'.repeat(20)}`;
 const UID = `0x${'Cd'.repeat(56)}`;

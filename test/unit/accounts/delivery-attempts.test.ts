@@ -1,0 +1,303 @@
+import type { AccountStore, Channel, ClaimedDelivery, DeliveryResult, Subscription } from 'intentbook';
+import { memoryAccountStore } from 'intentbook/memory';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createDeliveryDispatcher } from '../../../src/accounts/delivery-dispatcher.ts';
+import { createSlowHosts } from '../../../src/accounts/slow-hosts.ts';
+import { manualClock } from '../../support/clock.ts';
+
+const NOW = 1_700_000_000_000;
+const account = (n: number) => `0x${String(n).padStart(40, '0')}` as const;
+
+interface Choice {
+  /** Result of each attempt, in order. Default: delivered. */
+  readonly results?: (() => Promise<DeliveryResult>)[];
+  readonly channel?: Partial<Channel>;
+  /** Time of the next delivery that the store reports. */
+  readonly next?: number | null;
+  readonly jitter?: number;
+  readonly settle?: () => Promise<never>;
+}
+
+/** A dispatcher over scripted claims, which are returned once. */
+function fixture({ results = [], channel = {}, next = null, jitter = 0, settle }: Choice = {}) {
+  const clock = manualClock(NOW);
+  const claims: ClaimedDelivery[][] = [];
+  const requests: unknown[] = [];
+  const settled: unknown[] = [];
+  const removed: unknown[] = [];
+  const failures: unknown[] = [];
+  const delivered: string[] = [];
+  const store = memoryAccountStore();
+  const deliveries = {
+    ...store.deliveries,
+    async claim(request) {
+      requests.push(request);
+      return { claimed: claims.shift() ?? [], next };
+    },
+    async settle(request) {
+      settled.push(request);
+      return settle?.() ?? 'settled';
+    },
+  } satisfies AccountStore['deliveries'];
+  const subscriptions = {
+    ...store.subscriptions,
+    async remove(request) {
+      removed.push(request);
+      return 'removed';
+    },
+  } as AccountStore['subscriptions']; // the methods that are used
+  const scripted: Channel = {
+    name: 'test',
+    signs: false,
+    confirmation: 'none',
+    parseTarget: (target) => target,
+    async deliver({ id }) {
+      delivered.push(id);
+      return results.shift()?.() ?? { status: 'delivered' };
+    },
+    ...channel,
+  };
+  const dispatcher = createDeliveryDispatcher({
+    store: { ...store, deliveries, subscriptions },
+    channels: new Map([['test', scripted]]),
+    clock,
+    jitter: () => jitter,
+    onFailure: (failure) => void failures.push(failure),
+    attempts: 5,
+    retryDelay: 1000,
+    maxRetryDelay: 6000,
+    timeout: 15_000,
+  });
+  onTestFinished(async () => {
+    const stopped = dispatcher.stop();
+    clock.advance(60_000); // ends attempts that hang
+    await stopped;
+  });
+  return { clock, claims, requests, settled, removed, failures, delivered, dispatcher };
+}
+
+function claimed(seq: number, changes: Partial<Subscription> = {}, attempt = 1): ClaimedDelivery {
+  const subscription: Subscription = {
+    id: 'one',
+    account: account(seq),
+    channel: 'test',
+    target: 'host/path',
+    secret: null,
+    types: ['order_filled'],
+    state: 'active',
+    createdAt: 0,
+    ...changes,
+  };
+  return { seq, subscription, notification: `n${seq}`, body: '{}', attempt, claim: 7 };
+}
+
+async function settleAll(): Promise<void> {
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const failing = (error: string, retryAfter?: number) => async (): Promise<DeliveryResult> =>
+  retryAfter === undefined ? { status: 'failed', error } : { status: 'failed', error, retryAfter };
+
+describe('delivery attempt', () => {
+  test('is claimed for twice the timeout, within the limits', async () => {
+    const { dispatcher, requests } = fixture();
+    dispatcher.start();
+    await settleAll();
+    const busy = { accounts: [], channels: [] };
+    expect(requests).toEqual([{ now: NOW, until: NOW + 30_000, limit: 64, perAccount: 2, busy }]);
+  });
+
+  test.each([
+    [null, 5000],
+    [NOW + 9000, 5000],
+    [NOW + 3000, 3000],
+    [NOW, 1],
+    [NOW - 50, 1],
+  ])('is looked for again when the next delivery is due at %s', async (next, wait) => {
+    const { dispatcher, requests, clock } = fixture({ next });
+    dispatcher.start();
+    await settleAll();
+    clock.advance(wait - 1);
+    await settleAll();
+    expect(requests).toHaveLength(1);
+    clock.advance(1);
+    await settleAll();
+    expect(requests).toHaveLength(2);
+  });
+
+  test('has an id that depends on the subscription and the notification, not on the attempt', async () => {
+    const { dispatcher, claims, delivered, settled } = fixture();
+    claims.push([claimed(1)], [claimed(1, {}, 2)], [claimed(2)], [claimed(1, { id: 'two' })]);
+    dispatcher.start();
+    await settleAll();
+    const [first, again, other, another] = delivered;
+    expect(first).toMatch(/^msg_[0-9a-f]{32}$/);
+    expect(again).toBe(first);
+    expect(new Set([first, other, another]).size).toBe(3);
+    expect(settled[0]).toEqual({ seq: 1, claim: 7, outcome: { status: 'delivered' } });
+  });
+
+  test.each<[number, number, number | undefined, number]>([
+    [1, 0, undefined, 500],
+    [1, 1, undefined, 1000],
+    [2, 1, undefined, 2000],
+    [3, 0.5, undefined, 3000],
+    [4, 1, undefined, 6000],
+    [1, 0.0011, undefined, 501],
+    [1, 1, 3, 3000],
+    [1, 1, 0.5, 1000],
+    [1, 1, 3600, 6000],
+  ])('number %d is repeated with jitter %d and Retry-After %s after %d ms', async (attempt, jitter, after, delay) => {
+    const { dispatcher, claims, settled } = fixture({ jitter, results: [failing('busy', after)] });
+    claims.push([claimed(1, {}, attempt)]);
+    dispatcher.start();
+    await settleAll();
+    expect(settled).toEqual([{ seq: 1, claim: 7, outcome: { status: 'retry', at: NOW + delay, error: 'busy' } }]);
+  });
+
+  test.each([4, 5, 6])('number %d of five', async (attempt) => {
+    const { dispatcher, claims, settled } = fixture({ results: [failing('x'.repeat(501))] });
+    claims.push([claimed(1, {}, attempt)]);
+    dispatcher.start();
+    await settleAll();
+    const error = 'x'.repeat(500);
+    expect(settled).toMatchObject([{ outcome: { status: attempt < 5 ? 'retry' : 'dead', error } }]);
+  });
+
+  test.each<[string, () => Promise<DeliveryResult>, string]>([
+    ['an error', () => Promise.reject(new Error('refused')), 'refused'],
+    ['another value', () => Promise.reject('refused'), 'the channel failed'],
+  ])('that throws %s is repeated', async (_, result, error) => {
+    const { dispatcher, claims, settled, failures } = fixture({ results: [result] });
+    claims.push([claimed(1)]);
+    dispatcher.start();
+    await settleAll();
+    expect(settled).toMatchObject([{ outcome: { status: 'retry', error } }]);
+    expect(failures).toEqual([]);
+  });
+
+  test('of a channel that is not configured fails', async () => {
+    const { dispatcher, claims, settled } = fixture();
+    claims.push([claimed(1, { channel: 'pigeon' })]);
+    dispatcher.start();
+    await settleAll();
+    expect(settled).toMatchObject([{ outcome: { status: 'retry', error: 'the channel pigeon is not configured' } }]);
+  });
+
+  test('to a target that is gone removes the subscription', async () => {
+    const { dispatcher, claims, settled, removed } = fixture({
+      results: [async () => ({ status: 'gone', error: 'responded with 410' })],
+    });
+    claims.push([claimed(1)]);
+    dispatcher.start();
+    await settleAll();
+    expect([settled, removed]).toEqual([[], [{ id: 'one', account: account(1), now: NOW }]]);
+  });
+
+  test('whose outcome cannot be stored is reported, and the next is made', async () => {
+    const broken = new Error('store');
+    const { dispatcher, claims, failures, delivered } = fixture({ settle: () => Promise.reject(broken) });
+    claims.push([claimed(1)], [claimed(2)]);
+    dispatcher.start();
+    await settleAll();
+    expect([failures, delivered.length]).toEqual([[broken, broken], 2]);
+  });
+
+  test('is awaited by stop', async () => {
+    let finish = () => {};
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const { dispatcher, claims, settled } = fixture({
+      results: [() => slow.then(() => ({ status: 'delivered' as const }))],
+    });
+    claims.push([claimed(1)]);
+    dispatcher.start();
+    await settleAll();
+    const stopped = dispatcher.stop();
+    await settleAll();
+    expect(settled).toEqual([]);
+    finish();
+    await stopped;
+    expect(settled).toHaveLength(1);
+  });
+});
+
+describe('limits of delivery attempts', () => {
+  const never = () => new Promise<DeliveryResult>(() => {});
+  const hanging = (channel: Partial<Channel> = {}) => fixture({ channel: { deliver: never, ...channel } });
+
+  test('release deliveries beyond two per account', async () => {
+    const { dispatcher, claims, settled, requests } = hanging();
+    claims.push([1, 2, 3].map((seq) => claimed(seq, { account: account(9), target: `h${seq}/` })));
+    dispatcher.start();
+    await settleAll();
+    expect(settled).toEqual([{ seq: 3, claim: 7, outcome: { status: 'released', at: NOW + 1000 } }]);
+    dispatcher.wake();
+    await settleAll();
+    expect(requests.at(-1)).toMatchObject({ limit: 62, busy: { accounts: [account(9)], channels: [] } });
+  });
+
+  test('release deliveries beyond four per host, of channels with hosts only', async () => {
+    const getHost = (target: string) => target.split('/')[0];
+    const withHosts = hanging({ getHost });
+    withHosts.claims.push([1, 2, 3, 4, 5].map((seq) => claimed(seq)).concat(claimed(6, { target: 'other/' })));
+    withHosts.dispatcher.start();
+    await settleAll();
+    expect(withHosts.settled).toEqual([{ seq: 5, claim: 7, outcome: { status: 'released', at: NOW + 1000 } }]);
+    const without = hanging();
+    without.claims.push([1, 2, 3, 4, 5].map((seq) => claimed(seq)));
+    without.dispatcher.start();
+    await settleAll();
+    expect(without.settled).toEqual([]);
+  });
+
+  test('exclude a channel with 32 attempts, and claim nothing with 64', async () => {
+    const { dispatcher, claims, requests } = fixture({ results: Array.from({ length: 64 }, () => never) });
+    const range = (from: number, count: number) => Array.from({ length: count }, (_, i) => claimed(from + i));
+    claims.push(range(1, 31), range(40, 1), range(50, 32));
+    dispatcher.start();
+    await settleAll();
+    for (let i = 0; i < 2; i++) {
+      dispatcher.wake();
+      await settleAll();
+    }
+    expect(requests).toMatchObject([
+      { limit: 64, busy: { channels: [] } },
+      { limit: 33, busy: { channels: [] } },
+      { limit: 32, busy: { channels: ['test'] } },
+    ]);
+    dispatcher.wake();
+    await settleAll();
+    expect(requests).toHaveLength(3);
+  });
+});
+
+describe('slow hosts', () => {
+  test('have a timeout of five seconds from five seconds on, until they are fast again', () => {
+    const hosts = createSlowHosts(15_000);
+    hosts.record('a', 4999);
+    expect(hosts.getTimeout('a')).toBe(15_000);
+    hosts.record('a', 5000);
+    expect([hosts.getTimeout('a'), hosts.getTimeout('b'), hosts.getTimeout(undefined)]).toEqual([5000, 15_000, 15_000]);
+    hosts.record('a', 10);
+    expect(hosts.getTimeout('a')).toBe(15_000);
+    hosts.record(undefined, 9000);
+    expect(hosts.getTimeout(undefined)).toBe(15_000);
+  });
+
+  test('have the timeout of the dispatcher if that is shorter', () => {
+    const hosts = createSlowHosts(600);
+    hosts.record('a', 600);
+    expect(hosts.getTimeout('a')).toBe(600);
+  });
+
+  test('are forgotten beyond 1000, the oldest first', () => {
+    const hosts = createSlowHosts(15_000);
+    for (let i = 0; i < 1000; i++) hosts.record(`h${i}`, 9000);
+    hosts.record('h0', 9000);
+    expect(hosts.getTimeout('h1')).toBe(5000);
+    hosts.record('more', 9000);
+    expect([hosts.getTimeout('h0'), hosts.getTimeout('h1'), hosts.getTimeout('h2')]).toEqual([5000, 15_000, 5000]);
+  });
+});

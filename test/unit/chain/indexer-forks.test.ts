@@ -1,0 +1,257 @@
+import { StoreError } from 'intentbook';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Happening } from '../../support/chain-events.ts';
+import { SOLVER } from '../../support/chain-events.ts';
+import type { ScriptedChain } from '../../support/scripted-chain.ts';
+import { scriptedChain } from '../../support/scripted-chain.ts';
+import { foreign, indexerFixture, messagesOf, recorded, storedBlocks, toRef, withBlocks } from './indexer-fixture.ts';
+
+const UID = `0x${'12'.repeat(56)}` as const;
+const INVALIDATED: Happening = { event: 'OrderInvalidated', owner: SOLVER, orderUid: UID };
+const empty = (count: number) => Array.from({ length: count }, (): Happening[] => []);
+
+/** A chain whose first block is 100. */
+let chain: ScriptedChain;
+beforeEach(() => {
+  chain = scriptedChain();
+});
+const ref = (number: number) => {
+  const block = chain.blocks.find((each) => each.number === number);
+  if (block === undefined) throw new Error(`no block ${number}`);
+  return toRef(block);
+};
+const throughs = (batches: readonly { through: { number: number } }[]) => batches.map(({ through }) => through.number);
+
+describe('indexer second read', () => {
+  const readsOf = (requests: readonly string[]) => requests.filter((each) => /^logs \d/.test(each));
+
+  test('after a start covers the stored blocks up to the reorganisation limit, except for the newest four', async () => {
+    chain.mine(...empty(30));
+    const near = recorded(chain.node('a'));
+    const far = indexerFixture([near], { stored: storedBlocks(chain, 130, 100) });
+    await far.run();
+    expect(readsOf(near.requests)).toEqual(['logs 121..126']);
+
+    const few = recorded(chain.node('a'));
+    await indexerFixture([few], { stored: storedBlocks(chain, 130, 124) }).run();
+    expect(readsOf(few.requests)).toEqual(['logs 125..126']);
+  });
+
+  test('has no block to read before four others are stored', async () => {
+    chain.mine(...empty(4));
+    const node = recorded(chain.node('a'));
+    const { run, next } = indexerFixture([node], { stored: storedBlocks(chain, 104, 100) });
+    await run();
+    expect(readsOf(node.requests)).toEqual([]);
+    chain.mine([]);
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 101..101']);
+  });
+
+  test('covers groups of eight blocks, from the next node', async () => {
+    chain.mine(...empty(30));
+    const [one, two] = [recorded(chain.node('a')), recorded(chain.node('b'))];
+    const { run, next } = indexerFixture([one, two], { stored: storedBlocks(chain, 130, 100) });
+    await run();
+    chain.mine(...empty(7));
+    await next();
+    expect(readsOf(two.requests)).toEqual(['logs 121..126']);
+    chain.mine([]);
+    await next();
+    expect(readsOf(two.requests)).toEqual(['logs 121..126', 'logs 127..134']);
+    expect(readsOf(one.requests)).toEqual([]);
+  });
+
+  test('applies missed events at the checkpoint and reports those that are new', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    const { run, batches, observed } = indexerFixture([chain.node('a')], { stored: storedBlocks(chain, 130, 100) });
+    await run();
+    expect(batches).toMatchObject([{ events: [{ blockNumber: 125 }], through: ref(130), after: ref(130) }]);
+    expect(observed).toEqual([{ type: 'missed', events: 1, block: 126 }]);
+  });
+
+  test('does not report events that are known', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    const node = recorded(chain.node('a'));
+    const { run, next, observed } = indexerFixture([node], {
+      stored: storedBlocks(chain, 130, 100),
+      outcomes: { apply: async () => ({ status: 'applied', applied: 0, known: 1, indexedBlock: ref(130) }) },
+    });
+    await run();
+    await next();
+    expect(observed).toEqual([]);
+    expect(readsOf(node.requests)).toHaveLength(1);
+  });
+
+  test('is repeated if the checkpoint has moved in the meantime', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    const node = recorded(chain.node('a'));
+    const { run, next, observed } = indexerFixture([node], {
+      stored: storedBlocks(chain, 130, 100),
+      outcomes: { apply: async () => ({ status: 'moved', indexedBlock: null }) },
+    });
+    await run();
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 121..126', 'logs 121..126']);
+    expect(observed).toEqual([]);
+  });
+
+  test('reports a failure and is repeated, without a change of the node', async () => {
+    chain.mine(...empty(30));
+    const broken = recorded(
+      chain.node('b', (question, answer) =>
+        question === 'logs' || question === 'head' ? Promise.reject(new Error('down')) : answer,
+      ),
+    );
+    const node = recorded(chain.node('a'));
+    const { run, next, observed, indexer } = indexerFixture([node, broken], { stored: storedBlocks(chain, 130, 100) });
+    await run();
+    expect(messagesOf(observed)).toEqual(['b: down']);
+    await next();
+    expect(readsOf(broken.requests)).toEqual(['logs 121..126', 'logs 121..126']);
+    expect(indexer.state).toBe('following');
+  });
+
+  test('is limited by the range that nodes accept, and continues with the next block', async () => {
+    chain.mine(...empty(30));
+    const node = recorded(chain.node('a'));
+    const { run, next } = indexerFixture([node], {
+      stored: storedBlocks(chain, 130, 100),
+      options: { maxBlockRange: 4 },
+    });
+    await run();
+    expect(readsOf(node.requests)).toEqual(['logs 121..124']);
+    chain.mine(...empty(6));
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 121..124', 'logs 125..128']);
+  });
+
+  test('covers blocks again after a reorganisation', async () => {
+    chain.mine(...empty(30));
+    const node = recorded(chain.node('a'));
+    const { run, next } = indexerFixture([node], {
+      stored: storedBlocks(chain, 130, 100),
+      options: { reorgLimit: 20 },
+    });
+    await run();
+    chain.reorganise(8, ...empty(14));
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 111..126', 'logs 123..132']);
+  });
+
+  test('passes on a failure of the store', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    const failure = new StoreError('Unavailable', 'the store is down');
+    const { run, failures, observed } = indexerFixture([chain.node('a')], {
+      stored: storedBlocks(chain, 130, 100),
+      outcomes: { apply: () => Promise.reject(failure) },
+    });
+    await run();
+    expect([failures, observed]).toEqual([[failure], []]);
+  });
+});
+
+describe('indexer fork', () => {
+  test('is rolled back to the newest block that the node still has', async () => {
+    chain.mine(...empty(10));
+    const stored = [foreign(106), foreign(105), ...storedBlocks(chain, 104, 100)];
+    const { run, rollbacks, observed, batches } = indexerFixture([chain.node('a')], { stored });
+    await run();
+    expect(rollbacks).toEqual([[104, foreign(106)]]);
+    expect(observed[0]).toEqual({ type: 'reorganised', from: foreign(106), to: 104 });
+    expect(throughs(batches)).toEqual([105, 106, 107, 108, 109, 110]);
+  });
+
+  test('is not reported if another process has rolled it back', async () => {
+    chain.mine(...empty(10));
+    let stored = [foreign(106), ...storedBlocks(chain, 104, 100)];
+    const { run, observed } = indexerFixture([chain.node('a')], {
+      outcomes: {
+        progress: async () => ({ indexedBlock: stored[0] ?? null, blocks: stored }),
+        async rollback() {
+          stored = storedBlocks(chain, 110, 100);
+          return { status: 'moved', indexedBlock: ref(110) };
+        },
+      },
+    });
+    await run();
+    expect(observed).toEqual([]);
+  });
+
+  test.each([
+    [10, true],
+    [11, false],
+  ])('%d blocks deep with a limit of 10', async (depth, isFound) => {
+    chain.mine(...empty(40));
+    const top = 120;
+    const stored = [
+      ...Array.from({ length: depth }, (_, i) => foreign(top - i)),
+      ...storedBlocks(chain, top - depth, top - depth - 3),
+    ];
+    const { run, rollbacks, indexer, failures } = indexerFixture([chain.node('a')], { stored });
+    await run();
+    if (isFound) {
+      expect(rollbacks).toEqual([[top - depth, foreign(top)]]);
+      expect(failures).toEqual([]);
+      return;
+    }
+    const message =
+      `block 120 is no longer ${foreign(120).hash}, and the 10 blocks before it have changed too; ` +
+      'roll back to a block that is still on the chain (intentbook rollback --to-block <block>)';
+    expect([rollbacks, indexer.state, indexer.stopReason]).toEqual([[], 'stopped', message]);
+    expect(failures).toMatchObject([{ name: 'ReorganisationTooDeep', message }]);
+  });
+
+  test.each([
+    [10, [[109, 120]]],
+    [11, []],
+  ])(
+    'that has replaced the first checkpoint, %d blocks below, starts anew within the limit',
+    async (depth, expected) => {
+      chain.mine(...empty(40));
+      const stored = [foreign(120), foreign(120 - depth)];
+      const { run, rollbacks, batches, indexer } = indexerFixture([chain.node('a')], { stored });
+      await run();
+      expect(rollbacks.map(([to, after]) => [to, after.number])).toEqual(expected);
+      if (expected.length > 0) expect(batches[0]).toEqual({ events: [], through: ref(110), after: null });
+      else expect(indexer.state).toBe('stopped');
+    },
+  );
+
+  test('to a shorter chain is found by the newest stored block below its head', async () => {
+    chain.mine(...empty(3));
+    const stored = [foreign(106), foreign(105), foreign(103), ...storedBlocks(chain, 102, 100)];
+    const { run, rollbacks } = indexerFixture([chain.node('a')], { stored });
+    await run();
+    expect(rollbacks).toEqual([[102, foreign(106)]]);
+  });
+
+  test('does not exist if a node with a shorter chain has the stored blocks', async () => {
+    chain.mine(...empty(3));
+    const node = recorded(chain.node('a'));
+    const stored = [foreign(106), foreign(105), ...storedBlocks(chain, 102, 100)];
+    const behind = indexerFixture([node], { stored });
+    await behind.run();
+    expect([behind.rollbacks, behind.waits]).toEqual([[], [2000]]);
+    expect(node.requests).toEqual(['head', 'block 102']);
+
+    const same = recorded(chain.node('a'));
+    await indexerFixture([same], { stored: [foreign(106), ...storedBlocks(chain, 103, 100)] }).run();
+    expect(same.requests).toEqual(['head']);
+
+    const below = indexerFixture([chain.node('a')], { stored: [foreign(106), foreign(105)] });
+    await below.run();
+    expect([below.rollbacks, below.waits]).toEqual([[], [2000]]);
+  });
+
+  test('is not assumed if the node lacks the stored block', async () => {
+    chain.mine(...empty(3));
+    const node = withBlocks(chain.node('a'), () => undefined);
+    const { run, rollbacks, observed } = indexerFixture([node], {
+      stored: [foreign(106), ...storedBlocks(chain, 102, 100)],
+    });
+    await run();
+    expect(rollbacks).toEqual([]);
+    expect(messagesOf(observed)).toEqual(['a: it has block 103, but not block 102']);
+  });
+});
