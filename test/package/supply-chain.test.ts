@@ -56,6 +56,7 @@ const COPYLEFT: Readonly<Record<string, string>> = {
   '@uniswap/v2-core': 'GPL-3.0-or-later',
   '@uniswap/v2-periphery': 'GPL-3.0-or-later',
   '@cowprotocol/contracts': 'LGPL-3.0-or-later',
+  '@gnosis.pm/safe-contracts': 'GPL-3.0',
 };
 
 /** Packages whose licence is declared in a file only. */

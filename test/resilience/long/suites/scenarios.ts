@@ -6,18 +6,21 @@ export const suite: LongSuite = {
   description: 'black-box scenarios on a chain with the production contracts, each against a new server',
   async run({ count, note }) {
     const world = await createWorld();
+    const failures: Error[] = [];
     try {
       for (const name of SCENARIOS) {
         const { run } = await loadScenario(name);
         try {
           await run(world);
+          count('scenarios that hold');
         } catch (error) {
-          throw new Error(`scenario ${name} does not hold`, { cause: error });
+          failures.push(new Error(`scenario ${name} does not hold`, { cause: error }));
         }
-        count('scenarios');
         await world.reset();
       }
-      note('last scenario', SCENARIOS.at(-1) ?? '');
+      note('scenarios', SCENARIOS.length);
+      const names = failures.map(({ message }) => message).join(', ');
+      if (failures.length > 0) throw new AggregateError(failures, names);
     } finally {
       await world.close();
     }
