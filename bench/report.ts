@@ -3,6 +3,7 @@ import type { Benchmark, Measure, Round } from './benchmark.ts';
 import { quantile } from './benchmark.ts';
 import { chart } from './chart.ts';
 import type { BenchmarkRun } from './runner.ts';
+import { formatSpeed } from './speed.ts';
 
 /** Median of a value over all rounds. Half of the rounds lie between `low` and `high`. */
 export interface Figure {
@@ -194,12 +195,19 @@ export function withMeasures(page: string, report: Report): string {
   ]);
 }
 
-/** Writes a report as data, into the README and the page of benchmarks, and as a chart. */
+/** Returns the page "How fast is it" with its table. */
+export function withSpeed(page: string, report: Report): string {
+  return withContent(page, [measuredOn(report), '', ...formatSpeed(report)]);
+}
+
+/** Writes a report as data, into the README and the pages with figures, and as a chart. */
 export function writeReport(root: URL, file: URL, report: Report): void {
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
   const readme = new URL('README.md', root);
   writeFileSync(readme, withHighlights(readFileSync(readme, 'utf8'), report));
   const page = new URL('docs/internals/benchmarks.md', root);
   writeFileSync(page, withMeasures(readFileSync(page, 'utf8'), report));
+  const speed = new URL('docs/reference/speed.md', root);
+  writeFileSync(speed, withSpeed(readFileSync(speed, 'utf8'), report));
   writeFileSync(new URL('docs/internals/benchmarks.svg', root), chart(report));
 }

@@ -37,6 +37,7 @@ const NAMES: readonly string[] = [
   'chainRolledBack',
   'chainProgress',
   'estimatorQueried',
+  'driverCalled',
   'ordersSubmitted',
   'signersRecovered',
   'storeQueried',

@@ -45,6 +45,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     onFailure,
     holder: systemRandom.uuid(),
     assertStarted,
+    driverObserver: emitter.observer('driverCalled'),
     nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
   });
   const admission: Omit<AdmissionContext, 'verifier'> = {

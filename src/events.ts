@@ -1,3 +1,4 @@
+import type { DriverObservation } from './auctions/drivers/observed-driver.ts';
 import type { IndexerObservation } from './chain/indexer-options.ts';
 import type { RecoveryObservation, StoreObservation, SubmissionObservation } from './instrumentation.ts';
 import type { BlockRef } from './ports/chain-store.ts';
@@ -86,6 +87,8 @@ export interface OrderBookEvents {
   chainProgress: (observation: IndexerObservation) => void;
   /** An estimator responded or failed. */
   estimatorQueried: (observation: EstimatorObservation) => void;
+  /** A call of a driver of `auctions.run` finished. */
+  driverCalled: (observation: DriverObservation) => void;
   /** Submitted orders were validated; accepted ones are stored. */
   ordersSubmitted: (observation: SubmissionObservation) => void;
   /** Signers were recovered from signatures. */

@@ -7,6 +7,7 @@ export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-ord
 export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
+export type { DriverObservation } from './auctions/drivers/observed-driver.ts';
 export type {
   AuctionRound,
   AuctionRun,

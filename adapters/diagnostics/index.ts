@@ -20,6 +20,7 @@ export const DIAGNOSTICS_EVENTS = [
   'signersRecovered',
   'storeQueried',
   'estimatorQueried',
+  'driverCalled',
   'chainApplied',
   'chainRolledBack',
   'chainProgress',

@@ -20,7 +20,7 @@ export interface HttpDriverOptions {
 const OPTIONS = ['name', 'submissionAddress', 'headers', 'maxBytes', 'fetch'];
 
 /**
- * Creates a driver that calls `POST {url}/solve`, `/reveal` and `/settle` in the format of production.
+ * Creates a driver that calls `POST {url}/solve`, `/reveal`, `/settle` and `/notify` in the format of production.
  *
  * @param url - Base URL. A user and a password in it are sent as a Basic `Authorization` header only.
  * @throws TypeError if `url` is not an http or https URL, or if an option is malformed.
@@ -35,9 +35,10 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
     path: string,
     body: string | Uint8Array<ArrayBuffer>,
     signal: AbortSignal,
-    auctionId: number,
+    auctionId?: number,
   ): Promise<unknown> {
-    const headers = { 'content-type': 'application/json', 'x-auction-id': String(auctionId) };
+    const auction = auctionId === undefined ? {} : { 'x-auction-id': String(auctionId) };
+    const headers = { 'content-type': 'application/json', ...auction };
     const response = await sendRequest(connection, path, { method: 'POST', headers, body, signal });
     if (response.status !== 200) throw createResponseError(connection, response);
     return response.body;
@@ -56,6 +57,9 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
     async settle({ solutionId, auctionId, submissionDeadlineLatestBlock }, { signal }) {
       const request = { solutionId, submissionDeadlineLatestBlock, auctionId: String(auctionId) };
       await post('settle', JSON.stringify(request), signal, auctionId);
+    },
+    async notify({ reason, until }, { signal }) {
+      await post('notify', JSON.stringify({ banned: { reason, until: new Date(until).toISOString() } }), signal);
     },
   };
 }

@@ -253,15 +253,15 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
       last = { creationDate: row.creationDate, uid: row.uid };
       if (!matches(row, query)) continue;
       if (skip > 0) skip--;
-      else orders.push({ ...toStoredOrder(row), quote: null });
+      else orders.push(toStoredOrder(row, null));
     }
     return { orders };
   }
 
-  function toStoredOrder(row: Row): StoredOrder {
+  function toStoredOrder(row: Row, quote = row.quote): StoredOrder {
     const { uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount } =
       row;
-    const { executedFeeAmount, executedFee, executedFeeToken, placement, quote } = row;
+    const { executedFeeAmount, executedFee, executedFeeToken, placement } = row;
     const fullAppData = documents.get(row.appData) ?? null;
     return {
       uid,
@@ -284,11 +284,14 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
 
   return {
     insert: (inserts) => inserts.map(insertOne),
-    get: (uids) =>
-      [...new Set(uids)].flatMap((uid) => {
+    get(uids) {
+      const found: StoredOrder[] = [];
+      for (const uid of new Set(uids)) {
         const row = rows.get(uid);
-        return row === undefined ? [] : [toStoredOrder(row)];
-      }),
+        if (row !== undefined) found.push(toStoredOrder(row));
+      }
+      return found;
+    },
     list,
     scan,
     filterPlaced: (account, uids) => uids.filter((uid) => rows.get(uid)?.onchainUser === account),

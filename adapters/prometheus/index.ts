@@ -11,6 +11,9 @@ export interface MetricsRegistry {
 /** Histogram buckets in seconds, from a cached read to a slow response. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Histogram buckets in seconds of calls of drivers, whose settlements wait for a block. */
+const DRIVER_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120];
+
 /** The connection of a book to its nodes. */
 export interface ChainState {
   /** Whether a node responded to the last request. `undefined` before the first one. */
@@ -105,6 +108,13 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     buckets: SECONDS,
     registers,
   });
+  const drivers = new Histogram({
+    name: 'intentbook_driver_seconds',
+    help: 'Duration of calls of drivers by step and outcome. A call of settle is a win.',
+    labelNames: ['book', 'driver', 'step', 'outcome'],
+    buckets: DRIVER_SECONDS,
+    registers,
+  });
   new Gauge({
     name: 'intentbook_chain_up',
     help: 'Whether a node of the chain responded to the last request: 1 or 0.',
@@ -152,6 +162,9 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     });
     book.on('estimatorQueried', ({ source, question, outcome, ms }) => {
       sources.observe({ ...label, source, question, outcome }, ms / 1000);
+    });
+    book.on('driverCalled', ({ driver, step, ms, failed }) => {
+      drivers.observe({ ...label, driver, step, outcome: failed ? 'failed' : 'responded' }, ms / 1000);
     });
     book.on('chainProgress', (observation) => {
       if (observation.type === 'reorganised') reorganisations.inc(label);

@@ -12,6 +12,8 @@ export interface NodeOptions {
   readonly onchainOrderContracts?: readonly string[] | undefined;
   /** Contract with `isSanctioned(address)`. */
   readonly sanctionsOracle?: string | undefined;
+  /** Maximum gas of the hooks and the contract signature of an order. Default: 8000000. */
+  readonly maxOrderGas?: number | undefined;
 }
 
 /** Maximum number of requests per batch, which many providers allow. */
@@ -40,6 +42,7 @@ export async function createChainOptions({
   reorgLimit,
   onchainOrderContracts,
   sanctionsOracle: oracle,
+  maxOrderGas = 8_000_000,
 }: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer' | 'isDenied' | 'simulator'>> {
   if (rpc.length === 0) return {};
   const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
@@ -52,7 +55,8 @@ export async function createChainOptions({
   });
   const client = createPublicClient({ transport: fallback(transports) });
   return {
-    chain: viemChain(client),
+    // A signature that needs more gas than an order may is measured, so that the rejection has the reason.
+    chain: viemChain(client, { signatureGas: Math.ceil(maxOrderGas * 1.25) }),
     simulator: viemOrderSimulator(client),
     ...(oracle === undefined ? {} : { isDenied: sanctionsOracle(client, oracle) }),
     indexer: {

@@ -7,6 +7,9 @@ export interface DriverSettings {
   /** Milliseconds. */
   readonly solveTime: number;
   readonly submissionBlocks: number;
+  readonly driverBanAfter?: number | undefined;
+  /** Seconds. */
+  readonly driverBanTime: number;
 }
 
 /**
@@ -15,7 +18,7 @@ export interface DriverSettings {
  */
 export async function runAuctions(
   book: OrderBook,
-  { drivers = [], solveTime, submissionBlocks }: DriverSettings,
+  { drivers = [], solveTime, submissionBlocks, driverBanAfter, driverBanTime }: DriverSettings,
 ): Promise<void> {
   if (drivers.length === 0) return;
   const { httpDriver } = await import('intentbook/drivers');
@@ -24,6 +27,8 @@ export async function runAuctions(
     drivers: drivers.map((url) => httpDriver(url, { name: getDriverName(url) })),
     solveTime,
     submissionBlocks,
+    banAfter: driverBanAfter ?? 'never',
+    banTime: driverBanTime * 1000,
     onRound({ problems }) {
       const current = new Set(problems.map(({ driver }) => driver));
       for (const name of reported.keys()) if (!current.has(name)) reported.delete(name);

@@ -1,13 +1,16 @@
 import type { Address, Hex, OrderSimulator, OrderToSimulate } from 'intentbook';
 import { NATIVE_MARKER } from '#internal';
 import { createBalanceSlots, toWord } from './balance-slots.ts';
+import { ALLOW_ALL } from './call-sequence.ts';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, NodeError, parseQuantity, toQuantity } from './rpc.ts';
+import type { BlockCall } from './settlement.ts';
 import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
 
 /**
- * Creates a simulator of orders on a node (`eth_simulateV1`). A solver settles the order alone. An override of the
- * state gives the settlement contract the bought tokens; signature, balance, allowance and hooks of the owner are real.
+ * Creates a simulator of orders on a node (`eth_simulateV1`, or `eth_call` with state overrides). A solver settles the
+ * order alone. An override of the state gives the settlement contract the bought tokens; signature, balance, allowance
+ * and hooks of the owner are real.
  *
  * @param client - A `PublicClient`. Its transport controls retries.
  */
@@ -24,6 +27,32 @@ export function viemOrderSimulator(client: RpcClient): OrderSimulator {
     return slot === undefined ? {} : { [slot.contract]: { stateDiff: { [slot.key]: toWord(amount) } } };
   }
 
+  /** Returns the reason of the revert; null if the settlement succeeds. */
+  async function simulate(
+    authorization: BlockCall,
+    settle: BlockCall,
+    stateOverrides: Readonly<Record<Address, object>>,
+    block: string,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    try {
+      const results = await simulateBlock(client, [authorization, settle], stateOverrides, signal, block);
+      const last = results.at(-1);
+      return last?.success === true ? null : formatError(last?.error);
+    } catch (error) {
+      if (!(error instanceof NodeError && error.unsupported)) throw error;
+    }
+    const { from, to, input: data, gas } = settle;
+    const overrides = { ...stateOverrides, [authorization.to]: { code: ALLOW_ALL } };
+    try {
+      await callRpc(client, signal, 'eth_call', [{ from, to, data, gas }, block, overrides]);
+      return null;
+    } catch (error) {
+      if (error instanceof NodeError && /revert/i.test(error.message)) return formatError(error.message);
+      throw error;
+    }
+  }
+
   return {
     async simulate(order, { signal }) {
       const { interactions: hooks, settlementContract } = order;
@@ -32,11 +61,9 @@ export function viemOrderSimulator(client: RpcClient): OrderSimulator {
         const stateOverrides = await fund(order, signal);
         const block = order.block ?? parseQuantity(await callRpc(client, signal, 'eth_blockNumber', []));
         const input = encodeSettlement({ ...order, hooks, interactions: [] });
-        const calls = [authorization, createCall(SOLVER, settlementContract, input, SETTLE_GAS)];
-        const results = await simulateBlock(client, calls, stateOverrides, signal, toQuantity(block));
-        const last = results.at(-1);
+        const settle = createCall(SOLVER, settlementContract, input, SETTLE_GAS);
+        const error = await simulate(authorization, settle, stateOverrides, toQuantity(block), signal);
         const settlement = { from: SOLVER, to: settlementContract, input, gas: SETTLE_GAS, stateOverrides };
-        const error = last?.success === true ? null : formatError(last?.error);
         return { status: 'simulated', block, error, settlement };
       } catch (error) {
         if (error instanceof NodeError && error.unsupported) return { status: 'unsupported' };

@@ -1,6 +1,7 @@
 import type { Address, Hex, QuoteVerification, QuoteVerifier, VerificationOutcome } from 'intentbook';
 import { bytes, encodeCall, word } from '#internal';
 import { createBalanceSlots, toWord } from './balance-slots.ts';
+import { ALLOW_ALL, simulateSequence } from './call-sequence.ts';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, NodeError, parseHexResult } from './rpc.ts';
 import type { BlockCall, BlockCallResult, SingleSettlement } from './settlement.ts';
@@ -15,10 +16,14 @@ const SELECTORS = {
 
 const UNLIMITED = 2n ** 256n - 1n;
 
+/** Gas limit of all calls together. */
+const SEQUENCE_GAS = 30_000_000;
+
 /**
  * Creates a verifier of quotes on a node (`eth_simulateV1`). In one simulated block, the owner approves the relayer and
- * signs on chain, then a solver settles. The node needs `eth_createAccessList` as well, because an override of the
- * state provides sell tokens that the owner does not have.
+ * signs on chain, then a solver settles. A node without this method receives one `eth_call` with state overrides, in
+ * which the owner's code is replaced. The node needs `eth_createAccessList` as well, because an override of the state
+ * provides sell tokens that the owner does not have.
  *
  * @param client - A `PublicClient`. Its transport controls retries.
  */
@@ -36,14 +41,35 @@ export function viemQuoteVerifier(client: RpcClient): QuoteVerifier {
     return slot === undefined ? 'unknown' : { [slot.contract]: { stateDiff: { [slot.key]: toWord(sellAmount) } } };
   }
 
+  /** Whether the node has rejected `eth_simulateV1` as unknown. */
+  let lacksBlocks = false;
+
+  async function simulate(
+    quote: QuoteVerification,
+    authorization: BlockCall,
+    override: Readonly<Record<Address, object>> | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly BlockCallResult[]> {
+    const calls = createCalls(quote);
+    if (!lacksBlocks) {
+      try {
+        return await simulateBlock(client, [authorization, ...calls], override, signal);
+      } catch (error) {
+        if (!(error instanceof NodeError && error.unsupported)) throw error;
+        lacksBlocks = true;
+      }
+    }
+    const stateOverrides = { ...override, [authorization.to]: { code: ALLOW_ALL } };
+    return simulateSequence(client, { caller: quote.owner, calls, stateOverrides, gas: SEQUENCE_GAS }, signal);
+  }
+
   return {
     async verify(quote, { signal }) {
       try {
         const authorization = await authorize(quote.settlementContract, signal);
         const override = await fund(quote, signal);
         if (override === 'unknown') return { status: 'failed', reason: 'the balance of the sell token is not found' };
-        const calls = [authorization, ...createCalls(quote)];
-        return readOutcome(quote, await simulateBlock(client, calls, override, signal));
+        return readOutcome(quote, await simulate(quote, authorization, override, signal));
       } catch (error) {
         if (error instanceof NodeError && error.unsupported) return { status: 'unsupported' };
         throw error;

@@ -47,6 +47,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Metrics', 'reference/metrics'],
         ['HTTP', 'reference/http'],
         ['Costs', 'reference/costs'],
+        ['How fast is it', 'reference/speed'],
         ['Command line', 'reference/cli'],
       ],
     },

@@ -1,10 +1,12 @@
 import type { OrderBookError } from '../errors.ts';
+import type { Observer } from '../instrumentation.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
 import type { AuctionChange, AuctionStreamOptions } from './auction-delta.ts';
 import type { RenderedAuctionStream } from './auction-feed.ts';
 import type { Auction } from './auction-order.ts';
 import type { Competition, CompetitionQuery } from './competition.ts';
+import type { DriverObservation } from './drivers/observed-driver.ts';
 import type { AuctionRun, AuctionRunOptions } from './drivers/run-options.ts';
 import type { FilterReason } from './filters.ts';
 import type { RenderedAuction } from './render-auction.ts';
@@ -74,5 +76,6 @@ export interface AuctionModuleContext {
   /** Identifies this process among others, for leases. */
   readonly holder: string;
   readonly onFailure: (failure: unknown) => void;
+  readonly driverObserver: Observer<DriverObservation>;
   readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
 }

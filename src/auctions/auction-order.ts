@@ -97,7 +97,9 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
   // Rendered from this type.
   const placement = (row.placement === null ? {} : JSON.parse(row.placement)) as Partial<Order>;
   if (placement.onchainOrderData?.placementError !== undefined || placement.ethflowData?.isRefunded) return undefined;
-  const { uid, sellToken, buyToken, sellAmount, buyAmount, kind, feeAmount, interactions, validFrom = 0 } = body;
+  // The text of the row is shared by all readers, and its hash is known.
+  const { uid } = row;
+  const { sellToken, buyToken, sellAmount, buyAmount, kind, feeAmount, interactions, validFrom = 0 } = body;
   const sold = BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount);
   const isUntouched = row.executedSellAmount === '0';
   const quote = toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS };

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { StoredCompetition } from '../ports/auctions.ts';
-import type { SettlementChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
@@ -157,23 +156,16 @@ async function completed({ auctionId, body }: StoredCompetition, store: Store): 
   const settlements = await store.chain.settlementsOfAuction(auctionId);
   if (settlements.length === 0) return subject;
   const hashes = settlements.map(({ transactionHash }) => transactionHash);
+  const { findTransactions } = await import('./winner-transactions.ts');
+  const settled = await findTransactions(subject.solutions, settlements, store);
   return {
     ...subject,
     transactionHashes: [...new Set([...subject.transactionHashes, ...hashes])],
     solutions: subject.solutions.map((solution) => ({
       ...solution,
-      txHash: solution.txHash ?? getTransactionHash(solution, settlements),
+      txHash: solution.txHash ?? settled.get(solution) ?? null,
     })),
   };
-}
-
-/** A solver settles its own winning solutions. Several winning solutions of one solver cannot be distinguished. */
-function getTransactionHash(
-  { solverAddress, isWinner }: CompetitionSolution,
-  settlements: readonly SettlementChainEvent[],
-): Hex | null {
-  const own = settlements.filter(({ solver }) => solver === solverAddress);
-  return isWinner && own.length === 1 ? (own[0]?.transactionHash ?? null) : null;
 }
 
 /** Returns whether a solution of a competition contains an order. */

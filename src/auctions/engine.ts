@@ -51,7 +51,7 @@ const MAX_FAILED = 1000;
 
 export function createAuctionEngine(configuration: Configuration, context: AuctionModuleContext): AuctionEngine {
   const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = configuration;
-  const { onFailure, nativePrice, holder } = context;
+  const { onFailure, nativePrice, holder, driverObserver } = context;
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
@@ -117,6 +117,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
             const [oldest = ''] = failed.keys();
             if (failed.size > MAX_FAILED) failed.delete(oldest);
           },
+          driverObserver,
           onFailure,
         });
         runs.add(run);

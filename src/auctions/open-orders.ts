@@ -70,7 +70,7 @@ export function createOpenOrders(
 
   /** Reads changed orders and replaces their candidates. */
   async function read(uids: readonly Hex[]): Promise<void> {
-    const candidates = await readCandidates(uids);
+    const candidates = new Map((await readCandidates(uids)).map((each) => [each.order.uid, each]));
     for (const uid of uids) {
       const candidate = candidates.get(uid);
       if (candidate === undefined || known.get(uid)?.created !== candidate.created) remove(uid);
@@ -80,11 +80,11 @@ export function createOpenOrders(
   }
 
   /** Reads orders with their quotes, which listings do not include. */
-  async function readCandidates(uids: readonly Hex[]): Promise<Map<Hex, AuctionCandidate>> {
-    const candidates = new Map<Hex, AuctionCandidate>();
+  async function readCandidates(uids: readonly Hex[]): Promise<AuctionCandidate[]> {
+    const candidates: AuctionCandidate[] = [];
     for (const row of await orders.get(uids)) {
       const candidate = toCandidate(row);
-      if (candidate !== undefined) candidates.set(row.uid, candidate);
+      if (candidate !== undefined) candidates.push(candidate);
     }
     return candidates;
   }
@@ -100,19 +100,19 @@ export function createOpenOrders(
   }
 
   async function readAll(last: number, now: number): Promise<void> {
-    const found = new Map<Hex, AuctionCandidate>();
+    const found: AuctionCandidate[] = [];
     let after: OrderCursor | undefined;
     do {
       const query = { status: { is: 'open', now }, limit: PAGE } as const;
       const page = await orders.list(after === undefined ? query : { ...query, after });
-      for (const [uid, candidate] of await readCandidates(page.map(({ uid }) => uid))) found.set(uid, candidate);
+      found.push(...(await readCandidates(page.map(({ uid }) => uid))));
       await yieldToEventLoop();
       const oldest = page.length === PAGE ? page.at(-1) : undefined;
       after = oldest && { creationDate: oldest.creationDate, uid: oldest.uid };
     } while (after !== undefined);
-    known = found;
+    known = new Map(found.map((candidate) => [candidate.order.uid, candidate]));
     // Sorted once: insertions at the front of a long list would take a time that grows with its square.
-    sorted = [...found.values()].reverse().sort(compareAge);
+    sorted = [...known.values()].reverse().sort(compareAge);
     position = last;
   }
 

@@ -71,8 +71,9 @@ export async function renderWithOrders(members: object, orders: readonly Auction
 
 /** Calls a function for each item, with a tick of the event loop after every 100. */
 export async function inSteps<T>(items: readonly T[], visit: (item: T, index: number) => void): Promise<void> {
-  for (const [i, item] of items.entries()) {
+  let i = 0;
+  for (const item of items) {
     if (i > 0 && i % ORDERS_PER_TICK === 0) await yieldToEventLoop();
-    visit(item, i);
+    visit(item, i++);
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
 export const scenario: Scenario = {
-  shows: 'operators see why an order is not in the auction, and its trades',
+  shows: 'operators see why an order is not in the auction, its events and its trades',
   async run(world) {
     const book = await world.serve();
     const trader = await world.createTrader({ WETH: '1' });
@@ -27,5 +27,7 @@ export const scenario: Scenario = {
     const settled = (await book.operator('GET', path)).body;
     assert.equal(settled.trades.length, 1);
     assert.equal(settled.order.status, 'fulfilled');
+    const types = settled.events.map(({ type }: { type: string }) => type);
+    assert.ok(types.length >= 2 && settled.isComplete, JSON.stringify(types));
   },
 };

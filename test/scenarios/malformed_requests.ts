@@ -50,7 +50,7 @@ export const scenario: Scenario = {
     }
     const missing = await book.post('/orders', incomplete);
     assert.match(JSON.stringify(missing.body), /sellAmount/);
-    assert.equal(await statusOfBareRequest(book.url), 411);
+    assert.equal(await statusOfBareRequest(book.url), 400);
   },
 };
 

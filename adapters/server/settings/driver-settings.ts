@@ -23,5 +23,19 @@ export const DRIVER_SETTINGS = {
     default: 5,
     requires: 'drivers',
   },
+  driverBanAfter: {
+    type: integer(1, 1_000_000, '<number>'),
+    group: 'Orders',
+    help: 'Consecutive auctions that a driver wins and does not settle, after which it is excluded and notified.',
+    defaultText: 'never',
+    requires: 'drivers',
+  },
+  driverBanTime: {
+    type: integer(1, 86_400, '<seconds>'),
+    group: 'Orders',
+    help: 'Time for which such a driver is excluded, in seconds.',
+    default: 300,
+    requires: 'drivers',
+  },
   quoteDrivers: { type: httpUrls(), group: 'Quotes', help: 'URLs of drivers for quotes.', secret: true },
 } as const satisfies SettingTable;

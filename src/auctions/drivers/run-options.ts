@@ -25,6 +25,13 @@ export interface AuctionRunOptions {
   readonly trustedTokens?: readonly string[];
   /** Milliseconds between two looks for a new auction. Default: 1000. */
   readonly interval?: number;
+  /**
+   * Consecutive auctions that a driver wins and does not settle, after which it is excluded and notified. Default:
+   * `never`.
+   */
+  readonly banAfter?: number | 'never';
+  /** Time for which a driver is excluded, in milliseconds. Default: 300000. */
+  readonly banTime?: number;
   /** Called after the winners of an auction are selected. */
   readonly onRound?: (round: AuctionRound) => void;
   /** Called when a settlement has ended. */
@@ -61,7 +68,7 @@ export interface RoundSolution {
 /** A problem of a driver. */
 export interface DriverProblem {
   readonly driver: string;
-  readonly step: 'solve' | 'reveal' | 'settle';
+  readonly step: 'solve' | 'reveal' | 'settle' | 'notify';
   readonly reason: string;
 }
 
@@ -95,6 +102,8 @@ const INTEGERS = {
   maxWinners: [20, 1, 1000],
   maxSolutions: [3, 1, 1000],
   interval: [1000, 1, 3_600_000],
+  banAfter: [3, 1, 1_000_000],
+  banTime: [300_000, 1, 86_400_000],
 } as const;
 
 const KNOWN = [...Object.keys(INTEGERS), 'drivers', 'reveal', 'trustedTokens', 'onRound', 'onSettled'];
@@ -103,10 +112,11 @@ const KNOWN = [...Object.keys(INTEGERS), 'drivers', 'reveal', 'trustedTokens', '
 export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings {
   assertKnownOptions('auctions.run', options, KNOWN);
   const { drivers, reveal = true, trustedTokens = [], onRound = () => {}, onSettled = () => {} } = options;
+  const { banAfter = 'never' } = options;
   const integer = (name: keyof typeof INTEGERS): number => {
     const [initial, least, most] = INTEGERS[name];
     const value = options[name] ?? initial;
-    if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
     throw invalid(name, `an integer from ${least} to ${most}`, value);
   };
   const names = new Set(drivers.map(({ name }) => name));
@@ -126,6 +136,8 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
     maxWinners: integer('maxWinners'),
     maxSolutions: integer('maxSolutions'),
     interval: integer('interval'),
+    banTime: integer('banTime'),
+    banAfter: banAfter === 'never' ? banAfter : integer('banAfter'),
   };
 }
 

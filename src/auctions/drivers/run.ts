@@ -1,9 +1,13 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
+import type { Observer } from '../../instrumentation.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Address } from '../../protocol/hex.ts';
 import type { Auction } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
+import type { DriverObservation } from './observed-driver.ts';
+import { observedDriver } from './observed-driver.ts';
+import { createParticipation } from './participation.ts';
 import { describeError, solveAuction, toCompetition } from './round.ts';
 import type { AuctionRun, AuctionRunSettings } from './run-options.ts';
 import type { DriverSolution } from './solutions.ts';
@@ -19,6 +23,7 @@ export interface RunContext {
   readonly record: (competition: Competition) => Promise<unknown>;
   /** Called when a winner has failed. Its orders can be offered again after `block`. */
   readonly settlementFailed: (auctionId: number, solver: Address, block: number) => void;
+  readonly driverObserver: Observer<DriverObservation>;
   readonly onFailure: (failure: unknown) => void;
 }
 
@@ -28,9 +33,12 @@ const LEASE = 'auctions';
 const LEASE_MARGIN = 10_000;
 
 /** Starts to run auctions. Of several processes on one store, the holder of a lease runs them. */
-export function startAuctionRun(settings: AuctionRunSettings, context: RunContext): AuctionRun {
+export function startAuctionRun(options: AuctionRunSettings, context: RunContext): AuctionRun {
   const { store, clock, wrappedNative, holder, onFailure } = context;
   const stopped = new AbortController();
+  const observed = options.drivers.map((driver) => observedDriver(driver, clock, context.driverObserver));
+  const settings = { ...options, drivers: observed };
+  const participation = createParticipation(settings, clock, stopped.signal);
   let last = 0;
 
   async function holdsLease(): Promise<boolean> {
@@ -43,9 +51,11 @@ export function startAuctionRun(settings: AuctionRunSettings, context: RunContex
     const auction = await context.current();
     if (auction.id === last) return;
     last = auction.id;
-    if (auction.orders.length === 0) return;
+    const drivers = participation.admitted();
+    if (auction.orders.length === 0 || drivers.length === 0) return;
     const { signal } = stopped;
-    const { selection, problems } = await solveAuction(auction, { clock, settings, wrappedNative, signal });
+    const round = { clock, settings: { ...settings, drivers }, wrappedNative, signal };
+    const { selection, problems } = await solveAuction(auction, round);
     // Another process may run the auctions by now.
     if (signal.aborted || !(await holdsLease())) return;
     const { indexedBlock } = await store.chain.progress();
@@ -86,6 +96,7 @@ export function startAuctionRun(settings: AuctionRunSettings, context: RunContex
     } catch (failure) {
       onFailure(failure);
     }
+    await participation.ended(auctionId, name, failed !== undefined).catch(onFailure);
     wake();
   }
 

@@ -21,6 +21,17 @@ export interface SolverDriver {
 
   /** Settles a solution on chain. Resolves when the settlement is in a block, and rejects if it fails. */
   settle(request: SettleRequest, context: DriverContext): Promise<void>;
+
+  /** Informs the solver that it is excluded from auctions. Absent: it is not informed. */
+  notify?(notification: DriverNotification, context: DriverContext): Promise<void>;
+}
+
+/** The exclusion of a solver from auctions. */
+export interface DriverNotification {
+  /** It has won consecutive auctions and settled none of them. */
+  readonly reason: 'unsettledConsecutiveAuctions';
+  /** End of the exclusion, in milliseconds since 1970. */
+  readonly until: number;
 }
 
 /** The context of a call of a driver. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chart } from '../../../bench/chart.ts';
 import type { Report } from '../../../bench/report.ts';
-import { withHighlights, withMeasures } from '../../../bench/report.ts';
+import { withHighlights, withMeasures, withSpeed } from '../../../bench/report.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'intentbook-bench-test-'));
@@ -50,11 +50,13 @@ describe('benchmarks', () => {
   });
 });
 
-test('README, benchmark page and chart show the stored results', () => {
+test('README, pages with figures and chart show the stored results', () => {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const report = JSON.parse(read('bench/results.json')) as Report;
   const [readme, page] = [read('README.md'), read('docs/internals/benchmarks.md')];
   expect(readme).toBe(withHighlights(readme, report));
   expect(page).toBe(withMeasures(page, report));
+  const speed = read('docs/reference/speed.md');
+  expect(speed).toBe(withSpeed(speed, report));
   expect(read('docs/internals/benchmarks.svg')).toBe(chart(report));
 });

@@ -46,6 +46,13 @@ describe('HTTP driver', () => {
     expect(await driver.solve({ auction, deadline: 0, body }, context)).toEqual({ solutions: [] });
     await driver.reveal?.({ solutionId: 3, auctionId: 7 }, context);
     await driver.settle({ solutionId: 3, auctionId: 7, submissionDeadlineLatestBlock: 12 }, context);
+    const until = Date.parse('2027-01-01T00:00:00.000Z');
+    await driver.notify?.({ reason: 'unsettledConsecutiveAuctions', until }, context);
+    const notification = received.pop();
+    expect([notification?.path, notification?.headers.get('x-auction-id')]).toEqual(['/base/notify', null]);
+    expect(JSON.parse(notification?.body ?? '')).toEqual({
+      banned: { reason: 'unsettledConsecutiveAuctions', until: '2027-01-01T00:00:00.000Z' },
+    });
     expect(received.map(({ path, body: sent }) => [path, JSON.parse(sent)])).toEqual([
       ['/base/solve', { id: '7' }],
       ['/base/reveal', { solutionId: 3, auctionId: '7' }],

@@ -1,6 +1,8 @@
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import { appDataDocument } from 'intentbook/sign';
+import { viemOrderSimulator } from 'intentbook/viem';
+import { createPublicClient, http } from 'viem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const TERMS = { sell: ['1', 'WETH'], for: ['2000', 'USDC'] } as const;
@@ -95,6 +97,42 @@ describe('simulation of an order', () => {
     expect((await send(`/simulation/${unknown}`)).status).toBe(404);
     expect((await send(`/simulation/${unknown}`, undefined, 'wrong')).status).toBe(403);
     expect((await send('/simulation', {}, 'wrong')).status).toBe(403);
+  });
+
+  it('uses eth_call on a node without eth_simulateV1', async () => {
+    const client = createPublicClient({ transport: http(sandbox.rpcUrl) });
+    const seen: string[] = [];
+    const simulator = viemOrderSimulator({
+      request(args) {
+        seen.push(args.method);
+        if (args.method === 'eth_simulateV1')
+          return Promise.reject(Object.assign(new Error('method not found'), { code: -32601 }));
+        return client.request(args as never); // viem's types list the known methods
+      },
+    });
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder(TERMS);
+    const stored = await sandbox.book.orders.get(uid);
+    if (stored === undefined) throw new Error('the order is not stored');
+    const { owner, signingScheme, signature, interactions } = stored;
+    const amounts = { sellAmount: BigInt(stored.sellAmount), buyAmount: BigInt(stored.buyAmount), feeAmount: 0n };
+    const request = {
+      order: { ...stored, ...amounts },
+      owner,
+      signingScheme,
+      signature,
+      interactions,
+      executed: amounts.sellAmount,
+      settlementContract: sandbox.settlementContract,
+    };
+    const call = { signal: new AbortController().signal };
+    expect(await simulator.simulate(request, call)).toMatchObject({ status: 'simulated', error: null });
+    await trader.approve('WETH', '0');
+    expect(await simulator.simulate(request, call)).toMatchObject({
+      status: 'simulated',
+      error: expect.stringMatching(/revert/),
+    });
+    expect(seen).toContain('eth_call');
   });
 
   it('is not available without a node', async () => {

@@ -145,17 +145,43 @@ describe('quote verification', () => {
     expect((await sandbox.book.orders.get(uid))?.quote).toMatchObject({ verified: true });
   });
 
-  it('leaves quotes unverified if the node cannot simulate', async () => {
+  /** A node without some methods. */
+  function connectWithout(...methods: string[]) {
     const client = connect();
-    const book = await open(
-      undefined,
-      viemQuoteVerifier({
-        request: (args) =>
-          args.method === 'eth_simulateV1'
-            ? Promise.reject(Object.assign(new Error('method not found'), { code: -32601 }))
-            : client.request(args),
-      }),
-    );
+    const request = (args: { method: string; params?: unknown }) => {
+      if (!methods.includes(args.method)) return client.request(args);
+      return Promise.reject(Object.assign(new Error('method not found'), { code: -32601 }));
+    };
+    return { request };
+  }
+
+  it.each<[string, () => Partial<QuoteRequest>]>([
+    ['a sale', () => ({})],
+    ['a purchase', () => ({ kind: 'buy', sellAmountAfterFee: undefined, buyAmountAfterFee: '1000000000' })],
+    ['a sale for native currency', () => ({ sellToken: sandbox.token('DAI').address, buyToken: NATIVE })],
+    ['a request without an account', () => ({ from: `0x${'00'.repeat(20)}` })],
+    ['a receiver that is another account', () => ({ receiver: `0x${'5c'.repeat(20)}` })],
+  ])('verifies %s on a node without eth_simulateV1', async (_, request) => {
+    const asked = sellWeth({ ...request(), priceQuality: 'verified' } as QuoteRequest);
+    const exact = await quote(await open(), asked);
+    const without = await open(undefined, viemQuoteVerifier(connectWithout('eth_simulateV1')));
+    for (let i = 0; i < 2; i++) {
+      const { verified, quote: order } = await quote(without, asked);
+      expect(verified).toBe(true);
+      expect([order.buyAmount, order.kind]).toEqual([exact.quote.buyAmount, exact.quote.kind]);
+      // In one transaction, the later calls find warm storage.
+      expect(Math.abs(Number(order.gasAmount) - Number(exact.quote.gasAmount))).toBeLessThan(60_000);
+    }
+  });
+
+  it('does not verify a reverting settlement on a node without eth_simulateV1', async () => {
+    const verifier = viemQuoteVerifier(connectWithout('eth_simulateV1'));
+    const book = await open(({ amount }) => ({ amount: amount * 1_000_000n }), verifier);
+    expect(await quote(book, sellWeth())).toMatchObject({ verified: false });
+  });
+
+  it('leaves quotes unverified if the node can simulate neither', async () => {
+    const book = await open(undefined, viemQuoteVerifier(connectWithout('eth_simulateV1', 'eth_createAccessList')));
     expect(await quote(book, sellWeth())).toMatchObject({ verified: false });
   });
 });

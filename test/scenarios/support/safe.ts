@@ -1,20 +1,21 @@
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { Abi, Hex, LocalAccount } from 'viem';
-import { encodeFunctionData, keccak256, toHex, zeroAddress } from 'viem';
+import { keccak256, toHex, zeroAddress } from 'viem';
 import { sepolia } from 'viem/chains';
 import type { OrderChoice } from '../../support/orders.ts';
 import { SEPOLIA_DOMAIN } from '../../support/orders.ts';
 import type { Amounts, World } from './world.ts';
 
 const require = createRequire(import.meta.url);
+const ARTIFACTS = join(dirname(require.resolve('@gnosis.pm/safe-contracts/package.json')), 'build/artifacts/contracts');
 
 interface Artifact {
   readonly abi: Abi;
   readonly bytecode: Hex;
 }
 
-const artifact = (path: string): Artifact =>
-  require(`@gnosis.pm/safe-contracts/build/artifacts/contracts/${path}.json`);
+const artifact = (path: string): Artifact => require(join(ARTIFACTS, `${path}.json`));
 
 /** An unsigned order of a Safe. */
 type SafeOrder = Required<Pick<OrderChoice, 'sellToken' | 'buyToken' | 'sellAmount' | 'buyAmount' | 'appData'>> & {
@@ -89,12 +90,4 @@ export async function createSafe(world: World, owner: LocalAccount, amounts: Amo
       return { ...order, from: address, signature, signingScheme: 'eip1271' };
     },
   };
-}
-
-/** Calldata of a transaction that a Safe makes for its owner, who sends it. */
-export function executeSafe(owner: Hex, to: Hex, data: Hex): Hex {
-  const signature: Hex = `0x${owner.slice(2).padStart(64, '0')}${'0'.repeat(64)}01`;
-  const { abi } = artifact('GnosisSafe.sol/GnosisSafe');
-  const args = [to, 0n, data, 0, 0n, 0n, 0n, zeroAddress, zeroAddress, signature];
-  return encodeFunctionData({ abi, functionName: 'execTransaction', args });
 }

@@ -191,7 +191,7 @@ export async function createWorld(): Promise<World> {
     async serve(...flags) {
       const defaults: Readonly<Record<string, string>> = {
         '--chain': 'sepolia',
-        '--db': ':memory:',
+        ...(flags.includes('--postgres') ? {} : { '--db': ':memory:' }),
         '--rpc': rpcUrl,
         '--poll-interval': '25',
         '--profile': 'production',

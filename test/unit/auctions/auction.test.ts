@@ -539,6 +539,41 @@ describe('competition', () => {
     await book.chain.rollback(7);
     expect((await book.auctions.competition(77))?.transactionHashes).toEqual([]);
   });
+
+  test('distinguishes the transactions of several winning solutions of one solver by their orders', async () => {
+    const orders = [
+      await orderOf(),
+      await orderOf({ sellAmount: '1001' }),
+      await orderOf({ sellAmount: '1002' }),
+    ] as const;
+    const solutions = orders.map((order, i) => solution(SOLVER, i + 1, [{ order, sell: '1000', buy: '590' }], i < 2));
+    await record(competitionOf(77, orders[0], { solutions }));
+    const through = blockOf(8);
+    const [first, second] = [hashOf('first settlement'), hashOf('second settlement')] as const;
+    const dataOf = (order: Order) => settleData([{ order }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, 77);
+    const happenings = [
+      tradeOf(orders[1], 1001n, 600n, first),
+      { ...SETTLEMENT_HAPPENING, transactionHash: first },
+      tradeOf(orders[0], 1000n, 600n, second),
+      { ...SETTLEMENT_HAPPENING, transactionHash: second },
+    ];
+    const settleCalls = new Map([
+      [first, [dataOf(orders[1])]],
+      [second, [dataOf(orders[0])]],
+    ]);
+    await book.chain.apply({ events: eventsIn(through, happenings), through, settleCalls });
+    const byOrder = (await book.auctions.competition(77))?.solutions.map(({ orders: [bid], txHash }) => [
+      bid?.id,
+      txHash,
+    ]);
+    expect(new Map(byOrder as [string, string | null][])).toEqual(
+      new Map<string, string | null>([
+        [orders[0].uid, second],
+        [orders[1].uid, first],
+        [orders[2].uid, null],
+      ]),
+    );
+  });
 });
 
 describe('hidden competition', () => {

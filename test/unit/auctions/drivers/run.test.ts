@@ -2,6 +2,8 @@ import type {
   Address,
   AuctionRound,
   AuctionRunOptions,
+  DriverNotification,
+  DriverObservation,
   DriverSettlement,
   NewOrder,
   OrderBook,
@@ -288,6 +290,54 @@ describe('auction run', () => {
     });
   });
 
+  test('excludes and notifies a driver that wins auctions and does not settle them', async () => {
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    const notifications: DriverNotification[] = [];
+    let reverts = true;
+    const solve = () => ({ solutions: [toSolution(ONE, 1, { [uid]: getExecution(1, 5) })] });
+    const { driver, calls } = driverOf('a', solve, {
+      settle: async () => {
+        if (reverts) throw new Error('reverted');
+      },
+      notify: async (notification) => {
+        notifications.push(notification);
+        throw new Error('not available');
+      },
+    });
+    await run({ drivers: [driver], banAfter: 2, banTime: 60_000 });
+    for (const block of [1, 2, 3]) {
+      await applyBlock(block);
+      await next();
+    }
+    expect(calls.solved).toHaveLength(2);
+    expect(notifications).toEqual([{ reason: 'unsettledConsecutiveAuctions', until: NOW * 1000 + 61_000 }]);
+    expect(failures).toMatchObject([{ message: 'not available' }]);
+    reverts = false;
+    clock.advance(60_000);
+    await applyBlock(4);
+    await next();
+    expect(calls.solved).toHaveLength(3);
+    expect(notifications).toHaveLength(1);
+  });
+
+  test('reports each call of a driver, and a driver that ignores its deadline', async () => {
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    const observations: DriverObservation[] = [];
+    book.on('driverCalled', (observation) => observations.push(observation));
+    const slow = driverOf('slow', () => new Promise(() => {}));
+    const good = driverOf('good', () => ({ solutions: [toSolution(ONE, 1, { [uid]: getExecution(1, 5) })] }));
+    await run({ drivers: [slow.driver, good.driver], solveTime: 500 });
+    clock.advance(500);
+    await settle();
+    expect(observations).toEqual([
+      { driver: 'good', step: 'solve', ms: 0, failed: false },
+      { driver: 'slow', step: 'solve', ms: 500, failed: true },
+      { driver: 'good', step: 'settle', ms: 0, failed: false },
+    ]);
+  });
+
   test('runs in one process at a time, and continues in another one', async () => {
     await place(store.current, orderOf(1));
     const solve = () => ({ solutions: [] });
@@ -319,6 +369,7 @@ describe('auction run', () => {
       'solveTime must be an integer from 1 to 600000, got 0',
     ],
     [{ drivers: [driverOf('a', () => 0).driver], trustedTokens: ['0x1'] }, 'trustedTokens must be 0x and 40 hex'],
+    [{ drivers: [driverOf('a', () => 0).driver], banAfter: 0 }, 'banAfter must be an integer from 1 to'],
     [{ drivers: [driverOf('a', () => 0).driver], solveTimes: 1 }, 'solveTimes'],
   ])('rejects the options %#', async (options, message) => {
     await expect(book.auctions.run(options)).rejects.toThrow(message);

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { signOrder } from '../support/orders.ts';
+import type { Scenario } from './support/scenario.ts';
+
+export const scenario: Scenario = {
+  shows: 'operators simulate stored and custom orders, at the newest block and at an older one',
+  async run(world) {
+    const book = await world.serve();
+    const trader = await world.createTrader({ WETH: '1' });
+    const terms = {
+      sellToken: world.token('WETH'),
+      buyToken: world.token('USDC'),
+      sellAmount: String(10n ** 18n),
+      buyAmount: '1000',
+    };
+    const uid = await book.place(trader, terms);
+    const path = `/debug/simulation/${uid}`;
+    const errorOf = async (query = '') => {
+      const { status, body } = await book.operator('GET', `${path}${query}`);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.notEqual(body.request, undefined);
+      return body.error;
+    };
+    assert.equal((await book.send('GET', `/restricted/api/v1${path}`)).status, 403);
+    assert.equal((await book.operator('GET', `/debug/simulation/0x${'00'.repeat(56)}`)).status, 404);
+    assert.equal((await book.operator('GET', '/debug/simulation/0x12')).status, 400);
+    assert.equal(await errorOf(), null);
+
+    // Without the allowance it reverts, and at the block before it does not.
+    const block = Number(await world.client.getBlockNumber());
+    await world.approve(trader.address, 'WETH', 0n);
+    assert.notEqual(await errorOf(), null);
+    assert.equal(await errorOf(`?block_number=${block}`), null);
+
+    // An order that is not stored.
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const custom = await signOrder(trader, { ...terms, sellAmount: '5000', validTo });
+    const simulate = (changes: object = {}) => book.operator('POST', '/debug/simulation', { ...custom, ...changes });
+    assert.notEqual((await simulate()).body.error, null);
+    await world.approve(trader.address, 'WETH');
+    const { status, body } = await simulate();
+    assert.deepEqual([status, body.error], [200, null], JSON.stringify(body));
+    assert.ok((await simulate({ sellAmount: 'many' })).status >= 400);
+    assert.equal((await book.get(`/account/${trader.address}/orders`)).body.length, 1);
+  },
+};

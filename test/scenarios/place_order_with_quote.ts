@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import type { Scenario } from './support/scenario.ts';
+
+export const scenario: Scenario = {
+  shows: 'an order is linked with the quote that it names, and prices survive a source that fails',
+  async run(world) {
+    const failing = await world.listen(async () => new Response('down', { status: 500 }));
+    const book = await world.serve('--quote-drivers', failing);
+    const trader = await world.createTrader({ WETH: '10' });
+    const [sellToken, buyToken] = [world.token('WETH'), world.token('USDC')];
+    const request = {
+      sellToken,
+      buyToken,
+      from: trader.address,
+      kind: 'sell',
+      sellAmountBeforeFee: String(10n ** 18n),
+    };
+    const { status, body } = await book.post('/quote', request);
+    assert.equal(status, 200, JSON.stringify(body));
+    const { quote, id, verified } = body;
+    assert.equal(verified, false);
+    const { sellAmount, feeAmount, buyAmount } = quote;
+    const total = String(BigInt(sellAmount) + BigInt(feeAmount));
+    const uid = await book.place(trader, { sellToken, buyToken, sellAmount: total, buyAmount, quoteId: id });
+    const linked = (await book.get(`/orders/${uid}`)).body.quote;
+    // The order has the amounts of the estimate, before the fee.
+    assert.deepEqual([linked.sellAmount, linked.verified], [total, false]);
+    assert.ok(BigInt(linked.buyAmount) > BigInt(buyAmount));
+
+    await book.rejects(book.post('/quote', { ...request, buyToken: sellToken }), 400, 'SameBuyAndSellToken');
+    await book.rejects(
+      book.submit(trader, { sellToken, buyToken: sellToken, sellAmount: '1000', buyAmount: '1' }),
+      400,
+      'SameBuyAndSellToken',
+    );
+    const price = await book.get(`/token/${buyToken}/native_price`);
+    assert.equal(price.status, 200);
+    assert.ok(price.body.price > 0);
+  },
+};

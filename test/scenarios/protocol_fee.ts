@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import type { Scenario } from './support/scenario.ts';
+
+const ETHER = 10n ** 18n;
+
+export const scenario: Scenario = {
+  shows: 'fees of the operator and of partners are in the auction, limited, and computed for trades',
+  async run(world) {
+    const book = await world.serve('--volume-fee', '1000', '--max-partner-fee', '5000');
+    const trader = await world.createTrader({ WETH: '10' });
+    const partner = (bps: number) =>
+      JSON.stringify({ appCode: 'partner', metadata: { partnerFee: { bps, recipient: `0x${'12'.repeat(20)}` } } });
+    const terms = {
+      sellToken: world.token('WETH'),
+      buyToken: world.token('DAI'),
+      sellAmount: String(ETHER),
+      buyAmount: String(2000n * ETHER),
+    };
+    const plain = await book.place(trader, terms);
+    const modest = await book.place(trader, { ...terms, appData: partner(20) });
+    const greedy = await book.place(trader, { ...terms, appData: partner(300) });
+    for (const uid of [plain, modest, greedy]) await book.untilListed(uid);
+    const factors = async (uid: string) => {
+      const policies = (await book.listed(uid))?.['protocolFees'] as readonly { volume: { factor: number } }[];
+      return policies.map(({ volume }) => volume.factor);
+    };
+    assert.deepEqual(await factors(plain), [0.001]);
+    assert.deepEqual(await factors(modest), [0.001, 0.002]);
+    // The fee of the partner is limited to 0.5 %.
+    assert.deepEqual(await factors(greedy), [0.001, 0.005]);
+
+    const { body: auction } = await book.get('/auction');
+    const bought = 2400n * ETHER;
+    await world.settle(book, [{ uid: modest, sold: ETHER, bought }], { auctionId: auction.id });
+    await book.untilStatus(modest, 'fulfilled');
+    const [trade] = (await book.get(`/trades?orderUid=${modest}`)).body;
+    const fees = trade.executedProtocolFees;
+    assert.equal(fees.length, 2, JSON.stringify(trade));
+    // The fee of the partner was deducted last, so it is computed first: bought × f ÷ (1 − f).
+    const partnerFee = (bought * 2n) / 998n;
+    const operatorFee = (bought + partnerFee) / 999n;
+    const amounts = fees.map(({ amount, token }: { amount: string; token: string }) => [amount, token]);
+    const token = world.token('DAI');
+    const isNear = (amount: string, expected: bigint) =>
+      BigInt(amount) - expected <= 1n && expected - BigInt(amount) <= 1n;
+    assert.deepEqual(
+      amounts.map(([, each]: string[]) => each),
+      [token, token],
+    );
+    assert.ok(isNear(amounts[0][0], operatorFee), `${amounts} ${operatorFee}`);
+    assert.ok(isNear(amounts[1][0], partnerFee), `${amounts} ${partnerFee}`);
+
+    const quote = {
+      sellToken: terms.sellToken,
+      buyToken: terms.buyToken,
+      from: trader.address,
+      kind: 'sell',
+      sellAmountBeforeFee: String(ETHER),
+    };
+    assert.equal((await book.post('/quote', quote)).body.protocolFeeBps, '10');
+  },
+};

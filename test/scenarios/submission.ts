@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import type { Scenario } from './support/scenario.ts';
+
+export const scenario: Scenario = {
+  shows: 'orders whose tokens are the same are quoted, placed and filled where the policy allows it',
+  async run(world) {
+    const book = await world.serve('--same-token', 'accept');
+    const trader = await world.createTrader({ WETH: '10' });
+    const token = world.token('WETH');
+    for (const side of [
+      { kind: 'sell', sellAmountBeforeFee: String(10n ** 18n) },
+      { kind: 'buy', buyAmountAfterFee: String(10n ** 18n) },
+    ]) {
+      const { status, body } = await book.post('/quote', {
+        sellToken: token,
+        buyToken: token,
+        from: trader.address,
+        ...side,
+      });
+      assert.equal(status, 200, JSON.stringify(body));
+    }
+    const amounts = { sellAmount: String(10n ** 18n), buyAmount: String(9n * 10n ** 17n) };
+    const uid = await book.place(trader, { sellToken: token, buyToken: token, ...amounts });
+    await book.untilListed(uid);
+    await world.settle(book, [{ uid }]);
+    const order = await book.untilStatus(uid, 'fulfilled');
+    assert.deepEqual([order.executedSellAmount, order.executedBuyAmount], [amounts.sellAmount, amounts.buyAmount]);
+    // The default refuses them.
+    const strict = await world.serve();
+    await strict.rejects(
+      strict.submit(trader, { sellToken: token, buyToken: token, ...amounts }),
+      400,
+      'SameBuyAndSellToken',
+    );
+  },
+};

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { signOrder } from '../support/orders.ts';
+import type { Scenario } from './support/scenario.ts';
+
+export const scenario: Scenario = {
+  shows: 'an order needs one atom or a sufficient approval, and all of it with the full balance check',
+  isFast: true,
+  async run(world) {
+    const book = await world.serve();
+    const terms = {
+      sellToken: world.token('WETH'),
+      buyToken: world.token('USDC'),
+      sellAmount: String(2n * 10n ** 18n),
+      buyAmount: '1',
+    };
+    const poor = await world.createTrader();
+    await world.approve(poor.address, 'WETH', 0n);
+    const refused = await book.submit(poor, terms);
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.errorType, /^Insufficient(Balance|Allowance)$/);
+
+    // An approval of the full amount, without a balance.
+    await world.approve(poor.address, 'WETH', 2n * 10n ** 18n);
+    const uid = await book.place(poor, terms);
+    assert.equal(await book.listed(uid), undefined);
+    await world.fund(poor.address, { WETH: '2' });
+    await book.untilListed(uid);
+
+    // One of two units.
+    const half = await world.createTrader({ WETH: '1' });
+    await book.place(half, terms);
+    const validTo = Math.floor(Date.now() / 1000) + 3000;
+    const strict = { ...(await signOrder(half, { ...terms, validTo })), fullBalanceCheck: true };
+    await book.rejects(book.post('/orders', strict), 400, 'InsufficientBalance');
+  },
+};
