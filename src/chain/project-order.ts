@@ -187,10 +187,10 @@ function toLogEntries(
   let placed = false;
   let refunded = false;
 
-  const add = (type: OrderEventType, event: OrderChainEvent, trade?: ChainCause['trade']) => {
+  const add = (type: OrderEventType, event: OrderChainEvent, detail: Omit<ChainCause, 'position'> = {}) => {
     const { blockNumber, blockHash, logIndex, transactionHash, timestamp } = event;
     const position = { blockNumber, blockHash, logIndex, transactionHash };
-    const cause = trade === undefined ? { position } : { position, trade };
+    const cause = { position, ...detail };
     events.push({ type, uid, owner, at: timestamp === null ? at : timestamp * 1000, cause });
   };
 
@@ -208,7 +208,7 @@ function toLogEntries(
           add('created', event);
           placed = true;
         }
-        add('traded', event, { ordinal, completes, sellAmount, buyAmount, feeAmount });
+        add('traded', event, { trade: { ordinal, completes, sellAmount, buyAmount, feeAmount } });
         break;
       }
       case 'invalidation':
@@ -222,7 +222,10 @@ function toLogEntries(
         signed = event.signed;
         break;
       case 'placement':
-        if (!placed) add(placedOnChain ? 'created' : 'placed', event);
+        if (!placed) {
+          const type = placedOnChain ? 'created' : 'placed';
+          add(type, event, event.sender === owner ? {} : { onchainUser: event.sender });
+        }
         placed = true;
         break;
       case 'refund':

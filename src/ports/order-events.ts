@@ -1,4 +1,4 @@
-import type { Hex } from '../protocol/hex.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 
 /** The types of log entries. */
 export const ORDER_EVENTS = [
@@ -43,6 +43,11 @@ export interface ChainCause {
     readonly buyAmount: string;
     readonly feeAmount: string;
   };
+  /**
+   * The account that has placed the order on chain, in the entries of a placement for another owner, such as the
+   * contract for native currency.
+   */
+  readonly onchainUser?: Address;
   /** In a `reverted` entry: the type of the entry that is reverted. All other fields are as in that entry. */
   readonly reverted?: Exclude<OrderEventType, 'expired' | 'reinstated' | 'reverted'>;
 }

@@ -55,10 +55,10 @@ export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): 
     const unreadable = new Set(results.flatMap(({ error }) => (error === undefined ? [] : [error.uid])));
     const items: StreamItem[] = [];
     const keysOf: string[][] = [];
-    for (const { id, uid, owner } of events) {
+    for (const { id, uid, owner, cause } of events) {
       if (unreadable.has(uid)) continue; // the read has emitted the failure
       const json = texts.get(uid);
-      const user = json === undefined ? undefined : ONCHAIN_USER.exec(json)?.[1];
+      const user = json === undefined ? cause?.onchainUser : ONCHAIN_USER.exec(json)?.[1];
       items.push(
         json === undefined
           ? { type: 'item', id, event: 'withdrawn', data: JSON.stringify({ id: uid }) }

@@ -2,6 +2,7 @@ import type { Hex, NewEvent, NewOrder, OrderChainEvent } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import type { KnownOrder, OrderStateProjection } from '../../../src/chain/project-order.ts';
 import { computeProgress, projectOrderState } from '../../../src/chain/project-order.ts';
+import { unpackUid } from '../../../src/protocol/uid.ts';
 import { at, FLOW, invalidation, PLACED, placement, presignature, refund, trade } from '../../conformance/chain.ts';
 import { ALICE, BOB, NOW, order, PLACED_AT, USDC, uid, WETH } from '../../conformance/orders.ts';
 
@@ -250,6 +251,17 @@ describe('projection of a stored order', () => {
     });
     const [row] = projection.rows;
     expect(row?.type === 'update' && row.progress.executedSellAmount).toBe('81');
+  });
+
+  test('of a placement names the account that is not the owner, also after it was rolled back', () => {
+    const stored = known(PLACED, { placedOnChain: true });
+    const placed = projectOrderState([{ uid: PLACED.uid, order: undefined, before: [], after: [placement(5)] }], 0);
+    expect(placed.events).toMatchObject([{ type: 'created', cause: { onchainUser: BOB } }]);
+    const removed = projectOrderState([{ uid: PLACED.uid, order: stored, before: [placement(5)], after: [] }], 0);
+    expect(removed.events).toMatchObject([{ type: 'reverted', cause: { onchainUser: BOB, reverted: 'created' } }]);
+    const own = [placement(5, { sender: unpackUid(PLACED.uid).owner })];
+    const [created] = projectOrderState([{ uid: PLACED.uid, order: undefined, before: [], after: own }], 0).events;
+    expect(created?.cause).not.toHaveProperty('onchainUser');
   });
 
   test('orders the entries of several orders by their position', () => {

@@ -23,6 +23,8 @@ const item = (id: number, of: number, members?: string) => ({
   data: json(of, members),
 });
 
+const POSITION = { blockNumber: 1, blockHash: uid(1), logIndex: 0, transactionHash: uid(2) };
+
 interface Fixture {
   readonly entries: readonly StoredEvent[];
   /** Further members of an order's JSON. */
@@ -103,6 +105,17 @@ describe('order log for all subscribers', () => {
       [ALL_ORDERS, toUidKey(uid(7)), toOwnerKey(CONTRACT), toOwnerKey(BOB)],
       [ALL_ORDERS, toUidKey(uid(8)), toOwnerKey(BOB)],
     ]);
+  });
+
+  test('withdraws a placement that was rolled back for the account that had placed it', async () => {
+    const cause = { position: POSITION, onchainUser: BOB, reverted: 'created' } as const;
+    const reverted: StoredEvent = { ...entry(3, 7, CONTRACT), type: 'reverted', cause };
+    const { stream } = fixture({ entries: [entry(2, 8, CONTRACT), reverted], deleted: [uid(7)] });
+    const withdrawn = { type: 'item', id: 3, event: 'withdrawn', data: JSON.stringify({ id: uid(7) }) };
+    const { items, keysOf } = await stream.follow(0, new Set([toOwnerKey(BOB)]));
+    expect(items[1]).toEqual(withdrawn);
+    expect(keysOf[1]).toContain(toOwnerKey(BOB));
+    expect(await stream.resume(0, toOwnerKey(BOB), 3)).toEqual({ items: [withdrawn], through: 3 });
   });
 
   test('withdraws a deleted order, and omits one that cannot be read', async () => {
