@@ -86,9 +86,9 @@ function isCausedByDisconnect(request: ApiRequest, error: unknown): boolean {
   return isDisconnected(request) && (error instanceof AbortedError || error === request.signal?.reason);
 }
 
-/** Whether the client of a request has disconnected. */
-export function isDisconnected({ aborted, signal }: ApiRequest): boolean {
-  return aborted ?? signal?.aborted ?? false;
+/** Whether the client of a request has disconnected. Reads the signal only if necessary, because that creates it. */
+export function isDisconnected(request: ApiRequest): boolean {
+  return request.aborted ?? request.signal?.aborted ?? false;
 }
 
 /** Returns the state of a request's connection, for queues. Reading it is cheaper than creating a signal. */
