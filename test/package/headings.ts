@@ -224,6 +224,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'POST /solve',
   'POST /reveal',
   'POST /settle',
+  'POST /notify',
   'GET /quote',
   'POST /api/v1/orders',
   'POST /api/v1/orders/by_uids',
