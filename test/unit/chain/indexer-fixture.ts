@@ -5,7 +5,8 @@ import type { ChainIndexerContext } from '../../../src/chain/indexer.ts';
 import { createChainIndexer } from '../../../src/chain/indexer.ts';
 import type { ParsedIndexerOptions } from '../../../src/chain/indexer-options.ts';
 import { createDeadlineLimiter } from '../../../src/concurrency/deadline.ts';
-import { hashOf } from '../../support/chain-events.ts';
+import type { Happening } from '../../support/chain-events.ts';
+import { hashOf, SOLVER } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';
 import { SEPOLIA_DOMAIN } from '../../support/orders.ts';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';
@@ -22,6 +23,23 @@ interface IndexerFixtureOptions {
 }
 
 export const toRef = ({ number, hash }: BlockRef): BlockRef => ({ number, hash });
+
+const UID: Hex = `0x${'12'.repeat(56)}`;
+export const INVALIDATED: Happening = { event: 'OrderInvalidated', owner: SOLVER, orderUid: UID };
+
+/** Contents of a number of empty blocks. */
+export const empty = (count: number) => Array.from({ length: count }, (): Happening[] => []);
+
+/** Returns the block of a chain with a number. */
+export function findRef({ blocks }: ScriptedChain, number: number): BlockRef {
+  const block = blocks.find((each) => each.number === number);
+  if (block === undefined) throw new Error(`no block ${number}`);
+  return toRef(block);
+}
+
+/** Returns the last block of each batch. */
+export const throughs = (batches: readonly { through: { number: number } }[]) =>
+  batches.map(({ through }) => through.number);
 
 /** A block that no chain has. */
 export const foreign = (number: number): BlockRef => ({ number, hash: hashOf(`foreign ${number}`) });

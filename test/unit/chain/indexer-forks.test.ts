@@ -1,26 +1,26 @@
 import { StoreError } from 'intentbook';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Happening } from '../../support/chain-events.ts';
-import { SOLVER } from '../../support/chain-events.ts';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
-import { foreign, indexerFixture, messagesOf, recorded, storedBlocks, toRef, withBlocks } from './indexer-fixture.ts';
-
-const UID = `0x${'12'.repeat(56)}` as const;
-const INVALIDATED: Happening = { event: 'OrderInvalidated', owner: SOLVER, orderUid: UID };
-const empty = (count: number) => Array.from({ length: count }, (): Happening[] => []);
+import {
+  empty,
+  findRef,
+  foreign,
+  INVALIDATED,
+  indexerFixture,
+  messagesOf,
+  recorded,
+  storedBlocks,
+  throughs,
+  withBlocks,
+} from './indexer-fixture.ts';
 
 /** A chain whose first block is 100. */
 let chain: ScriptedChain;
 beforeEach(() => {
   chain = scriptedChain();
 });
-const ref = (number: number) => {
-  const block = chain.blocks.find((each) => each.number === number);
-  if (block === undefined) throw new Error(`no block ${number}`);
-  return toRef(block);
-};
-const throughs = (batches: readonly { through: { number: number } }[]) => batches.map(({ through }) => through.number);
+const ref = (number: number) => findRef(chain, number);
 
 describe('indexer second read', () => {
   const readsOf = (requests: readonly string[]) => requests.filter((each) => /^logs \d/.test(each));

@@ -1,33 +1,25 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Happening } from '../../support/chain-events.ts';
-import { SOLVER } from '../../support/chain-events.ts';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
 import {
   ANOTHER_HASH,
+  empty,
+  findRef,
+  INVALIDATED,
   indexerFixture,
   messagesOf,
   recorded,
   storedBlocks,
-  toRef,
+  throughs,
   withBlocks,
 } from './indexer-fixture.ts';
-
-const UID = `0x${'12'.repeat(56)}` as const;
-const INVALIDATED: Happening = { event: 'OrderInvalidated', owner: SOLVER, orderUid: UID };
-const empty = (count: number) => Array.from({ length: count }, (): Happening[] => []);
 
 /** A chain whose first block is 100. */
 let chain: ScriptedChain;
 beforeEach(() => {
   chain = scriptedChain();
 });
-const ref = (number: number) => {
-  const block = chain.blocks.find((each) => each.number === number);
-  if (block === undefined) throw new Error(`no block ${number}`);
-  return toRef(block);
-};
-const throughs = (batches: readonly { through: { number: number } }[]) => batches.map(({ through }) => through.number);
+const ref = (number: number) => findRef(chain, number);
 
 describe('first checkpoint of the indexer', () => {
   test('is the newest block without a first block', async () => {
