@@ -24,7 +24,7 @@ function signatureOf({ signingScheme, signature, owner }: WireOrder): Hex {
   return signingScheme === 'eip1271' ? concatHex([owner, signature]) : signature;
 }
 
-/** Encodes executions. Each order has a price of its own: what it sells for what it buys. */
+/** Encodes executions. The clearing prices of each order are its executed amounts. */
 export function encodeSettlement(executions: readonly Execution[], auctionId?: string): Hex {
   const tokens: Address[] = [];
   const prices: bigint[] = [];

@@ -31,10 +31,11 @@ for (const [room, { killed, timeout, survived, uncovered, left }] of rooms) {
   const score = ((100 * caught) / (caught + survived + uncovered)).toFixed(1);
   rows.set(room, `| \`${room}\` | ${score} % | ${killed} | ${timeout} | ${survived} | ${uncovered} | ${left} |`);
 }
+const sorted = Array.from(rows).sort(([a], [b]) => (a < b ? -1 : 1));
 const block = [
   '| folder | score | killed | timed out | survived | not covered | excluded |',
   '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
-  ...[...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
+  ...sorted.map(([, row]) => row),
 ].join('\n');
 writeFileSync(page, `${before}${begin}\n${block}\n${end}${after}`);
 console.log(block);
