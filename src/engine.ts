@@ -82,16 +82,15 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     interval: configuration.expiryInterval,
     wake: dispatcher.wake,
     getBlockTime: chain.getBlockTime,
-    onPruned: forgetReads, // the log has no entries for deleted orders
+    forgetReads, // the log has no entries for deleted data
+    pruneObserver: emitter.observer('dataPruned'),
     holder: systemRandom.uuid(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
   const trades = createTradeModule(store);
-  const log = createEventLog(store.events, dispatcher.watch, assertStarted);
-  const streams = lazy(async () => {
-    const { createOrderStreams } = await import('./streams/order-streams.ts');
-    return createOrderStreams({ ...configuration.streams, onFailure, log, reading });
-  });
+  const log = createEventLog(store, dispatcher.watch, assertStarted);
+  const streamOptions = { ...configuration.streams, onFailure, log, reading };
+  const streams = lazy(async () => (await import('./streams/order-streams.ts')).createOrderStreams(streamOptions));
 
   function forgetReads(): void {
     cache?.clear();

@@ -95,6 +95,7 @@ export type * from './ports/prices.ts';
 export type * from './ports/quote-verifier.ts';
 export type * from './ports/quotes.ts';
 export type { Random } from './ports/random.ts';
+export type * from './ports/retention.ts';
 
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';

@@ -19,6 +19,7 @@ import { createOrderTotal, createPruner } from './pruning.ts';
 import { withConnection } from './query.ts';
 import { createQuoteTable } from './quotes.ts';
 import { createReaders, createReplica } from './replica.ts';
+import { createRetention } from './retention.ts';
 import type { PgMigration } from './schema.ts';
 import { openSession } from './session.ts';
 import { createWatch } from './watch.ts';
@@ -110,6 +111,12 @@ export function createPostgresStore(
       competition: (auctionId) => run((book) => book.auctions.competition(auctionId)),
       competitions: (limit) => run((book) => book.auctions.competitions(limit)),
     },
+    retention: {
+      prunedThrough: () => run((book) => book.retention.prunedThrough()),
+      pruneEvents: (request) => run((book) => book.retention.pruneEvents(request)),
+      pruneChainEvents: (request) => run((book) => book.retention.pruneChainEvents(request)),
+      pruneDocuments: (request) => run((book) => book.retention.pruneDocuments(request)),
+    },
     leases: {
       acquire: (request) => run((book) => book.leases.acquire(request)),
       release: (lease) => run((book) => book.leases.release(lease)),
@@ -193,6 +200,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     expire: createExpirySweeper(session, chainEvents),
     reinstate: createReinstater(session, chainEvents),
     prune: createPruner(session),
+    retention: createRetention(session),
     total: createOrderTotal(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
       // A replica may lack a document that another process just stored, and a missing document is a rejection.

@@ -15,6 +15,7 @@ import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
 import { createQuoteTable } from './quotes.ts';
+import { createRetention } from './retention.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
 import type { Lease } from './writer-lease.ts';
@@ -89,6 +90,12 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
       competition: async (auctionId) => book().auctions.competition(auctionId),
       competitions: async (limit) => book().auctions.competitions(limit),
     },
+    retention: {
+      prunedThrough: async () => book().retention.prunedThrough(),
+      pruneEvents: async (request) => book().retention.pruneEvents(request),
+      pruneChainEvents: async (request) => book().retention.pruneChainEvents(request),
+      pruneDocuments: async (request) => book().retention.pruneDocuments(request),
+    },
   };
 }
 
@@ -144,6 +151,7 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
     expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
     reinstate: createReinstater(session, owners, logReinstatement),
     prune: createPruner(session),
+    retention: createRetention(session),
     total: createOrderTotal(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** Commits an empty write transaction. The lease renewals show that pages can be written. */

@@ -14,6 +14,7 @@ import { createWatch } from '../watch.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable, createOutbox } from './deliveries.ts';
 import { createNotificationTable } from './notifications.ts';
+import { createAccountRetention } from './retention.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
 import { createSerialLock } from './serial-lock.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
@@ -63,6 +64,11 @@ export function createPostgresAccountStore(source: PostgresSource, settings: Sto
       acquire: (request) => run(({ leases }) => leases.acquire(request)),
       release: (lease) => run(({ leases }) => leases.release(lease)),
     },
+    retention: {
+      prunedThrough: () => run(({ retention }) => retention.prunedThrough()),
+      pruneNotifications: (request) => run(({ retention }) => retention.pruneNotifications(request)),
+      pruneNonces: (now, limit) => run(({ retention }) => retention.pruneNonces(now, limit)),
+    },
   };
 }
 
@@ -102,6 +108,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     affiliates: createAffiliateTable(session, acquireLock),
     subscriptions: createSubscriptionTable(session, acquireLock),
     deliveries: createDeliveryTable(session, acquireLock),
+    retention: createAccountRetention(session, acquireLock),
     leases: createLeaseTable(session, () => clock.now()),
     check: () => session.write('be written to', async (run) => void (await acquireLock(run, 'affiliates'))),
     async close(): Promise<void> {
