@@ -65,6 +65,7 @@ export type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
 export type { Order, OrderClass, RenderedOrder, StoredOrderQuote } from './orders/order-json.ts';
 export type { RenderedPage, RenderedResult } from './orders/read.ts';
 export type { UnreadableOrder } from './orders/render-by-uids.ts';
+export type { PruneObservation, RetentionOptions } from './orders/retention-options.ts';
 export type { SimulateOptions, SimulateResult } from './orders/simulation.ts';
 export type { OrderStatus } from './orders/status.ts';
 export type { SubmitOptions, SubmitResult } from './orders/submit.ts';

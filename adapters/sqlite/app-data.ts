@@ -5,8 +5,8 @@ import type { SqliteSession } from './session.ts';
 /** Table of app-data documents by hash. */
 export interface AppDataTable {
   /**
-   * Marks a hash as referenced by an order that is valid until `validTo`, and stores its document. The first write wins.
-   * Within a transaction.
+   * Marks a hash as referenced by an order that is valid until `validTo`, and stores its document. The first write
+   * wins. Within a transaction.
    */
   refer(hash: Hex, validTo: number, document: NewDocument | undefined): void;
   put(document: NewDocument, keep?: number): 'stored' | 'known';

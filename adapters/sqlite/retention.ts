@@ -69,7 +69,7 @@ function createChainEventPruner({ prefix: p, prepare, write }: SqliteSession) {
 
   return ({ before, after, limit }: ChainEventPruneRequest): ChainEventPruneOutcome =>
     write('remove old chain events', () => {
-      const rows = examined.all(after?.blockNumber ?? -1, after?.logIndex ?? -1, limit) as ChainEventRow[]; // as selected
+      const rows = examined.all(after?.blockNumber ?? -1, after?.logIndex ?? -1, limit) as ChainEventRow[]; // selected
       let removed = 0;
       for (const row of rows) {
         const [block, log, , timestamp] = row;

@@ -45,8 +45,8 @@ export interface AccountsOptions {
   /** The channels for deliveries. Default: none, and subscriptions are rejected. */
   readonly channels?: readonly Channel[];
   /**
-   * Days that notifications are kept, with their deliveries and their entries of the account log. Older ones are deleted
-   * in bounded steps, once an hour. Default: they are never deleted.
+   * Days that notifications are kept, with their deliveries and their entries of the account log. Older ones are
+   * deleted in bounded steps, once an hour. Default: they are never deleted.
    */
   readonly retention?: number;
   /** Retry options of deliveries. */

@@ -11,7 +11,7 @@ export interface LogPruneRequest {
 
 /** The old chain events to delete. */
 export interface ChainEventPruneRequest {
-  /** Only events of blocks before this time, and of orders whose signed `validTo` is before it. In seconds since 1970. */
+  /** Only events of blocks and of orders' signed `validTo` before this time. In seconds since 1970. */
   readonly before: number;
   /** Only events after this position. Default: from the first on. */
   readonly after?: Pick<LogPosition, 'blockNumber' | 'logIndex'>;
@@ -68,7 +68,7 @@ export interface RetentionStore {
 
 /** Deletion of old data of the account interface. Each call is one atomic, bounded step. */
 export interface AccountRetentionStore {
-  /** Returns the id up to which entries of the account log have been deleted; 0 if none has been. It never decreases. */
+  /** Returns the id up to which account log entries have been deleted; 0 if none has been. It never decreases. */
   prunedThrough(): Promise<number>;
 
   /**

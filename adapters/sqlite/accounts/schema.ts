@@ -100,7 +100,7 @@ const createAccounts: Migration = (p) => `
   CREATE INDEX ${p}deliveries_subscription ON ${p}deliveries (subscription);
 `;
 
-/** Creates the index that finds the log entries of a notification, so that retention can delete it with the last one. */
+/** Creates the index that finds the log entries of a notification, which is deleted with the last of them. */
 const createRetention: Migration = (p) => `
   CREATE INDEX ${p}account_log_notification ON ${p}account_log (notification);
 `;

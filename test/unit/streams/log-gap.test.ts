@@ -10,7 +10,9 @@ async function bookWithLog() {
   const book = createOrderBook({ chainId: SEPOLIA, store, expiryInterval: 'off' });
   await book.start();
   const submit = async (seed: number) => {
-    const result = await book.orders.submit(await signOrder(account(1), { validTo: Math.floor(book.clock.now() / 1000) + 3600 + seed }));
+    const result = await book.orders.submit(
+      await signOrder(account(1), { validTo: Math.floor(book.clock.now() / 1000) + 3600 + seed }),
+    );
     if (result.status === 'rejected') throw result.error;
     return result.uid;
   };

@@ -20,8 +20,8 @@ export async function* readLog(
 }
 
 /**
- * @throws Error if a position is not one of the log, for example after a restore from a backup, or if later entries have
- * been deleted.
+ * @throws Error if a position is not one of the log, for example after a restore from a backup, or if entries after it
+ * have been deleted.
  */
 export async function assertCursor(
   { retention }: { readonly retention: { prunedThrough(): Promise<number> } },
