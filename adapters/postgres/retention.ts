@@ -5,8 +5,12 @@ import type { Query } from './query.ts';
 import { toNumberArray } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-type EntryRow = readonly [xid: number, ordinal: number, id: number, at: number];
+/** An event, and the last id of its transaction. */
+type EntryRow = readonly [xid: number, ordinal: number, id: number, at: number, last: number];
 type ChainEventRow = readonly [block: number, log: number, time: number | null, type: number, due: boolean];
+
+/** Without statistics of the tables, the planner would scan them. */
+const NO_SCANS = "set_config('enable_seqscan', 'off', true)";
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
@@ -33,20 +37,20 @@ export function createRetention(session: PostgresSession): RetentionStore {
  * number of the remaining events. So the ids of these events do not change.
  */
 function createLogPruner({ schema: s, prepare, write }: PostgresSession): RetentionStore['pruneEvents'] {
-  const lock = prepare(`SELECT 1 FROM ${s}.log_lock FOR UPDATE`);
+  const lock = prepare(`SELECT ${NO_SCANS} FROM ${s}.log_lock FOR UPDATE`);
   const oldest = prepare<EntryRow>(
-    'SELECT l.xid, e.ordinal, l.last - l.size + e.n, e.at FROM ' +
+    'SELECT l.xid, e.ordinal, l.last - l.size + e.n, e.at, l.last FROM ' +
       '(SELECT * FROM (SELECT p.*, sum(p.size) OVER (ORDER BY p.last) - p.size AS earlier FROM ' +
       `(SELECT last, size, xid FROM ${s}.log ORDER BY last LIMIT $2) p) q WHERE q.earlier < $2) l CROSS JOIN LATERAL ` +
       `(SELECT row_number() OVER (ORDER BY x.ordinal) AS n, x.ordinal, x.at FROM ${s}.events x WHERE x.xid = l.xid) e ` +
       `WHERE l.last - l.size + e.n <= $1 AND l.last - l.size + e.n < (SELECT max(last) FROM ${s}.log) ORDER BY 3 LIMIT $2`,
   );
-  const remove = prepare(
-    `DELETE FROM ${s}.events e USING unnest($1::bigint[], $2::bigint[]) d (xid, ordinal) ` +
-      'WHERE e.xid = d.xid AND e.ordinal = d.ordinal',
+  // An ordinal identifies an event; the transaction is the first column of the index.
+  const remove = prepare(`DELETE FROM ${s}.events WHERE xid = ANY($1::bigint[]) AND ordinal = ANY($2::bigint[])`);
+  const shorten = prepare(
+    `UPDATE ${s}.log SET size = last - $1 WHERE last = (SELECT min(last) FROM ${s}.log WHERE last > $1) AND last - size < $1`,
   );
-  const shorten = prepare(`UPDATE ${s}.log SET size = last - $1 WHERE last > $1 AND last - size < $1`);
-  const removeRows = prepare(`DELETE FROM ${s}.log WHERE last <= $1`);
+  const removeRows = prepare(`DELETE FROM ${s}.log WHERE last = ANY($1::bigint[])`);
 
   return ({ before, through, limit }) =>
     write('remove old events', async (run) => {
@@ -59,29 +63,36 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
           before,
         ),
       );
-      const last = due.at(-1);
-      if (last === undefined) return 0;
-      await run(remove, toNumberArray(due.map(([xid]) => xid)), toNumberArray(due.map(([, ordinal]) => ordinal)));
-      await run(removeRows, last[2]);
-      await run(shorten, last[2]);
+      const end = due.at(-1)?.[2];
+      if (end === undefined) return 0;
+      const completed = new Set(due.map(([, , , , last]) => last).filter((last) => last <= end));
+      await run(
+        remove,
+        due.map(([xid]) => xid),
+        due.map(([, ordinal]) => ordinal),
+      );
+      await run(removeRows, [...completed]);
+      await run(shorten, end);
       return due.length;
     });
 }
 
 function createChainEventPruner({ schema: s, prepare, write }: PostgresSession): RetentionStore['pruneChainEvents'] {
   // Locked by every transaction that changes chain events.
-  const lock = prepare(`SELECT 1 FROM ${s}.progress FOR UPDATE`);
+  const lock = prepare(`SELECT ${NO_SCANS} FROM ${s}.progress FOR UPDATE`);
   const examined = prepare<ChainEventRow>(
     `SELECT f.block, f.log, f."timestamp", f.type, coalesce(f.key < ${firstKey('$4')} AND ` +
-      `NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.key = f.key), f."timestamp" IS NOT NULL) ` +
+      `(SELECT true FROM ${s}.orders o WHERE o.key = f.key OFFSET 0) IS NULL, f."timestamp" IS NOT NULL) ` +
       `FROM ${s}.chain_events f WHERE (f.block, f.log) > ($1, $2) AND ` +
       `f.block < coalesce((SELECT min(number) FROM ${s}.blocks), (SELECT number FROM ${s}.progress), 0) ` +
       'ORDER BY f.block, f.log LIMIT $3',
   );
-  const listed = 'unnest($1::bigint[], $2::integer[]) d (block, log) WHERE f.block = d.block AND f.log = d.log';
-  const remove = prepare(`DELETE FROM ${s}.chain_events f USING ${listed}`);
+  // The first condition reads the index, whatever the planner expects of the second one.
+  const listed =
+    'f.block = ANY($1::bigint[]) AND (f.block, f.log) IN (SELECT * FROM unnest($1::bigint[], $2::integer[]))';
+  const remove = prepare(`DELETE FROM ${s}.chain_events f WHERE ${listed}`);
   const removeSettlements = prepare(
-    `DELETE FROM ${s}.chain_events f USING ${listed} AND NOT EXISTS (SELECT FROM ${s}.chain_events t ` +
+    `DELETE FROM ${s}.chain_events f WHERE ${listed} AND NOT EXISTS (SELECT FROM ${s}.chain_events t ` +
       `WHERE t.transaction_hash = f.transaction_hash AND t.type = ${TRADE}) RETURNING 1`,
   );
   const select = (rows: readonly ChainEventRow[], areSettlements: boolean) =>
