@@ -289,7 +289,9 @@ BEGIN
     SELECT e.xid, count(*) AS n, max(e.ordinal) AS o FROM ${unnumbered(s, 'xid, ordinal')} e GROUP BY e.xid
   ) u WINDOW w AS (ORDER BY u.o);
   SELECT max(l.last) INTO numbered FROM ${s}.log l;
-  PERFORM pg_notify(p_channel, p_signature);
+  IF p_channel IS NOT NULL THEN
+    PERFORM pg_notify(p_channel, p_signature);
+  END IF;
   RETURN numbered;
 END $$;
 
