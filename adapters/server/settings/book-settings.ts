@@ -18,6 +18,7 @@ import {
   integerOrOff,
   matching,
   objectSetting,
+  onOff,
   onOffAlone,
   partialSetting,
   price,
@@ -112,6 +113,12 @@ export const BOOK_SETTINGS = {
     help: 'SQLite file, created if it is missing. `:memory:` keeps the data in memory until the process ends.',
     defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
     single: 'intentbook.sqlite',
+  },
+  dbThread: {
+    type: onOff(),
+    group: 'Store',
+    help: 'Whether a thread writes to the SQLite file, so that requests do not wait for commits of others.',
+    defaultText: '`on` with more than one processor',
   },
   schema: {
     type: matching(
