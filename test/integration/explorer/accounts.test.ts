@@ -1,8 +1,13 @@
 import { createDecipheriv, createECDH, createHmac, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Hex } from 'intentbook';
-import { memoryStore } from 'intentbook/memory';
+import type { Hex, OrderBook } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { composeApis, createAccountApi, createAccounts } from 'intentbook/accounts';
+import { webPushChannel } from 'intentbook/channels';
+import { createExplorer } from 'intentbook/explorer';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { nodeHandler } from 'intentbook/node-http';
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import type { RunningServer } from 'intentbook/server';
@@ -179,50 +184,42 @@ describe.skipIf(CHROMIUM === undefined)(`explorer accounts${SKIP_REASON}`, () =>
   });
 
   describe('web push', () => {
-    it('subscribes the account with its signature, and shows a notification that the server sends', async () => {
-      const { publicKey, privateKey } = webPush.generateVAPIDKeys();
+    it.each([
+      ['a server', serveWithPush],
+      ['an application, below a prefix', embedWithPush],
+    ])('of %s: subscribes with a signature, and shows a notification that the server sends', async (_, start) => {
+      const keys = webPush.generateVAPIDKeys();
       await using push = await pushService();
-      const server = await serve({
-        port: 0,
-        store: memoryStore(),
-        vapidSubject: 'mailto:us@example.org',
-        vapidPublicKey: publicKey,
-        vapidPrivateKey: privateKey,
-        webhookAllow: ['127.0.0.1/32'],
-      });
-      try {
-        const { page, problems } = await show(server.url);
-        await installWallet(page, push.subscription, publicKey);
-        await page.context().grantPermissions(['notifications'], { origin: server.url });
-        await page.goto(`${server.url}/#/accounts/${ALICES}`);
-        await page.reload();
-        await page.getByRole('button', { name: 'Notify me in this browser' }).click();
-        await page.getByText('This browser shows the notifications of this account.').waitFor();
-        expect(await findViolations(page)).toEqual([]);
+      await using server = await start(keys);
+      const { url, book } = server;
+      const { page, problems } = await show(`${url}/explorer`);
+      await installWallet(page, push.subscription, keys.publicKey);
+      await page.context().grantPermissions(['notifications'], { origin: new URL(url).origin });
+      await page.goto(`${url}/explorer#/accounts/${ALICES}`);
+      await page.reload();
+      await page.getByRole('button', { name: 'Notify me in this browser' }).click();
+      await page.getByText('This browser shows the notifications of this account.').waitFor();
+      expect(await findViolations(page)).toEqual([]);
 
-        const uid = await placeAndCancel(server);
-        const message = await push.received;
-        expect(JSON.parse(message)).toMatchObject({ type: 'order_cancelled', data: { metadata: { orderUid: uid } } });
+      const uid = await placeAndCancel(book);
+      const message = await push.received;
+      expect(JSON.parse(message)).toMatchObject({ type: 'order_cancelled', data: { metadata: { orderUid: uid } } });
 
-        await deliver(page, server.url, message);
-        const shown = await page.evaluate<{ title: string; body: string }>(`(async () => {
-          const registration = await navigator.serviceWorker.getRegistration('explorer/');
-          for (;;) {
-            const [shown] = await registration.getNotifications();
-            if (shown) return { title: shown.title, body: shown.body };
-            await new Promise((resolve) => setTimeout(resolve, 20));
-          }
-        })()`);
-        expect(shown.title).toBe('Order cancelled');
-        expect(shown.body).toBe(JSON.parse(message).data.message);
-        expect(await clickNotification(page)).toBe(`${server.url}/explorer#/search?q=${uid}`);
+      await deliver(page, new URL(url).origin, message);
+      const shown = await page.evaluate<{ title: string; body: string }>(`(async () => {
+        const registration = await navigator.serviceWorker.getRegistration('${url}/explorer/');
+        for (;;) {
+          const [shown] = await registration.getNotifications();
+          if (shown) return { title: shown.title, body: shown.body };
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      })()`);
+      expect(shown).toEqual({ title: 'Order cancelled', body: JSON.parse(message).data.message });
+      expect(await clickNotification(page)).toBe(`${url}/explorer#/search?q=${uid}`);
 
-        await page.getByRole('button', { name: 'Turn off in this browser' }).click();
-        await page.getByRole('button', { name: 'Notify me in this browser' }).waitFor();
-        expect(problems).toEqual([]);
-      } finally {
-        await server.close();
-      }
+      await page.getByRole('button', { name: 'Turn off in this browser' }).click();
+      await page.getByRole('button', { name: 'Notify me in this browser' }).waitFor();
+      expect(problems).toEqual([]);
     });
 
     it('explains why a browser without a wallet is not offered notifications', async () => {
@@ -240,13 +237,52 @@ describe.skipIf(CHROMIUM === undefined)(`explorer accounts${SKIP_REASON}`, () =>
   });
 });
 
-async function placeAndCancel(server: RunningServer): Promise<string> {
+type Keys = ReturnType<typeof webPush.generateVAPIDKeys>;
+
+/** A standalone server with the web push channel. */
+async function serveWithPush({ publicKey, privateKey }: Keys) {
+  const vapid = { vapidSubject: 'mailto:us@example.org', vapidPublicKey: publicKey, vapidPrivateKey: privateKey };
+  const server = await serve({ port: 0, store: memoryStore(), ...vapid, webhookAllow: ['127.0.0.1/32'] });
   const [deployment] = server.deployments;
+  if (deployment === undefined) throw new Error('the server must have a book');
+  return { url: server.url, book: deployment.book, [Symbol.asyncDispose]: () => server.close() };
+}
+
+/** An application that mounts the book, the account interface and the explorer below a prefix. */
+async function embedWithPush({ publicKey, privateKey }: Keys) {
+  const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
+  const options = { subject: 'mailto:us@example.org', publicKey, privateKey, allow: ['127.0.0.1/32'] };
+  const accounts = createAccounts({
+    books: [book],
+    store: memoryAccountStore(),
+    channels: [webPushChannel(options)],
+    fundingInterval: 'off',
+  });
+  await book.start();
+  await accounts.start();
+  const explorer = createExplorer({ books: [{ book }], accounts, webPush: { publicKey } });
+  const api = composeApis(explorer, createAccountApi(accounts), createApi(book));
+  const server = createServer(nodeHandler(api, { prefix: '/markets/one' }));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  return {
+    url: `http://127.0.0.1:${port}/markets/one`,
+    book,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await accounts.close();
+      await book.close();
+    },
+  };
+}
+
+async function placeAndCancel(book: OrderBook): Promise<string> {
   const order = await signOrder(ALICE, { validTo: Math.floor(Date.now() / 1000) + 3600 });
-  const result = await deployment?.book.orders.submit(order);
-  if (result?.status !== 'accepted') throw new Error('the order must be accepted');
+  const result = await book.orders.submit(order);
+  if (result.status !== 'accepted') throw new Error('the order must be accepted');
   const orderUids = [result.uid];
-  await deployment?.book.orders.cancel({ orderUids, ...(await signCancellation(ALICE, { orderUids })) });
+  await book.orders.cancel({ orderUids, ...(await signCancellation(ALICE, { orderUids })) });
   return result.uid;
 }
 
