@@ -150,6 +150,12 @@ export const BOOK_SETTINGS = {
     help: 'Tokens whose pairs are served as pools, besides wrapped native currency and `usdToken`.',
     defaultText: 'none',
   },
+  tokenHoldersUrl: {
+    type: matching(/^https?:\/\/[^/\s]\S*\{token\}\S*$/, '<url>', 'an http or https URL with {token}'),
+    group: 'Prices in US dollars',
+    help: 'URL of the largest holders of a token, with `{token}`: of a Blockscout explorer, or a JSON list.',
+    defaultText: 'none; the endpoint returns 503',
+  },
   usdToken: {
     type: objectSetting({
       token: {
