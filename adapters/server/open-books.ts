@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { Address, ApiOptions, OrderBook, PolicyContext, Store } from 'intentbook';
+import type { Address, ApiOptions, OrderBook, PolicyContext, RetentionOptions, Store } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
 import { chainById, deployment, type Environment } from '#internal';
@@ -96,7 +96,7 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
 async function bookOptions({ settings, chain, chainId, environment }: BookPlan) {
   const { maxOpenOrders, maxPendingPresign, minValidity, maxValidity } = settings;
   const { maxAppDataSize, maxUnreferencedDocuments, checkTimeout, cacheBytes, streams } = settings;
-  const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash, retention } = settings;
+  const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash } = settings;
   const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
   const fees = await readFees(settings);
   const volumeFee = createVolumeFee(fees, wrappedNative ?? chainById(chainId)?.wrappedNative);
@@ -131,10 +131,20 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
       hooksTrampoline,
       wrappedNative,
       quotes,
-      retention,
+      retention: retentionOptions(settings),
       streams: streams && defined(streams),
     }),
   };
+}
+
+function retentionOptions({ retention, ...settings }: BookPlan['settings']): RetentionOptions | undefined {
+  const days = defined({
+    orders: retention,
+    events: settings.retentionEvents,
+    chainEvents: settings.retentionChainEvents,
+    documents: settings.retentionDocuments,
+  });
+  return Object.keys(days).length === 0 ? undefined : days;
 }
 
 async function documentOptions(gateway: string | undefined) {

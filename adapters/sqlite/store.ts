@@ -15,6 +15,7 @@ import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
 import { createQuoteTable } from './quotes.ts';
+import { createRetention } from './retention.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
 import type { Lease } from './writer-lease.ts';
@@ -111,6 +112,12 @@ export function createStoreOf(
       competition: async (auctionId) => book().auctions.competition(auctionId),
       competitions: async (limit) => book().auctions.competitions(limit),
     },
+    retention: {
+      prunedThrough: async () => book().retention.prunedThrough(),
+      pruneEvents: async (request) => book().retention.pruneEvents(request),
+      pruneChainEvents: async (request) => book().retention.pruneChainEvents(request),
+      pruneDocuments: async (request) => book().retention.pruneDocuments(request),
+    },
   };
 }
 
@@ -172,6 +179,7 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
     expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
     reinstate: createReinstater(session, owners, logReinstatement),
     prune: createPruner(session),
+    retention: createRetention(session),
     total: createOrderTotal(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** Commits an empty write transaction. The lease renewals show that pages can be written. */

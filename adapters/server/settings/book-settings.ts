@@ -215,6 +215,26 @@ export const COMMON_SETTINGS = {
     help: 'Days after which finished orders are deleted.',
     defaultText: 'never',
   },
+  retentionEvents: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which entries of the event log are deleted. Own affiliate statistics need the whole log.',
+    defaultText: 'never',
+  },
+  retentionChainEvents: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which chain events of deleted orders are deleted; at least those of `retention`.',
+    defaultText: 'never',
+    requires: 'retention',
+  },
+  retentionDocuments: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which app-data documents without orders are deleted; at least those of `retention`.',
+    defaultText: 'never',
+    requires: 'retention',
+  },
   cacheBytes: {
     type: integer(0, Number.MAX_SAFE_INTEGER, '<bytes>'),
     group: 'Store',
