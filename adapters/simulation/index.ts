@@ -1,0 +1,4 @@
+export type { Action, ChannelFault, Fault, NodeFault, Operation, Scenario, StoreFault } from './plan.ts';
+export type { SimulateOptions, SimulationResult, Violation } from './simulate.ts';
+export { simulate } from './simulate.ts';
+export type { StorageName } from './storages.ts';
