@@ -45,8 +45,8 @@ export interface ShownOrder {
 type Outcome = 'inserted' | 'duplicate' | 'capped' | `irreplaceable ${CancelRejection}`;
 
 /**
- * The reference model of a book: maps and sums, no indexes, no text, no code of the package. It follows the atomic steps
- * of the store in their order and predicts each outcome.
+ * The reference model of a book: maps and sums without indexes, texts or code of the package. It follows the atomic
+ * steps of the store in their order and predicts each outcome.
  */
 export class Model {
   readonly placed = new Map<number, Placed>();

@@ -25,7 +25,7 @@ export interface SimulatedStorage {
   dispose(): Promise<void>;
 }
 
-/** Creates a storage. @param clock - The clock of the storage, if it has one of its own. */
+/** Creates a storage. @param clock - The clock of a database server. */
 export async function createStorage(
   name: StorageName,
   clock: Clock,
