@@ -31,15 +31,17 @@ export function createNodePort(context: NodePortContext): NodePort {
   const faults = new Set<NodeFault>();
   let view = chain.head;
 
+  const drawDelay = () => (faults.has('slow') ? random.integer(50, 1_500) : random.integer(0, 20));
+
   function request<T>(method: string, read: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (faults.has('hang') && random.chance(0.3)) return context.onFault(`node hang ${method}`);
-      scheduler.after(random.integer(0, 30), () => {
+      scheduler.after(drawDelay(), () => {
         if (!faults.has('lag')) view = chain.head;
         const fails = faults.has('fail') && random.chance(0.5);
         if (fails) context.onFault(`node fail ${method}`);
         const value = fails ? undefined : read();
-        scheduler.after(random.integer(0, 10), () =>
+        scheduler.after(drawDelay(), () =>
           process.enter(() => (fails ? reject(new Error('the simulated node failed')) : resolve(value as T))),
         ); // the value was read unless the request fails
       });

@@ -11,6 +11,8 @@ import type { Insertion, Report } from './store-observer.ts';
 export interface Clients {
   /** Runs an operation. Its promise is settled when the operation has ended, or never if its process ends before. */
   run(operation: Operation, book: OrderBook, process: VirtualProcess): Promise<void>;
+  /** Checks that every operation has ended, unless its process has. */
+  requireAll(notify: Report): void;
   /** Number of operations that have begun. */
   readonly started: number;
 }
@@ -44,6 +46,7 @@ const REPLACEMENT_CODES = {
 export function createClients({ pool, model, insertions, report, trace }: ClientsContext): Clients {
   /** Operations in progress whose order may be inserted without a result, by order. */
   const uncertain = new Map<number, number>();
+  const pending = new Map<string, VirtualProcess>();
   let started = 0;
 
   const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
@@ -94,6 +97,8 @@ export function createClients({ pool, model, insertions, report, trace }: Client
       each.order === n && each.commit > interval.from && !each.isAcknowledged && each.process === process;
     const inserted = insertions.find(isNew);
     if (code === 'accepted') {
+      if (validTo < interval.earliest + MIN_VALIDITY || rejection !== undefined)
+        report('admission', `order ${n} is accepted, but it is ${rejection ?? 'valid for too short a time'}`);
       if (inserted === undefined) report('acknowledged', `order ${n} is accepted, but was not stored by this call`);
       else inserted.isAcknowledged = true;
       return;
@@ -234,10 +239,17 @@ export function createClients({ pool, model, insertions, report, trace }: Client
     get started() {
       return started;
     },
+    requireAll(notify) {
+      for (const [key, process] of pending) {
+        if (!process.isDead) notify('liveness', `an operation has not ended: ${key}`);
+      }
+    },
     async run(operation, book, process) {
       const label = `${process.name} ${describeOperation(operation)}`;
       trace(label);
       started++;
+      const key = `${started} ${label}`;
+      pending.set(key, process);
       let result: string;
       try {
         if (operation.kind === 'submit') result = await runSubmission(operation.orders, book, process);
@@ -250,6 +262,7 @@ export function createClients({ pool, model, insertions, report, trace }: Client
         }
         result = failure instanceof StoreError ? failure.code : 'failure';
       }
+      pending.delete(key);
       trace(`${label}: ${result}`);
     },
   };

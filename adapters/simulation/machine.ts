@@ -20,6 +20,11 @@ export interface Machine {
   find(index: number): BookProcess | undefined;
   readonly running: readonly BookProcess[];
   apply(fault: Fault): void;
+  /**
+   * The virtual time until which a delivery may wait: a process whose clock was ahead has claimed or postponed it. In
+   * milliseconds.
+   */
+  readonly latestClaim: number;
   /** Ends all faults, and corrects all clocks. */
   heal(): void;
   /** Calls the hints of processes that watch the log. */
@@ -54,6 +59,9 @@ interface Host {
   current: BookProcess | undefined;
   process: VirtualProcess | undefined;
 }
+
+/** Maximum time for which a process claims or postpones a delivery, in milliseconds. */
+const CLAIM_TIME = 10_000;
 
 /** Delay of the supervisor before it starts a process again after a failed start, in milliseconds. */
 const RESTART_DELAY = 700;
@@ -178,6 +186,7 @@ export function createMachine(context: MachineContext): Machine {
 
   function step(host: Host, ms: number): void {
     host.offset += ms;
+    latestClaim = Math.max(latestClaim, scheduler.time + host.offset);
     host.process?.step(ms);
   }
 
@@ -203,7 +212,10 @@ export function createMachine(context: MachineContext): Machine {
         break;
       case 'clock':
         step(host, fault.ms);
-        during(fault.duration, () => step(host, -fault.ms));
+        during(fault.duration, () => {
+          latestClaim = Math.max(latestClaim, scheduler.time + host.offset + CLAIM_TIME);
+          step(host, -fault.ms);
+        });
         break;
       case 'store':
         toggle(host.current?.store.faults, fault.mode, fault.duration);
@@ -217,8 +229,12 @@ export function createMachine(context: MachineContext): Machine {
     }
   }
 
+  let latestClaim = 0;
   for (const host of hosts) start(host);
   return {
+    get latestClaim() {
+      return latestClaim;
+    },
     find(index) {
       const current = hosts[index % hosts.length]?.current;
       return current?.isStarted ? current : undefined;

@@ -24,8 +24,8 @@ export type Fault =
 
 /** How calls of a store fail: before or after they have an effect, or late. */
 export type StoreFault = 'fail' | 'lose' | 'slow' | 'busy';
-/** How a node fails: an error, no response, an old view, or blocks without their logs. */
-export type NodeFault = 'fail' | 'hang' | 'lag' | 'hide';
+/** How a node fails: an error, no response, a late one, an old view, or blocks without their logs. */
+export type NodeFault = 'fail' | 'hang' | 'slow' | 'lag' | 'hide';
 /** How deliveries fail: an error, no response, or a lost acknowledgement. */
 export type ChannelFault = 'fail' | 'hang' | 'lose';
 
@@ -66,15 +66,23 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
   const { operations = random.integer(200, 240), faults = random.integer(20, 32) } = scenario;
   const { forks = random.integer(3, 6), blocks = random.integer(24, 40), waits = random.integer(2, 4) } = scenario;
   const drawFault = createFaultMix(random, context);
+  const hot = drawHotOrders(random, context.pool);
   const drafts: Draft[] = [
-    ...repeat(operations, () => drawOperation(random, context)),
+    ...repeat(operations, () => drawOperation(random, context, hot)),
     ...repeat(faults, (): Draft => ({ type: 'fault', fault: drawFault() })),
     ...repeat(forks, (): Draft => ({ type: 'fork', depth: random.integer(1, 5), keep: random.chance(0.6) })),
-    ...repeat(blocks, (): Draft => ({ type: 'mine', facts: drawFacts(random, context.pool) })),
+    ...repeat(blocks, (): Draft => ({ type: 'mine', facts: drawFacts(random, context.pool, hot) })),
     ...repeat(waits, (): Draft => ({ type: 'wait' })),
   ];
   shuffle(random, drafts);
   return drafts.map((draft, id) => ({ ...draft, id, delay: drawDelay(random, draft.type) }) as Action); // of its type
+}
+
+/** Selects the orders of a seed. Of few orders, more operations collide. */
+function drawHotOrders(random: SeededRandom, { orders }: Pool): number[] {
+  const indexes = orders.map(({ index }) => index);
+  shuffle(random, indexes);
+  return indexes.slice(0, random.pick([8, 14, 24, indexes.length]));
 }
 
 function repeat<T>(count: number, create: () => T): T[] {
@@ -95,8 +103,8 @@ function drawDelay(random: SeededRandom, type: Action['type']): number {
   return random.chance(0.85) ? random.integer(0, 40) : random.integer(100, 2_000);
 }
 
-function drawOperation(random: SeededRandom, { pool, processes }: PlanContext): Draft {
-  const order = () => random.integer(0, pool.orders.length - 1);
+function drawOperation(random: SeededRandom, { pool, processes }: PlanContext, hot: readonly number[]): Draft {
+  const order = () => random.pick(hot);
   const orders = (max: number) => repeat(random.integer(1, max), order);
   const process = random.integer(0, processes - 1);
   const dice = random.fraction();
@@ -120,13 +128,19 @@ function drawOperation(random: SeededRandom, { pool, processes }: PlanContext): 
   }
 }
 
-function drawFacts(random: SeededRandom, pool: Pool): FactPlan[] {
+function drawFacts(random: SeededRandom, pool: Pool, hot: readonly number[]): FactPlan[] {
   return repeat(random.integer(0, 4), () => {
     const dice = random.fraction();
     const type = dice < 0.6 ? 'trade' : dice < 0.75 ? 'invalidation' : 'signature';
-    const candidates = type === 'signature' ? pool.orders.filter(({ scheme }) => scheme === 'presign') : pool.orders;
+    const candidates = pool.orders.filter(({ scheme, index }) =>
+      type === 'signature' ? scheme === 'presign' : hot.includes(index),
+    );
     const tradable = candidates.filter(({ rejection }) => rejection === undefined);
-    return { type, order: random.pick(tradable).index, amount: random.chance(0.3) ? 50 : random.integer(1, 9) };
+    return {
+      type,
+      order: random.pick(tradable.length === 0 ? pool.orders : tradable).index,
+      amount: random.chance(0.3) ? 50 : random.integer(1, 9),
+    };
   });
 }
 
@@ -150,7 +164,7 @@ function createFaultMix(random: SeededRandom, context: PlanContext): () => Fault
     () => ({
       kind: 'node',
       process: process(),
-      mode: random.pick(['fail', 'hang', 'lag', 'hide'] as const),
+      mode: random.pick(['fail', 'hang', 'slow', 'slow', 'lag', 'hide'] as const),
       duration: random.integer(100, 12_000),
     }),
     () => ({

@@ -72,6 +72,9 @@ export interface SimulationResult {
 const LIVENESS_TIME = 240_000;
 const LIVENESS_STEP = 8_000;
 
+/** Seconds by which an expiry may be recorded early or late. Books tolerate clocks that differ by a minute. */
+const CLOCK_TOLERANCE = 62;
+
 /** Milliseconds that clients wait while no process runs. */
 const CLIENT_DELAY = 100;
 
@@ -243,9 +246,25 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     if (machine.running.length < storage.processes) return notify('liveness', 'a process has not started');
     observer.requireAllFacts(chain.head.hash, notify);
     await observer.compare(START + Math.floor(virtual.time / 1000));
+    requireExpiries(notify);
+    clients.requireAll(notify);
     for (const each of machine.running) each.requireAllEvents(notify);
     for (const each of subscribers) each.requireAll(notify);
-    await notifications.compare(notify);
+    await notifications.compare(notify, virtual.time > machine.latestClaim);
+  }
+
+  /** Checks that the expiry of exactly those orders is recorded that have expired. */
+  function requireExpiries(notify: Report): void {
+    const now = START + Math.floor(virtual.time / 1000);
+    for (const n of model.placed.keys()) {
+      const { state, isSwept } = model.standing(n);
+      const validTo = pool.orders[n]?.validTo ?? 0;
+      if (isSwept && validTo >= now + CLOCK_TOLERANCE)
+        notify('liveness', `order ${n} is recorded as expired too early`);
+      const isLive = state === 'open' || state === 'presignaturePending';
+      if (isLive && !isSwept && validTo < now - CLOCK_TOLERANCE)
+        notify('liveness', `the expiry of order ${n} is missing`);
+    }
   }
 
   const result: SimulationResult = {
