@@ -33,6 +33,7 @@ const ENTRIES = {
   'recovery-worker': 'adapters/workers/recovery-worker.ts',
   viem: 'adapters/viem/index.ts',
   sandbox: 'adapters/sandbox/index.ts',
+  simulation: 'adapters/simulation/index.ts',
   sign: 'adapters/sign/index.ts',
   client: 'adapters/client/index.ts',
   solver: 'adapters/solver/index.ts',
