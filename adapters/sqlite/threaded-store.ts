@@ -32,8 +32,8 @@ async function start(source: SqliteFile, { domain, clock }: StoreContext, file: 
 }
 
 /**
- * Combines the operations that read with those of the thread. Each operation is listed, so that the compiler asks where
- * a new one runs.
+ * Combines the operations that read with those of the thread. Each operation is listed: for a new one, the compiler
+ * requires a decision where it runs.
  */
 function withWrites(book: SqliteBook, thread: WriteThread) {
   const { call } = thread;
