@@ -23,7 +23,7 @@ export type { ChainApi, RollbackOptions } from './chain/chain-api.ts';
 export type { ChainBatch } from './chain/decode-batch.ts';
 export type { IndexerObservation, IndexerOptions, IndexerState } from './chain/indexer-options.ts';
 export { ReorganisationTooDeep } from './chain/indexer-options.ts';
-export type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery } from './chain/trades.ts';
+export type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from './chain/trades.ts';
 export type { RecoveryBackend } from './crypto/backend.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
 export type { RecoveryBackendOption } from './crypto/recovery.ts';

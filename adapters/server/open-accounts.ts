@@ -11,6 +11,7 @@ import type { OpenBook } from './open-books.ts';
 import { poolSources } from './pool-sources.ts';
 import { requirePackage } from './require-package.ts';
 import { simulatorOptions } from './simulator-options.ts';
+import { tokenHolderSources } from './token-holder-sources.ts';
 import { slippageOptions, usdPriceOptions } from './usd-price-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
@@ -47,6 +48,7 @@ export async function openAccounts({
     affiliates: affiliateOptions(plan, folder),
     usdPrices: await usdPriceOptions(plan, deployments),
     pools: await poolSources(plan, async (chainId, token) => (await accounts.usdPrices.get(chainId, token))?.price),
+    tokenHolders: await tokenHolderSources(plan),
     simulators: await simulatorOptions(plan),
     slippage: await slippageOptions(plan),
     ...(mainnet === undefined ? {} : { mainnet }),

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Address, ApiOptions, OrderBook, PolicyContext, RetentionOptions, Store } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
@@ -54,7 +55,7 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
   const book = createOrderBook({
     ...options,
     chainId,
-    store: store ?? (await openStore(place)),
+    store: store ?? (await openStore(place, settings.dbThread ?? availableParallelism() > 1)),
     deniedTokens: tokens.addresses,
     ...(settings.deniedAddresses === undefined
       ? {}
@@ -150,13 +151,17 @@ async function documentOptions(gateway: string | undefined) {
   return gateway === undefined ? {} : { documentSource: (await import('intentbook/ipfs')).ipfsGateway(gateway) };
 }
 
-/** Creates the store of a location, not yet opened. */
-export async function openStore(place: StoreLocation): Promise<Store> {
+/**
+ * Creates the store of a location, not yet opened.
+ *
+ * @param writeThread - Whether a thread writes to a file.
+ */
+export async function openStore(place: StoreLocation, writeThread = false): Promise<Store> {
   switch (place.kind) {
     case 'memory':
       return (await import('intentbook/memory')).memoryStore();
     case 'file':
-      return (await import('intentbook/sqlite')).sqliteStore({ path: place.path });
+      return (await import('intentbook/sqlite')).sqliteStore({ path: place.path, writeThread });
     case 'postgres': {
       const { url, readUrl, schema, migrate, connections, pooler } = place;
       const { postgresStore } = await import('intentbook/postgres');
