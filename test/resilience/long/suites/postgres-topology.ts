@@ -33,6 +33,12 @@ export const suite: LongSuite = {
 /** Connections per server, and servers. */
 const CONNECTIONS = 10;
 const CLIENTS = 12;
+/**
+ * Limits of the sessions behind the pooler, which docs/deploy/postgresql.md recommends. Without them, the store cancels
+ * each statement that waits for long, and PgBouncer 1.18 ends after some hundred cancellations.
+ */
+const LIMITS = 'SET lock_timeout = 4000; SET statement_timeout = 5000; SET idle_in_transaction_session_timeout = 4000';
+
 /** Time from which locked tables and absent standbys last 200 seconds each, in milliseconds. */
 const LONG_SHARE = 400_000;
 const LONG_FAULT = 200_000;
@@ -99,7 +105,7 @@ async function build(stack: (() => Promise<unknown>)[]): Promise<Topology> {
     return program;
   };
   const balancer = await front(() => startHaproxy([primary.port, standby.port]));
-  const pooler = await front(() => startPgBouncer(Number(new URL(balancer.url).port), 'transaction'));
+  const pooler = await front(() => startPgBouncer(Number(new URL(balancer.url).port), 'transaction', LIMITS));
   const servers: SpawnedServer[] = [];
   for (const url of [balancer.url, balancer.url, pooler.url]) {
     const server = await spawnServer(['--chain', 'sepolia', '--postgres', url, '--max-open-orders', '1000000']);
