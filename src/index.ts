@@ -65,6 +65,7 @@ export type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
 export type { Order, OrderClass, RenderedOrder, StoredOrderQuote } from './orders/order-json.ts';
 export type { RenderedPage, RenderedResult } from './orders/read.ts';
 export type { UnreadableOrder } from './orders/render-by-uids.ts';
+export type { PruneObservation, RetentionOptions } from './orders/retention-options.ts';
 export type { SimulateOptions, SimulateResult } from './orders/simulation.ts';
 export type { OrderStatus } from './orders/status.ts';
 export type { SubmitOptions, SubmitResult } from './orders/submit.ts';
@@ -95,6 +96,7 @@ export type * from './ports/prices.ts';
 export type * from './ports/quote-verifier.ts';
 export type * from './ports/quotes.ts';
 export type { Random } from './ports/random.ts';
+export type * from './ports/retention.ts';
 
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';

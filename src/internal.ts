@@ -8,6 +8,7 @@ export { toCsvLine } from './accounts/history/csv-line.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './chain/expiry-event.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';
+export { setTickScheduler } from './concurrency/yield.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';

@@ -118,7 +118,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const settled = head.number - reorgLimit;
     if (indexedBlock.number < settled) {
       state = 'catching up';
-      await catchUp(node, indexedBlock, settled, head);
+      await catchUp(node, indexedBlock, blocks.at(-1) ?? indexedBlock, settled, head);
       return true;
     }
     state = 'following';
@@ -193,20 +193,35 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     );
   }
 
-  /** Indexes a range by block number. It ends `reorgLimit` blocks below the head. */
-  async function catchUp(node: ChainSource, indexedBlock: BlockRef, settled: number, head: BlockHeader): Promise<void> {
-    const from = indexedBlock.number + 1;
-    const to = Math.min(indexedBlock.number + range.size, settled);
+  /**
+   * Indexes a range by block number. It ends `reorgLimit` blocks below the head. It begins with the blocks that were not
+   * read a second time before the node or this process was unreachable.
+   */
+  async function catchUp(
+    node: ChainSource,
+    indexedBlock: BlockRef,
+    oldest: BlockRef,
+    settled: number,
+    head: BlockHeader,
+  ): Promise<void> {
+    const from = Math.min(findUncheckedBlock(indexedBlock, oldest), indexedBlock.number + 1);
+    const to = Math.min(from + range.size - 1, settled);
     const logs = await logsBetween(node, from, to);
     if (logs === undefined) return; // the next step tries a smaller range
-    const through = await readConfirmedBlock(node, to, head);
-    if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== through.hash)) {
-      throw new Inconsistent(`block ${to} has two hashes`);
+    const through = to > indexedBlock.number ? await readConfirmedBlock(node, to, head) : indexedBlock;
+    if (logs.some(({ blockNumber, blockHash }) => blockNumber === through.number && blockHash !== through.hash)) {
+      throw new Inconsistent(`block ${through.number} has two hashes`);
     }
-    await apply({ ...(await reader.read(node, logs)), through: toBlockRef(through), after: indexedBlock }, head);
+    const read = await reader.read(node, logs);
+    if (!(await apply({ ...read, through: toBlockRef(through), after: indexedBlock }, head))) return;
     range.succeeded(logs.length);
     movedAt = clock.now();
     recheckedTo = to;
+  }
+
+  /** Returns the first block that was not read a second time. After a start it is further back. */
+  function findUncheckedBlock(indexedBlock: BlockRef, oldest: BlockRef): number {
+    return Math.max(recheckedTo ?? indexedBlock.number - reorgLimit, oldest.number) + 1;
   }
 
   /**
@@ -242,8 +257,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
    * it reads further back, since the process may have stopped before the second read.
    */
   async function recheck(indexedBlock: BlockRef, oldest: BlockRef): Promise<void> {
-    const from =
-      Math.max(recheckedTo === undefined ? indexedBlock.number - reorgLimit : recheckedTo, oldest.number) + 1;
+    const from = findUncheckedBlock(indexedBlock, oldest);
     const newest = indexedBlock.number - RECHECK_DISTANCE;
     const node = usable[(nodeIndex + 1) % usable.length];
     if (node === undefined || newest < from) return;

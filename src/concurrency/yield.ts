@@ -1,4 +1,5 @@
-type Schedule = (task: () => void) => unknown;
+/** Runs `task` in a later tick of the event loop. */
+export type Schedule = (task: () => void) => unknown;
 
 /** The members of `MessageChannel` that are used here. Their full types differ by platform. */
 interface Channel {
@@ -14,6 +15,11 @@ export function yieldToEventLoop(): Promise<void> {
     schedule ??= immediate ?? createMessageScheduler();
     schedule(resolve);
   });
+}
+
+/** Replaces the event loop, for a simulator that orders the ticks. `undefined` restores that of the platform. */
+export function setTickScheduler(scheduler: Schedule | undefined): void {
+  schedule = scheduler;
 }
 
 /** `setImmediate` of Node, Bun and Deno. Read once at load time, since tests of a host may replace it later. */

@@ -111,10 +111,6 @@ describe('imports of src', () => {
     expect(findCycle(graph)).toEqual(['b', 'c', 'b']);
   });
 
-  it.each([...GRAPH.keys()].filter((file) => file !== 'src/ports/random.ts'))('%s has no randomness', (file) => {
-    expect(readFileSync(join(ROOT, file), 'utf8')).not.toMatch(/Math\.random|getRandomValues|randomUUID/);
-  });
-
   it.each([...GRAPH.keys()].filter((file) => !ENTRY_POINTS.has(file)))('%s belongs to a layer', (file) => {
     expect(getLayer(file)).toBeGreaterThanOrEqual(0);
   });
@@ -126,6 +122,41 @@ describe('imports of src', () => {
         : imports.filter((to) => getLayer(to) < getLayer(file)).map((to) => `${file} → ${to}`),
     );
     expect(upward).toEqual([]);
+  });
+});
+
+/** What a simulator could not decide: time, timers, ticks of the event loop and randomness of the machine. */
+const AMBIENT =
+  /\b(Date\.now|new Date\(\)|performance\.now|hrtime|set(Timeout|Interval|Immediate)|queueMicrotask|process\.nextTick|MessageChannel|AbortSignal\.timeout|Math\.random|getRandomValues|random(UUID|Bytes|Int))\b/;
+
+/** The files that use the machine, and the reason of each. */
+const AMBIENT_FILES: Readonly<Record<string, string>> = {
+  'src/ports/clock.ts': 'the clock of the machine, behind the port',
+  'src/ports/random.ts': 'the randomness of the machine, behind the port',
+  'src/concurrency/yield.ts': 'the event loop, which setTickScheduler replaces',
+  'adapters/sqlite/writer-lease.ts': 'a token that is compared for equality only',
+  'adapters/postgres/store.ts': 'the sender of a notification, which is compared for equality only',
+  'adapters/postgres/accounts/store.ts': 'the sender of a notification, which is compared for equality only',
+  'adapters/postgres/orders.ts': 'the number of an attempt, which is compared for equality only',
+  'adapters/postgres/driver.ts': 'the timeout of a socket of the machine',
+  'adapters/postgres/batcher.ts': 'statements of one tick, which a socket of the machine sends',
+};
+
+describe('time and randomness of the machine', () => {
+  const files = ['src', 'adapters/memory', 'adapters/sqlite', 'adapters/postgres'].flatMap(listFiles);
+  const strip = (file: string) =>
+    readFileSync(join(ROOT, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, (comment) =>
+      comment.replace(/\S/g, ' '),
+    );
+
+  it('are used only by the files that have a reason', () => {
+    expect(files.filter((file) => AMBIENT.test(strip(file))).sort()).toEqual(Object.keys(AMBIENT_FILES).sort());
+  });
+
+  it('are recognised in code', () => {
+    expect(
+      ['const now = Date.now();', 'setTimeout(run, 5)', 'crypto.randomUUID()'].filter((each) => !AMBIENT.test(each)),
+    ).toEqual([]);
   });
 });
 

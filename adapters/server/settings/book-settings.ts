@@ -18,6 +18,7 @@ import {
   integerOrOff,
   matching,
   objectSetting,
+  onOff,
   onOffAlone,
   partialSetting,
   price,
@@ -113,6 +114,12 @@ export const BOOK_SETTINGS = {
     defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
     single: 'intentbook.sqlite',
   },
+  dbThread: {
+    type: onOff(),
+    group: 'Store',
+    help: 'Whether a thread writes to the SQLite file, so that requests do not wait for commits of others.',
+    defaultText: '`on` with more than one processor',
+  },
   schema: {
     type: matching(
       /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i,
@@ -207,6 +214,26 @@ export const COMMON_SETTINGS = {
     group: 'Store',
     help: 'Days after which finished orders are deleted.',
     defaultText: 'never',
+  },
+  retentionEvents: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which entries of the event log are deleted. Own affiliate statistics need the whole log.',
+    defaultText: 'never',
+  },
+  retentionChainEvents: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which chain events of deleted orders are deleted; at least those of `retention`.',
+    defaultText: 'never',
+    requires: 'retention',
+  },
+  retentionDocuments: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which app-data documents without orders are deleted; at least those of `retention`.',
+    defaultText: 'never',
+    requires: 'retention',
   },
   cacheBytes: {
     type: integer(0, Number.MAX_SAFE_INTEGER, '<bytes>'),

@@ -70,6 +70,21 @@ describe('indexer second read', () => {
     expect(observed).toEqual([{ type: 'missed', events: 1, block: 126 }]);
   });
 
+  test('precedes the range of blocks that were mined while the node was unreachable', async () => {
+    chain.mine([INVALIDATED]);
+    let hides = true;
+    const node = recorded(
+      chain.node('a', (question, answer) => (question === 'logs' && hides ? ([] as never) : answer)),
+    );
+    const { run, next, batches } = indexerFixture([node], { stored: storedBlocks(chain, 100, 100) });
+    await run();
+    hides = false;
+    chain.mine(...empty(30));
+    await next();
+    expect(batches.flatMap(({ events }) => events)).toMatchObject([{ blockNumber: 101 }]);
+    expect(readsOf(node.requests)[0]).toBe('logs 101..121');
+  });
+
   test('does not report events that are known', async () => {
     chain.mine(...empty(24), [INVALIDATED], ...empty(5));
     const node = recorded(chain.node('a'));

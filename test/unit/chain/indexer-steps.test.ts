@@ -141,7 +141,7 @@ describe('indexer near the head', () => {
 describe('indexer backfill step', () => {
   test.each([
     [111, 'following', 'logs of block'],
-    [112, 'catching up', 'logs 102..102'],
+    [112, 'catching up', 'logs 101..102'], // block 101 was read once only
   ])('with the checkpoint at block 101 and the head at block %d is %s', async (head, state, request) => {
     chain.mine(...empty(head - 100));
     const states: string[] = [];

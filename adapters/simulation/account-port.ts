@@ -1,0 +1,59 @@
+import type { AccountStore } from 'intentbook';
+import type { CallRunnerContext } from './call-runner.ts';
+import { createCallRunner } from './call-runner.ts';
+import type { StoreFault } from './plan.ts';
+
+/** The connection of a virtual process to an account store. */
+export interface AccountPort {
+  readonly store: AccountStore;
+  readonly faults: Set<StoreFault>;
+}
+
+export interface AccountPortContext extends CallRunnerContext {
+  readonly inner: AccountStore;
+  /** Calls the hint when another process has written. */
+  readonly watch: (hint: () => void) => () => void;
+  /** Called after each call that may have written. */
+  readonly onWrite: (name: string) => void;
+}
+
+type Call = (...args: readonly unknown[]) => Promise<unknown>;
+
+const NOUNS = ['notifications', 'subscriptions', 'deliveries', 'affiliates', 'leases'] as const;
+
+/** Writes that a caller repeats until one of them has succeeded. A failure does not show whether it had an effect. */
+const LOSABLE = new Set(['append', 'claim', 'settle', 'acquire', 'release']);
+
+/** Creates the port. The inner store stays open when a process ends. */
+export function createAccountPort(context: AccountPortContext): AccountPort {
+  const { run, faults } = createCallRunner(context);
+  const groups = NOUNS.map((noun) => {
+    const group = context.inner[noun] as unknown as Readonly<Record<string, Call>>; // groups contain methods only
+    const calls = Object.entries(group).map(([name, call]) => {
+      const execute = async (args: readonly unknown[]) => {
+        const result = await call(...args);
+        if (LOSABLE.has(name)) context.onWrite(name);
+        return result;
+      };
+      const lose = LOSABLE.has(name)
+        ? () => {
+            throw new Error('the simulated connection broke');
+          }
+        : undefined;
+      return [name, (...args: readonly unknown[]) => run(name, () => execute(args), lose)] as const;
+    });
+    return [noun, Object.fromEntries(calls)] as const;
+  });
+  const wrapped = Object.fromEntries(groups) as unknown as AccountStore; // the same groups with the same methods
+  return {
+    faults,
+    store: {
+      ...wrapped,
+      traits: context.inner.traits,
+      notifications: { ...wrapped.notifications, watch: context.watch },
+      async open() {},
+      async close() {},
+      check: () => run('check', () => context.inner.check()),
+    },
+  };
+}

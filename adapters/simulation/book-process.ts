@@ -1,0 +1,132 @@
+import type { OrderBook, OrderEvent, RecoveryBackend } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import { createAccounts } from 'intentbook/accounts';
+import type { AccountPort } from './account-port.ts';
+import type { NodePort } from './chain-port.ts';
+import type { Receiver } from './channel.ts';
+import type { LogCheck } from './log-check.ts';
+import { CAPS, CHAIN_ID, MIN_VALIDITY } from './pool.ts';
+import type { VirtualProcess } from './process.ts';
+import type { SeededRandom } from './random.ts';
+import type { Report } from './store-observer.ts';
+import type { StorePort } from './store-port.ts';
+
+/** A book and an account interface in a virtual process. */
+export interface BookProcess {
+  readonly process: VirtualProcess;
+  readonly book: OrderBook;
+  readonly store: StorePort;
+  readonly accountStore: AccountPort;
+  readonly nodes: readonly NodePort[];
+  /** Whether the book has started and does not close. */
+  readonly isStarted: boolean;
+  start(): Promise<void>;
+  close(): Promise<void>;
+  /** Checks that the listeners have received every entry since the start. */
+  requireAllEvents(notify: Report): void;
+}
+
+export interface BookProcessContext {
+  readonly process: VirtualProcess;
+  readonly store: StorePort;
+  readonly accountStore: AccountPort;
+  readonly nodes: readonly NodePort[];
+  readonly receiver: Receiver;
+  readonly random: SeededRandom;
+  readonly recovery: RecoveryBackend;
+  readonly log: LogCheck;
+  readonly report: Report;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Depth of the deepest reorganisation that the indexer accepts. Forks of a simulation are less deep. */
+const REORG_LIMIT = 24;
+
+const EVENT_NAMES = [
+  'orderCreated',
+  'orderCancelled',
+  'orderPresigned',
+  'orderPresignatureRevoked',
+  'orderTraded',
+  'orderExpired',
+  'orderReinstated',
+  'orderReverted',
+] as const;
+
+/** Creates the process. Nothing runs before `start`. */
+export function createBookProcess(context: BookProcessContext): BookProcess {
+  const { process, store, accountStore, nodes, random, recovery, log, report, onFailure } = context;
+  const { clock } = process;
+  const book = createOrderBook({
+    chainId: CHAIN_ID,
+    store: store.store,
+    clock,
+    recovery,
+    limits: { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending, minValidity: MIN_VALIDITY },
+    eip1271: 'accept-unverified',
+    justInTimeOrders: 'off',
+    indexer: {
+      sources: nodes.map(({ source }) => source),
+      fromBlock: 101,
+      reorgLimit: REORG_LIMIT,
+      onchainOrderContracts: [],
+    },
+  });
+  book.on('failure', onFailure);
+  const accounts: Accounts = createAccounts({
+    books: [book],
+    store: accountStore.store,
+    clock,
+    recovery,
+    channels: [context.receiver.connect(process, random)],
+    deliveries: { retryDelay: 200, maxRetryDelay: 4_000, attempts: 100, timeout: 2_000 },
+    fundingInterval: 'off',
+    random: { bytes: (size) => new Uint8Array(size), uuid: () => process.name, fraction: random.fraction },
+    onFailure,
+  });
+  /** The log position at which the listeners begin, as far as it is known. */
+  let position: number | undefined;
+  let before = 0;
+  let isStarted = false;
+
+  function receive({ id }: OrderEvent): void {
+    if (process.isDead) return;
+    const after = position ?? before;
+    const next = log.entries.find((entry) => entry.id > after);
+    // The book may have started at any position since the call.
+    if (position === undefined ? id <= before : next?.id !== id) {
+      report('listeners', `${process.name} emitted entry ${id} after ${after}`);
+    }
+    position = id;
+  }
+  for (const name of EVENT_NAMES) book.on(name, receive);
+
+  return {
+    process,
+    book,
+    store,
+    accountStore,
+    nodes,
+    get isStarted() {
+      return isStarted && !process.isDead;
+    },
+    async start() {
+      before = log.last;
+      await book.start();
+      position ??= log.entries.length === 0 ? 0 : undefined;
+      await accounts.start();
+      isStarted = true;
+    },
+    async close() {
+      isStarted = false;
+      await accounts.close();
+      await book.close();
+    },
+    requireAllEvents(notify) {
+      if (position !== undefined && position !== log.last) {
+        notify('liveness', `${process.name} has not emitted entry ${log.last}, it is at ${position}`);
+      }
+    },
+  };
+}

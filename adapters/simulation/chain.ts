@@ -1,0 +1,162 @@
+import type { Address, BlockHeader, Hex } from 'intentbook';
+import type { ChainLog } from 'intentbook/chain-events';
+import type { Pool, PoolOrder } from './pool.ts';
+import { BUY_TOKEN, SELL_TOKEN } from './pool.ts';
+
+/** Something that happens to an order on chain. */
+export interface ChainFact {
+  readonly type: 'trade' | 'invalidation' | 'signature';
+  readonly order: number;
+  /** Atoms, of a trade. */
+  readonly sold: bigint;
+  readonly bought: bigint;
+  /** Of a pre-signature. */
+  readonly signed: boolean;
+  /** The transaction. It keeps its hash if a fork includes it again. */
+  readonly transactionHash: Hex;
+}
+
+/** A block of one of the forks. */
+export interface SimulatedBlock extends BlockHeader {
+  readonly parent: SimulatedBlock | undefined;
+  readonly facts: readonly ChainFact[];
+  readonly logs: readonly ChainLog[];
+}
+
+/** A wish for a fact. What the contract does not allow is left out. */
+export interface FactPlan {
+  readonly type: ChainFact['type'];
+  readonly order: number;
+  /** Atoms of the fixed side of a trade; selects the meaning of a pre-signature. */
+  readonly amount: number;
+}
+
+/** A chain with forks. */
+export interface SimulatedChain {
+  readonly head: SimulatedBlock;
+  mine(plans: readonly FactPlan[]): void;
+  /**
+   * Replaces the newest blocks by one more block than before.
+   *
+   * @param keep - Whether the new blocks include the transactions again.
+   */
+  fork(depth: number, keep: boolean): void;
+  find(hash: Hex): SimulatedBlock | undefined;
+}
+
+/** Creates a chain with one block. @param now - Returns the time in seconds since 1970. */
+export function createSimulatedChain(pool: Pool, contract: Address, now: () => number): SimulatedChain {
+  const blocks = new Map<Hex, SimulatedBlock>();
+  let transactions = 0;
+  let head = addBlock(undefined, []);
+
+  function addBlock(parent: SimulatedBlock | undefined, facts: readonly ChainFact[]): SimulatedBlock {
+    const number = parent === undefined ? 100 : parent.number + 1;
+    const hash = toHash('b10c', blocks.size + 1);
+    const header = {
+      number,
+      hash,
+      parentHash: parent?.hash ?? toHash('b10c', 0),
+      timestamp: Math.max(now(), (parent?.timestamp ?? 0) + 1),
+    };
+    const logs = facts.map((fact, logIndex): ChainLog => {
+      const { transactionHash, order } = fact;
+      const position = { blockNumber: number, blockHash: hash, logIndex, transactionHash };
+      return { ...position, timestamp: header.timestamp, address: contract, ...encodeLog(fact, at(pool, order)) };
+    });
+    const block = { ...header, parent, facts, logs };
+    blocks.set(hash, block);
+    return block;
+  }
+
+  /** Returns the facts of plans after a block, as far as the contract allows them. */
+  function realize(parent: SimulatedBlock, plans: readonly FactPlan[]): ChainFact[] {
+    const facts: ChainFact[] = [];
+    for (const { type, order: n, amount } of plans) {
+      const { kind, sellAmount, buyAmount } = at(pool, n);
+      // Neighbours sometimes share a transaction.
+      if (facts.length === 0 || amount % 2 === 0) transactions++;
+      const transactionHash = toHash('7a', transactions);
+      const base = { type, order: n, sold: 0n, bought: 0n, signed: amount % 3 !== 0, transactionHash };
+      if (type !== 'trade') {
+        facts.push(base);
+        continue;
+      }
+      const left = getRemaining(at(pool, n), [...listFacts(parent), ...facts]);
+      const fixed = BigInt(amount) < left ? BigInt(amount) : left;
+      if (fixed === 0n) continue;
+      const other =
+        kind === 'sell' ? (fixed * buyAmount + sellAmount - 1n) / sellAmount : (fixed * sellAmount) / buyAmount;
+      facts.push({ ...base, sold: kind === 'sell' ? fixed : other, bought: kind === 'sell' ? other : fixed });
+    }
+    return facts;
+  }
+
+  return {
+    get head() {
+      return head;
+    },
+    mine(plans) {
+      head = addBlock(head, realize(head, plans));
+    },
+    fork(depth, keep) {
+      const removed: SimulatedBlock[] = [];
+      for (let i = 0; i < depth && head.parent !== undefined; i++) {
+        removed.unshift(head);
+        head = head.parent;
+      }
+      for (const { facts } of removed) head = addBlock(head, keep ? facts : []);
+      head = addBlock(head, []);
+    },
+    find: (hash) => blocks.get(hash),
+  };
+}
+
+/** Returns the facts up to a block, in chain order, with the key of each. */
+export function listPositions(block: SimulatedBlock): { readonly key: string; readonly fact: ChainFact }[] {
+  const path: SimulatedBlock[] = [];
+  for (let each: SimulatedBlock | undefined = block; each !== undefined; each = each.parent) path.unshift(each);
+  return path.flatMap(({ hash, facts }) => facts.map((fact, i) => ({ key: `${hash} ${i}`, fact })));
+}
+
+function listFacts(block: SimulatedBlock): ChainFact[] {
+  return listPositions(block).map(({ fact }) => fact);
+}
+
+function getRemaining({ index, kind, sellAmount, buyAmount }: PoolOrder, facts: readonly ChainFact[]): bigint {
+  let left = kind === 'sell' ? sellAmount : buyAmount;
+  for (const { type, order, sold, bought } of facts) {
+    if (type === 'trade' && order === index) left -= kind === 'sell' ? sold : bought;
+  }
+  return left;
+}
+
+const toHash = (prefix: string, n: number): Hex => `0x${prefix}${n.toString(16).padStart(64 - prefix.length, '0')}`;
+const word = (value: bigint | number) => value.toString(16).padStart(64, '0');
+const toWord = (address: Address) => address.slice(2).padStart(64, '0');
+
+/** The hashes of the event signatures. */
+const TOPICS = {
+  trade: '0xa07a543ab8a018198e99ca0184c93fe9050a79400a0a723441f84de1d972cc17',
+  invalidation: '0x875b6cb035bbd4ac6500fabc6d1e4ca5bdc58a3e2b424ccb5c24cdbebeb009a9',
+  signature: '0x01bf7c8b0ca55deecbea89d7e58295b7ffbf685fd0d96801034ba8c6ffe1c68d',
+} as const;
+
+/** Encodes an event of the settlement contract, as its ABI defines it. */
+function encodeLog(
+  { type, sold, bought, signed }: ChainFact,
+  { owner, uid }: PoolOrder,
+): Pick<ChainLog, 'topics' | 'data'> {
+  // The UID is 56 bytes, padded to two words.
+  const bytes = `${word(56)}${uid.slice(2)}${'0'.repeat(16)}`;
+  const heads = {
+    trade: [toWord(SELL_TOKEN), toWord(BUY_TOKEN), word(sold), word(bought), word(0), word(6 * 32)],
+    invalidation: [word(32)],
+    signature: [word(64), word(signed ? 1 : 0)],
+  };
+  return { topics: [TOPICS[type], `0x${toWord(owner)}`], data: `0x${heads[type].join('')}${bytes}` };
+}
+
+function at(pool: Pool, n: number): PoolOrder {
+  return pool.orders[n] as PoolOrder; // indexes are those of the pool
+}

@@ -1,0 +1,284 @@
+import type { Order, OrderBook, OrderResult, SubmitResult } from 'intentbook';
+import { StoreError } from 'intentbook';
+import type { Model, ShownOrder } from './model.ts';
+import type { Operation } from './plan.ts';
+import type { Pool, PoolOrder } from './pool.ts';
+import { MIN_VALIDITY } from './pool.ts';
+import type { VirtualProcess } from './process.ts';
+import type { Insertion, Report } from './store-observer.ts';
+
+/** Clients that call books and check each result against the model. */
+export interface Clients {
+  /** Runs an operation. Its promise is settled when the operation has ended, or never if its process ends before. */
+  run(operation: Operation, book: OrderBook, process: VirtualProcess): Promise<void>;
+  /** Checks that every operation has ended, unless its process has. */
+  requireAll(notify: Report): void;
+  /** Number of operations that have begun. */
+  readonly started: number;
+}
+
+export interface ClientsContext {
+  readonly pool: Pool;
+  readonly model: Model;
+  readonly insertions: readonly Insertion[];
+  readonly report: Report;
+  readonly trace: (text: string) => void;
+}
+
+/** The commits and the wall times during an operation. */
+interface Interval {
+  readonly from: number;
+  readonly to: number;
+  /** Seconds since 1970. */
+  readonly earliest: number;
+  readonly latest: number;
+}
+
+/** Codes for which the model has a reason that does not change. */
+const REPLACEMENT_CODES = {
+  missing: 'OrderNotFound',
+  fulfilled: 'OrderFullyExecuted',
+  cancelled: 'AlreadyCancelled',
+  expired: 'OrderExpired',
+  'on-chain': 'OnChainOrder',
+} as const;
+
+export function createClients({ pool, model, insertions, report, trace }: ClientsContext): Clients {
+  /** Operations in progress whose order may be inserted without a result, by order. */
+  const uncertain = new Map<number, number>();
+  const pending = new Map<string, VirtualProcess>();
+  let started = 0;
+
+  const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
+  const versions = (n: number, { from, to }: Interval) => model.between(n, from, to).map(({ shown }) => shown);
+
+  function mark(process: VirtualProcess): () => Interval {
+    const from = model.commit;
+    const endClock = process.mark();
+    return () => {
+      const [earliest, latest] = endClock();
+      return { from, to: model.commit, earliest, latest };
+    };
+  }
+
+  /** Returns whether an order can have been expired, or not expired, in an interval. */
+  const mayBeExpired = (n: number, { latest }: Interval) => order(n).validTo < latest;
+  const mayBeValid = (n: number, { earliest }: Interval) => order(n).validTo >= earliest;
+
+  function matches(n: number, shown: ShownOrder | undefined, actual: Order | undefined, interval: Interval): boolean {
+    if (shown === undefined || actual === undefined) return shown === undefined && actual === undefined;
+    const { status, executedSellAmount, executedBuyAmount, creationDate } = actual;
+    const hasEnded = shown.state === 'fulfilled' || shown.state === 'cancelled';
+    const isStatus =
+      (status === shown.state && (hasEnded || mayBeValid(n, interval))) ||
+      (status === 'expired' && !hasEnded && mayBeExpired(n, interval));
+    return (
+      isStatus &&
+      executedSellAmount === shown.sold &&
+      executedBuyAmount === shown.bought &&
+      Date.parse(creationDate) === shown.creationDate
+    );
+  }
+
+  function checkRead(n: number, actual: Order | undefined, interval: Interval): void {
+    const states = versions(n, interval);
+    if (states.some((shown) => matches(n, shown, actual, interval))) return;
+    const known = states.map((shown) =>
+      shown === undefined ? 'absent' : `${shown.state} ${shown.sold}/${shown.bought}`,
+    );
+    const got =
+      actual === undefined ? 'absent' : `${actual.status} ${actual.executedSellAmount}/${actual.executedBuyAmount}`;
+    report('reads', `order ${n}: got ${got}, which it was at no time of the read (${known.join(', ')})`);
+  }
+
+  function checkSubmission(n: number, code: string, interval: Interval, process: string): void {
+    const { rejection, validTo, replaces } = order(n);
+    const isNew = (each: Insertion) =>
+      each.order === n && each.commit > interval.from && !each.isAcknowledged && each.process === process;
+    const inserted = insertions.find(isNew);
+    if (code === 'accepted') {
+      if (validTo < interval.earliest + MIN_VALIDITY || rejection !== undefined)
+        report('admission', `order ${n} is accepted, but it is ${rejection ?? 'valid for too short a time'}`);
+      if (inserted === undefined) report('acknowledged', `order ${n} is accepted, but was not stored by this call`);
+      else inserted.isAcknowledged = true;
+      return;
+    }
+    if (code === 'unknown') return;
+    // Another call may have stored the order, and has not returned yet.
+    if (inserted !== undefined && (uncertain.get(n) ?? 0) === 0)
+      report('refused', `order ${n} is stored, but the result is ${code}`);
+    const wasStored = versions(n, interval).some((shown) => shown !== undefined);
+    const isExplained = (() => {
+      switch (code) {
+        case 'DuplicatedOrder':
+          return wasStored;
+        case 'InsufficientValidTo':
+          return validTo < interval.latest + MIN_VALIDITY && mayBeValid(n, interval);
+        case 'failed':
+        case 'InternalServerError': // a check has failed, such as that of a replacement
+          return true;
+        case 'TooManyLimitOrders':
+          return rejection === undefined; // the model has predicted the outcome of the insert
+        default:
+          if (code === rejection) return true;
+          if (code === 'OrderExpired' && mayBeExpired(n, interval)) return true;
+          return replaces !== undefined && isCancelRejection(replaces, code, interval);
+      }
+    })();
+    if (!isExplained) report('admission', `order ${n}: the result ${code} has no reason`);
+  }
+
+  /** Returns whether a code was the reason against a cancellation at some time of the interval. */
+  function isCancelRejection(n: number, code: string, interval: Interval): boolean {
+    return versions(n, interval).some((shown) => {
+      if (shown === undefined) return code === REPLACEMENT_CODES.missing;
+      if (shown.state === 'fulfilled' || shown.state === 'cancelled') return code === REPLACEMENT_CODES[shown.state];
+      if (code === REPLACEMENT_CODES.expired) return mayBeExpired(n, interval);
+      const isOnChain = order(n).scheme === 'presign' || order(n).scheme === 'eip1271';
+      return code === (isOnChain ? REPLACEMENT_CODES['on-chain'] : 'InvalidSignature');
+    });
+  }
+
+  function toCode(result: SubmitResult): string {
+    if (result.status === 'rejected') return result.error.code;
+    return result.status;
+  }
+
+  async function submit(orders: readonly number[], book: OrderBook): Promise<string[]> {
+    try {
+      const results = await book.orders.submitMany(orders.map((n) => order(n).creation));
+      return results.map(toCode);
+    } catch (failure) {
+      if (!(failure instanceof StoreError)) throw failure;
+      return orders.map(() => (failure.code === 'OutcomeUnknown' ? 'unknown' : 'failed'));
+    }
+  }
+
+  async function runSubmission(orders: readonly number[], book: OrderBook, process: VirtualProcess): Promise<string> {
+    const end = mark(process);
+    const change = (by: number) => {
+      for (const n of orders) uncertain.set(n, (uncertain.get(n) ?? 0) + by);
+    };
+    change(1);
+    const codes = await submit(orders, book);
+    change(-1);
+    const interval = end();
+    for (const [i, n] of orders.entries()) {
+      const code = codes[i] ?? 'none';
+      checkSubmission(n, code, interval, process.name);
+      // Its order may be stored without an acknowledgement, at any time.
+      if (code === 'unknown') uncertain.set(n, (uncertain.get(n) ?? 0) + 1);
+    }
+    return codes.join();
+  }
+
+  async function runCancellation(
+    { orders, signer }: Operation & { kind: 'cancel' },
+    book: OrderBook,
+    process: VirtualProcess,
+  ): Promise<string> {
+    const end = mark(process);
+    const result = await book.orders.cancel(pool.cancel(orders, signer));
+    const interval = end();
+    const code = result.status === 'rejected' ? result.error.code : result.status;
+    const isForeign = orders.some((n) => order(n).signer !== signer);
+    if (code === 'unknown') return code;
+    if (isForeign !== (code === 'WrongOwner')) report('cancellation', `orders ${orders.join()}: got ${code}`);
+    if (code === 'cancelled') {
+      for (const n of orders) {
+        const isCancelled = versions(n, interval).some((shown) => shown?.state === 'cancelled');
+        if (!isCancelled) report('acknowledged', `order ${n} is not cancelled, but the result is ${code}`);
+      }
+    } else if (!isForeign && !orders.some((n) => isCancelRejection(n, code, interval))) {
+      report('cancellation', `orders ${orders.join()}: the result ${code} has no reason`);
+    }
+    return code;
+  }
+
+  async function runRead(
+    operation: Exclude<Operation, { kind: 'submit' | 'cancel' }>,
+    book: OrderBook,
+    process: VirtualProcess,
+  ): Promise<string> {
+    const end = mark(process);
+    switch (operation.kind) {
+      case 'get': {
+        const found = await book.orders.get(order(operation.order).uid);
+        checkRead(operation.order, found, end());
+        return found?.status ?? 'absent';
+      }
+      case 'getMany': {
+        const results: OrderResult[] = await book.orders.getMany(operation.orders.map((n) => order(n).uid));
+        const interval = end();
+        const byUid = new Map(results.map(({ order: each }) => [each?.uid, each]));
+        const unique = [...new Set(operation.orders)];
+        for (const n of unique) checkRead(n, byUid.get(order(n).uid), interval);
+        if (results.length > unique.length) report('reads', 'a read returned an order twice');
+        return String(results.length);
+      }
+      case 'list': {
+        const { orders } = await book.orders.list({ owner: pool.owners[operation.signer] ?? '', limit: 100 });
+        const interval = end();
+        const uids = orders.map(({ uid }) => uid).join();
+        if (!model.listsBetween(operation.signer, interval.from, interval.to).includes(uids)) {
+          report('listings', `the list of owner ${operation.signer} is that of no time of the read`);
+        }
+        for (const each of orders) checkRead(pool.byUid.get(each.uid)?.index ?? -1, each, interval);
+        return String(orders.length);
+      }
+      case 'trades': {
+        const { uid } = order(operation.order);
+        const trades = await book.trades.list({ orderUid: uid });
+        end();
+        return String(trades.length);
+      }
+    }
+  }
+
+  return {
+    get started() {
+      return started;
+    },
+    requireAll(notify) {
+      for (const [key, process] of pending) {
+        if (!process.isDead) notify('liveness', `an operation has not ended: ${key}`);
+      }
+    },
+    async run(operation, book, process) {
+      const label = `${process.name} ${describeOperation(operation)}`;
+      trace(label);
+      started++;
+      const key = `${started} ${label}`;
+      pending.set(key, process);
+      let result: string;
+      try {
+        if (operation.kind === 'submit') result = await runSubmission(operation.orders, book, process);
+        else if (operation.kind === 'cancel') result = await runCancellation(operation, book, process);
+        else result = await runRead(operation, book, process);
+      } catch (failure) {
+        // A failure of the simulated store, or of a book that closes.
+        if (!(failure instanceof StoreError)) {
+          report('failure', `${label}: ${failure instanceof Error ? `${failure.stack}` : String(failure)}`);
+        }
+        result = failure instanceof StoreError ? failure.code : 'failure';
+      }
+      pending.delete(key);
+      trace(`${label}: ${result}`);
+    },
+  };
+}
+
+export function describeOperation(operation: Operation): string {
+  switch (operation.kind) {
+    case 'submit':
+    case 'getMany':
+      return `${operation.kind} ${operation.orders.join()}`;
+    case 'cancel':
+      return `cancel ${operation.orders.join()} by ${operation.signer}`;
+    case 'get':
+    case 'trades':
+      return `${operation.kind} ${operation.order}`;
+    case 'list':
+      return `list ${operation.signer}`;
+  }
+}

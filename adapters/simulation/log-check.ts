@@ -1,0 +1,97 @@
+import type { StoredEvent } from 'intentbook';
+import type { Model } from './model.ts';
+import type { Pool } from './pool.ts';
+import type { Report } from './store-observer.ts';
+
+/** Checks that the log is ordered and complete, and that it alone gives the state of every order. */
+export interface LogCheck {
+  /** Id of the newest entry. */
+  readonly last: number;
+  /** The entries so far, each with the commit that has written it. */
+  readonly entries: readonly (StoredEvent & { readonly commit: number })[];
+  add(event: StoredEvent): void;
+  /** Compares the entries in effect with the model. */
+  compare(): void;
+}
+
+export function createLogCheck({
+  model,
+  pool,
+  report,
+}: {
+  readonly model: Model;
+  readonly pool: Pool;
+  readonly report: Report;
+}): LogCheck {
+  const entries: (StoredEvent & { readonly commit: number })[] = [];
+  /** The entries in effect by order, by type and position. */
+  const effective = new Map<number, Map<string, StoredEvent>>();
+  let last = 0;
+
+  function show(n: number): string | undefined {
+    const events = effective.get(n);
+    if (events === undefined) return undefined;
+    const list = [...events.values()];
+    const count = (type: string) => list.filter((event) => event.type === type).length;
+    const trades = list.flatMap(({ cause }) => cause?.trade ?? []);
+    const sum = (side: 'sellAmount' | 'buyAmount') => trades.reduce((total, each) => total + BigInt(each[side]), 0n);
+    const isFilled = trades.some(({ completes }) => completes);
+    const isSigned = count('presigned') > count('presignatureRevoked');
+    return [
+      trades.length,
+      sum('sellAmount'),
+      sum('buyAmount'),
+      isFilled,
+      isSigned,
+      count('cancelled') > 0,
+      count('expired'),
+    ].join();
+  }
+
+  return {
+    entries,
+    get last() {
+      return last;
+    },
+    add(event) {
+      const { id, uid, type, cause } = event;
+      const order = pool.byUid.get(uid)?.index ?? -1;
+      if (id <= last) report('log order', `entry ${id} follows ${last}`);
+      last = id;
+      entries.push({ ...event, commit: model.commit });
+      const place = cause === undefined ? '' : `${cause.position.blockHash} ${cause.position.logIndex}`;
+      if (type === 'created') {
+        if (effective.has(order)) report('log', `order ${order} is created twice`);
+        effective.set(order, new Map());
+        return;
+      }
+      const events = effective.get(order);
+      if (events === undefined) return report('log', `${type} precedes the creation of order ${order}`);
+      if (type === 'reverted' || type === 'reinstated') {
+        const reverted = `${type === 'reinstated' ? 'expired' : cause?.reverted} ${place}`;
+        if (!events.delete(reverted)) report('log', `nothing to revert for order ${order}: ${reverted}`);
+        return;
+      }
+      if (events.has(`${type} ${place}`)) report('log', `${type} twice for order ${order}`);
+      events.set(`${type} ${place}`, event);
+    },
+    compare() {
+      for (const { index, scheme } of pool.orders) {
+        const standing = model.placed.has(index) ? model.standing(index) : undefined;
+        const expected =
+          standing &&
+          [
+            standing.trades,
+            standing.sold,
+            standing.bought,
+            standing.state === 'fulfilled',
+            scheme === 'presign' && standing.isSigned,
+            standing.isCancellationLogged,
+            standing.isExpiryLogged ? 1 : 0,
+          ].join();
+        const actual = show(index);
+        if (actual !== expected) report('log', `order ${index}: got ${actual}, expected ${expected}`);
+      }
+    },
+  };
+}

@@ -1,0 +1,254 @@
+import type { AccountStore, RecoveryBackend } from 'intentbook';
+import { createAccountPort } from './account-port.ts';
+import type { BookProcess } from './book-process.ts';
+import { createBookProcess } from './book-process.ts';
+import type { SimulatedChain } from './chain.ts';
+import { createNodePort } from './chain-port.ts';
+import type { Receiver } from './channel.ts';
+import type { Fault } from './plan.ts';
+import type { VirtualProcess } from './process.ts';
+import { createVirtualProcess } from './process.ts';
+import type { SeededRandom } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { SimulatedStorage } from './storages.ts';
+import type { Report, StoreObserver } from './store-observer.ts';
+import { createStorePort } from './store-port.ts';
+
+/** The processes of a simulation. A supervisor restarts each that has ended. */
+export interface Machine {
+  /** The process with an index, if its book has started. */
+  find(index: number): BookProcess | undefined;
+  readonly running: readonly BookProcess[];
+  apply(fault: Fault): void;
+  /**
+   * The virtual time until which a delivery may wait: a process whose clock was ahead has claimed or postponed it. In
+   * milliseconds.
+   */
+  readonly latestClaim: number;
+  /** Ends all faults, and corrects all clocks. */
+  heal(): void;
+  /** Calls the hints of processes that watch the log. */
+  notify(): void;
+  /** Ends all processes. */
+  kill(): void;
+}
+
+export interface MachineContext {
+  readonly scheduler: Scheduler;
+  readonly random: SeededRandom;
+  readonly storage: SimulatedStorage;
+  readonly accountStore: AccountStore;
+  readonly chain: SimulatedChain;
+  readonly observer: StoreObserver;
+  readonly receiver: Receiver;
+  readonly recovery: RecoveryBackend;
+  readonly report: Report;
+  readonly trace: (text: string) => void;
+  readonly onHidden: (hash: string) => void;
+  readonly onFault: (name: string) => void;
+  readonly onConnect: (store: ReturnType<SimulatedStorage['connect']>) => void;
+}
+
+/** One of the places in which processes run, one after the other. */
+interface Host {
+  readonly index: number;
+  readonly name: string;
+  lives: number;
+  /** Difference of the wall clock from the true time, in milliseconds. */
+  offset: number;
+  current: BookProcess | undefined;
+  process: VirtualProcess | undefined;
+}
+
+/** Maximum time for which a process claims or postpones a delivery, in milliseconds. */
+const CLAIM_TIME = 10_000;
+
+/** Delay of the supervisor before it starts a process again after a failed start, in milliseconds. */
+const RESTART_DELAY = 700;
+
+export function createMachine(context: MachineContext): Machine {
+  const { scheduler, random, storage, observer, trace, receiver } = context;
+  const watchers = new Set<() => void>();
+  const accountWatchers = new Set<() => void>();
+  const endings = new Set<() => void>();
+  const hosts = Array.from({ length: storage.processes }, (_, index): Host => {
+    const offset = storage.processes === 1 ? 0 : random.integer(-1_500, 1_500);
+    return { index, name: 'abc'[index] ?? '', lives: 0, offset, current: undefined, process: undefined };
+  });
+
+  function hint(watching: ReadonlySet<() => void>): void {
+    for (const each of watching) scheduler.after(random.chance(0.8) ? random.integer(0, 20) : 900, each);
+  }
+
+  function start(host: Host): void {
+    const name = `${host.name}${++host.lives}`;
+    const process = createVirtualProcess(name, scheduler, host.offset);
+    const source = random.derive(name);
+    const shared = { process, scheduler, onFault: context.onFault };
+    const inner = storage.connect();
+    context.onConnect(inner);
+    const register = (set: Set<() => void>) => (hintProcess: () => void) => {
+      const enter = () => process.enter(hintProcess);
+      set.add(enter);
+      return () => void set.delete(enter);
+    };
+    const store = createStorePort({
+      ...shared,
+      inner,
+      observer,
+      random: source.derive('store'),
+      opens: storage.opens,
+      traits: storage.traits,
+      watch: storage.traits.writers === 'many' ? register(watchers) : () => () => {},
+    });
+    const accountStore = createAccountPort({
+      ...shared,
+      inner: context.accountStore,
+      random: source.derive('accounts'),
+      watch: register(accountWatchers),
+      onWrite: () => hint(accountWatchers),
+    });
+    const nodes = ['x', 'y'].map((node) =>
+      createNodePort({
+        ...shared,
+        name: `${name} ${node}`,
+        chain: context.chain,
+        random: source.derive(`node ${node}`),
+        onHidden: context.onHidden,
+      }),
+    );
+    const started = createBookProcess({
+      process,
+      store,
+      accountStore,
+      nodes,
+      receiver,
+      random: source.derive('book'),
+      recovery: context.recovery,
+      log: observer.log,
+      report: context.report,
+      onFailure: (failure) => trace(`${name} failure ${failure instanceof Error ? failure.name : 'unknown'}`),
+    });
+    host.current = started;
+    host.process = process;
+    trace(`${name} starts`);
+    started.start().then(
+      () => trace(`${name} has started`),
+      (failure: unknown) => {
+        trace(`${name} cannot start: ${failure instanceof Error ? failure.name : 'unknown'}`);
+        if (host.process === process) restartLater(host, RESTART_DELAY);
+      },
+    );
+  }
+
+  function restartLater(host: Host, delay: number): void {
+    endProcess(host);
+    scheduler.after(delay, () => {
+      if (host.process === undefined) start(host);
+    });
+  }
+
+  function endProcess(host: Host): void {
+    if (host.process === undefined) return;
+    host.process.kill();
+    const opened = host.current?.isStarted !== undefined;
+    host.process = undefined;
+    host.current = undefined;
+    if (opened) storage.abandon();
+  }
+
+  /** Closes a process in an orderly way, and starts the next one. */
+  function restart(host: Host, delay: number): void {
+    const { current, process } = host;
+    if (current === undefined || !current.isStarted) return;
+    current.close().then(
+      () => {
+        if (host.process === process) restartLater(host, delay);
+      },
+      (failure: unknown) => context.report('failure', `${process?.name} cannot close: ${String(failure)}`),
+    );
+  }
+
+  /** Sets something until a time is over, or all faults end. */
+  function during(duration: number, end: () => void): void {
+    const once = () => {
+      if (endings.delete(once)) end();
+    };
+    endings.add(once);
+    scheduler.after(duration, once);
+  }
+
+  function toggle<T>(set: Set<T> | undefined, mode: T, duration: number): void {
+    if (set === undefined || set.has(mode)) return;
+    set.add(mode);
+    during(duration, () => void set.delete(mode));
+  }
+
+  function step(host: Host, ms: number): void {
+    host.offset += ms;
+    latestClaim = Math.max(latestClaim, scheduler.time + host.offset);
+    host.process?.step(ms);
+  }
+
+  function apply(fault: Fault): void {
+    const host = 'process' in fault ? hosts[fault.process % hosts.length] : undefined;
+    if (fault.kind === 'channel') toggle(receiver.faults, fault.mode, fault.duration);
+    else if (host !== undefined && fault.kind !== 'disconnect') applyTo(host, fault);
+  }
+
+  function applyTo(host: Host, fault: Exclude<Fault, { kind: 'channel' | 'disconnect' }>): void {
+    switch (fault.kind) {
+      case 'pause': {
+        const { process } = host;
+        process?.pause();
+        during(fault.duration, () => process?.resume());
+        break;
+      }
+      case 'kill':
+        restartLater(host, fault.duration);
+        break;
+      case 'restart':
+        restart(host, fault.duration);
+        break;
+      case 'clock':
+        step(host, fault.ms);
+        during(fault.duration, () => {
+          latestClaim = Math.max(latestClaim, scheduler.time + host.offset + CLAIM_TIME);
+          step(host, -fault.ms);
+        });
+        break;
+      case 'store':
+        toggle(host.current?.store.faults, fault.mode, fault.duration);
+        toggle(host.current?.accountStore.faults, fault.mode, fault.duration);
+        break;
+      case 'node':
+        for (const node of host.current?.nodes ?? []) {
+          if (random.chance(0.7)) toggle(node.faults, fault.mode, fault.duration);
+        }
+        break;
+    }
+  }
+
+  let latestClaim = 0;
+  for (const host of hosts) start(host);
+  return {
+    get latestClaim() {
+      return latestClaim;
+    },
+    find(index) {
+      const current = hosts[index % hosts.length]?.current;
+      return current?.isStarted ? current : undefined;
+    },
+    get running() {
+      return hosts.flatMap(({ current }) => (current?.isStarted ? [current] : []));
+    },
+    apply,
+    heal() {
+      for (const end of [...endings]) end();
+    },
+    notify: () => hint(watchers),
+    kill() {
+      for (const host of hosts) host.process?.kill();
+    },
+  };
+}

@@ -1,0 +1,250 @@
+import type { CancelRejection, Hex } from 'intentbook';
+import type { ChainFact } from './chain.ts';
+import type { Pool, PoolOrder } from './pool.ts';
+import { CAPS } from './pool.ts';
+
+export type ModelState = 'open' | 'presignaturePending' | 'fulfilled' | 'cancelled';
+
+/** An order in the model, computed from its whole history. */
+export interface Standing {
+  readonly state: ModelState;
+  readonly sold: bigint;
+  readonly bought: bigint;
+  readonly budget: 'open' | 'pending';
+  /** Whether its expiry is recorded, and whether the log contains it. */
+  readonly isSwept: boolean;
+  readonly isExpiryLogged: boolean;
+  readonly isSigned: boolean;
+  readonly trades: number;
+  /** Whether the log contains a cancellation. */
+  readonly isCancellationLogged: boolean;
+}
+
+interface Placed {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  isCancelled: boolean;
+  isSwept: boolean;
+}
+
+/** The visible state of an order between two commits. */
+export interface Version {
+  /** The first commit with this state. */
+  readonly commit: number;
+  /** `undefined`: the order is not stored. */
+  readonly shown: ShownOrder | undefined;
+}
+
+export interface ShownOrder {
+  readonly state: ModelState;
+  readonly creationDate: number;
+  readonly sold: string;
+  readonly bought: string;
+}
+
+type Outcome = 'inserted' | 'duplicate' | 'capped' | `irreplaceable ${CancelRejection}`;
+
+/**
+ * The reference model of a book: maps and sums without indexes, texts or code of the package. It follows the atomic
+ * steps of the store in their order and predicts each outcome.
+ */
+export class Model {
+  readonly placed = new Map<number, Placed>();
+  /** Number of commits so far. */
+  commit = 0;
+  /** Facts of the indexed blocks, in chain order. */
+  facts: readonly ChainFact[] = [];
+  readonly #pool: Pool;
+  /** Standings since the last change. */
+  readonly #standings = new Map<number, Standing>();
+  readonly #versions: Version[][];
+  readonly #lists: { readonly commit: number; readonly uids: string }[][];
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.#versions = pool.orders.map(() => [{ commit: 0, shown: undefined }]);
+    this.#lists = pool.owners.map(() => [{ commit: 0, uids: '' }]);
+  }
+
+  standing(n: number): Standing {
+    const known = this.#standings.get(n);
+    if (known !== undefined) return known;
+    const standing = this.#compute(n);
+    this.#standings.set(n, standing);
+    return standing;
+  }
+
+  #compute(n: number): Standing {
+    const { kind, sellAmount, buyAmount, scheme } = this.#order(n);
+    const placed = this.placed.get(n);
+    let [sold, bought, trades] = [0n, 0n, 0];
+    let isInvalidated = placed?.isCancelled === true;
+    let isCancellationLogged = isInvalidated;
+    let [isSigned, wasSigned] = [false, false];
+    const isFull = () => (kind === 'sell' ? sold >= sellAmount : bought >= buyAmount);
+    for (const fact of this.facts) {
+      if (fact.order !== n) continue;
+      if (fact.type === 'trade') {
+        sold += fact.sold;
+        bought += fact.bought;
+        trades++;
+      } else if (fact.type === 'invalidation') {
+        isCancellationLogged ||= !isFull();
+        isInvalidated = true;
+      } else {
+        isSigned = fact.signed;
+        wasSigned ||= isSigned;
+      }
+    }
+    const waits = scheme === 'presign' && !isSigned;
+    const isSwept = placed?.isSwept === true && !isFull() && !isInvalidated;
+    return {
+      state: isFull() ? 'fulfilled' : isInvalidated ? 'cancelled' : waits ? 'presignaturePending' : 'open',
+      sold,
+      bought,
+      trades,
+      isSigned,
+      isSwept,
+      isCancellationLogged,
+      isExpiryLogged: isSwept && (scheme !== 'presign' || wasSigned),
+      budget: waits || scheme === 'eip1271' ? 'pending' : 'open',
+    };
+  }
+
+  isLive(n: number, now: number): boolean {
+    const { state, isSwept } = this.standing(n);
+    return !isSwept && this.#order(n).validTo >= now && (state === 'open' || state === 'presignaturePending');
+  }
+
+  count(signer: number, budget: 'open' | 'pending', now: number): number {
+    let count = 0;
+    for (const n of this.placed.keys()) {
+      if (this.#order(n).signer === signer && this.standing(n).budget === budget && this.isLive(n, now)) count++;
+    }
+    return count;
+  }
+
+  /** Returns why an order cannot be cancelled off chain. */
+  cancelRejection(n: number, now: number): CancelRejection | undefined {
+    if (!this.placed.has(n)) return 'missing';
+    const { state } = this.standing(n);
+    if (state === 'fulfilled' || state === 'cancelled') return state;
+    const { validTo, scheme } = this.#order(n);
+    if (validTo < now) return 'expired';
+    return scheme === 'presign' || scheme === 'eip1271' ? 'on-chain' : undefined;
+  }
+
+  insert(n: number, at: number): Outcome {
+    const now = Math.floor(at / 1000);
+    const { replaces, signer, budget } = this.#order(n);
+    if (this.placed.has(n)) return 'duplicate';
+    const reason = replaces === undefined ? undefined : this.cancelRejection(replaces, now);
+    if (reason !== undefined) return `irreplaceable ${reason}`;
+    const freed = replaces !== undefined && this.standing(replaces).budget === budget ? 1 : 0;
+    if (this.count(signer, budget, now) - freed >= CAPS[budget]) return 'capped';
+    if (replaces !== undefined) this.#cancelOne(replaces);
+    this.placed.set(n, { at, isCancelled: false, isSwept: false });
+    this.#standings.delete(n);
+    return 'inserted';
+  }
+
+  /** Cancels all orders or none. Missing orders are reported first. */
+  cancel(list: readonly number[], now: number): 'cancelled' | CancelRejection {
+    const reasons = list.map((n) => this.cancelRejection(n, now)).filter((reason) => reason !== undefined);
+    const [first] = reasons;
+    if (first !== undefined) return reasons.includes('missing') ? 'missing' : first;
+    for (const n of list) this.#cancelOne(n);
+    return 'cancelled';
+  }
+
+  #cancelOne(n: number): void {
+    const placed = this.placed.get(n);
+    if (placed === undefined) return;
+    placed.isCancelled = true;
+    placed.isSwept = false;
+    this.#standings.delete(n);
+  }
+
+  /** Records expiries. Returns their number. */
+  expire(now: number): number {
+    let count = 0;
+    for (const [n, placed] of this.placed) {
+      const { state, isSwept } = this.standing(n);
+      if (isSwept || this.#order(n).validTo >= now || (state !== 'open' && state !== 'presignaturePending')) continue;
+      placed.isSwept = true;
+      this.#standings.delete(n);
+      count++;
+    }
+    return count;
+  }
+
+  /** Reverts recorded expiries. Returns their number. */
+  reinstate(validFrom: number): number {
+    let count = 0;
+    for (const [n, placed] of this.placed) {
+      if (!placed.isSwept || this.#order(n).validTo < validFrom) continue;
+      placed.isSwept = false;
+      this.#standings.delete(n);
+      count++;
+    }
+    return count;
+  }
+
+  setFacts(facts: readonly ChainFact[]): void {
+    this.facts = facts;
+    this.#standings.clear();
+    // An order that has ended is not expired. If its end is rolled back, the next sweep records the expiry again.
+    for (const [n, placed] of this.placed) placed.isSwept = this.standing(n).isSwept; // the same standing
+  }
+
+  show(n: number): ShownOrder | undefined {
+    const placed = this.placed.get(n);
+    if (placed === undefined) return undefined;
+    const { state, sold, bought } = this.standing(n);
+    return { state, creationDate: placed.at, sold: sold.toString(), bought: bought.toString() };
+  }
+
+  /** Returns the UIDs of an owner's orders, newest first. */
+  list(signer: number): Hex[] {
+    return [...this.placed]
+      .filter(([n]) => this.#order(n).signer === signer)
+      .sort(([a, x], [b, y]) => y.at - x.at || (this.#order(a).uid < this.#order(b).uid ? 1 : -1))
+      .map(([n]) => this.#order(n).uid);
+  }
+
+  /** Ends a commit: keeps the new state of each order for later checks. */
+  endCommit(): void {
+    this.commit++;
+    for (const [n, versions] of this.#versions.entries()) {
+      const shown = this.show(n);
+      const last = versions.at(-1)?.shown;
+      const isEqual =
+        last?.state === shown?.state &&
+        last?.sold === shown?.sold &&
+        last?.bought === shown?.bought &&
+        last?.creationDate === shown?.creationDate;
+      if (!isEqual) versions.push({ commit: this.commit, shown });
+    }
+    for (const [signer, lists] of this.#lists.entries()) {
+      const uids = this.list(signer).join();
+      if (lists.at(-1)?.uids !== uids) lists.push({ commit: this.commit, uids });
+    }
+  }
+
+  /** Returns the states that an order had from one commit to another, both included. */
+  between(n: number, from: number, to: number): readonly Version[] {
+    return select(this.#versions[n] ?? [], from, to);
+  }
+
+  listsBetween(signer: number, from: number, to: number): readonly string[] {
+    return select(this.#lists[signer] ?? [], from, to).map(({ uids }) => uids);
+  }
+
+  #order(n: number): PoolOrder {
+    return this.#pool.orders[n] as PoolOrder; // indexes are those of the pool
+  }
+}
+
+function select<T extends { readonly commit: number }>(history: readonly T[], from: number, to: number): T[] {
+  return history.filter(({ commit }, i) => commit <= to && (history[i + 1]?.commit ?? Number.POSITIVE_INFINITY) > from);
+}

@@ -1,0 +1,135 @@
+import type { AccountStore } from 'intentbook';
+import type { Receiver } from './channel.ts';
+import type { Model } from './model.ts';
+import type { Pool } from './pool.ts';
+import type { Report } from './store-observer.ts';
+
+/** Checks the notifications of a simulation that has come to rest. */
+export interface NotificationCheck {
+  /** Registers a webhook for each owner. */
+  subscribe(now: number): Promise<void>;
+  /** Checks that a delivery belongs to a notification that has existed. */
+  onArrival(body: string): void;
+  /**
+   * Compares the visible notifications, the log and the deliveries with the model.
+   *
+   * @param isDelivered - Whether every delivery must have arrived.
+   */
+  compare(notify: Report, isDelivered: boolean): Promise<void>;
+}
+
+const TYPES = ['order_filled', 'order_expired', 'order_cancelled', 'order_partially_filled'] as const;
+
+export function createNotificationCheck(
+  store: AccountStore,
+  { model, pool, report }: { readonly model: Model; readonly pool: Pool; readonly report: Report },
+  receiver: () => Receiver,
+): NotificationCheck {
+  /** Returns the notifications of an owner, each as a text. */
+  function listExpected(signer: number): string[] {
+    return [...model.placed.keys()]
+      .filter((n) => pool.orders[n]?.signer === signer)
+      .flatMap(listOfOrder)
+      .sort();
+  }
+
+  function listOfOrder(n: number): string[] {
+    const order = pool.orders[n];
+    const placed = model.placed.get(n);
+    if (order === undefined || placed === undefined) return [];
+    const expected: string[] = [];
+    let [sold, bought] = [0n, 0n];
+    let isInvalidated = placed.isCancelled;
+    let presignatures = 0;
+    if (isInvalidated) expected.push(`order_cancelled ${n} `);
+    for (const fact of model.facts) {
+      if (fact.order !== n) continue;
+      const wasFull = order.kind === 'sell' ? sold >= order.sellAmount : bought >= order.buyAmount;
+      if (fact.type === 'signature') presignatures += fact.signed ? 1 : 0;
+      else if (fact.type === 'invalidation') {
+        const isSilent = order.scheme === 'presign' && presignatures === 0;
+        if (!isInvalidated && !wasFull && !isSilent) expected.push(`order_cancelled ${n} ${fact.transactionHash}`);
+        isInvalidated = true;
+      } else {
+        sold += fact.sold;
+        bought += fact.bought;
+        const isFull = order.kind === 'sell' ? sold >= order.sellAmount : bought >= order.buyAmount;
+        const type = isFull && !wasFull ? 'order_filled' : 'order_partially_filled';
+        expected.push(`${type} ${n} ${fact.transactionHash} ${fact.sold}`);
+      }
+    }
+    if (model.standing(n).isExpiryLogged) expected.push(`order_expired ${n} `);
+    return expected;
+  }
+
+  function describe(body: string): string {
+    const { type, metadata } = JSON.parse(body) as { type: string; metadata: Record<string, string> };
+    const { orderUid = '', txHash = '', executedSellAmount } = metadata;
+    const sold = executedSellAmount === undefined ? '' : ` ${executedSellAmount}`;
+    return `${type} ${pool.byUid.get(orderUid)?.index} ${txHash}${sold}`;
+  }
+
+  /** The account log, read as far as `read`. */
+  const known = new Set<string>();
+  let read = 0;
+  async function readLog(): Promise<readonly { readonly type: string; readonly notification: string }[]> {
+    const entries = await store.notifications.after(read, 10_000);
+    for (const { body } of entries) known.add(body);
+    return entries;
+  }
+
+  return {
+    async subscribe(now) {
+      for (const [i, account] of pool.owners.entries()) {
+        await store.subscriptions.create({
+          subscription: {
+            id: `subscription ${i}`,
+            account,
+            channel: 'webhook',
+            target: `target ${i}`,
+            types: TYPES,
+            state: 'active',
+            secret: null,
+            createdAt: now,
+          },
+          nonce: { account, nonce: '1', expiresAt: now },
+          cap: 1,
+          now,
+        });
+      }
+    },
+    onArrival(body) {
+      void readLog().then(() => {
+        if (!known.has(body))
+          report('deliveries', `a notification that does not exist was delivered: ${describe(body)}`);
+      });
+    },
+    async compare(notify, isDelivered) {
+      const visible = new Set<string>();
+      read = 0;
+      for (const { type, notification } of await readLog()) {
+        const isKnown = visible.has(notification);
+        if (isKnown !== (type === 'withdrawn')) notify('notifications', `${type} twice: ${notification}`);
+        if (isKnown) visible.delete(notification);
+        else visible.add(notification);
+      }
+      const arrived = new Set(receiver().arrived.values());
+      for (const [signer, account] of pool.owners.entries()) {
+        const rows = await store.notifications.list({ account, limit: 10_000 });
+        const actual = rows.map(({ body }) => describe(body)).sort();
+        const expected = listExpected(signer);
+        const extra = actual.find((each, i) => each !== expected[i]);
+        if (actual.join() !== expected.join()) {
+          const missing = expected.filter((each) => !actual.includes(each));
+          const surplus = actual.filter((each) => !expected.includes(each));
+          notify('notifications', `owner ${signer}: missing [${missing}], unexpected [${surplus}], first ${extra}`);
+        }
+        for (const { id, body } of rows) {
+          if (!visible.delete(id)) notify('notifications', `${describe(body)} is listed, but not in the log`);
+          if (isDelivered && !arrived.has(body)) notify('liveness', `${describe(body)} was not delivered`);
+        }
+      }
+      for (const id of visible) notify('notifications', `${id} is in the log, but not listed`);
+    },
+  };
+}

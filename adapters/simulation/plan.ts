@@ -1,0 +1,181 @@
+import type { FactPlan } from './chain.ts';
+import type { Pool } from './pool.ts';
+import type { SeededRandom } from './random.ts';
+
+/** What a client does. */
+export type Operation =
+  | { readonly kind: 'submit'; readonly orders: readonly number[] }
+  | { readonly kind: 'cancel'; readonly orders: readonly number[]; readonly signer: number }
+  | { readonly kind: 'get'; readonly order: number }
+  | { readonly kind: 'getMany'; readonly orders: readonly number[] }
+  | { readonly kind: 'list'; readonly signer: number }
+  | { readonly kind: 'trades'; readonly order: number };
+
+/** What disturbs the system. Durations are in virtual milliseconds. */
+export type Fault =
+  | { readonly kind: 'pause'; readonly process: number; readonly duration: number }
+  | { readonly kind: 'kill'; readonly process: number; readonly duration: number }
+  | { readonly kind: 'restart'; readonly process: number; readonly duration: number }
+  | { readonly kind: 'clock'; readonly process: number; readonly ms: number; readonly duration: number }
+  | { readonly kind: 'store'; readonly process: number; readonly mode: StoreFault; readonly duration: number }
+  | { readonly kind: 'node'; readonly process: number; readonly mode: NodeFault; readonly duration: number }
+  | { readonly kind: 'channel'; readonly mode: ChannelFault; readonly duration: number }
+  | { readonly kind: 'disconnect'; readonly subscriber: number };
+
+/** How calls of a store fail: before or after they have an effect, or late. */
+export type StoreFault = 'fail' | 'lose' | 'slow' | 'busy';
+/** How a node fails: an error, no response, a late one, an old view, or blocks without their logs. */
+export type NodeFault = 'fail' | 'hang' | 'slow' | 'lag' | 'hide';
+/** How deliveries fail: an error, no response, or a lost acknowledgement. */
+export type ChannelFault = 'fail' | 'hang' | 'lose';
+
+export type Action = { readonly id: number /** Milliseconds after the previous action. */; readonly delay: number } & (
+  | { readonly type: 'operation'; readonly process: number; readonly operation: Operation }
+  | { readonly type: 'fault'; readonly fault: Fault }
+  | { readonly type: 'mine'; readonly facts: readonly FactPlan[] }
+  | { readonly type: 'fork'; readonly depth: number; readonly keep: boolean }
+  | { readonly type: 'wait' }
+);
+
+/** How much happens in a simulation. */
+export interface Scenario {
+  /** Number of operations of clients. Default: 200 to 240. */
+  readonly operations?: number;
+  /** Number of faults. Default: 20 to 32. */
+  readonly faults?: number;
+  /** Number of forks of the chain. Default: 3 to 6. */
+  readonly forks?: number;
+  /** Number of mined blocks besides those of forks. Default: 24 to 40. */
+  readonly blocks?: number;
+  /** Number of long waits, in which orders expire. Default: 2 to 4. */
+  readonly waits?: number;
+}
+
+/** The shape of a system, which limits the faults that are possible. */
+export interface PlanContext {
+  readonly pool: Pool;
+  readonly processes: number;
+  readonly subscribers: number;
+  readonly storeFaults: readonly StoreFault[];
+}
+
+type Draft = Action extends infer A ? (A extends Action ? Omit<A, 'id' | 'delay'> : never) : never;
+
+/** Draws a plan. Each seed has its own mix of faults. */
+export function createPlan(random: SeededRandom, scenario: Scenario, context: PlanContext): Action[] {
+  const { operations = random.integer(200, 240), faults = random.integer(20, 32) } = scenario;
+  const { forks = random.integer(3, 6), blocks = random.integer(24, 40), waits = random.integer(2, 4) } = scenario;
+  const drawFault = createFaultMix(random, context);
+  const hot = drawHotOrders(random, context.pool);
+  const drafts: Draft[] = [
+    ...repeat(operations, () => drawOperation(random, context, hot)),
+    ...repeat(faults, (): Draft => ({ type: 'fault', fault: drawFault() })),
+    ...repeat(forks, (): Draft => ({ type: 'fork', depth: random.integer(1, 5), keep: random.chance(0.6) })),
+    ...repeat(blocks, (): Draft => ({ type: 'mine', facts: drawFacts(random, context.pool, hot) })),
+    ...repeat(waits, (): Draft => ({ type: 'wait' })),
+  ];
+  shuffle(random, drafts);
+  return drafts.map((draft, id) => ({ ...draft, id, delay: drawDelay(random, draft.type) }) as Action); // of its type
+}
+
+/** Selects the orders of a seed. Of few orders, more operations collide. */
+function drawHotOrders(random: SeededRandom, { orders }: Pool): number[] {
+  const indexes = orders.map(({ index }) => index);
+  shuffle(random, indexes);
+  return indexes.slice(0, random.pick([8, 14, 24, indexes.length]));
+}
+
+function repeat<T>(count: number, create: () => T): T[] {
+  return Array.from({ length: count }, create);
+}
+
+function shuffle(random: SeededRandom, list: unknown[]): void {
+  for (let i = list.length - 1; i > 0; i--) {
+    const other = random.integer(0, i);
+    [list[i], list[other]] = [list[other], list[i]];
+  }
+}
+
+function drawDelay(random: SeededRandom, type: Action['type']): number {
+  if (type === 'wait') return random.pick([5_000, 20_000, 45_000, 90_000, 150_000]);
+  // Most actions overlap with the previous one.
+  if (random.chance(0.4)) return 0;
+  return random.chance(0.85) ? random.integer(0, 40) : random.integer(100, 2_000);
+}
+
+function drawOperation(random: SeededRandom, { pool, processes }: PlanContext, hot: readonly number[]): Draft {
+  const order = () => random.pick(hot);
+  const orders = (max: number) => repeat(random.integer(1, max), order);
+  const process = random.integer(0, processes - 1);
+  const dice = random.fraction();
+  const operation = ((): Operation => {
+    if (dice < 0.42) return { kind: 'submit', orders: orders(random.chance(0.7) ? 1 : 4) };
+    if (dice < 0.58) return drawCancellation();
+    if (dice < 0.72) return { kind: 'get', order: order() };
+    if (dice < 0.86) return { kind: 'getMany', orders: orders(12) };
+    if (dice < 0.95) return { kind: 'list', signer: random.integer(0, pool.owners.length - 1) };
+    return { kind: 'trades', order: order() };
+  })();
+  return { type: 'operation', process, operation };
+
+  function drawCancellation(): Operation {
+    const list = [...new Set(orders(random.chance(0.8) ? 1 : 3))];
+    const owner = pool.orders[list[0] ?? 0]?.signer ?? 0;
+    // The orders of another owner are rejected, so most lists contain those of one.
+    const signer = random.chance(0.95) ? owner : (owner + 1) % pool.owners.length;
+    const own = random.chance(0.9) ? list.filter((n) => pool.orders[n]?.signer === owner) : list;
+    return { kind: 'cancel', orders: own, signer };
+  }
+}
+
+function drawFacts(random: SeededRandom, pool: Pool, hot: readonly number[]): FactPlan[] {
+  return repeat(random.integer(0, 4), () => {
+    const dice = random.fraction();
+    const type = dice < 0.6 ? 'trade' : dice < 0.75 ? 'invalidation' : 'signature';
+    const candidates = pool.orders.filter(({ scheme, index }) =>
+      type === 'signature' ? scheme === 'presign' : hot.includes(index),
+    );
+    const tradable = candidates.filter(({ rejection }) => rejection === undefined);
+    return {
+      type,
+      order: random.pick(tradable.length === 0 ? pool.orders : tradable).index,
+      amount: random.chance(0.3) ? 50 : random.integer(1, 9),
+    };
+  });
+}
+
+/** Selects the kinds of faults of a seed: some occur often, some never. */
+function createFaultMix(random: SeededRandom, context: PlanContext): () => Fault {
+  const { processes, subscribers, storeFaults } = context;
+  const process = () => random.integer(0, processes - 1);
+  const short = () => random.integer(20, 3_000);
+  const kinds: readonly (() => Fault)[] = [
+    () => ({ kind: 'pause', process: process(), duration: random.pick([50, 500, 3_000, 20_000, 40_000]) }),
+    () => ({ kind: 'kill', process: process(), duration: random.integer(1, 8_000) }),
+    () => ({ kind: 'restart', process: process(), duration: random.integer(1, 1_000) }),
+    () => ({
+      kind: 'clock',
+      process: process(),
+      ms: random.pick([-3_600_000, -90_000, -5_000, -1_000, 1_000, 5_000, 30_000, 90_000, 400_000, 7_200_000]),
+      duration: random.integer(100, 70_000),
+    }),
+    () => ({ kind: 'store', process: process(), mode: random.pick(storeFaults), duration: short() }),
+    () => ({ kind: 'store', process: process(), mode: random.pick(storeFaults), duration: short() }),
+    () => ({
+      kind: 'node',
+      process: process(),
+      mode: random.pick(['fail', 'hang', 'slow', 'slow', 'lag', 'hide'] as const),
+      duration: random.integer(100, 12_000),
+    }),
+    () => ({
+      kind: 'channel',
+      mode: random.pick(['fail', 'hang', 'lose'] as const),
+      duration: random.integer(100, 9_000),
+    }),
+    () => ({ kind: 'disconnect', subscriber: random.integer(0, subscribers - 1) }),
+  ];
+  const weights = kinds.map(() => (random.chance(0.3) ? 0 : random.integer(1, 6)));
+  const mix = kinds.flatMap((kind, i) => repeat(weights[i] ?? 0, () => kind));
+  const choice = mix.length === 0 ? kinds : mix;
+  return () => random.pick(choice)();
+}

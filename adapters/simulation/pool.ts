@@ -1,0 +1,185 @@
+import type { Address, Hex, OrderCreation } from 'intentbook';
+import type { OrderToSign } from 'intentbook/sign';
+import { cancellationTypedData, orderTypedData, orderUid, signingDomain, typedDataDigest } from 'intentbook/sign';
+import type { Signer } from './keys.ts';
+import { loadSigners } from './keys.ts';
+import { START } from './process.ts';
+
+/** The chain id of every simulation: Sepolia. */
+export const CHAIN_ID = 11_155_111;
+
+/** Tokens of all orders. */
+export const SELL_TOKEN: Address = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
+export const BUY_TOKEN: Address = '0x0625afb445c3b6b7b929342a04a22599fd5dbb59';
+
+/** Limits of each owner. They are low, so that random orders exceed them. */
+export const CAPS = { open: 4, pending: 2 } as const;
+
+/** Minimum remaining validity of a new order, in seconds. */
+export const MIN_VALIDITY = 60;
+
+type Scheme = 'eip712' | 'ethsign' | 'presign' | 'eip1271';
+
+/** A signed order. Few orders are used again and again, so that operations collide. */
+export interface PoolOrder {
+  readonly index: number;
+  readonly uid: Hex;
+  readonly owner: Address;
+  /** Index of the owner. */
+  readonly signer: number;
+  readonly kind: 'sell' | 'buy';
+  readonly sellAmount: bigint;
+  readonly buyAmount: bigint;
+  readonly validTo: number;
+  readonly scheme: Scheme;
+  readonly budget: 'open' | 'pending';
+  /** Index of the order that it replaces. */
+  readonly replaces: number | undefined;
+  /** The code with which every book rejects this order. */
+  readonly rejection: string | undefined;
+  readonly creation: OrderCreation;
+}
+
+/** A signed cancellation. */
+export interface PoolCancellation {
+  readonly orderUids: readonly Hex[];
+  readonly signature: Hex;
+  readonly signingScheme: 'eip712';
+}
+
+/** The orders and owners of all simulations of this process. */
+export interface Pool {
+  readonly orders: readonly PoolOrder[];
+  readonly owners: readonly Address[];
+  readonly byUid: ReadonlyMap<string, PoolOrder>;
+  /** Signs a cancellation, once for each list of orders. */
+  cancel(orders: readonly number[], signer: number): PoolCancellation;
+}
+
+interface Plan {
+  readonly validity: number;
+  readonly kind?: 'buy';
+  readonly scheme?: Scheme;
+  /** Position within the owner's orders. */
+  readonly replaces?: number;
+  readonly of?: 'another owner';
+  readonly rejection?: string;
+}
+
+/** The orders of each owner. */
+const PLANS: readonly Plan[] = [
+  { validity: 90 },
+  { validity: 130, kind: 'buy', scheme: 'ethsign' },
+  { validity: 200 },
+  { validity: 400, kind: 'buy' },
+  { validity: 3600 },
+  { validity: 3600, kind: 'buy', scheme: 'ethsign' },
+  { validity: 7200 },
+  { validity: 100, scheme: 'presign' },
+  { validity: 300, scheme: 'presign' },
+  { validity: 3600, scheme: 'presign', kind: 'buy' },
+  { validity: 2000, scheme: 'eip1271' },
+  { validity: 3000, replaces: 4 },
+  { validity: 500, replaces: 2, kind: 'buy' },
+  { validity: 4000, replaces: 11 },
+  { validity: 5000, replaces: 7 },
+  { validity: 5000, replaces: 4, of: 'another owner' },
+  { validity: 5000, rejection: 'ZeroAmount' },
+  { validity: 5000, rejection: 'InvalidSignature' },
+];
+
+const OWNERS = 3;
+
+let pool: Promise<Pool> | undefined;
+
+/** Loads the pool, once per process: signing takes longer than everything else. */
+export function loadPool(): Promise<Pool> {
+  pool ??= createPool();
+  return pool;
+}
+
+async function createPool(): Promise<Pool> {
+  const signers = await loadSigners(OWNERS);
+  const orders: PoolOrder[] = [];
+  for (const [signer, keys] of signers.entries()) {
+    for (const [position, plan] of PLANS.entries()) orders.push(createOrder(orders, signer, keys, plan, position));
+  }
+  const cancellations = new Map<string, PoolCancellation>();
+  return {
+    orders,
+    owners: signers.map(({ address }) => address),
+    byUid: new Map(orders.map((order) => [order.uid, order])),
+    cancel(indexes, signer) {
+      const key = `${signer} ${indexes.join()}`;
+      const cancellation = cancellations.get(key) ?? signCancellation(indexes.map((i) => at(orders, i).uid));
+      cancellations.set(key, cancellation);
+      return cancellation;
+
+      function signCancellation(orderUids: readonly Hex[]): PoolCancellation {
+        const digest = typedDataDigest(cancellationTypedData(signingDomain({ chainId: CHAIN_ID }), orderUids));
+        return { orderUids, signature: at(signers, signer).sign(digest), signingScheme: 'eip712' };
+      }
+    },
+  };
+}
+
+function createOrder(
+  orders: readonly PoolOrder[],
+  signer: number,
+  keys: Signer,
+  plan: Plan,
+  position: number,
+): PoolOrder {
+  const { validity, kind = 'sell', scheme = 'eip712', rejection } = plan;
+  const replaces =
+    plan.replaces === undefined
+      ? undefined
+      : plan.replaces + PLANS.length * (plan.of === undefined ? signer : Math.max(0, signer - 1));
+  const replacedUid = replaces === undefined ? undefined : orders[replaces]?.uid;
+  const appData =
+    replacedUid === undefined ? '{}' : JSON.stringify({ metadata: { replacedOrder: { uid: replacedUid } } });
+  const [sellAmount, buyAmount] = [BigInt(10 + position), rejection === 'ZeroAmount' ? 0n : BigInt(7 + (position % 5))];
+  const order: OrderToSign = {
+    sellToken: SELL_TOKEN,
+    buyToken: BUY_TOKEN,
+    receiver: null,
+    sellAmount: sellAmount.toString(),
+    buyAmount: buyAmount.toString(),
+    validTo: START + validity,
+    appData,
+    feeAmount: '0',
+    kind,
+    partiallyFillable: true,
+    sellTokenBalance: 'erc20',
+    buyTokenBalance: 'erc20',
+  };
+  const typedData = orderTypedData(signingDomain({ chainId: CHAIN_ID }), order);
+  const digest = typedDataDigest(typedData);
+  const owner = keys.address;
+  const signatures = {
+    eip712: () => keys.sign(digest),
+    ethsign: () => keys.signMessage(digest),
+    presign: () => '0x',
+    eip1271: () => '0x1234',
+  };
+  const from = rejection === 'InvalidSignature' ? `0x${'77'.repeat(20)}` : owner;
+  return {
+    index: orders.length,
+    uid: orderUid(typedData, owner),
+    owner,
+    signer,
+    kind,
+    sellAmount,
+    buyAmount,
+    validTo: order.validTo,
+    scheme,
+    budget: scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open',
+    replaces,
+    rejection: plan.of !== undefined && signer > 0 ? 'WrongOwner' : rejection,
+    creation: { ...order, from, signature: signatures[scheme](), signingScheme: scheme } as OrderCreation, // wire texts
+  };
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  return list[index] as T; // indexes are those of the list
+}

@@ -1,0 +1,285 @@
+import type { Store } from 'intentbook';
+import { memoryAccountStore } from 'intentbook/memory';
+import { chainById, deployment } from '#internal';
+import { createSimulatedChain } from './chain.ts';
+import { createReceiver } from './channel.ts';
+import { createClients } from './clients.ts';
+import { loadRecovery } from './keys.ts';
+import { createMachine } from './machine.ts';
+import { Model } from './model.ts';
+import { createNotificationCheck } from './notification-check.ts';
+import type { Action, Scenario } from './plan.ts';
+import { createPlan } from './plan.ts';
+import { CHAIN_ID, loadPool } from './pool.ts';
+import { START } from './process.ts';
+import { createSeededRandom } from './random.ts';
+import { createScheduler } from './scheduler.ts';
+import type { StorageName } from './storages.ts';
+import { createStorage } from './storages.ts';
+import type { Report, StoreObserver } from './store-observer.ts';
+import { createStoreObserver } from './store-observer.ts';
+import { createSubscriber } from './subscribers.ts';
+import { createTrace } from './trace.ts';
+import { warmUp } from './warm-up.ts';
+
+/** Options of a simulation. */
+export interface SimulateOptions {
+  /** Decides everything that happens. Equal seeds give equal traces. */
+  readonly seed: number | string;
+  /**
+   * The storage: one process on the memory store, two processes on a memory store that behaves like a database server,
+   * or one process on an SQLite file. Default: `memory`.
+   */
+  readonly store?: StorageName;
+  /** How much happens. */
+  readonly scenario?: Scenario;
+  /** The actions of the plan to run, by id. Default: all. */
+  readonly only?: readonly number[];
+  /** Whether to return the lines of the trace. Default: false. */
+  readonly trace?: boolean;
+}
+
+/** A broken invariant. */
+export interface Violation {
+  readonly invariant: string;
+  readonly details: string;
+  /** Virtual milliseconds since the start. */
+  readonly time: number;
+}
+
+/** The result of a simulation. */
+export interface SimulationResult {
+  readonly seed: string;
+  readonly store: StorageName;
+  /** Identifies everything that has happened. */
+  readonly hash: string;
+  readonly violation?: Violation;
+  /** The plan that was run. */
+  readonly plan: readonly Action[];
+  /** Number of operations that clients have ended. */
+  readonly operations: number;
+  /** Number of faults of the plan, and of single calls that they have affected. */
+  readonly faults: number;
+  readonly affectedCalls: number;
+  readonly forks: number;
+  readonly commits: number;
+  /** Virtual milliseconds. */
+  readonly duration: number;
+  readonly lines: readonly string[];
+}
+
+/** Virtual milliseconds in which a system without faults must come to rest, and between two looks at it. */
+const LIVENESS_TIME = 240_000;
+const LIVENESS_STEP = 8_000;
+
+/** Seconds by which an expiry may be recorded early or late. Books tolerate clocks that differ by a minute. */
+const CLOCK_TOLERANCE = 62;
+
+/** Milliseconds that clients wait while no process runs. */
+const CLIENT_DELAY = 100;
+
+/** Blocks that are mined after the faults have ended, so that the indexer reads older blocks a second time. */
+const LAST_BLOCKS = 28;
+
+let running: Promise<unknown> = Promise.resolve();
+
+/**
+ * Simulates books on one storage, their clients and a chain, and checks the invariants of
+ * docs/internals/simulation.md after each step. At the end all faults stop, and everything must settle. Simulations of
+ * one process run one after the other.
+ */
+export function simulate(options: SimulateOptions): Promise<SimulationResult> {
+  const result = running.then(async () => {
+    await warmUp();
+    return run(options);
+  });
+  running = result.catch(() => {});
+  return result;
+}
+
+async function run({ seed, store: name = 'memory', scenario = {}, only, trace: keep = false }: SimulateOptions) {
+  const [pool, recovery] = await Promise.all([loadPool(), loadRecovery()]);
+  const random = createSeededRandom(String(seed));
+  const settlementContract = deployment('production', chainById(CHAIN_ID)).settlement;
+  const clock = { now: () => START * 1000 + Math.floor(scheduler?.time ?? 0), after: () => () => {} };
+  let scheduler: ReturnType<typeof createScheduler> | undefined;
+  const storage = await createStorage(name, clock, settlementContract);
+  const accountStore = memoryAccountStore();
+  await accountStore.open({ clock });
+
+  scheduler = createScheduler(random.derive('schedule'));
+  const virtual = scheduler;
+  const trace = createTrace(() => virtual.time, keep);
+  let violation: Violation | undefined;
+  let affectedCalls = 0;
+  const report = (invariant: string, details: string) => {
+    violation ??= { invariant, details, time: virtual.time };
+  };
+  const onFault = (fault: string) => {
+    affectedCalls++;
+    trace.add(fault);
+  };
+  const hidden = new Set<string>();
+  const model = new Model(pool);
+  const chain = createSimulatedChain(pool, settlementContract, () => START + Math.floor(virtual.time / 1000));
+  let inner: Store = storage.connect();
+  const observer: StoreObserver = createStoreObserver({
+    inner: () => inner,
+    model,
+    pool,
+    chain,
+    isHidden: (hash) => hidden.has(hash),
+    report,
+    onEvents: () => {
+      trace.add(`log ${observer.log.last}`);
+      machine.notify();
+    },
+  });
+  const notifications = createNotificationCheck(accountStore, { model, pool, report }, () => receiver);
+  const receiver = createReceiver(virtual, notifications.onArrival, onFault);
+  await notifications.subscribe(START * 1000);
+  const machine = createMachine({
+    scheduler: virtual,
+    random: random.derive('machine'),
+    storage,
+    accountStore,
+    chain,
+    observer,
+    receiver,
+    recovery,
+    report,
+    trace: trace.add,
+    onHidden: (hash) => void hidden.add(hash),
+    onFault,
+    onConnect: (store) => {
+      inner = store;
+    },
+  });
+  const clients = createClients({ pool, model, insertions: observer.insertions, report, trace: trace.add });
+  const filters = [...pool.owners.map((owner) => ({ owner })), {}, { uid: pool.orders[0]?.uid ?? '' }];
+  const subscribers = filters.map((filter, i) =>
+    createSubscriber({
+      name: `subscriber ${i}`,
+      filter,
+      scheduler: virtual,
+      random: random.derive(`subscriber ${i}`),
+      model,
+      pool,
+      log: observer.log,
+      report,
+      trace: trace.add,
+      findBook() {
+        const found = random.pick([0, 1]);
+        const process = machine.find(found);
+        return process && { book: process.book, isAlive: () => process.isStarted };
+      },
+    }),
+  );
+  const context = {
+    pool,
+    processes: storage.processes,
+    subscribers: subscribers.length,
+    storeFaults: storage.faults,
+  };
+  const all = createPlan(random.derive('plan'), scenario, context);
+  const selected = only === undefined ? undefined : new Set(only);
+  const plan = all.filter(({ id }) => selected === undefined || selected.has(id));
+
+  async function perform(action: Action): Promise<void> {
+    switch (action.type) {
+      case 'operation': {
+        while (machine.running.length === 0 && !isOver()) await virtual.run(CLIENT_DELAY, isOver);
+        const found = machine.find(action.process) ?? machine.running[0];
+        if (found !== undefined) void clients.run(action.operation, found.book, found.process);
+        break;
+      }
+      case 'fault':
+        trace.add(`fault ${JSON.stringify(action.fault)}`);
+        if (action.fault.kind === 'disconnect') subscribers[action.fault.subscriber]?.disconnect();
+        else machine.apply(action.fault);
+        break;
+      case 'mine':
+        chain.mine(action.facts);
+        trace.add(`mine ${chain.head.hash} ${chain.head.logs.length}`);
+        break;
+      case 'fork':
+        chain.fork(action.depth, action.keep);
+        trace.add(`fork ${chain.head.hash}`);
+        break;
+      case 'wait':
+        break;
+    }
+  }
+
+  const isOver = () => violation !== undefined;
+  try {
+    await virtual.run(1_000, isOver);
+    for (const action of plan) {
+      await virtual.run(action.delay, isOver);
+      if (isOver()) break;
+      await perform(action);
+    }
+    trace.add('heal');
+    machine.heal();
+    for (let i = 0; i < LAST_BLOCKS; i++) chain.mine([]);
+    await settle();
+  } finally {
+    machine.kill();
+    await virtual.release();
+    await storage.dispose();
+  }
+
+  /** Waits until everything has settled, and reports what has not in time. */
+  async function settle(): Promise<void> {
+    for (let time = 0; time < LIVENESS_TIME && !isOver(); time += LIVENESS_STEP) {
+      await virtual.run(LIVENESS_STEP, isOver);
+      let isSettled = true;
+      await checkRest(() => {
+        isSettled = false;
+      });
+      if (isSettled) return;
+    }
+    if (!isOver()) await checkRest(report);
+  }
+
+  async function checkRest(notify: Report): Promise<void> {
+    if (machine.running.length < storage.processes) return notify('liveness', 'a process has not started');
+    observer.requireAllFacts(chain.head.hash, notify);
+    await observer.compare(START + Math.floor(virtual.time / 1000));
+    requireExpiries(notify);
+    clients.requireAll(notify);
+    for (const each of machine.running) each.requireAllEvents(notify);
+    for (const each of subscribers) each.requireAll(notify);
+    await notifications.compare(notify, virtual.time > machine.latestClaim);
+  }
+
+  /** Checks that the expiry of exactly those orders is recorded that have expired. */
+  function requireExpiries(notify: Report): void {
+    const now = START + Math.floor(virtual.time / 1000);
+    for (const n of model.placed.keys()) {
+      const { state, isSwept } = model.standing(n);
+      const validTo = pool.orders[n]?.validTo ?? 0;
+      if (isSwept && validTo >= now + CLOCK_TOLERANCE)
+        notify('liveness', `order ${n} is recorded as expired too early`);
+      const isLive = state === 'open' || state === 'presignaturePending';
+      if (isLive && !isSwept && validTo < now - CLOCK_TOLERANCE)
+        notify('liveness', `the expiry of order ${n} is missing`);
+    }
+  }
+
+  const result: SimulationResult = {
+    seed: String(seed),
+    store: name,
+    hash: trace.hash,
+    ...(violation === undefined ? {} : { violation }),
+    plan,
+    operations: clients.started,
+    faults: plan.filter(({ type }) => type === 'fault').length,
+    affectedCalls,
+    forks: plan.filter(({ type }) => type === 'fork').length,
+    commits: model.commit,
+    duration: virtual.time,
+    lines: trace.lines,
+  };
+  return result;
+}

@@ -1,0 +1,49 @@
+import type { Clock, Store } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import type { StoreFault } from './plan.ts';
+import { CHAIN_ID } from './pool.ts';
+import { createSqliteStorage } from './sqlite-storage.ts';
+
+/** The names of the storages that are included. */
+export const STORAGES = ['memory', 'shared', 'sqlite'] as const;
+export type StorageName = (typeof STORAGES)[number];
+
+/** The storage of a simulation, which survives the ends of its processes. */
+export interface SimulatedStorage {
+  /** Number of processes that use it concurrently. */
+  readonly processes: number;
+  /** The faults that its calls can have. */
+  readonly faults: readonly StoreFault[];
+  /** Whether each process opens its own store. */
+  readonly opens: boolean;
+  /** Returns the store of a process that starts. */
+  connect(): Store;
+  /** The traits that books see. */
+  readonly traits: Store['traits'];
+  /** Called when the process that has opened the store has been killed. */
+  abandon(): void;
+  dispose(): Promise<void>;
+}
+
+/** Creates a storage. @param clock - The clock of a database server. */
+export async function createStorage(
+  name: StorageName,
+  clock: Clock,
+  settlementContract: `0x${string}`,
+): Promise<SimulatedStorage> {
+  if (name === 'sqlite') return createSqliteStorage();
+  const store = memoryStore();
+  await store.open({ domain: { chainId: CHAIN_ID, settlementContract }, clock });
+  await store.chain.progress(); // loads the module of chain events
+  const isShared = name === 'shared';
+  return {
+    processes: isShared ? 2 : 1,
+    // The outcome of a write in the same process is always known, and no other process has a lock.
+    faults: isShared ? ['fail', 'lose', 'slow', 'busy'] : ['fail', 'slow'],
+    opens: false,
+    connect: () => store,
+    traits: isShared ? { ...store.traits, name: 'simulated', writers: 'many' } : store.traits,
+    abandon() {},
+    dispose: () => store.close(),
+  };
+}

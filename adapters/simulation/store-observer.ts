@@ -1,0 +1,208 @@
+import type {
+  ApplyOutcome,
+  CancelOutcome,
+  CancelRequest,
+  ChainEventBatch,
+  Hex,
+  InsertOutcome,
+  OrderInsert,
+  ReinstateRequest,
+  RollbackOutcome,
+  Store,
+} from 'intentbook';
+import type { SimulatedChain } from './chain.ts';
+import { listPositions } from './chain.ts';
+import type { LogCheck } from './log-check.ts';
+import { createLogCheck } from './log-check.ts';
+import type { Model } from './model.ts';
+import type { Pool } from './pool.ts';
+import { CAPS } from './pool.ts';
+
+/** Reports a broken invariant. The first one ends the simulation. */
+export type Report = (invariant: string, details: string) => void;
+
+/** Follows the atomic steps of a store in the model, and compares both after each step. */
+export interface StoreObserver {
+  onInsert(process: string, inserts: readonly OrderInsert[], outcomes: readonly InsertOutcome[]): Promise<void>;
+  onCall(name: string, args: readonly unknown[], result: unknown): Promise<void>;
+  /** Compares the rows, listings and counters with the model. @param now - Seconds since 1970. */
+  compare(now: number): Promise<void>;
+  /** The insertions of each order, for the checks of clients. */
+  readonly insertions: readonly Insertion[];
+  readonly log: LogCheck;
+  /** Checks that the chain is indexed up to a block, and no chain event is missing any more. */
+  requireAllFacts(head: Hex, notify: Report): void;
+}
+
+export interface Insertion {
+  readonly order: number;
+  readonly commit: number;
+  readonly process: string;
+  /** Whether a client has received the result. */
+  isAcknowledged: boolean;
+}
+
+export interface StoreObserverContext {
+  readonly inner: () => Store;
+  readonly model: Model;
+  readonly pool: Pool;
+  readonly chain: SimulatedChain;
+  /** Whether a node has hidden the logs of a block. */
+  readonly isHidden: (hash: string) => boolean;
+  readonly report: Report;
+  readonly onEvents: () => void;
+}
+
+export function createStoreObserver(context: StoreObserverContext): StoreObserver {
+  const { model, pool, chain, report } = context;
+  const insertions: Insertion[] = [];
+  const log = createLogCheck({ model, pool, report });
+  /** Keys of the chain events that are stored. */
+  const applied = new Set<string>();
+  let checkpoint: Hex | undefined;
+  /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
+  let missing: readonly string[] = [];
+
+  const expect = (invariant: string, actual: unknown, expected: unknown, details = '') => {
+    if (actual !== expected) report(invariant, `${details} got ${String(actual)}, expected ${String(expected)}`.trim());
+  };
+
+  function readFacts(): void {
+    const block = checkpoint === undefined ? undefined : chain.find(checkpoint);
+    const positions = block === undefined ? [] : listPositions(block);
+    missing = positions.map(({ key }) => key).filter((key) => !applied.has(key));
+    const lost = missing.find((key) => !context.isHidden(key.split(' ')[0] ?? ''));
+    if (lost !== undefined) report('totals', `the chain event ${lost} is missing at the checkpoint`);
+    model.setFacts(positions.filter(({ key }) => applied.has(key)).map(({ fact }) => fact));
+  }
+
+  function onApply(batch: ChainEventBatch, outcome: ApplyOutcome): boolean {
+    if (outcome.status !== 'applied') return false;
+    for (const { blockHash, logIndex } of batch.events) applied.add(`${blockHash} ${logIndex}`);
+    checkpoint = outcome.indexedBlock.hash;
+    expect('checkpoint', checkpoint, batch.through.hash);
+    readFacts();
+    return true;
+  }
+
+  function onRollback(outcome: RollbackOutcome): boolean {
+    if (outcome.status !== 'rolledBack') return false;
+    checkpoint = outcome.indexedBlock?.hash;
+    const block = checkpoint === undefined ? undefined : chain.find(checkpoint);
+    const kept = new Set(block === undefined ? [] : listPositions(block).map(({ key }) => key));
+    for (const key of [...applied]) if (!kept.has(key)) applied.delete(key);
+    readFacts();
+    return true;
+  }
+
+  function onCancel({ uids, now }: CancelRequest, outcome: CancelOutcome): boolean {
+    const orders = uids.map((uid) => pool.byUid.get(uid)?.index ?? -1);
+    const expected = model.cancel(orders, now);
+    expect('cancellation', outcome.status === 'cancelled' ? 'cancelled' : outcome.reason, expected, orders.join());
+    return expected === 'cancelled';
+  }
+
+  async function endStep(now: number): Promise<void> {
+    model.endCommit();
+    await compare(now);
+    await readLog();
+    context.onEvents();
+  }
+
+  async function readLog(): Promise<void> {
+    for (let isFull = true; isFull; ) {
+      const events = await context.inner().events.after(log.last, 500);
+      for (const event of events) log.add(event);
+      isFull = events.length === 500;
+    }
+    log.compare();
+  }
+
+  async function compare(now: number): Promise<void> {
+    const { orders } = context.inner();
+    const rows = new Map((await orders.get(pool.orders.map(({ uid }) => uid))).map((row) => [row.uid as string, row]));
+    for (const { uid, index } of pool.orders) {
+      const row = rows.get(uid);
+      const shown = model.show(index);
+      const actual = row && `${row.state} ${row.creationDate} ${row.executedSellAmount}/${row.executedBuyAmount}`;
+      expect(
+        'rows',
+        actual,
+        shown && `${shown.state} ${shown.creationDate} ${shown.sold}/${shown.bought}`,
+        `order ${index}:`,
+      );
+    }
+    for (const [signer, owner] of pool.owners.entries()) {
+      const { open, pending } = await orders.count(owner, now);
+      expect('counters', open, model.count(signer, 'open', now), `open of owner ${signer} at ${now}:`);
+      expect('counters', pending, model.count(signer, 'pending', now), `pending of owner ${signer} at ${now}:`);
+      const listed = (await orders.list({ owner, limit: 1000 })).map(({ uid }) => uid).join();
+      expect('listings', listed, model.list(signer).join(), `owner ${signer}:`);
+    }
+  }
+
+  return {
+    insertions,
+    compare,
+    log,
+    requireAllFacts(head, notify) {
+      if (checkpoint !== head) notify('liveness', `the checkpoint is ${checkpoint}, the newest block ${head}`);
+      for (const key of missing) notify('totals', `the chain event ${key} was hidden once and is still missing`);
+    },
+    async onInsert(process, inserts, outcomes) {
+      let hasChanged = false;
+      let at = 0;
+      for (const [i, { order, cap }] of inserts.entries()) {
+        const found = pool.byUid.get(order.uid);
+        if (found === undefined || found.rejection !== undefined) {
+          report('refused', `an invalid order was inserted: ${found?.rejection ?? order.uid}`);
+          continue;
+        }
+        at = order.creationDate;
+        const expected = model.insert(found.index, at);
+        const outcome = outcomes[i];
+        const actual =
+          outcome?.status === 'irreplaceable' ? `irreplaceable ${outcome.reason}` : (outcome?.status ?? 'none');
+        expect('admission', actual, expected, `order ${found.index}:`);
+        expect('caps', cap, CAPS[found.budget], `limit of order ${found.index}:`);
+        if (expected !== 'inserted') continue;
+        insertions.push({ order: found.index, commit: model.commit + 1, process, isAcknowledged: false });
+        hasChanged = true;
+      }
+      if (hasChanged) await endStep(Math.floor(at / 1000));
+    },
+    async onCall(name, args, result) {
+      const [first] = args;
+      // The arguments and results are those of the port.
+      switch (name) {
+        case 'orders.cancel': {
+          const request = first as CancelRequest;
+          if (onCancel(request, result as CancelOutcome)) await endStep(request.now);
+          break;
+        }
+        case 'orders.expire': {
+          const now = first as number;
+          const expected = model.expire(now);
+          expect('expiry', result, expected, `expired at ${now}:`);
+          if (expected > 0) await endStep(now);
+          break;
+        }
+        case 'orders.reinstate': {
+          const { validFrom, at } = first as ReinstateRequest;
+          const expected = model.reinstate(validFrom);
+          expect('expiry', result, expected, `reinstated at ${validFrom}:`);
+          if (expected > 0) await endStep(Math.floor(at / 1000));
+          break;
+        }
+        case 'chain.apply': {
+          const batch = first as ChainEventBatch;
+          if (onApply(batch, result as ApplyOutcome)) await endStep(Math.floor(batch.at / 1000));
+          break;
+        }
+        case 'chain.rollback':
+          if (onRollback(result as RollbackOutcome)) await endStep(Math.floor((first as { at: number }).at / 1000));
+          break;
+      }
+    },
+  };
+}

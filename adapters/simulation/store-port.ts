@@ -1,0 +1,85 @@
+import type { InsertOptions, InsertOutcome, OrderInsert, Store } from 'intentbook';
+import type { CallRunnerContext } from './call-runner.ts';
+import { createCallRunner, loseOutcome } from './call-runner.ts';
+import type { StoreFault } from './plan.ts';
+import type { StoreObserver } from './store-observer.ts';
+
+/** The connection of a virtual process to a store. */
+export interface StorePort {
+  readonly store: Store;
+  /** The faults in effect. */
+  readonly faults: Set<StoreFault>;
+}
+
+export interface StorePortContext extends CallRunnerContext {
+  readonly inner: Store;
+  readonly observer: StoreObserver;
+  /** Whether the process opens and closes the inner store. A store in memory stays open when a process ends. */
+  readonly opens: boolean;
+  readonly traits: Store['traits'];
+  /** Calls the hint when another process has written. */
+  readonly watch: (hint: () => void) => () => void;
+}
+
+type Call = (...args: readonly unknown[]) => Promise<unknown>;
+
+const NOUNS = ['orders', 'appData', 'quotes', 'events', 'leases', 'chain', 'auctions'] as const;
+
+/** Writes whose acknowledgement can be lost. */
+const LOSABLE = new Set(['cancel', 'expire', 'reinstate', 'prune', 'put', 'apply', 'rollback', 'acquire', 'release']);
+
+/** Creates the port. */
+export function createStorePort(context: StorePortContext): StorePort {
+  const { inner, process, random, observer } = context;
+  const { run, faults } = createCallRunner(context);
+
+  function insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]> {
+    const execute = async () => {
+      const owner = inserts[0]?.order.owner;
+      const isBusy = faults.has('busy') && options?.skipLocked === true && random.chance(0.5);
+      if (isBusy) context.onFault('store busy');
+      const waits = ({ order }: OrderInsert) => isBusy && order.owner === owner;
+      const executed = inserts.filter((each) => !waits(each));
+      const outcomes = executed.length === 0 ? [] : await inner.orders.insert(executed);
+      await observer.onInsert(process.name, executed, outcomes);
+      let next = 0;
+      return inserts.map((each): InsertOutcome => {
+        if (waits(each)) return { status: 'busy' };
+        return outcomes[next++] as InsertOutcome; // one for each executed insert
+      });
+    };
+    return run('insert', execute, () => inserts.map(() => ({ status: 'unknown' })));
+  }
+
+  const groups = NOUNS.map((noun) => {
+    const group = inner[noun] as unknown as Readonly<Record<string, Call>>; // groups contain methods only
+    const calls = Object.entries(group).map(([name, call]) => {
+      const execute = async (args: readonly unknown[]) => {
+        const result = await call(...args);
+        await observer.onCall(`${noun}.${name}`, args, result);
+        return result;
+      };
+      const lose = LOSABLE.has(name) ? loseOutcome : undefined;
+      return [name, (...args: readonly unknown[]) => run(name, () => execute(args), lose)] as const;
+    });
+    return [noun, Object.fromEntries(calls)] as const;
+  });
+  const wrapped = Object.fromEntries(groups) as unknown as Omit<Store, 'traits' | 'open' | 'close' | 'check'>;
+
+  return {
+    faults,
+    store: {
+      ...wrapped,
+      traits: context.traits,
+      orders: { ...wrapped.orders, insert },
+      events: { ...wrapped.events, watch: context.watch },
+      async open(given) {
+        if (context.opens) await inner.open(given);
+      },
+      async close() {
+        if (context.opens && !process.isDead) await inner.close();
+      },
+      check: () => run('check', () => inner.check()),
+    },
+  };
+}

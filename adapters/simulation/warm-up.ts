@@ -1,0 +1,70 @@
+import { createOrderBook } from 'intentbook';
+import { createAccounts } from 'intentbook/accounts';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { chainById, deployment } from '#internal';
+import { createSimulatedChain } from './chain.ts';
+import { createNodePort } from './chain-port.ts';
+import { loadRecovery } from './keys.ts';
+import { CHAIN_ID, loadPool } from './pool.ts';
+import { createVirtualProcess, START } from './process.ts';
+import { createSeededRandom } from './random.ts';
+
+let warm: Promise<void> | undefined;
+
+/**
+ * Loads every module that a book loads on first use, once per process. Otherwise the duration of a real file access
+ * would decide the order of steps in the first simulation.
+ */
+export function warmUp(): Promise<void> {
+  warm ??= use();
+  return warm;
+}
+
+async function use(): Promise<void> {
+  const [pool, recovery] = await Promise.all([loadPool(), loadRecovery()]);
+  const chain = createSimulatedChain(pool, deployment('production', chainById(CHAIN_ID)).settlement, () => START);
+  chain.mine([{ type: 'trade', order: 0, amount: 1 }]);
+  const scheduler = { time: 0, steps: 0, after: runAtOnce, ...IDLE };
+  const node = createNodePort({
+    name: 'warm-up',
+    chain,
+    process: createVirtualProcess('warm-up', scheduler, 0),
+    scheduler,
+    random: createSeededRandom('warm-up'),
+    onHidden() {},
+    onFault() {},
+  });
+  const clock = { now: () => START * 1000, after: () => () => {} };
+  const book = createOrderBook({
+    chainId: CHAIN_ID,
+    store: memoryStore(),
+    clock,
+    recovery,
+    eip1271: 'accept-unverified',
+    indexer: { sources: [node.source], fromBlock: 101 },
+  });
+  await book.start();
+  const accounts = createAccounts({ books: [book], store: memoryAccountStore(), clock, recovery });
+  await accounts.start();
+  for (const { creation } of pool.orders) await book.orders.submit(creation);
+  await book.orders.cancel(pool.cancel([0], 0));
+  await book.orders.getMany(pool.orders.map(({ uid }) => uid));
+  await book.orders.get(pool.orders[0]?.uid ?? '');
+  await book.orders.list({ owner: pool.owners[0] ?? '' });
+  await book.trades.list({ orderUid: pool.orders[0]?.uid ?? '' });
+  const stream = await book.orders.rendered.stream({}, { after: 0 });
+  await stream.take();
+  stream.leave();
+  while ((await book.chain.progress()).indexedBlock?.number !== chain.head.number) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await accounts.close();
+  await book.close();
+}
+
+function runAtOnce(_: number, task: () => void): () => void {
+  task();
+  return () => {};
+}
+
+const IDLE = { async run() {}, async release() {} };

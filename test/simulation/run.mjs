@@ -1,0 +1,130 @@
+// `npm run simulate` runs seeds of the simulator on all cores:
+//
+//   npm run simulate -- --seeds 1000 --store shared
+//   npm run simulate -- --seed 42 --trace
+//
+// `--only 1,4-9` runs these actions of a plan. A failure prints the command that replays it, with few actions.
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+
+const { shrink, simulate } = await import('intentbook/simulation');
+
+/** Sums of results. */
+const COUNTED = ['operations', 'faults', 'affectedCalls', 'forks', 'commits'];
+
+if (isMainThread) await main();
+else await work(workerData);
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '100' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      store: { type: 'string', default: 'memory' },
+      only: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+      jobs: { type: 'string', default: String(availableParallelism()) },
+    },
+  });
+  if (values.seed !== undefined) await runOne(values);
+  else await runMany(values);
+}
+
+async function runOne({ seed, store, only, trace }) {
+  const ids = only === undefined ? {} : { only: parseIds(only) };
+  const result = await simulate({ seed, store, trace, ...ids });
+  for (const line of result.lines) console.log(line);
+  console.log(`seed ${seed}: ${describe(result)}`);
+  if (result.violation === undefined) return;
+  process.exitCode = 1;
+  if (only === undefined) await printShrunk(seed, store);
+}
+
+async function printShrunk(seed, store) {
+  const shrunk = await shrink({ seed, store });
+  if (shrunk === undefined) return;
+  const { only, result, runs } = shrunk;
+  console.log(`\n${only.length} of its actions are enough (${runs} runs):`);
+  for (const { id, delay, ...action } of result.plan)
+    console.log(`  ${id} after ${delay} ms: ${JSON.stringify(action)}`);
+  console.log(`  ${describe(result)}`);
+  console.log(`replay: npm run simulate -- --store ${store} --seed ${seed} --only ${formatIds(only)} --trace`);
+}
+
+async function runMany({ seeds, from, store, jobs }) {
+  const [count, first, threads] = [Number(seeds), Number(from), Math.min(Number(jobs), Number(seeds))];
+  const since = performance.now();
+  const sums = Object.fromEntries(COUNTED.map((name) => [name, 0]));
+  const failed = [];
+  let done = 0;
+  let cpu = 0;
+  let shown = 0;
+  const show = () => {
+    const elapsed = (performance.now() - since) / 1000;
+    const rate = `${(done / elapsed).toFixed(1)} seeds/s, ${Math.round(sums.operations / cpu)} operations per CPU second`;
+    console.log(`${store}: ${done} of ${count} seeds, ${failed.length} with a finding, ${rate}`);
+  };
+  await Promise.all(
+    Array.from({ length: threads }, (_, index) => {
+      const data = { first: first + index, step: threads, end: first + count, store };
+      const worker = new Worker(fileURLToPath(import.meta.url), { workerData: data });
+      worker.on('message', (result) => {
+        done++;
+        cpu += result.cpu;
+        for (const name of COUNTED) sums[name] += result[name];
+        if (result.violation !== undefined) {
+          failed.push(result.seed);
+          console.log(`seed ${result.seed}: ${describe(result)}`);
+        }
+        if (performance.now() - shown < 10_000) return;
+        shown = performance.now();
+        show();
+      });
+      return new Promise((resolve, reject) => {
+        worker.on('error', reject);
+        worker.on('exit', resolve);
+      });
+    }),
+  );
+  show();
+  console.log(COUNTED.map((name) => `${name} ${sums[name].toLocaleString('en')}`).join(', '));
+  if (failed.length === 0) return;
+  process.exitCode = 1;
+  await printShrunk(failed[0], store);
+}
+
+async function work({ first, step, end, store }) {
+  for (let seed = first; seed < end; seed += step) {
+    const since = performance.now();
+    const { lines: _, plan: __, ...result } = await simulate({ seed, store });
+    // A simulation waits for nothing, so its duration on a free core is its processor time.
+    parentPort.postMessage({ ...result, cpu: (performance.now() - since) / 1000 });
+  }
+}
+
+function describe({ violation, hash, operations, faults, affectedCalls, forks, commits, duration }) {
+  const counts = `${operations} operations, ${faults} faults, ${affectedCalls} affected calls, ${forks} forks, ${commits} commits`;
+  const end = `${Math.round(duration / 1000)} s of virtual time, trace ${hash}`;
+  const found = violation === undefined ? 'no finding' : `${violation.invariant}: ${violation.details}`;
+  return `${found} (${counts}, ${end})`;
+}
+
+function parseIds(text) {
+  return text.split(',').flatMap((part) => {
+    const [from, to = from] = part.split('-').map(Number);
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  });
+}
+
+function formatIds(ids) {
+  const ranges = [];
+  for (const id of ids) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === id - 1) last[1] = id;
+    else ranges.push([id, id]);
+  }
+  return ranges.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join();
+}
