@@ -1,4 +1,4 @@
-import type { AccountStore } from 'intentbook';
+import type { AccountStore, AppendOutcome, NotificationBatch } from 'intentbook';
 import type { CallRunnerContext } from './call-runner.ts';
 import { createCallRunner } from './call-runner.ts';
 import type { StoreFault } from './plan.ts';
@@ -14,7 +14,8 @@ export interface AccountPortContext extends CallRunnerContext {
   /** Calls the hint when another process has written. */
   readonly watch: (hint: () => void) => () => void;
   /** Called after each call that may have written. */
-  readonly onWrite: (name: string) => void;
+  readonly onWrite: () => void;
+  readonly onAppend: (batch: NotificationBatch, outcome: AppendOutcome) => void;
 }
 
 type Call = (...args: readonly unknown[]) => Promise<unknown>;
@@ -32,7 +33,9 @@ export function createAccountPort(context: AccountPortContext): AccountPort {
     const calls = Object.entries(group).map(([name, call]) => {
       const execute = async (args: readonly unknown[]) => {
         const result = await call(...args);
-        if (LOSABLE.has(name)) context.onWrite(name);
+        // The argument and the result of the port.
+        if (name === 'append') context.onAppend(args[0] as NotificationBatch, result as AppendOutcome);
+        if (LOSABLE.has(name)) context.onWrite();
         return result;
       };
       const lose = LOSABLE.has(name)
