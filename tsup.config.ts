@@ -5,7 +5,7 @@ import { defineConfig } from 'tsup';
 import { writeDeclarations } from './scripts/declarations.ts';
 
 /** Entries whose declarations are not public. */
-const PROGRAMS = ['cli', 'recovery-worker'];
+const PROGRAMS = ['cli', 'recovery-worker', 'sqlite-worker'];
 
 const ENTRIES = {
   index: 'src/index.ts',
@@ -16,6 +16,7 @@ const ENTRIES = {
   openapi: 'src/http/openapi/index.ts',
   memory: 'adapters/memory/index.ts',
   sqlite: 'adapters/sqlite/index.ts',
+  'sqlite-worker': 'adapters/sqlite/sqlite-worker.ts',
   postgres: 'adapters/postgres/index.ts',
   'node-http': 'adapters/node-http/index.ts',
   express: 'adapters/express/index.ts',

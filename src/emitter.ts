@@ -41,6 +41,7 @@ const NAMES: readonly string[] = [
   'ordersSubmitted',
   'signersRecovered',
   'storeQueried',
+  'dataPruned',
   'failure',
 ] satisfies readonly (keyof OrderBookEvents)[];
 

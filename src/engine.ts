@@ -14,7 +14,6 @@ import { parseOptions } from './options.ts';
 import type { OrderBook } from './order-book.ts';
 import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
-import { createExpirySweep } from './orders/expiry.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
 import { systemRandom } from './ports/random.ts';
@@ -39,7 +38,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
   const submissions = createSubmissionQueue(store, clock);
-  const { assertStarted, ...lifecycle } = createLifecycle({ open, close, workers: () => [chain, expiry] });
+  const { assertStarted, ...lifecycle } = createLifecycle({ open, close, workers: () => [chain, expiry.loaded] });
   const auctions = createAuctionModule(configuration, {
     onFailure,
     holder: systemRandom.uuid(),
@@ -75,23 +74,24 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     requestQuote: quotes.methods.request,
   });
   const readiness = createReadinessCheck({ store, clock, assertStarted, chain });
-  const expiry = createExpirySweep({
-    ...configuration,
-    store,
-    onFailure,
-    interval: configuration.expiryInterval,
-    wake: dispatcher.wake,
-    getBlockTime: chain.getBlockTime,
-    onPruned: forgetReads, // the log has no entries for deleted orders
-    holder: systemRandom.uuid(),
-    isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
-  });
+  const expiry = lazy(async () =>
+    (await import('./orders/expiry.ts')).createExpirySweep({
+      ...configuration,
+      store,
+      onFailure,
+      interval: configuration.expiryInterval,
+      wake: dispatcher.wake,
+      getBlockTime: chain.getBlockTime,
+      forgetReads, // the log has no entries for deleted data
+      pruneObserver: emitter.observer('dataPruned'),
+      holder: systemRandom.uuid(),
+      isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
+    }),
+  );
   const trades = createTradeModule(store);
-  const log = createEventLog(store.events, dispatcher.watch, assertStarted);
-  const streams = lazy(async () => {
-    const { createOrderStreams } = await import('./streams/order-streams.ts');
-    return createOrderStreams({ ...configuration.streams, onFailure, log, reading });
-  });
+  const log = createEventLog(store, dispatcher.watch, assertStarted);
+  const streamOptions = { ...configuration.streams, onFailure, log, reading };
+  const streams = lazy(async () => (await import('./streams/order-streams.ts')).createOrderStreams(streamOptions));
 
   function forgetReads(): void {
     cache?.clear();
@@ -100,7 +100,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 
   async function open(): Promise<AdmissionContext> {
     const verifier = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
-    await Promise.all([logging.load(), chain.prepare(), quotes.prepare()]);
+    await Promise.all([logging.load(), expiry.load(), chain.prepare(), quotes.prepare()]);
     await store.open({ domain: { chainId, settlementContract }, clock });
     await dispatcher.start().catch((failure) => store.close().then(() => Promise.reject(failure)));
     quotes.start();
@@ -110,7 +110,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   async function close(end: () => void): Promise<void> {
     await chain.stop();
     end();
-    await expiry.stop();
+    await expiry.loaded?.stop();
     streams.loaded?.close();
     await auctions.close();
     await submissions.drained();

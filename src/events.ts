@@ -1,6 +1,7 @@
 import type { DriverObservation } from './auctions/drivers/observed-driver.ts';
 import type { IndexerObservation } from './chain/indexer-options.ts';
 import type { RecoveryObservation, StoreObservation, SubmissionObservation } from './instrumentation.ts';
+import type { PruneObservation } from './orders/retention-options.ts';
 import type { BlockRef } from './ports/chain-store.ts';
 import type { ChainCause } from './ports/order-events.ts';
 import type { Address, Hex } from './protocol/hex.ts';
@@ -95,6 +96,8 @@ export interface OrderBookEvents {
   signersRecovered: (observation: RecoveryObservation) => void;
   /** A store operation finished. */
   storeQueried: (observation: StoreObservation) => void;
+  /** Old data was deleted. */
+  dataPruned: (observation: PruneObservation) => void;
   /** A failure without a caller: an unreadable row, a listener that threw, a log that could not be read. */
   failure: (failure: unknown) => void;
 }

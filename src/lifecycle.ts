@@ -4,7 +4,7 @@ import { StoreError } from './ports/store.ts';
 export interface LifecycleSteps<T> {
   open(): Promise<T>;
   /** Returns the workers to start after `open`, when the book accepts work. */
-  workers(): readonly { start(): void }[];
+  workers(): readonly ({ start(): void } | undefined)[];
   /** Stops everything. Calls `end` at the point from which the book rejects new work. */
   close(end: () => void): Promise<void>;
 }
@@ -32,7 +32,7 @@ export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
   async function open(): Promise<void> {
     if (running !== undefined) return;
     running = await steps.open();
-    for (const worker of steps.workers()) worker.start();
+    for (const worker of steps.workers()) worker?.start();
   }
 
   async function close(): Promise<void> {

@@ -14,6 +14,8 @@ import type { ConvertCodes } from './orders/convert-codes.ts';
 import { createCodeConverter } from './orders/convert-codes.ts';
 import type { Limits, OwnerLimits, OwnerLimitsTable, TokenPolicy } from './orders/limits.ts';
 import { DEFAULT_LIMITS } from './orders/limits.ts';
+import type { ParsedRetention, RetentionOptions } from './orders/retention-options.ts';
+import { parseRetention } from './orders/retention-options.ts';
 import type { ChainClient } from './ports/chain-client.ts';
 import type { Clock } from './ports/clock.ts';
 import { systemClock } from './ports/clock.ts';
@@ -108,10 +110,10 @@ export interface OrderBookOptions extends OrderPolicy {
    */
   readonly expiryInterval?: number | 'off';
   /**
-   * Days that orders are kept after they are over. Older orders are deleted in bounded steps with their linked quotes;
-   * their chain events stay. Requires `expiryInterval`. Default: orders are never deleted.
+   * Days that old data is kept. A number is that of finished orders. Older data is deleted in bounded steps, once an
+   * hour. Requires `expiryInterval`. Default: nothing is deleted.
    */
-  readonly retention?: number;
+  readonly retention?: number | RetentionOptions;
   /**
    * Storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
    * auctions of this book (`own`), those of all settlements (`all`), or `off`. Default: `own`.
@@ -191,8 +193,7 @@ export interface Configuration {
   /** 0 if the cache is disabled. */
   readonly cacheBytes: number;
   readonly expiryInterval: number | undefined;
-  /** In seconds. */
-  readonly retention: number | undefined;
+  readonly retention: ParsedRetention | undefined;
   readonly justInTimeOrders: JustInTimeOrders;
   readonly auctions: ParsedAuctionOptions;
   readonly streams: Required<StreamLimits>;
@@ -249,7 +250,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     },
     cacheBytes: cacheBytes(options),
     expiryInterval: expiryInterval(options),
-    retention: retention(options),
+    retention: parseRetention(options.retention, options.expiryInterval),
     justInTimeOrders: requireMember('justInTimeOrders', ['own', 'all', 'off'], options.justInTimeOrders),
     auctions: parseAuctionOptions(options.auctions ?? {}),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
@@ -270,14 +271,6 @@ function expiryInterval({ expiryInterval: interval = 1000 }: OrderBookOptions): 
   if (interval === 'off') return undefined;
   if (Number.isSafeInteger(interval) && interval > 0) return interval;
   throw invalid(`expiryInterval must be a positive integer of milliseconds or "off", got ${describe(interval)}`);
-}
-
-function retention({ retention: days, expiryInterval: interval }: OrderBookOptions): number | undefined {
-  if (days === undefined) return undefined;
-  if (!Number.isFinite(days) || days <= 0)
-    throw invalid(`retention must be a positive number of days, got ${describe(days)}`);
-  if (interval === 'off') throw invalid('retention requires an expiryInterval other than "off"');
-  return Math.ceil(days * 86_400);
 }
 
 /** Returns the cache size. Other writers, and rolled-back transactions of a host, would make a cached order stale. */

@@ -3,7 +3,7 @@ import type { AuctionApi } from './auctions/auction-api.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { BalanceApi } from './balances/balance-api.ts';
 import type { ChainApi } from './chain/chain-api.ts';
-import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery } from './chain/trades.ts';
+import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from './chain/trades.ts';
 import type { ReadOptions } from './concurrency/abort.ts';
 import type { OrderBookEvents } from './events.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
@@ -94,11 +94,13 @@ export interface OrderApi {
 export interface TradeApi {
   /** Lists the trades of an order or an account, newest first. Throws `InvalidParameter` for an invalid filter. */
   list(query: TradeListQuery, options?: ReadOptions): Promise<OrderTrade[]>;
+  /** Lists trades like `list`, with the `cursor` of the next page. Its duration does not depend on the depth. */
+  page(query: TradeListQuery, options?: ReadOptions): Promise<TradePage>;
   /**
    * Iterates over the trades of an order or an account in pages of at most 100, newest first, up to `limit` trades in
    * total. Default: all. Throws `InvalidParameter` for an invalid filter.
    */
-  pages(query: Omit<TradeListQuery, 'offset'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
+  pages(query: Omit<TradeListQuery, 'offset' | 'cursor'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
   /**
    * Iterates over the trades of an account with their times, newest first, in pages of at most 100 from a position on.
    * Throws `InvalidParameter` for an invalid owner.

@@ -21,6 +21,7 @@ export const DIAGNOSTICS_EVENTS = [
   'storeQueried',
   'estimatorQueried',
   'driverCalled',
+  'dataPruned',
   'chainApplied',
   'chainRolledBack',
   'chainProgress',

@@ -12,6 +12,7 @@ import {
   serveRoutes,
   VERSION,
 } from '#internal';
+import { readAffiliate } from './affiliate.ts';
 import type { ExplorerBook, ExplorerOptions } from './index.ts';
 import { blockExplorer } from './known-tokens.ts';
 import type { CompetitionReads } from './overview.ts';
@@ -69,6 +70,7 @@ export function createDataApi(options: ExplorerOptions): Api {
   const routes: readonly DataRoute[] = [
     route('/site', async () => describeSite(options)),
     route('/search', ({ query }) => search(shown, query.get('q') ?? '')),
+    route('/affiliates/:address', ({ param }) => readAffiliate(accounts, param('address'))),
     route('/:book/overview', async ({ shown: book }) => overviews[shown.indexOf(book)]?.()),
     route('/:book/tokens', ({ shown: { tokens }, query }) => tokens.read(addressesIn(query))),
     route('/:book/prices', ({ shown: { book }, query }) => readPrices(accounts, book.chainId, addressesIn(query))),
@@ -102,16 +104,17 @@ function route(path: string, read: DataRoute['read']): DataRoute {
   return { method: 'GET', path: `/explorer/data${path}`, cost: COST, read };
 }
 
-const hasParam = (path: string) => !/^\/explorer\/data\/(?:site|search)\/?$/.test(path);
+const hasParam = (path: string) => !/^\/explorer\/data\/(?:site|search|affiliates\/[^/]*)\/?$/.test(path);
 
 const pathOf = ({ path = '/' }: ExplorerBook) => path.replace(/\/+$/, '');
 
 /** Describes the books, with paths relative to the mount. */
-function describeSite({ books, accounts, docs = false }: ExplorerOptions) {
+function describeSite({ books, accounts, docs = false, webPush }: ExplorerOptions) {
   return {
     version: VERSION,
     docs,
     accounts: accounts !== undefined,
+    ...(webPush === undefined ? {} : { webPush }),
     books: books.map((entry) => {
       const { book, chain, environment = 'production', blockExplorer: explorer } = entry;
       const { chainId, settlementContract } = book;

@@ -20,6 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
+  "worker-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
   "img-src 'self'",

@@ -25,11 +25,21 @@ export interface ExplorerBook {
   readonly hideCompetitions?: boolean | undefined;
 }
 
+/** The web push channel that browsers subscribe to. */
+export interface ExplorerWebPush {
+  /** `publicKey` of the channel: 65 bytes in base64url. */
+  readonly publicKey: string;
+  /** `affiliates.domainName` of the account interface, in which accounts sign. Default: `Service Affiliate`. */
+  readonly domainName?: string;
+}
+
 /** Options of the explorer. The rate limit applies to its data, and not to its files. */
 export interface ExplorerOptions extends RateLimitOptions {
   readonly books: readonly ExplorerBook[];
   /** The account interface at the same mount, for notifications and dollar prices. Default: neither is shown. */
   readonly accounts?: Accounts | undefined;
+  /** The web push channel of `accounts`, for notifications in the browser. Default: they are not offered. */
+  readonly webPush?: ExplorerWebPush | undefined;
   /** Whether the API reference is served at `docs`, relative to the mount. Default: false. */
   readonly docs?: boolean;
 }
@@ -49,12 +59,15 @@ export interface Explorer extends Api {
  * app.use('/sepolia', nodeHandler(composeApis(explorer, createApi(book)))); // the page is at /sepolia/explorer
  * ```
  *
- * @throws TypeError if an option is unknown, or no book is given.
+ * @throws TypeError if an option is unknown, no book is given, or `webPush` is given without `accounts`.
  */
 export function createExplorer(options: ExplorerOptions): Explorer {
-  assertKnownOptions('createExplorer', options, ['books', 'accounts', 'docs', 'limiter', 'trustedProxies']);
+  assertKnownOptions('createExplorer', options, ['books', 'accounts', 'webPush', 'docs', 'limiter', 'trustedProxies']);
   if (!Array.isArray(options.books) || options.books.length === 0) {
     throw new TypeError('books must be a list with at least one book, got none');
+  }
+  if (options.webPush !== undefined && options.accounts === undefined) {
+    throw new TypeError('webPush must be given together with accounts');
   }
   const serve = createPageFiles();
   const data = createDataApi(options);

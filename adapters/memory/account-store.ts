@@ -7,6 +7,7 @@ import type {
   DeliveryState,
   Hex,
   InvitationLimits,
+  LogPruneRequest,
   NewAffiliate,
   NewNotification,
   NewSubscription,
@@ -44,6 +45,7 @@ export function memoryAccountStore(): AccountStore {
   const rows = new Map<string, Row>();
   const lists = new Map<string, SortedList<Row>>();
   const log: AccountLogEntry[] = [];
+  const last = () => log.at(-1)?.id ?? 0;
   const logs = new Map<string, AccountLogEntry[]>();
   const wallets = new Map<string, Affiliate>();
   const codes = new Map<string, Affiliate>();
@@ -66,7 +68,7 @@ export function memoryAccountStore(): AccountStore {
   }
 
   function record(type: AccountLogEntry['type'], { account, id, body }: NewNotification): void {
-    const entry = { id: log.length + 1, account, type, notification: id, body };
+    const entry = { id: last() + 1, account, type, notification: id, body };
     log.push(entry);
     entries(logs, account, () => []).push(entry);
   }
@@ -82,7 +84,7 @@ export function memoryAccountStore(): AccountStore {
       return true;
     }
     const { id, account, type, at, body } = change.notification;
-    const row = rows.get(id) ?? { id, account, type, at, body, seq: log.length + 1, visible: false };
+    const row = rows.get(id) ?? { id, account, type, at, body, seq: last() + 1, visible: false };
     if (row.visible) return false;
     row.visible = true;
     rows.set(id, row);
@@ -107,6 +109,26 @@ export function memoryAccountStore(): AccountStore {
     }
     cursors.set(feed, through);
     return { status: 'appended', changed };
+  }
+
+  function pruneNotifications({ before, through, limit }: LogPruneRequest): number {
+    const end = Math.min(limit, log.length - 1);
+    const isKept = ({ id, notification }: AccountLogEntry) =>
+      id > through || (rows.get(notification)?.at ?? 0) >= before;
+    const kept = log.slice(0, end).findIndex(isKept);
+    const due = log.splice(0, kept < 0 ? Math.max(0, end) : kept);
+    for (const entry of due) logs.get(entry.account)?.shift();
+    const logged = new Set(log.map(({ notification }) => notification));
+    for (const { notification } of due) if (!logged.has(notification)) removeNotification(notification);
+    return due.length;
+  }
+
+  function removeNotification(id: string): void {
+    const row = rows.get(id);
+    if (row === undefined) return;
+    lists.get(row.account)?.remove(row);
+    rows.delete(id);
+    deliveries.removeNotification(id);
   }
 
   function register({ walletAddress, code, createdAt, digest, signedMessage }: NewAffiliate): RegisterOutcome {
@@ -211,11 +233,12 @@ export function memoryAccountStore(): AccountStore {
       },
       async last() {
         context();
-        return log.length;
+        return last();
       },
       async after(id, limit, account) {
         context();
-        if (account === undefined) return log.slice(id, id + limit);
+        const from = Math.max(0, id - last() + log.length);
+        if (account === undefined) return log.slice(from, from + limit);
         const own = logs.get(account) ?? [];
         let start = own.length;
         while (start > 0 && (own[start - 1]?.id ?? 0) > id) start--;
@@ -293,6 +316,22 @@ export function memoryAccountStore(): AccountStore {
       async release(lease) {
         context();
         await leases.release(lease);
+      },
+    },
+    retention: {
+      async prunedThrough() {
+        context();
+        return last() - log.length;
+      },
+      async pruneNotifications(request) {
+        context();
+        return pruneNotifications(request);
+      },
+      async pruneNonces(at, limit) {
+        context();
+        const due = [...nonces].filter(([, { expiresAt }]) => expiresAt < at).slice(0, limit);
+        for (const [key] of due) nonces.delete(key);
+        return due.length;
       },
     },
   };

@@ -4,14 +4,18 @@ import type { NewDocument } from 'intentbook';
 export interface MemoryAppData {
   put(document: NewDocument, keep?: number): 'known' | 'stored';
   get(hash: string): string | undefined;
-  /** Marks a hash as referenced by an order and stores its document if it is new. */
-  refer(hash: string, document?: NewDocument): void;
+  /** Marks a hash as referenced by an order that ends at `validTo`, and stores its document if it is new. */
+  refer(hash: string, validTo: number, document?: NewDocument): void;
+  /** Deletes documents of orders that ended before a time, at most `limit`. @returns their number. */
+  prune(before: number, limit: number): number;
 }
 
 export function createMemoryAppData(): MemoryAppData {
   const documents = new Map<string, string>();
   // Hashes of documents to which no order refers, the oldest first.
   const unreferenced = new Set<string>();
+  // The end of the last order that refers to a document.
+  const usedUntil = new Map<string, number>();
 
   return {
     put({ hash, document }, keep = Number.POSITIVE_INFINITY) {
@@ -26,9 +30,18 @@ export function createMemoryAppData(): MemoryAppData {
       return 'stored';
     },
     get: (hash) => documents.get(hash),
-    refer(hash, document) {
+    refer(hash, validTo, document) {
       if (document !== undefined && !documents.has(document.hash)) documents.set(document.hash, document.document);
+      if (documents.has(hash)) usedUntil.set(hash, Math.max(validTo, usedUntil.get(hash) ?? 0));
       unreferenced.delete(hash);
+    },
+    prune(before, limit) {
+      const due = [...usedUntil].filter(([, end]) => end < before).slice(0, limit);
+      for (const [hash] of due) {
+        documents.delete(hash);
+        usedUntil.delete(hash);
+      }
+      return due.length;
     },
   };
 }

@@ -3,6 +3,8 @@ import type {
   BlockRef,
   ChainEvent,
   ChainEventBatch,
+  ChainEventPruneOutcome,
+  ChainEventPruneRequest,
   ChainProgress,
   Hex,
   NewEvent,
@@ -22,6 +24,7 @@ import {
   isCursorStale,
   isOrderChainEvent,
   projectOrderState,
+  unpackUid,
 } from 'intentbook/store-kit';
 import { SortedList } from './sorted-list.ts';
 
@@ -47,6 +50,7 @@ export interface MemoryChain {
   firstTrade(token: string): number | undefined;
   /** Applies chain events stored earlier to an order that was just inserted. */
   projectNewOrder(uid: string, at: number): void;
+  prune(request: ChainEventPruneRequest): ChainEventPruneOutcome;
 }
 
 export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
@@ -67,6 +71,40 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
   function isStored(event: ChainEvent): boolean {
     const [stored] = chainEvents.from(chainEvents.indexOf(event));
     return stored !== undefined && compareLogPositions(stored, event) === 0;
+  }
+
+  function remove(event: ChainEvent): void {
+    chainEvents.remove(event);
+    if (!isOrderChainEvent(event)) return;
+    const list = byUid.get(event.uid);
+    list?.remove(event);
+    if (list?.length === 0) byUid.delete(event.uid);
+  }
+
+  /** Returns whether an event is not needed any more. A settlement follows its trades in the log. */
+  function isOld(event: ChainEvent, before: number): boolean {
+    if (isOrderChainEvent(event)) return unpackUid(event.uid).validTo < before && target.find(event.uid) === undefined;
+    const isItsTrade = ({ type, transactionHash }: ChainEvent) =>
+      type === 'trade' && transactionHash === event.transactionHash;
+    return event.timestamp !== null && ![...chainEvents.from(0)].some(isItsTrade);
+  }
+
+  function prune({ before, after, limit }: ChainEventPruneRequest): ChainEventPruneOutcome {
+    const end = hashes.size > 0 ? Math.min(...hashes.keys()) : (indexedBlock?.number ?? 0);
+    const isAfter = (event: ChainEvent) => after === undefined || compareLogPositions(event, after) > 0;
+    const examined = [...chainEvents.from(chainEvents.firstWhere(isAfter))]
+      .slice(0, limit)
+      .filter(({ blockNumber }) => blockNumber < end);
+    const young = examined.findIndex(({ timestamp }) => timestamp !== null && timestamp >= before);
+    let removed = 0;
+    for (const event of young < 0 ? examined : examined.slice(0, young)) {
+      if (!isOld(event, before)) continue;
+      remove(event);
+      removed++;
+    }
+    const last = examined.at(-1);
+    if (young >= 0 || examined.length < limit || last === undefined) return { removed };
+    return { removed, next: { blockNumber: last.blockNumber, logIndex: last.logIndex } };
   }
 
   function add(event: ChainEvent): void {
@@ -121,13 +159,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
       const removed = [...chainEvents.from(chainEvents.firstWhere((event) => event.blockNumber > to))];
       changeAndProject(removed, at, () => {
-        for (const event of removed) {
-          chainEvents.remove(event);
-          if (!isOrderChainEvent(event)) continue;
-          const list = byUid.get(event.uid);
-          list?.remove(event);
-          if (list?.length === 0) byUid.delete(event.uid);
-        }
+        removed.forEach(remove);
       });
       for (const [token, first] of firstTrades) if (first > to) firstTrades.delete(token);
       for (const number of hashes.keys()) if (number > to) hashes.delete(number);
@@ -138,6 +170,8 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       }
       return { status: 'rolledBack', removed: removed.length, indexedBlock };
     },
+
+    prune,
 
     trades({ filter, after, offset = 0, limit }) {
       let isMatch: (event: TradeChainEvent) => boolean;

@@ -61,6 +61,11 @@ export function createMemoryDeliveries(context: DeliveriesContext) {
       rows.splice(0, rows.length, ...remaining);
     },
 
+    removeNotification(notification: string): void {
+      const remaining = rows.filter((row) => row.notification !== notification);
+      rows.splice(0, rows.length, ...remaining);
+    },
+
     claim(request: Argument<'claim'>): Awaited<ReturnType<DeliveryStore['claim']>> {
       const { now, until, limit, perAccount = limit, busy = { accounts: [], channels: [] } } = request;
       const isFree = ({ due, account, channel }: Row) =>

@@ -18,13 +18,15 @@ export function memoryStore(): Store {
   let recorded: Domain | undefined;
   let opened: StoreContext | undefined;
   const log: StoredEvent[] = [];
+  const last = () => log.at(-1)?.id ?? 0;
+  const prunedThrough = () => last() - log.length;
   const documents = createMemoryAppData();
   const quotes = createMemoryQuotes();
   const auctions = createMemoryAuctions();
   const leases = createInMemoryLeases(() => context().clock.now());
 
   function record(event: NewEvent): void {
-    log.push({ id: log.length + 1, ...event });
+    log.push({ id: last() + 1, ...event });
   }
 
   const orders = createMemoryOrders({
@@ -32,7 +34,7 @@ export function memoryStore(): Store {
     record,
     projectNewOrder: (uid, at) => chain?.projectNewOrder(uid, at),
     listEventsOfOrder: (uid) => chain?.listEventsOfOrder(uid) ?? [],
-    getPlacementVersion: () => getPlacementVersion(log.length),
+    getPlacementVersion: () => getPlacementVersion(last()),
   });
   /** Loaded on first use. Until then the store has no chain events. */
   let chain: MemoryChain | undefined;
@@ -87,8 +89,11 @@ export function memoryStore(): Store {
     appData: { put: method(documents.put), get: method(documents.get) },
     quotes: { insert: method(quotes.insert), match: method(quotes.match), prune: method(quotes.prune) },
     events: {
-      last: method(() => log.length),
-      after: method((id, limit) => log.slice(id, id + limit)),
+      last: method(last),
+      after: method((id, limit) => {
+        const start = Math.max(0, id - prunedThrough());
+        return log.slice(start, start + limit);
+      }),
       watch: () => () => {},
     },
     leases: { acquire: (request) => leases.acquire(request), release: method(leases.release) },
@@ -107,6 +112,12 @@ export function memoryStore(): Store {
       record: method(auctions.record),
       competition: method(auctions.competition),
       competitions: method(auctions.competitions),
+    },
+    retention: {
+      prunedThrough: method(prunedThrough),
+      pruneEvents: method(async (request) => (await import('./prune-log.ts')).pruneLog(log, request)),
+      pruneChainEvents: method((request) => loadChain.use(async (loaded) => loaded.prune(request))),
+      pruneDocuments: method(({ before, limit }) => documents.prune(before, limit)),
     },
   };
 }

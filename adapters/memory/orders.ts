@@ -128,7 +128,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
 
     if (replaced !== undefined) cancelRow(replaced, order.creationDate);
     addRow({ ...order, ...INITIAL_STATE, quote: order.quote ?? null });
-    documents.refer(order.appData, document);
+    documents.refer(order.appData, order.validTo, document);
     record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
     projectNewOrder(order.uid, order.creationDate);
     return { status: 'inserted' };
@@ -153,7 +153,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
       const { order, progress } = change;
       const version = getPlacementVersion();
       addRow({ ...order, ...INITIAL_STATE, ...progress, quote: order.quote ?? null, placedOnChain: true, version });
-      documents.refer(order.appData);
+      documents.refer(order.appData, order.validTo);
       return;
     }
     const row = rows.get(change.uid);

@@ -10,11 +10,10 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
   const byId = prepare<readonly [id: number, block: number, prices: string]>(
     `SELECT id, block, prices FROM ${s}.auctions WHERE id = $1`,
   );
-  // xmax is 0 for a newly inserted row.
-  const record = prepare<readonly [isNew: boolean]>(
-    `INSERT INTO ${s}.competitions (auction, body) VALUES ($1, $2) ` +
-      'ON CONFLICT (auction) DO UPDATE SET body = excluded.body RETURNING xmax = 0',
+  const record = prepare<readonly [number]>(
+    `INSERT INTO ${s}.competitions (auction, body) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING auction`,
   );
+  const replace = prepare(`UPDATE ${s}.competitions SET body = $2 WHERE auction = $1`);
   const deleteOldCompetitions = prepare(
     `DELETE FROM ${s}.competitions WHERE auction <= ` +
       `(SELECT auction FROM ${s}.competitions ORDER BY auction DESC LIMIT 1 OFFSET $1)`,
@@ -42,8 +41,9 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     record: ({ auctionId, body }, keep) =>
       write('record a competition', async (run) => {
         const [row] = await run(record, auctionId, body);
+        if (row === undefined) await run(replace, auctionId, body);
         await run(deleteOldCompetitions, keep);
-        return row?.[0] === true ? 'recorded' : 'replaced';
+        return row === undefined ? 'replaced' : 'recorded';
       }),
 
     competition: (auctionId) =>

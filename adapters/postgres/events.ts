@@ -27,12 +27,13 @@ type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause:
  * A promoted standby, or a restored backup, may lack events that have been read. It therefore begins a new incarnation,
  * whose ids begin at the next multiple of 2^40.
  *
- * @param signature - Identifies the notifications of this process.
+ * @param hint - The channel of notifications, and what identifies those of this process. Without a channel, other
+ * processes are not notified.
  * @param onRead - Called after events have been read, before they are returned.
  */
 export function createEventTable(
   { schema: s, prepare, call }: PostgresSession,
-  { channel, signature }: { readonly channel: string; readonly signature: string },
+  { channel, signature }: { readonly channel: string | null; readonly signature: string },
   onRead: (run: Query) => Promise<void> = async () => {},
 ): PgEventTable {
   const number = prepare<readonly [number]>(`SELECT ${s}.number_events($1, $2)`);

@@ -237,16 +237,19 @@ BEGIN
 
   IF stored IS NOT NULL THEN
     IF EXISTS (SELECT FROM unnest(p_hash) h WHERE h IS NOT NULL) THEN
-      INSERT INTO ${s}.documents AS k (hash, document, referenced)
-      SELECT DISTINCT ON (d.hash) d.hash, d.document, true
-      FROM unnest(p_hash, p_document) WITH ORDINALITY d (hash, document, ordinal)
+      INSERT INTO ${s}.documents AS k (hash, document, referenced, used_until)
+      SELECT DISTINCT ON (d.hash) d.hash, d.document, true, max(d.valid_to) OVER (PARTITION BY d.hash) + ${DOCUMENT_MARGIN}
+      FROM unnest(p_hash, p_document, p_valid_to) WITH ORDINALITY d (hash, document, valid_to, ordinal)
       WHERE d.ordinal = ANY(stored) AND d.hash IS NOT NULL
-        AND NOT EXISTS (SELECT FROM ${s}.documents x WHERE x.hash = d.hash AND x.referenced)
+        AND NOT EXISTS (SELECT FROM ${s}.documents x WHERE x.hash = d.hash AND x.used_until > d.valid_to)
       ORDER BY d.hash, d.ordinal
-      ON CONFLICT (hash) DO UPDATE SET referenced = true WHERE NOT k.referenced;
+      ON CONFLICT (hash) DO UPDATE SET referenced = true, used_until = greatest(k.used_until, excluded.used_until);
     END IF;
-    UPDATE ${s}.documents SET referenced = true WHERE NOT referenced
-      AND hash IN (SELECT u.app FROM unnest(p_app) WITH ORDINALITY u (app, ordinal) WHERE u.ordinal = ANY(stored));
+    UPDATE ${s}.documents k SET referenced = true, used_until = u.valid_to + ${DOCUMENT_MARGIN}
+    FROM (
+      SELECT a.app, max(a.valid_to) AS valid_to FROM unnest(p_app, p_valid_to) WITH ORDINALITY a (app, valid_to, ordinal)
+      WHERE a.ordinal = ANY(stored) GROUP BY a.app
+    ) u WHERE k.hash = u.app AND k.used_until <= u.valid_to;
   END IF;
   RETURN outcomes;
 END $$;
@@ -286,7 +289,9 @@ BEGIN
     SELECT e.xid, count(*) AS n, max(e.ordinal) AS o FROM ${unnumbered(s, 'xid, ordinal')} e GROUP BY e.xid
   ) u WINDOW w AS (ORDER BY u.o);
   SELECT max(l.last) INTO numbered FROM ${s}.log l;
-  PERFORM pg_notify(p_channel, p_signature);
+  IF p_channel IS NOT NULL THEN
+    PERFORM pg_notify(p_channel, p_signature);
+  END IF;
   RETURN numbered;
 END $$;
 
@@ -316,6 +321,9 @@ export const OUTCOMES = { inserted: 0, duplicate: 1, busy: 2, split: 3, irreplac
 
 /** Limit for counting expired orders that are still live. Above it, the valid orders of the owner are counted. */
 const MAX_EXPIRED = 1000;
+
+/** Seconds that a document is needed longer than its orders. */
+export const DOCUMENT_MARGIN = 604_800;
 
 /** Time that an insert that skips locked owners waits for a new owner of another transaction, in milliseconds. */
 const SKIP_TIMEOUT = 20;

@@ -34,7 +34,8 @@ export interface PostgresOptions {
   readonly prepare?: boolean;
   /**
    * Whether to hold one connection that listens for events of other processes. Without it, these are found by polling.
-   * Default: true for direct connections, false behind a pooler.
+   * With false, other processes are not notified either. Default: true for direct connections; behind a pooler, the
+   * store notifies and does not listen.
    */
   readonly listen?: boolean;
   /** Interval of polling the log for events of other processes, in milliseconds. Default: 1000. */

@@ -100,7 +100,7 @@ export async function assertSchema(
   run: Query,
   name: string,
   migrations: readonly PgMigration[],
-  remedy = `run "intentbook migrate --postgres URL --schema ${name}"`,
+  remedy = `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\``,
 ): Promise<void> {
   const schema = quote(name);
   const [initialized] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);

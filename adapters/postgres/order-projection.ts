@@ -1,6 +1,7 @@
 import type { Address, Budget, Hex, NewOrder } from 'intentbook';
 import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook/store-kit';
 import { getPlacementVersion } from 'intentbook/store-kit';
+import { DOCUMENT_MARGIN } from './functions.ts';
 import type { Query } from './query.ts';
 import {
   BUDGETS,
@@ -71,7 +72,11 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       '$7::smallint[], $8::smallint[], $9::bytea[], $10::text[], $12::text[]) ' +
       'n (key, sell_token, buy_token, created, valid_to, scheme, phase, budget, app_data, body, quote)',
   );
-  const refer = prepare(`UPDATE ${s}.documents SET referenced = true WHERE NOT referenced AND hash = ANY($1::bytea[])`);
+  const refer = prepare(
+    `UPDATE ${s}.documents k SET referenced = true, used_until = u.valid_to + ${DOCUMENT_MARGIN} FROM (` +
+      'SELECT hash, max(valid_to) AS valid_to FROM unnest($1::bytea[], $2::bigint[]) a (hash, valid_to) GROUP BY hash' +
+      ') u WHERE k.hash = u.hash AND k.used_until <= u.valid_to',
+  );
   // The totals of a partially filled order move from its fill to its row.
   const update = prepare(
     `WITH filled AS (DELETE FROM ${s}.fills WHERE key = ANY($1::bytea[]) RETURNING key, version) ` +
@@ -114,13 +119,14 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
 
   async function insertRows(run: Query, orders: readonly NewOrder[], version: number): Promise<void> {
     const hashes = toByteArray(orders.map(({ appData }) => toBytes(appData)));
+    const validities = toNumberArray(orders.map(({ validTo }) => validTo));
     await run(
       insert,
       toByteArray(orders.map(({ uid }) => toKey(uid))),
       toByteArray(orders.map(({ sellToken }) => toBytes(sellToken))),
       toByteArray(orders.map(({ buyToken }) => toBytes(buyToken))),
       toNumberArray(orders.map(({ creationDate }) => creationDate)),
-      toNumberArray(orders.map(({ validTo }) => validTo)),
+      validities,
       toNumberArray(orders.map(({ signingScheme }) => SCHEMES.indexOf(signingScheme))),
       toNumberArray(orders.map(({ state }) => getPhase(state))),
       toNumberArray(orders.map(({ budget }) => BUDGETS.indexOf(budget))),
@@ -129,7 +135,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       version,
       orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`)),
     );
-    await run(refer, hashes);
+    await run(refer, hashes, validities);
   }
 
   async function updateRows(run: Query, changes: readonly Change[]): Promise<void> {

@@ -23,10 +23,10 @@ export function pruningSql(s: string): string {
 }
 
 /** Returns SQL for the first key with a signed `validTo` that is not before a parameter. */
-const firstKey = (parameter: string) => `substr(int8send(${parameter}::bigint), 5)`;
+export const firstKey = (parameter: string) => `substr(int8send(${parameter}::bigint), 5)`;
 
 const MAX_VALID_TO = 2 ** 32 - 1;
-const toValidTo = (seconds: number) => Math.min(Math.max(Math.floor(seconds), 0), MAX_VALID_TO);
+export const toValidTo = (seconds: number) => Math.min(Math.max(Math.floor(seconds), 0), MAX_VALID_TO);
 
 /**
  * Creates a function that removes orders that ended before a time, each under its owner's lock. It skips owners that

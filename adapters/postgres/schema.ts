@@ -54,6 +54,9 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  *
  * Executed totals are not bounded by 2^256, and numeric is not either.
  *
+ * `used_until` is the time from which no order needs a document, in seconds. It is rounded up by a week, so that few
+ * orders change it.
+ *
  * `events` and `log` are explained in events.ts.
  */
 const createBook: PgMigration = {
@@ -121,11 +124,13 @@ CREATE TABLE ${s}.owners (
 
 CREATE TABLE ${s}.documents (
   ordinal bigint GENERATED ALWAYS AS IDENTITY,
+  used_until bigint NOT NULL DEFAULT 0,
   referenced boolean NOT NULL,
   hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
   document text NOT NULL
 );
 CREATE INDEX documents_unreferenced ON ${s}.documents (ordinal) WHERE NOT referenced;
+CREATE INDEX documents_used ON ${s}.documents (used_until) WHERE referenced;
 
 CREATE TABLE ${s}.events (
   xid bigint NOT NULL,

@@ -13,7 +13,7 @@ export interface PostgresSession {
   readonly schema: string;
   /** Returns a statement that each connection prepares on its first run. */
   prepare<Row extends readonly unknown[]>(text: string): Statement<Row>;
-  /** Runs one or a few statements that only read. */
+  /** Runs one or a few statements that only read. They are retried after a conflict. */
   read<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
   /**
    * Runs one writing statement as one durable transaction and one round trip. It is retried after a conflict with
@@ -63,16 +63,7 @@ export function openSession(
   const statements = new Map<string, Statement>();
   const failures = new WeakMap<StoreError, PgSession>();
 
-  async function withRetry<T>(operation: string, work: (client: PgClient) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await withConnection(pool, work);
-      } catch (cause) {
-        if (cause instanceof CommitOutcomeUnknown) throw cause;
-        if (attempt === MAX_ATTEMPTS || !isRetryable(cause)) throw toStoreError(operation, cause);
-      }
-    }
-  }
+  const retry = <T>(operation: string, work: (client: PgClient) => Promise<T>) => withRetry(pool, operation, work);
 
   async function runStatement<T>(client: PgClient, work: (run: Query) => Promise<T>): Promise<T> {
     let result: T;
@@ -94,17 +85,11 @@ export function openSession(
       statements.set(text, statement);
       return statement as Statement<never>; // the caller declares the type of the rows
     },
-    async read(operation, work) {
-      try {
-        return await withConnection(pool, (client) => work(createQuery(client)));
-      } catch (cause) {
-        throw toStoreError(operation, cause);
-      }
-    },
+    read: (operation, work) => retry(operation, (client) => work(createQuery(client))),
     async call(operation, work, { repeatable = false } = {}) {
       if (strict) return session.write(operation, work);
       try {
-        return await withRetry(operation, (client) => runStatement(client, work));
+        return await retry(operation, (client) => runStatement(client, work));
       } catch (cause) {
         if (!(cause instanceof CommitOutcomeUnknown)) throw cause;
         if (repeatable) throw toStoreError(operation, cause.cause);
@@ -115,7 +100,7 @@ export function openSession(
     },
     async write<T>(operation: string, work: (run: Query) => Promise<T>) {
       try {
-        return await withRetry(operation, (client) => transact(client, { work, committed, resolver }));
+        return await retry(operation, (client) => transact(client, { work, committed, resolver }));
       } catch (cause) {
         if (!(cause instanceof TransactionOutcomeUnknown)) {
           throw cause instanceof CommitOutcomeUnknown ? toUnknown(operation, cause) : cause;
@@ -144,6 +129,22 @@ export function openSession(
     },
   };
   return session;
+}
+
+/** Runs work on a connection, and repeats it after a conflict with another writer. It must have no effect then. */
+export async function withRetry<T>(
+  pool: PgPool,
+  operation: string,
+  work: (client: PgClient) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await withConnection(pool, work);
+    } catch (cause) {
+      if (cause instanceof CommitOutcomeUnknown) throw cause;
+      if (attempt === MAX_ATTEMPTS || !isRetryable(cause)) throw toStoreError(operation, cause);
+    }
+  }
 }
 
 /** Number and interval of the attempts to end a session, in milliseconds. */

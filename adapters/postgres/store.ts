@@ -16,11 +16,11 @@ import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
-import { withConnection } from './query.ts';
 import { createQuoteTable } from './quotes.ts';
 import { createReaders, createReplica } from './replica.ts';
+import { createRetention } from './retention.ts';
 import type { PgMigration } from './schema.ts';
-import { openSession } from './session.ts';
+import { openSession, withRetry } from './session.ts';
 import { createWatch } from './watch.ts';
 
 export interface StoreSettings {
@@ -110,6 +110,12 @@ export function createPostgresStore(
       competition: (auctionId) => run((book) => book.auctions.competition(auctionId)),
       competitions: (limit) => run((book) => book.auctions.competitions(limit)),
     },
+    retention: {
+      prunedThrough: () => run((book) => book.retention.prunedThrough()),
+      pruneEvents: (request) => run((book) => book.retention.pruneEvents(request)),
+      pruneChainEvents: (request) => run((book) => book.retention.pruneChainEvents(request)),
+      pruneDocuments: (request) => run((book) => book.retention.pruneDocuments(request)),
+    },
     leases: {
       acquire: (request) => run((book) => book.leases.acquire(request)),
       release: (lease) => run((book) => book.leases.release(lease)),
@@ -128,7 +134,7 @@ async function start(
 ) {
   const connection = await connectPostgres(source);
   try {
-    const traits = await withConnection(connection.pool, (client) => assertServer(client, settings.durable));
+    const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, settings.durable));
     const book = assemble(connection, resolveSettings(settings, traits), clock);
     if (settings.migrate) await migrate(connection.pool, settings.schema, migrations);
     await book.session.read('open', (run) => assertSchema(run, settings.schema, migrations));
@@ -143,7 +149,7 @@ async function start(
 
 /** Settings for the connections that were found. */
 export type ResolvedSettings = Omit<StoreSettings, 'named' | 'listen'> &
-  ConnectionTraits & { readonly named: boolean; readonly listen: boolean };
+  ConnectionTraits & { readonly named: boolean; readonly listen: boolean; readonly notify: boolean };
 
 /**
  * Resolves the settings that depend on the connections. A pooler may lend another session to each transaction: a
@@ -151,7 +157,7 @@ export type ResolvedSettings = Omit<StoreSettings, 'named' | 'listen'> &
  */
 export function resolveSettings(settings: StoreSettings, traits: ConnectionTraits): ResolvedSettings {
   const { named = traits.direct, listen = traits.direct } = settings;
-  return { ...settings, ...traits, named, listen };
+  return { ...settings, ...traits, named, listen, notify: settings.listen !== false };
 }
 
 function assemble(connection: PostgresConnection, settings: ResolvedSettings, clock: StoreContext['clock']) {
@@ -170,7 +176,8 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   const chainEvents = createChainEventTable(session);
   const chain = createChainStore(session, chainEvents, owners);
   const watch = createWatch(pool, clock, { ...hint, listen: settings.listen, pollInterval: settings.pollInterval });
-  const events = createEventTable(session, hint, replica?.catchUp);
+  const channel = settings.notify ? hint.channel : null;
+  const events = createEventTable(session, { ...hint, channel }, replica?.catchUp);
   // Locking a row is the cheapest operation that fails on a read-only server. A locked table of orders fails too.
   const probe = session.prepare(
     `SELECT 1, EXISTS (SELECT FROM ${schema}.orders) FROM ${schema}.domain d FOR UPDATE OF d`,
@@ -193,6 +200,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     expire: createExpirySweeper(session, chainEvents),
     reinstate: createReinstater(session, chainEvents),
     prune: createPruner(session),
+    retention: createRetention(session),
     total: createOrderTotal(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
       // A replica may lack a document that another process just stored, and a missing document is a rejection.

@@ -6,3 +6,5 @@ export type { DecimalsLookup, DollarToken, NativePriceSourceOptions } from './na
 export { nativePriceSource } from './native-price-source.ts';
 export type { JsonPoolsOptions, PoolTable } from './pools.ts';
 export { fixedPools, jsonPools } from './pools.ts';
+export type { JsonTokenHoldersOptions } from './token-holders.ts';
+export { jsonTokenHolders } from './token-holders.ts';

@@ -115,6 +115,12 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     buckets: DRIVER_SECONDS,
     registers,
   });
+  const pruned = new Counter({
+    name: 'intentbook_pruned_total',
+    help: 'Rows that retention has deleted.',
+    labelNames: ['book', 'data'],
+    registers,
+  });
   new Gauge({
     name: 'intentbook_chain_up',
     help: 'Whether a node of the chain responded to the last request: 1 or 0.',
@@ -166,6 +172,7 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     book.on('driverCalled', ({ driver, step, ms, failed }) => {
       drivers.observe({ ...label, driver, step, outcome: failed ? 'failed' : 'responded' }, ms / 1000);
     });
+    book.on('dataPruned', ({ data, removed }) => pruned.inc({ ...label, data }, removed));
     book.on('chainProgress', (observation) => {
       if (observation.type === 'reorganised') reorganisations.inc(label);
     });

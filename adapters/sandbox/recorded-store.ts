@@ -4,7 +4,7 @@ import type { FaultPoint, Faults } from './faults.ts';
 /** Operations that change a store, by their name. Leases are left out: they belong to running workers. */
 const WRITES = new Set(
   (
-    'insert cancel expire reinstate prune put apply rollback record ' +
+    'insert cancel expire reinstate prune pruneEvents pruneChainEvents pruneDocuments put apply rollback record ' +
     'append register create confirm remove claim settle replay'
   ).split(' '),
 );

@@ -4,6 +4,7 @@ import type { Accounts } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
 import { jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
+import type { ServerPlan } from './config/plan.ts';
 import { mountAccounts } from './http/account-mount.ts';
 import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
@@ -117,7 +118,13 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const docs = isReferenceServed();
     const { createExplorer } = await import('intentbook/explorer');
     const explorer = plan.settings.explorer
-      ? createExplorer({ books: deployments.map(toExplorerBook), accounts, docs, ...gate })
+      ? createExplorer({
+          books: deployments.map(toExplorerBook),
+          accounts,
+          docs,
+          webPush: accounts && toExplorerWebPush(plan.settings),
+          ...gate,
+        })
       : undefined;
     const api = createServerApi({
       mounted: [
@@ -179,6 +186,12 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
 /** Shows a book in the explorer with the restrictions of its public routes. */
 function toExplorerBook({ apiOptions, ...shown }: OpenBook): ExplorerBook {
   return { ...shown, hideCompetitions: apiOptions?.hideCompetitions };
+}
+
+/** Returns the web push channel for the explorer, if it is configured. */
+function toExplorerWebPush({ vapidPublicKey: publicKey, affiliateDomain: domainName }: ServerPlan['settings']) {
+  if (publicKey === undefined) return undefined;
+  return { publicKey, ...(domainName === undefined ? {} : { domainName }) };
 }
 
 async function closeAll(deployments: readonly OpenBook[]): Promise<void> {

@@ -11,6 +11,7 @@ import type { OpenBook } from './open-books.ts';
 import { poolSources } from './pool-sources.ts';
 import { requirePackage } from './require-package.ts';
 import { simulatorOptions } from './simulator-options.ts';
+import { tokenHolderSources } from './token-holder-sources.ts';
 import { slippageOptions, usdPriceOptions } from './usd-price-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
@@ -34,7 +35,7 @@ export async function openAccounts({
   folder,
   leaseWait,
 }: AccountsContext): Promise<Accounts | undefined> {
-  const { accounts: setting, notifications, fundingCheck } = plan.settings;
+  const { accounts: setting, notifications, fundingCheck, retentionNotifications: retention } = plan.settings;
   const location = setting ?? (hosted ? ':memory:' : defaultLocation(plan));
   if (location === 'off') return undefined;
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
@@ -42,10 +43,12 @@ export async function openAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
     store: await accountStoreAt(location, { folder, migrate: migrates(plan) }),
     notifications,
+    ...(retention === undefined ? {} : { retention }),
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: affiliateOptions(plan, folder),
     usdPrices: await usdPriceOptions(plan, deployments),
     pools: await poolSources(plan, async (chainId, token) => (await accounts.usdPrices.get(chainId, token))?.price),
+    tokenHolders: await tokenHolderSources(plan),
     simulators: await simulatorOptions(plan),
     slippage: await slippageOptions(plan),
     ...(mainnet === undefined ? {} : { mainnet }),

@@ -1,4 +1,5 @@
-import type { Address, ApiOptions, OrderBook, PolicyContext, Store } from 'intentbook';
+import { availableParallelism } from 'node:os';
+import type { Address, ApiOptions, OrderBook, PolicyContext, RetentionOptions, Store } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
 import { chainById, deployment, type Environment } from '#internal';
@@ -54,7 +55,7 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
   const book = createOrderBook({
     ...options,
     chainId,
-    store: store ?? (await openStore(place)),
+    store: store ?? (await openStore(place, settings.dbThread ?? availableParallelism() > 1)),
     deniedTokens: tokens.addresses,
     ...(settings.deniedAddresses === undefined
       ? {}
@@ -95,7 +96,7 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
 async function bookOptions({ settings, chain, chainId, environment }: BookPlan) {
   const { maxOpenOrders, maxPendingPresign, minValidity, maxValidity } = settings;
   const { maxAppDataSize, maxUnreferencedDocuments, checkTimeout, cacheBytes, streams } = settings;
-  const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash, retention } = settings;
+  const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash } = settings;
   const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
   const fees = await readFees(settings);
   const volumeFee = createVolumeFee(fees, wrappedNative ?? chainById(chainId)?.wrappedNative);
@@ -130,23 +131,37 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
       hooksTrampoline,
       wrappedNative,
       quotes,
-      retention,
+      retention: retentionOptions(settings),
       streams: streams && defined(streams),
     }),
   };
+}
+
+function retentionOptions({ retention, ...settings }: BookPlan['settings']): RetentionOptions | undefined {
+  const days = defined({
+    orders: retention,
+    events: settings.retentionEvents,
+    chainEvents: settings.retentionChainEvents,
+    documents: settings.retentionDocuments,
+  });
+  return Object.keys(days).length === 0 ? undefined : days;
 }
 
 async function documentOptions(gateway: string | undefined) {
   return gateway === undefined ? {} : { documentSource: (await import('intentbook/ipfs')).ipfsGateway(gateway) };
 }
 
-/** Creates the store of a location, not yet opened. */
-export async function openStore(place: StoreLocation): Promise<Store> {
+/**
+ * Creates the store of a location, not yet opened.
+ *
+ * @param writeThread - Whether a thread writes to a file.
+ */
+export async function openStore(place: StoreLocation, writeThread = false): Promise<Store> {
   switch (place.kind) {
     case 'memory':
       return (await import('intentbook/memory')).memoryStore();
     case 'file':
-      return (await import('intentbook/sqlite')).sqliteStore({ path: place.path });
+      return (await import('intentbook/sqlite')).sqliteStore({ path: place.path, writeThread });
     case 'postgres': {
       const { url, readUrl, schema, migrate, connections, pooler } = place;
       const { postgresStore } = await import('intentbook/postgres');

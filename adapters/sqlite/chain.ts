@@ -80,7 +80,7 @@ export function createChainStore(
 
   function write({ rows: changes, events: entries }: OrderStateProjection): void {
     for (const change of changes) {
-      if (change.type === 'insert') documents.refer(change.order.appData, undefined);
+      if (change.type === 'insert') documents.refer(change.order.appData, change.order.validTo, undefined);
       rows.change(change, () => getPlacementVersion(events.last()));
     }
     for (const event of entries) events.record(event);

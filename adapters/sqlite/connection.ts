@@ -9,18 +9,22 @@ export type Synchronous = (typeof SYNCHRONOUS)[number];
 
 /** Location of the tables: a file of the store, or a handle of the host. */
 export type SqliteSource =
-  | {
-      readonly kind: 'file';
-      readonly path: string;
-      readonly synchronous: Synchronous;
-      readonly busyTimeout: number;
-    }
+  | SqliteFile
   | {
       readonly kind: 'handle';
       readonly database: SqliteDatabase;
       readonly prefix: string;
       readonly synchronous: Synchronous;
     };
+
+/** A file of the store, and the settings of its connections. */
+export interface SqliteFile {
+  readonly kind: 'file';
+  readonly path: string;
+  readonly synchronous: Synchronous;
+  /** In milliseconds. */
+  readonly busyTimeout: number;
+}
 
 /** Open database. */
 export interface SqliteConnection {
@@ -32,6 +36,9 @@ export interface SqliteConnection {
   disconnect(): void;
 }
 
+/** In KiB. Each insert writes to random pages of several indexes; the cache avoids reading them again. */
+const CACHE_SIZE = 'cache_size = -65536';
+
 /** `application_id` in the file header, which `file` and other tools show: "ibok". */
 const APPLICATION_ID = 0x69626f6b;
 
@@ -39,11 +46,20 @@ export async function connectSqlite(source: SqliteSource): Promise<SqliteConnect
   return source.kind === 'file' ? connectFile(source) : connectHandle(source);
 }
 
-async function connectFile({
-  path,
-  synchronous,
-  busyTimeout,
-}: SqliteSource & { kind: 'file' }): Promise<SqliteConnection> {
+/** Opens a second connection, for reads only, to the file of an open store. */
+export async function connectReader({ path, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
+  const database = await openDatabase(path, busyTimeout);
+  try {
+    database.pragma('query_only = ON');
+    database.pragma(CACHE_SIZE);
+  } catch (cause) {
+    database.close();
+    throw toStoreError(`open the file "${path}"`, cause);
+  }
+  return { database, prefix: '', own: true, disconnect: () => void database.close() };
+}
+
+async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
   const database = await openDatabase(path, busyTimeout);
   try {
     // The file may belong to another application, so this check comes before any change.
@@ -52,8 +68,7 @@ async function connectFile({
       throw new StoreError('Unavailable', `the file system of "${path}" does not allow a write-ahead log`);
     }
     database.pragma(`synchronous = ${synchronous}`);
-    // In KiB. Each insert writes to random pages of several indexes; the cache avoids reading them again.
-    database.pragma('cache_size = -65536');
+    database.pragma(CACHE_SIZE);
     // In pages, four times the default: a page that many orders change is copied back to the file only once.
     database.pragma('wal_autocheckpoint = 4000');
   } catch (cause) {

@@ -1,11 +1,12 @@
 import type { AccountStore, Store } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { createSqliteAccountStore } from './accounts/store.ts';
-import type { SqliteSource, Synchronous } from './connection.ts';
+import type { SqliteFile, SqliteSource, Synchronous } from './connection.ts';
 import { SYNCHRONOUS } from './connection.ts';
 import type { SqliteDatabase } from './driver.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
+import { createThreadedStore } from './threaded-store.ts';
 
 export type { SqliteBackupOptions } from './backup.ts';
 export { backupSqlite } from './backup.ts';
@@ -23,6 +24,12 @@ export interface SqliteStoreOptions {
   readonly synchronous?: Synchronous;
   /** Time that a write waits for a lock of another program, in milliseconds. Default: 1000. */
   readonly busyTimeout?: number;
+  /**
+   * Whether writes run in a worker thread with its own connection, so that no commit blocks the event loop, and
+   * signatures are verified while the previous orders are stored. With one processor it costs more than it saves.
+   * Default: false.
+   */
+  readonly writeThread?: boolean;
 }
 
 /** Options of a store on a database handle of the host. */
@@ -52,7 +59,13 @@ export function sqliteStore(options: SqliteStoreOptions): Store;
 export function sqliteStore(database: SqliteDatabase, options?: SqliteHandleOptions): Store;
 export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
   const isHandle = typeof target === 'object' && target !== null && 'prepare' in target;
-  return createSqliteStore(isHandle ? parseHandleSource(target, options) : parseFileSource(target), MIGRATIONS);
+  if (isHandle) return createSqliteStore(parseHandleSource(target, options), MIGRATIONS);
+  const source = parseFileSource(target, ['writeThread']);
+  const { writeThread = false } = target;
+  if (typeof writeThread !== 'boolean') {
+    throw new TypeError(`sqliteStore: \`writeThread\` must be true or false, got ${JSON.stringify(writeThread)}`);
+  }
+  return writeThread ? createThreadedStore(source) : createSqliteStore(source, MIGRATIONS);
 }
 
 /**
@@ -62,11 +75,11 @@ export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options
  * @example
  * const accounts = createAccounts({ books, store: sqliteAccountStore({ path: 'accounts.sqlite' }) });
  */
-export function sqliteAccountStore(options: SqliteStoreOptions): AccountStore {
+export function sqliteAccountStore(options: Omit<SqliteStoreOptions, 'writeThread'>): AccountStore {
   return createSqliteAccountStore(parseFileSource(options));
 }
 
-function parseFileSource(options: SqliteStoreOptions): SqliteSource {
+function parseFileSource(options: Omit<SqliteStoreOptions, 'writeThread'>, others: readonly string[] = []): SqliteFile {
   if (typeof options === 'string') {
     const example = `{ path: ${JSON.stringify(options)} }`;
     throw new TypeError(`sqliteStore: options must be ${example}, got ${JSON.stringify(options)}`);
@@ -75,7 +88,7 @@ function parseFileSource(options: SqliteStoreOptions): SqliteSource {
   if (file !== undefined || filename !== undefined) {
     throw new TypeError(`sqliteStore: unknown option "${file === undefined ? 'filename' : 'file'}", use "path"`);
   }
-  assertKnownOptions('sqliteStore', options, ['path', 'synchronous', 'busyTimeout']);
+  assertKnownOptions('sqliteStore', options, ['path', 'synchronous', 'busyTimeout'].concat(others));
   const { path, synchronous, busyTimeout = 1000 } = options;
   if (typeof path !== 'string' || path === '' || path === ':memory:') {
     throw new TypeError('sqliteStore: `path` must be a file path; use memoryStore() for a store in memory');

@@ -127,7 +127,7 @@ export function createOrderTable(
 
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);
     rows.insert(order, uid, owner);
-    documents.refer(order.appData, document);
+    documents.refer(order.appData, order.validTo, document);
     events.record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
     projectNewOrder(uid, order.creationDate);
     return { status: 'inserted' };

@@ -252,6 +252,18 @@ const createChecksums: Migration = (p) => `
   ALTER TABLE ${p}orders ADD COLUMN checksum INTEGER;
 `;
 
+/**
+ * Creates the data that retention needs. `used_until` is the time from which no order needs a document, in seconds. It
+ * is rounded up by a week, so that it changes rarely.
+ */
+const createRetention: Migration = (p) => `
+  ALTER TABLE ${p}documents ADD COLUMN used_until INTEGER NOT NULL DEFAULT 0;
+  UPDATE ${p}documents SET used_until = u.valid_to + 604800
+    FROM (SELECT app_data, max(valid_to) AS valid_to FROM ${p}orders GROUP BY app_data) u
+    WHERE ${p}documents.hash = u.app_data AND ${p}documents.referenced = 1;
+  CREATE INDEX ${p}documents_used ON ${p}documents (used_until) WHERE referenced = 1;
+`;
+
 /** Schema migrations; the first one creates version 1. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly Migration[] = [
   createBook,
@@ -263,4 +275,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createTombstones,
   createBoundedReads,
   createChecksums,
+  createRetention,
 ];

@@ -15,18 +15,41 @@ import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
 import { createQuoteTable } from './quotes.ts';
+import { createRetention } from './retention.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
 import type { Lease } from './writer-lease.ts';
 import { acquireLease } from './writer-lease.ts';
 
+/** The operations of an open store. */
+export type SqliteBook = ReturnType<typeof assembleBook>;
+
+/** Functions, and those in objects, whose results may be promises. */
+type MaybeAsync<T> = {
+  readonly [K in keyof T]: T[K] extends (...parameters: infer A) => infer R
+    ? (...parameters: A) => R | Promise<Awaited<R>>
+    : MaybeAsync<T[K]>;
+};
+
 /** Creates a store. The operations are synchronous internally: a call has taken effect when it returns. */
-export function createSqliteStore(source: SqliteSource, migrations: readonly Migration[]): Store {
+export function createSqliteStore(
+  source: SqliteSource,
+  migrations: readonly Migration[],
+  onRenewal?: (expires: number) => void,
+): Store {
+  return createStoreOf(source, (context) => start(source, context, migrations, onRenewal));
+}
+
+/** Creates a store of operations that exist while it is open. */
+export function createStoreOf(
+  source: SqliteSource,
+  start: (context: StoreContext) => Promise<MaybeAsync<SqliteBook>>,
+): Store {
   const {
     parts: book,
     open,
     close,
-  } = createStoreLifecycle<ReturnType<typeof assemble>>(
+  } = createStoreLifecycle<MaybeAsync<SqliteBook>>(
     'SQLite store',
     'this SQLite store is in use by another book of this process; create one store for each book',
   );
@@ -39,7 +62,7 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
       verifiesBodies: true,
       hostTransaction: source.kind === 'handle',
     },
-    open: (context) => open(() => start(source, context, migrations)),
+    open: (context) => open(() => start(context)),
     close,
     check: async () => book().check(),
     orders: {
@@ -89,20 +112,31 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
       competition: async (auctionId) => book().auctions.competition(auctionId),
       competitions: async (limit) => book().auctions.competitions(limit),
     },
+    retention: {
+      prunedThrough: async () => book().retention.prunedThrough(),
+      pruneEvents: async (request) => book().retention.pruneEvents(request),
+      pruneChainEvents: async (request) => book().retention.pruneChainEvents(request),
+      pruneDocuments: async (request) => book().retention.pruneDocuments(request),
+    },
   };
 }
 
 /** Connects and acquires the writer lease before the schema is changed. */
-async function start(source: SqliteSource, { domain, clock }: StoreContext, migrations: readonly Migration[]) {
+async function start(
+  source: SqliteSource,
+  { domain, clock }: StoreContext,
+  migrations: readonly Migration[],
+  onRenewal: ((expires: number) => void) | undefined,
+) {
   const connection = await connectSqlite(source);
   let lease: Lease | undefined;
   try {
     lease = transact(connection.database, 'open', () => {
       assertOwnSchema(connection, domain, migrations.length);
-      return acquireLease(connection, clock);
+      return acquireLease(connection, clock, onRenewal);
     });
     migrate(connection, migrations, lease.assertHeld);
-    const book = assemble(connection, lease, clock);
+    const book = assembleBook(connection, lease, clock);
     lease.startRenewal();
     return book;
   } catch (cause) {
@@ -121,7 +155,8 @@ function releaseAll(connection: SqliteConnection, lease: Lease | undefined): voi
   connection.disconnect();
 }
 
-function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContext['clock']) {
+/** Creates the operations on an open database. */
+export function assembleBook(connection: SqliteConnection, lease: Lease, clock: StoreContext['clock']) {
   const session = openSession(connection, lease.assertHeld);
   const owners = createOwnerCounts(session);
   const documents = createAppDataTable(session);
@@ -144,6 +179,7 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
     expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
     reinstate: createReinstater(session, owners, logReinstatement),
     prune: createPruner(session),
+    retention: createRetention(session),
     total: createOrderTotal(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** Commits an empty write transaction. The lease renewals show that pages can be written. */

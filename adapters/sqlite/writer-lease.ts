@@ -33,9 +33,15 @@ const held = getHeldTokens();
  * Acquires the lease. Must run within a transaction. If the holding process on this host has ended, the lease is taken
  * over immediately; otherwise after it has expired.
  *
+ * @param onRenewal - Called with the time until which no other process can become the writer, in milliseconds since
+ * 1970.
  * @throws StoreError `WriterActive` with the process that holds the lease.
  */
-export function acquireLease({ database, prefix: p }: SqliteConnection, clock: Clock): Lease {
+export function acquireLease(
+  { database, prefix: p }: SqliteConnection,
+  clock: Clock,
+  onRenewal: (expires: number) => void = () => {},
+): Lease {
   const token = randomUUID();
   const { pid, started } = getOwnIdentity();
   const holder = prepare(database, `SELECT token, host, pid, started, expires FROM ${p}lease`);
@@ -54,6 +60,7 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
 
   const files = createFileWatch(database.name);
   let expires = clock.now() + LEASE_TTL;
+  onRenewal(expires);
   let lost = false;
   let failure: StoreError | undefined;
   let cancel: Cancel = () => {};
@@ -66,7 +73,10 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
         const next = clock.now() + LEASE_TTL;
         const { changes } = transact(database, 'renew its lease', () => renewal.run(next, token));
         lost = changes === 0;
-        if (!lost) expires = next;
+        if (!lost) {
+          expires = next;
+          onRenewal(expires);
+        }
       }
       failure = undefined;
     } catch (error) {

@@ -42,6 +42,7 @@ export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<C
     filename: new URL('./recovery-worker.js', import.meta.url).href,
     name: 'recover',
     workerData: { backend },
+    execArgv: [], // some options of a process, such as `--input-type`, are refused in a thread
     minThreads: threads,
     maxThreads: threads,
   });

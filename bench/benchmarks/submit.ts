@@ -10,41 +10,43 @@ import { toTypedData } from '../typed-data.ts';
 
 /** Durable submission of signed orders by one or more concurrent callers. */
 export const benchmark: CreateBenchmark = ({ tiny }) => {
-  const submit = (callers: number, orders: number) => async (): Promise<Subject> => {
-    const count = tiny ? 2 * callers : orders;
-    const book = createOrderBook({
-      chainId: CHAIN_ID,
-      recovery: 'native',
-      store: sqliteStore({ path: scratchFile(`submit-${callers}`) }),
-    });
-    await book.start();
-    let first = 0;
-    return {
-      note: 'native, synchronous=FULL',
-      async round(): Promise<Sample> {
-        const queue = await signOrders(`submit ${callers}`, first, count);
-        first += count;
-        const waits: number[] = [];
-        const caller = async () => {
-          for (let signed = queue.pop(); signed !== undefined; signed = queue.pop()) {
-            const start = performance.now();
-            const { status } = await book.orders.submit(signed.order);
-            if (status !== 'accepted') throw new Error('an order was rejected');
-            waits.push(performance.now() - start);
-          }
-        };
-        const { time } = await measureTime(count, () => Promise.all(Array.from({ length: callers }, caller)));
-        const sorted = waits.toSorted((a, b) => a - b);
-        return {
-          time,
-          'ms at p50': getQuantile(sorted, 0.5),
-          'ms at p99': getQuantile(sorted, 0.99),
-          'orders/s': 1e6 / time,
-        };
-      },
-      close: () => book.close(),
+  const submit =
+    (callers: number, orders: number, writeThread = false) =>
+    async (): Promise<Subject> => {
+      const count = tiny ? 2 * callers : orders;
+      const book = createOrderBook({
+        chainId: CHAIN_ID,
+        recovery: 'native',
+        store: sqliteStore({ path: scratchFile(`submit-${callers}-${writeThread}`), writeThread }),
+      });
+      await book.start();
+      let first = 0;
+      return {
+        note: 'native, synchronous=FULL',
+        async round(): Promise<Sample> {
+          const queue = await signOrders(`submit ${callers}${writeThread ? ', write thread' : ''}`, first, count);
+          first += count;
+          const waits: number[] = [];
+          const caller = async () => {
+            for (let signed = queue.pop(); signed !== undefined; signed = queue.pop()) {
+              const start = performance.now();
+              const { status } = await book.orders.submit(signed.order);
+              if (status !== 'accepted') throw new Error('an order was rejected');
+              waits.push(performance.now() - start);
+            }
+          };
+          const { time } = await measureTime(count, () => Promise.all(Array.from({ length: callers }, caller)));
+          const sorted = waits.toSorted((a, b) => a - b);
+          return {
+            time,
+            'ms at p50': getQuantile(sorted, 0.5),
+            'ms at p99': getQuantile(sorted, 0.99),
+            'orders/s': 1e6 / time,
+          };
+        },
+        close: () => book.close(),
+      };
     };
-  };
 
   return {
     title: 'durable submission of signed orders',
@@ -52,6 +54,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
       sequential: submit(1, 64),
       '16 concurrent': submit(16, 512),
       '256 concurrent': submit(256, 2048),
+      '256 concurrent, write thread': submit(256, 2048, true),
       'viem, one commit per order': async () => {
         const { recoverTypedDataAddress } = await import('viem');
         const insert = createBareTable('peer');
@@ -107,6 +110,10 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
       {
         title: '256 concurrent ÷ recovery only, one commit per 128',
         compute: divideTimes('256 concurrent', 'recovery only, one commit per 128'),
+      },
+      {
+        title: '256 concurrent, write thread ÷ recovery only, one commit per 128',
+        compute: divideTimes('256 concurrent, write thread', 'recovery only, one commit per 128'),
       },
       {
         title: 'orders per second, 256 concurrent',

@@ -36,6 +36,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Configuration', 'deploy/configuration'],
         ['PostgreSQL', 'deploy/postgresql'],
         ['Operations', 'deploy/operations'],
+        ['Retention', 'deploy/retention'],
       ],
     },
     {

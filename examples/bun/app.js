@@ -8,13 +8,15 @@ export async function start(port) {
   await book.start();
   const server = Bun.serve({ port, hostname: '127.0.0.1', fetch: fetchHandler(book) });
   async function stop() {
+    const stopped = server.stop(); // accepts no new connections
     await book.close(); // ends event streams
-    await server.stop();
+    await stopped;
   }
   return { server, stop };
 }
 
 if (import.meta.main) {
-  const { server } = await start(8080);
+  const { server, stop } = await start(8080);
   console.log(server.url.href);
+  process.once('SIGTERM', stop);
 }

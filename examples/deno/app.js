@@ -8,10 +8,17 @@ export async function start(port) {
   await book.start();
   const server = Deno.serve({ port, hostname: '127.0.0.1' }, fetchHandler(book));
   async function stop() {
+    const stopped = server.shutdown(); // accepts no new connections
     await book.close(); // ends event streams
-    await server.shutdown();
+    await stopped;
   }
   return { server, stop };
 }
 
-if (import.meta.main) await start(8080);
+if (import.meta.main) {
+  const { stop } = await start(8080);
+  Deno.addSignalListener('SIGTERM', async () => {
+    await stop();
+    Deno.exit();
+  });
+}

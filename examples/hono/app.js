@@ -21,5 +21,6 @@ if (import.meta.filename === process.argv[1]) {
   process.once('SIGTERM', async () => {
     server.close();
     await book.close(); // ends event streams
+    server.closeIdleConnections();
   });
 }

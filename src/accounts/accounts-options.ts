@@ -44,6 +44,11 @@ export interface AccountsOptions {
   readonly streams?: StreamLimits;
   /** The channels for deliveries. Default: none, and subscriptions are rejected. */
   readonly channels?: readonly Channel[];
+  /**
+   * Days that notifications are kept, with their deliveries and their entries of the account log. Older ones are
+   * deleted in bounded steps, once an hour. Default: they are never deleted.
+   */
+  readonly retention?: number;
   /** Retry options of deliveries. */
   readonly deliveries?: DeliveryOptions;
   /** Maximum number of subscriptions per account. Default: 20. */
@@ -91,6 +96,7 @@ export const ACCOUNTS_OPTIONS = [
   'tokens',
   'streams',
   'channels',
+  'retention',
   'deliveries',
   'maxSubscriptions',
   'maxInvitations',

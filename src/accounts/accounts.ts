@@ -14,6 +14,7 @@ import { createAccountBalances } from './account-balances.ts';
 import type { KnownBook } from './account-books.ts';
 import { readBooks } from './account-books.ts';
 import { AccountError } from './account-error.ts';
+import { createAccountRetention } from './account-retention.ts';
 import type { Accounts, NotificationApi } from './accounts-api.ts';
 import type { AccountsOptions } from './accounts-options.ts';
 import { ACCOUNTS_OPTIONS } from './accounts-options.ts';
@@ -114,6 +115,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
     if (!running) throw new StoreError('Closed', 'the account interface is not started');
   }
 
+  const retention = createAccountRetention({
+    store,
+    clock,
+    notifications: parseRetention(options.retention),
+    onFailure: report,
+  });
   const { mainnet, recovery } = options;
   const verify = createWalletVerifier({
     mainnet,
@@ -252,6 +259,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     running = false;
     broadcaster.close();
     for (const each of [...indexers, ...fundingChecks]) await each.stop();
+    await retention.stop();
     if (hasOwnStatistics) await ownStatistics.stop();
     await ownHistory.stop();
     await dispatcher.stop();
@@ -300,6 +308,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       await store.open({ clock });
       running = true;
       if (hasOwnStatistics) ownStatistics.start();
+      retention.start();
       if (notificationMode === 'off') return;
       for (const each of [...indexers, ...fundingChecks]) each.start();
       if (channels.size === 0) return;
@@ -352,6 +361,12 @@ function createChannelMap(channels: readonly Channel[]): ReadonlyMap<string, Cha
 function requireTerms(terms: AffiliateTerms | undefined): AffiliateTerms {
   if (terms !== undefined) return terms;
   throw new TypeError("createAccounts: affiliates.statistics 'own' requires affiliates.terms");
+}
+
+/** Converts days to milliseconds. */
+function parseRetention(days: number | undefined): number | undefined {
+  if (days === undefined || (Number.isFinite(days) && days > 0)) return days && days * 86_400_000;
+  throw new TypeError(`createAccounts: retention must be a positive number of days, got ${days}`);
 }
 
 function parsePositiveInteger(name: string, value: number): number {

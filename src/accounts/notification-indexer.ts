@@ -3,6 +3,7 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderEventType } from '../ports/order-events.ts';
+import { isAfterGap } from '../streams/log-gap.ts';
 import type { KnownBook } from './account-books.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { findTokens } from './notification-messages.ts';
@@ -28,6 +29,11 @@ export interface NotificationIndexerContext {
   /** Called after notifications may have been written. */
   readonly onAppended: () => void;
   readonly onFailure: (failure: unknown) => void;
+}
+
+/** Creates the failure for entries that were deleted before they were read. */
+function createGapError({ feed }: KnownBook, after: number, through: number): Error {
+  return new Error(`entries ${after + 1} to ${through} of the ${feed} were deleted before they caused notifications`);
 }
 
 /** Writes the notifications that follow from a book's event log. */
@@ -61,6 +67,10 @@ export function createNotificationIndexer({
     const events = await log.after(after ?? 0, BATCH_SIZE);
     const last = events.at(-1);
     if (last === undefined) return false;
+    if (after !== null && isAfterGap(after, events)) {
+      const pruned = await log.prunedThrough();
+      if (pruned > after) onFailure(createGapError(book, after, pruned));
+    }
     const uidsWithType = (types: readonly OrderEventType[]) => [
       ...new Set(events.filter(({ type }) => types.includes(type)).map(({ uid }) => uid)),
     ];

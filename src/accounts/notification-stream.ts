@@ -2,6 +2,7 @@ import type { AccountStore } from '../ports/account-store.ts';
 import type { AccountLogEntry } from '../ports/notification-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { StreamLog } from '../streams/broadcaster.ts';
+import { isAfterGap } from '../streams/log-gap.ts';
 import type { StreamEvent, StreamItem } from '../streams/stream.ts';
 import type { Notification } from './notification.ts';
 
@@ -17,14 +18,16 @@ const BATCH = 500;
 
 /** Creates the log of the stream broadcaster from the account log, with the account as key. */
 export function createNotificationLog(store: AccountStore, watch: (hint: () => void) => () => void): StreamLog {
-  const { notifications } = store;
+  const { notifications, retention } = store;
   return {
     last: () => notifications.last(),
+    prunedThrough: () => retention.prunedThrough(),
     watch,
     async follow(after) {
       const entries = await notifications.after(after, BATCH);
       const keysOf = entries.map(({ account }) => [account]);
-      return { items: entries.map(toStreamItem), keysOf, through: entries.at(-1)?.id ?? after };
+      const through = entries.at(-1)?.id ?? after;
+      return { items: entries.map(toStreamItem), keysOf, through, hasGap: isAfterGap(after, entries) };
     },
     async resume(after, account, delivered) {
       const entries = await notifications.after(after, BATCH, account as Address); // the key is an account

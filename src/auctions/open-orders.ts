@@ -1,6 +1,7 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OrderCursor, Store, StoredEvent, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
+import { isAfterGap } from '../streams/log-gap.ts';
 import type { AuctionCandidate } from './auction-order.ts';
 import { auctionCandidate, compareAuctionOrders } from './auction-order.ts';
 import type { FeeRules } from './fee-policies.ts';
@@ -116,9 +117,11 @@ export function createOpenOrders(
     position = last;
   }
 
-  async function follow(from: number, last: number): Promise<void> {
+  /** Reads the changes up to a position. @returns false if some of them have been deleted from the log. */
+  async function follow(from: number, last: number): Promise<boolean> {
     for (let at = from; at < last; ) {
       const page = await events.after(at, LOG_PAGE);
+      if (isAfterGap(at, page)) return false;
       const changed = new Set<Hex>();
       for (const entry of page) {
         if (applyExpiry(entry)) changed.delete(entry.uid);
@@ -129,6 +132,7 @@ export function createOpenOrders(
       at = page.at(-1)?.id ?? last;
       position = at;
     }
+    return true;
   }
 
   /** Removes an order whose expiry is recorded. Its row does not show it. */
@@ -142,10 +146,11 @@ export function createOpenOrders(
       const last = await events.last();
       if (rules !== fees) position = undefined;
       rules = fees;
-      if (position === undefined || last < position || last - position > MAX_LOG_ENTRIES) {
+      const canFollow = position !== undefined && last >= position && last - position <= MAX_LOG_ENTRIES;
+      if (position === undefined || !canFollow || !(await follow(position, last))) {
         position = undefined; // a failure on the way starts again
         await readAll(last, now);
-      } else await follow(position, last);
+      }
       return sorted;
     },
   };

@@ -4,8 +4,10 @@ import { nextStep } from '../concurrency/steps.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
+
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
+import { isAfterGap } from '../streams/log-gap.ts';
 import { compareLogPositions } from './log-position.ts';
 
 /** The signed terms that a trade is compared with. */
@@ -101,6 +103,7 @@ export function createSurplusReader({
     for (let at = sum.through; at < last; ) {
       const page = await events.after(at, Math.min(LOG_PAGE, last - at));
       if (page.length === 0) break;
+      if (isAfterGap(at, page)) return 'recompute';
       at = page.at(-1)?.id ?? last;
       for (const entry of await selectAccountEntries(page, account, orders.filterPlaced)) {
         if (entry.type === 'reverted' || entry.type === 'placed') return 'recompute';

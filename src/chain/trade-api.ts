@@ -6,7 +6,14 @@ import type { TradeApi } from '../order-book.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { SurplusReader } from './surplus.ts';
-import { parseTradeFilter, parseTradeQuery, requireAccount, requireToken, toOrderTrade } from './trades.ts';
+import {
+  formatTradeCursor,
+  parseTradeFilter,
+  parseTradeQuery,
+  requireAccount,
+  requireToken,
+  toOrderTrade,
+} from './trades.ts';
 
 /** Trades that are read in one step. */
 const PAGE = 100;
@@ -50,11 +57,24 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
     }
   }
 
+  async function readAll(query: TradeQuery, options: ReadOptions): Promise<TradeChainEvent[]> {
+    const trades: TradeChainEvent[] = [];
+    for await (const page of readPages(query, options)) trades.push(...page);
+    return trades;
+  }
+
   return {
     async list(query, options = {}) {
-      const trades = [];
-      for await (const page of readPages(parseTradeQuery(query), options)) trades.push(...page.map(toOrderTrade));
-      return trades;
+      return (await readAll(parseTradeQuery(query), options)).map(toOrderTrade);
+    },
+    async page(query, options = {}) {
+      const parsed = parseTradeQuery(query);
+      // One extra trade shows whether there is another page.
+      const found = await readAll({ ...parsed, limit: parsed.limit + 1 }, options);
+      const trades = found.slice(0, parsed.limit);
+      const last = found.length > trades.length ? trades.at(-1) : undefined;
+      const page = { trades: trades.map(toOrderTrade) };
+      return last === undefined ? page : { ...page, next: formatTradeCursor(last) };
     },
     pages(query, options = {}) {
       const filter = parseTradeFilter(query.owner, query.orderUid);

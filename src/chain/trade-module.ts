@@ -16,6 +16,7 @@ export function createTradeModule(store: Pick<Store, 'chain' | 'orders' | 'event
   return {
     methods: {
       list: (query, options) => trades.use((api) => api.list(query, options)),
+      page: (query, options) => trades.use((api) => api.page(query, options)),
       async *pages(query, options) {
         yield* (await trades.load()).pages(query, options);
       },

@@ -26,9 +26,19 @@ export interface TradeListQuery {
   /** The owner of the orders, or the account that placed them on chain. */
   readonly owner?: string;
   readonly orderUid?: string;
+  /** Start of the page: `next` of the previous page. */
+  readonly cursor?: string;
+  /** Number of trades to skip. Default: 0. Slow for large values; paging by `cursor` is fast at any depth. */
   readonly offset?: number;
   /** 1 to 1000. Default: 10. */
   readonly limit?: number;
+}
+
+/** A page of trades. */
+export interface TradePage {
+  readonly trades: OrderTrade[];
+  /** The `cursor` of the next page; absent on the last page. */
+  readonly next?: string;
 }
 
 /** A trade with the time of its block. */
@@ -54,13 +64,25 @@ const LARGEST_OFFSET = 1_000_000;
 
 /** Parses a trade query. @throws OrderBookError `InvalidTradeFilter`, `InvalidLimit` or `InvalidParameter`. */
 export function parseTradeQuery(query: TradeListQuery): TradeQuery {
-  assertKnownFilters(Object.keys(query), ['owner', 'orderUid', 'offset', 'limit']);
-  const { owner, orderUid, offset, limit } = query;
+  assertKnownFilters(Object.keys(query), ['owner', 'orderUid', 'cursor', 'offset', 'limit']);
+  const { owner, orderUid, cursor, offset, limit } = query;
   return {
     filter: parseTradeFilter(owner, orderUid),
+    ...(cursor === undefined ? {} : { after: parseTradeCursor(cursor) }),
     offset: wholeNumber('offset', offset ?? 0, 0, LARGEST_OFFSET),
     limit: wholeNumber('limit', limit ?? DEFAULT_PAGE, 1, LARGEST_PAGE),
   };
+}
+
+/** Formats a cursor from the last trade of a page: block number, then log index. It is opaque to clients. */
+export function formatTradeCursor({ blockNumber, logIndex }: TradeCursor): string {
+  return `${blockNumber}-${logIndex}`;
+}
+
+function parseTradeCursor(text: string): TradeCursor {
+  const [, block, index] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? [];
+  if (block === undefined || index === undefined) throw invalid('cursor', 'must be the `next` value of a page');
+  return { blockNumber: Number(block), logIndex: Number(index) };
 }
 
 /** Parses the filter of a list of trades. @throws OrderBookError `InvalidTradeFilter` unless exactly one is given. */

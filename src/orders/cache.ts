@@ -60,7 +60,8 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, byt
   return {
     async refresh() {
       const changes = version.id < 0 ? undefined : await events.after(version.id, MAX_LOG_ENTRIES);
-      if (changes === undefined || changes.length === MAX_LOG_ENTRIES) {
+      // A later first entry follows deleted ones.
+      if (changes === undefined || changes.length === MAX_LOG_ENTRIES || (changes[0]?.id ?? 0) > version.id + 1) {
         const last = await events.last();
         if (last > version.id) {
           clear();

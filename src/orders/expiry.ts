@@ -1,29 +1,29 @@
 import { createClockWatch } from '../concurrency/clock-watch.ts';
+import { lazy } from '../concurrency/lazy.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
+import type { Observer } from '../instrumentation.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
+import type { ParsedRetention, PruneObservation } from './retention-options.ts';
 
 /** Orders that are processed in one step. It bounds the time that a synchronous store blocks the event loop. */
 const BATCH_SIZE = 128;
 
 const LEASE = 'expiry';
 
-/** Milliseconds between two rounds that delete old orders. */
-const PRUNE_INTERVAL = 3_600_000;
-
 /** Milliseconds after a jump of the clock in which no expiry is recorded. A recorded expiry can be reverted. */
 const SETTLING_TIME = 60_000;
 
-/** Milliseconds without a jump of the clock before old orders are deleted. A deletion cannot be reverted. */
+/** Milliseconds without a jump of the clock before old data is deleted. A deletion cannot be reverted. */
 const STEADY_TIME = 600_000;
 
 /** Seconds by which the clocks of two processes may differ without reverting each other's work. */
 const CLOCK_SKEW = 60;
 
 export interface ExpirySweepContext {
-  readonly store: Pick<Store, 'orders' | 'leases' | 'traits'>;
+  readonly store: Pick<Store, 'orders' | 'leases' | 'traits' | 'events' | 'retention'>;
   readonly clock: Clock;
   /** Milliseconds between two sweeps. `undefined`: this process does not sweep. */
   readonly interval: number | undefined;
@@ -31,18 +31,19 @@ export interface ExpirySweepContext {
   readonly holder: string;
   /** Whether the chain indexer is behind: an order that looks expired may have been filled in a block not yet read. */
   readonly isCatchingUp: () => boolean;
-  /** Seconds that orders are kept after they are over. `undefined`: without limit. */
-  readonly retention: number | undefined;
+  /** Seconds that old data is kept. `undefined`: without limit. */
+  readonly retention: ParsedRetention | undefined;
   /** Returns the time of the newest block, in seconds since 1970. `undefined`: the book follows no chain. */
   readonly getBlockTime: () => Promise<number | undefined>;
-  /** Called after orders were deleted. */
-  readonly onPruned: () => void;
+  /** Drops cached reads. Called after old data was deleted. */
+  readonly forgetReads: () => void;
+  readonly pruneObserver: Observer<PruneObservation>;
   /** Called after entries were appended to the log. */
   readonly wake: () => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Records the expiry of orders and deletes old orders in the background. */
+/** Records the expiry of orders and deletes old data in the background. */
 export interface ExpirySweep {
   start(): void;
   /** Waits for the step in progress. */
@@ -56,8 +57,8 @@ export interface ExpirySweep {
  * clock that was ahead has recorded. With several processes on one store, the holder of a lease sweeps. Two concurrent
  * sweeps do no harm.
  *
- * After a jump of the clock, nothing is recorded until the clock is steady again. Old orders are deleted only by a
- * clock that has been steady for long, and never ahead of the chain.
+ * After a jump of the clock, nothing is recorded until the clock is steady again. Old data is deleted only by a clock
+ * that has been steady for long, and never ahead of the chain.
  */
 export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
   const { interval } = context;
@@ -67,7 +68,9 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
 function createSweep(context: ExpirySweepContext & { readonly interval: number }): ExpirySweep {
   const { store, clock, interval, holder, retention, wake, onFailure } = context;
   const watch = createClockWatch(clock);
-  let prunedAt: number | undefined;
+  const pruning = lazy(async () =>
+    (await import('./retention.ts')).createPruning({ ...context, repeat, batch: BATCH_SIZE }),
+  );
 
   /** Repeats a step until it changes less than a full batch, or the sweep must not continue. */
   async function repeat(isStopping: () => boolean, step: () => Promise<number>): Promise<void> {
@@ -93,22 +96,6 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
     });
   }
 
-  async function prune(isStopping: () => boolean): Promise<void> {
-    // The absolute difference: a clock that was set back must not postpone the round.
-    const age = prunedAt === undefined ? PRUNE_INTERVAL : Math.abs(clock.now() - prunedAt);
-    if (retention === undefined || age < PRUNE_INTERVAL || !watch.isSteady(STEADY_TIME)) return;
-    prunedAt = clock.now();
-    const blockTime = await context.getBlockTime();
-    const before = Math.min(seconds(clock), blockTime ?? Number.POSITIVE_INFINITY) - retention;
-    // Without a chain, only the clock shows that a cancelled order has expired, so its tombstone is kept.
-    const tombstones = blockTime === undefined ? {} : { tombstonesBefore: before };
-    await repeat(isStopping, async () => {
-      const removed = await store.orders.prune({ before, limit: BATCH_SIZE, ...tombstones });
-      if (removed > 0) context.onPruned();
-      return removed;
-    });
-  }
-
   async function acquireLease(): Promise<boolean> {
     if (store.traits.writers === 'single') return true;
     // If the holder dies, another process takes over after two intervals.
@@ -123,7 +110,9 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
     async run(isStopping) {
       if (context.isCatchingUp() || !(await acquireLease())) return undefined;
       await recordExpiries(isStopping);
-      await prune(isStopping);
+      if (retention !== undefined && watch.isSteady(STEADY_TIME)) {
+        await pruning.use((loaded) => loaded.run(retention, isStopping));
+      }
       return undefined;
     },
   });

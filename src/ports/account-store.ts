@@ -2,6 +2,7 @@ import type { AffiliateStore } from './affiliate-store.ts';
 import type { Clock } from './clock.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { NotificationStore } from './notification-store.ts';
+import type { AccountRetentionStore } from './retention.ts';
 import type { LeaseStore } from './store.ts';
 import type { SubscriptionStore } from './subscription-store.ts';
 
@@ -45,6 +46,7 @@ export interface AccountStore {
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;
   readonly leases: LeaseStore;
+  readonly retention: AccountRetentionStore;
 }
 
 /** Properties in which account stores differ. */

@@ -6,6 +6,7 @@ import type { Clock } from './clock.ts';
 import type { ChainCause, OrderEventType } from './order-events.ts';
 import type { NewOrder, OrderState } from './order-record.ts';
 import type { OrderQuote, QuoteStore } from './quotes.ts';
+import type { RetentionStore } from './retention.ts';
 
 /**
  * Persistence of a book. An implementation MUST pass the suite published as `intentbook/testing`; the memory store is
@@ -47,6 +48,7 @@ export interface Store {
   readonly leases: LeaseStore;
   readonly chain: ChainStore;
   readonly auctions: AuctionStore;
+  readonly retention: RetentionStore;
 }
 
 /** Properties in which stores differ. */

@@ -27,6 +27,7 @@ export { unpackUid } from '../protocol/uid.ts';
 export { assertKnownOptions } from '../validation/options.ts';
 export type { ChainEventRow } from './chain-event-codec.ts';
 export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';
+export { countOldEntries } from './count-old-entries.ts';
 export { createInMemoryLeases } from './in-memory-leases.ts';
 export type { StoreLifecycle } from './store-lifecycle.ts';
 export { createStoreLifecycle } from './store-lifecycle.ts';

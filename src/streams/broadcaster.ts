@@ -9,6 +9,8 @@ import { createSubscriber } from './subscriber.ts';
 export interface StreamLog {
   /** Returns the newest position of the log. */
   last(): Promise<number>;
+  /** Returns the position up to which entries have been deleted; 0 if none has been. */
+  prunedThrough(): Promise<number>;
   /** Calls `onEntries` when the log may have new entries. Returns a function that removes the callback. */
   watch(onEntries: () => void): () => void;
   /** Reads the next page for all subscribers: entries that concern any of `keys`, with the keys of each entry. */
@@ -73,10 +75,12 @@ export function createStreamBroadcaster({
       while (requested && position !== undefined) {
         requested = false;
         joinedDuringRead = new Set();
-        const { items, keysOf, through } = await log.follow(position, new Set(subscribers.keys()));
+        const { items, keysOf, through, hasGap } = await log.follow(position, new Set(subscribers.keys()));
+        const pruned = hasGap === true ? await log.prunedThrough() : 0;
         if (position === undefined) return;
         // The log has lost entries that were distributed, and begins again: each subscriber receives a gap.
         if (!isSameIncarnation(position, through)) for (const subscriber of open) subscriber.restart(through);
+        else if (pruned > position) for (const subscriber of open) subscriber.skip(position, pruned);
         if (through > position) for (const subscriber of joinedDuringRead) subscriber.fallBehind();
         items.forEach((item, i) => {
           for (const key of keysOf[i] ?? []) for (const each of subscribers.get(key) ?? []) each.push(item);
@@ -138,7 +142,10 @@ export function createStreamBroadcaster({
           resuming.run(async () => {
             await resumePages.acquire();
             // A subscriber may have left while its page was queued.
-            return open.has(subscriber) ? log.resume(from, of, last) : { items: [], through: from };
+            if (!open.has(subscriber)) return { items: [], through: from, pruned: 0 };
+            const page = await log.resume(from, of, last);
+            // Read after the page, which may lack the entries that have been deleted by now.
+            return { ...page, pruned: await log.prunedThrough() };
           }),
         onLive: () => {
           const set = subscribers.get(key) ?? new Set();

@@ -1,4 +1,4 @@
-import type { EventStore, StoredEvent } from '../ports/store.ts';
+import type { Store, StoredEvent } from '../ports/store.ts';
 
 /** The event log of a book. */
 export interface EventLog {
@@ -6,12 +6,18 @@ export interface EventLog {
   last(): Promise<number>;
   /** Returns at most `limit` entries with an id above `id`, in the order of their ids. */
   after(id: number, limit: number): Promise<StoredEvent[]>;
+  /** Returns the id up to which entries have been deleted by retention; 0 if none has been. */
+  prunedThrough(): Promise<number>;
   /** Calls `onEntries` when the log may have new entries; calls may be repeated. Returns a function that removes it. */
   watch(onEntries: () => void): () => void;
 }
 
 /** Creates the log of a book. `assertStarted` throws a `StoreError` `Closed` unless the book is started. */
-export function createEventLog(events: EventStore, watch: EventLog['watch'], assertStarted: () => void): EventLog {
+export function createEventLog(
+  { events, retention }: Pick<Store, 'events' | 'retention'>,
+  watch: EventLog['watch'],
+  assertStarted: () => void,
+): EventLog {
   return {
     async last() {
       assertStarted();
@@ -20,6 +26,10 @@ export function createEventLog(events: EventStore, watch: EventLog['watch'], ass
     async after(id, limit) {
       assertStarted();
       return events.after(id, limit);
+    },
+    async prunedThrough() {
+      assertStarted();
+      return retention.prunedThrough();
     },
     watch,
   };

@@ -5,6 +5,7 @@ import type { OrderStore, StoredEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { StreamLog } from './broadcaster.ts';
 import type { EventLog } from './event-log.ts';
+import { isAfterGap } from './log-gap.ts';
 import type { StreamItem } from './stream.ts';
 
 /** Log entries that are read in one call. */
@@ -73,13 +74,15 @@ export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): 
 
   return {
     last: log.last,
+    prunedThrough: log.prunedThrough,
     watch: log.watch,
     async follow(after, keys) {
       const events = await log.after(after, BATCH_SIZE);
       // Subscribers by UID need only their orders. An owner is not known before the order is read.
       const hasOwnerKeys = [...keys].some((key) => !key.startsWith(UID_KEY));
       const relevant = events.filter(({ uid }) => hasOwnerKeys || keys.has(toUidKey(uid)));
-      return { ...(await render(relevant)), through: events.at(-1)?.id ?? after };
+      const through = events.at(-1)?.id ?? after;
+      return { ...(await render(relevant)), through, hasGap: isAfterGap(after, events) };
     },
     async resume(after, key) {
       const events = await log.after(after, BATCH_SIZE);

@@ -19,6 +19,8 @@ export interface LogPage {
   readonly items: readonly StreamItem[];
   /** The last position that was read. */
   readonly through: number;
+  /** Whether entries before the first of the page are missing. */
+  readonly hasGap?: boolean;
 }
 
 /** Where a stream starts, and what ends it. */

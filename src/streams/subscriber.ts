@@ -7,7 +7,8 @@ export interface SubscriberOptions {
   readonly resumeLimit: number;
   /** Returns the last position that the broadcaster has distributed. `undefined` if it has stopped. */
   position(): number | undefined;
-  resume(after: number, key: string, last: number): Promise<LogPage>;
+  /** Reads a page. Entries up to `pruned` may be missing from it. */
+  resume(after: number, key: string, last: number): Promise<LogPage & { readonly pruned?: number }>;
   /** Called when the subscriber starts to receive pushed items. */
   onLive(): void;
   /** Called when the subscriber reads the log separately again. */
@@ -25,6 +26,8 @@ export interface StreamSubscriber extends Stream {
   fallBehind(): void;
   /** Replaces the queue by a gap up to a position, since the log has lost entries. */
   restart(through: number): void;
+  /** Adds a gap between two positions, whose entries have been deleted before they were distributed. */
+  skip(from: number, through: number): void;
 }
 
 /** Creates the subscriber of one stream. */
@@ -59,6 +62,14 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     wake?.();
   }
 
+  function skip(after: number, through: number): void {
+    const from = Math.max(after, position) + 1;
+    if (from > through) return;
+    queue.push({ type: 'gap', from, to: through });
+    position = through;
+    wake?.();
+  }
+
   function leave(): void {
     if (ended) return;
     ended = true;
@@ -73,8 +84,9 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     const last = options.position();
     if (last === undefined) return leave();
     if (position < last) {
-      const { items, through } = await options.resume(position, key, last);
+      const { items, through, pruned = 0 } = await options.resume(position, key, last);
       if (ended) return;
+      skip(position, pruned);
       queue.push(...items.filter(({ id }) => id > position));
       position = Math.max(position, through);
     }
@@ -155,6 +167,10 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     },
     restart(through) {
       if (through > position) replaceQueue(through);
+    },
+    skip(from, through) {
+      // A subscriber that is not live reads the log itself.
+      if (live) skip(from, through);
     },
     push,
     take,

@@ -27,6 +27,7 @@ import { PRUNING } from './pruning.ts';
 import { QUOTES } from './quotes.ts';
 import { READ } from './read.ts';
 import { REPLACE } from './replace.ts';
+import { RETENTION } from './retention.ts';
 
 export type { ConformanceCase, Storage, StoreHarness } from './harness.ts';
 
@@ -45,6 +46,7 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   justInTime: JUST_IN_TIME,
   expiry: EXPIRY,
   pruning: PRUNING,
+  retention: RETENTION,
   auctions: AUCTIONS,
   leases: LEASES,
 };

@@ -69,7 +69,8 @@ describe('snippet', () => {
     // Only the port and the folder of databases differ from the page.
     const changed = code
       .replace(/'([\w-]+\.sqlite)'/g, (_, name: string) => JSON.stringify(join(folder, `${file}-${name}`)))
-      .replace(/listen\(8080/g, 'listen(0');
+      .replace(/listen\(8080/g, 'listen(0')
+      .replace(/port: 8080/g, 'port: 0');
     const run = join(folder, `run-${file}`);
     writeFileSync(run, changed);
     const lines: string[] = [];

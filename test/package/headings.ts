@@ -302,6 +302,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Streams',
   'Structure',
   'Submission',
+  'Settle an order',
   'Submit an order',
   'Submit, read and cancel',
   'Subscriptions',

@@ -32,6 +32,34 @@ const book = createOrderBook({ chainId: 11155111, store: ${store} });
   await book.close();
 })();
 `;
+
+/** A program that runs the conformance suites of the SQLite stores in any runtime, and prints failed cases. */
+const CONFORMANCE = `
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
+import { accountStoreConformance, storeConformance } from 'intentbook/testing';
+
+const harness = (connect) => ({
+  traits: connect('never-opened').traits,
+  async create() {
+    const folder = mkdtempSync(join(tmpdir(), 'intentbook-conformance-'));
+    const dispose = async () => rmSync(folder, { recursive: true });
+    return { connect: () => connect(join(folder, 'book.sqlite')), dispose };
+  },
+});
+const cases = [
+  ...storeConformance(harness((path) => sqliteStore({ path }))),
+  ...accountStoreConformance(harness((path) => sqliteAccountStore({ path }))),
+].filter(({ skip }) => skip === undefined);
+const failed = [];
+for (const { group, name, run } of cases) {
+  await run().catch((error) => failed.push(group + ': ' + name + ': ' + error.stack));
+}
+console.log(JSON.stringify({ count: cases.length, failed }));
+`;
+
 const NAMES = [
   ['createOrderBook', 'intentbook'],
   ['memoryStore', 'intentbook/memory'],
@@ -52,7 +80,16 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
     // Without the package better-sqlite3.
     const sqlite = imports.replace("memoryStore } from 'intentbook/memory'", "sqliteStore } from 'intentbook/sqlite'");
     writeFileSync(join(host, 'sqlite.mjs'), trade(sqlite, order, 'sqliteStore({ path: process.argv[2] })'));
+    writeFileSync(join(host, 'conformance.mjs'), CONFORMANCE);
   }, 300_000);
+
+  /** Runs the conformance suites of the SQLite stores without the package better-sqlite3. */
+  function expectConformance(program: string, ...args: string[]): void {
+    const output = execFileSync(program, [...args, 'conformance.mjs'], { cwd: host, encoding: 'utf8', stdio: 'pipe' });
+    const { count, failed } = JSON.parse(output) as { count: number; failed: string[] }; // printed by the program
+    expect(failed).toEqual([]);
+    expect(count).toBeGreaterThan(150);
+  }
 
   /** Installs a runtime from its npm package and returns its program. */
   function runtime(name: string, version: string, program: string): string {
@@ -82,21 +119,26 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
       expect(
         execFileSync(node, ['sqlite.mjs', `node-${version}.sqlite`], { cwd: host, encoding: 'utf8', stdio: 'pipe' }),
       ).toBe('201 200 open\n');
+      expectConformance(node);
     },
     300_000,
   );
 
-  test('works on Bun', () => {
+  test('works on Bun, also with its SQLite', () => {
     const bun = runtime('bun', '1', '.bin/bun');
     expect(execFileSync(bun, ['trade.mjs'], { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
+    const stored = execFileSync(bun, ['sqlite.mjs', 'bun.sqlite'], { cwd: host, encoding: 'utf8', stdio: 'pipe' });
+    expect(stored).toBe('201 200 open\n');
+    expectConformance(bun);
   }, 300_000);
 
-  test('works on Deno', () => {
+  test('works on Deno, also with its SQLite', () => {
     const deno = runtime('deno', '2', '.bin/deno');
     const args = ['run', '--allow-all', '--node-modules-dir=manual', 'trade.mjs'];
     expect(execFileSync(deno, args, { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
     const withSqlite = [...args.slice(0, -1), 'sqlite.mjs', 'deno.sqlite'];
     expect(execFileSync(deno, withSqlite, { cwd: host, encoding: 'utf8', stdio: 'pipe' })).toBe('201 200 open\n');
+    expectConformance(deno, ...args.slice(0, -1));
   }, 300_000);
 
   test('provides its command', () => {

@@ -16,7 +16,7 @@ export interface CrashingStore {
 }
 
 const WRITES = new Set(['insert', 'cancel', 'expire', 'reinstate', 'prune', 'put', 'apply', 'rollback', 'record']);
-const NOUNS = ['orders', 'appData', 'quotes', 'events', 'leases', 'chain', 'auctions'] as const;
+const NOUNS = ['orders', 'appData', 'quotes', 'events', 'leases', 'chain', 'auctions', 'retention'] as const;
 
 type Verb = (...args: unknown[]) => unknown;
 

@@ -10,8 +10,8 @@ export class Rejection extends Error {
   }
 }
 
-async function read(path, signal) {
-  const response = await fetch(MOUNT + path, { signal, headers: { accept: 'application/json' } }).catch((error) => {
+async function read(path, signal, request = { headers: { accept: 'application/json' } }) {
+  const response = await fetch(MOUNT + path, { signal, ...request }).catch((error) => {
     if (signal?.aborted) throw error;
     throw new Error('The server is not reachable.');
   });
@@ -21,6 +21,12 @@ async function read(path, signal) {
 }
 
 const toQuery = (values) => new URLSearchParams(Object.entries(values).filter(([, value]) => value !== undefined));
+
+/** Returns the cursor of the next page from the header `Link`. */
+function nextCursor(link) {
+  const next = link?.match(/<([^>]*)>;\s*rel="?next"?/)?.[1];
+  return next === undefined ? undefined : new URL(next, location.href).searchParams.get('cursor');
+}
 
 /** Returns the books that the server serves. */
 export async function readSite() {
@@ -32,18 +38,56 @@ export async function searchAll(text, signal) {
   return (await read(`explorer/data/search?${toQuery({ q: text })}`, signal)).body;
 }
 
+/** The folder of the page's files, which is also the scope of its service worker. */
+export const FILES = new URL('.', import.meta.url).href;
+
+/**
+ * Returns rows of an account's history in all books, and the cursor of the next page if there is one.
+ *
+ * @param {'orders' | 'trades'} kind
+ */
+export async function readHistory(account, kind, query, signal) {
+  const { body, link } = await read(`accounts/${account}/${kind}?${toQuery(query)}`, signal);
+  return { rows: body, next: nextCursor(link) };
+}
+
+/** Returns the URL of the complete history of an account as CSV. */
+export function historyFile(account, kind) {
+  return `${MOUNT}accounts/${account}/${kind}?format=csv`;
+}
+
+/** Returns the URL of a trader's activity as CSV. */
+export function activityFile(account) {
+  return `${MOUNT}affiliate/trader-activity/${account}?format=csv`;
+}
+
+/** Returns the code of an account and its statistics, or null without an account interface. */
+export async function readAffiliate(account, signal) {
+  return (await read(`explorer/data/affiliates/${account}`, signal)).body;
+}
+
+/** Creates a subscription of an account. */
+export async function subscribe(account, subscription) {
+  await read(`accounts/${account}/subscriptions`, undefined, {
+    method: 'POST',
+    headers: { accept: 'application/json', 'content-type': 'application/json' },
+    body: JSON.stringify(subscription),
+  });
+}
+
 /**
  * Creates a client of a book. All requests can be aborted.
  *
  * @param index - Position of the book in the list of the site.
  */
-export function openBook({ path, chainId, chain, blockExplorer }, index, hasAccounts) {
+export function openBook({ path, chainId, chain, environment, blockExplorer }, index, hasAccounts) {
   const api = `${path.slice(1)}${path === '' ? '' : '/'}api/v1`;
   const data = async (rest, signal) => (await read(`explorer/data/${index}/${rest}`, signal)).body;
   return {
     path,
     chain,
     chainId,
+    environment,
     blockExplorer,
     /** Absolute URL of the interface. */
     url: MOUNT + api,
@@ -58,9 +102,7 @@ export function openBook({ path, chainId, chain, blockExplorer }, index, hasAcco
     /** Returns orders, newest first, and the cursor of the next page if there is one. */
     async list(filters, signal) {
       const { body, link } = await read(`${api}/orders?${toQuery(filters)}`, signal);
-      const next = link?.match(/<([^>]*)>;\s*rel="?next"?/)?.[1];
-      const cursor = next === undefined ? undefined : new URL(next, location.href).searchParams.get('cursor');
-      return { orders: body, next: cursor };
+      return { orders: body, next: nextCursor(link) };
     },
 
     overview: (signal) => data('overview', signal),

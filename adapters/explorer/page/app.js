@@ -3,6 +3,8 @@ import { element, note } from './elements.js';
 import { fragment, parseFragment, prefixOf } from './router.js';
 import { createTokens } from './tokens.js';
 import { account } from './views/account.js';
+import { accountOrders, accountTrades } from './views/account-history.js';
+import { affiliate } from './views/affiliate.js';
 import { auction, auctions } from './views/auctions.js';
 import { order } from './views/order.js';
 import { orders } from './views/orders.js';
@@ -30,6 +32,9 @@ const VIEWS = [
   ['orders', [], orders],
   ['orders', [UID], order],
   ['accounts', [ADDRESS], account],
+  ['accounts', [ADDRESS, /^orders$/], accountOrders],
+  ['accounts', [ADDRESS, /^trades$/], accountTrades],
+  ['accounts', [ADDRESS, /^affiliate$/], affiliate],
   ['tokens', [ADDRESS], token],
   ['pairs', [ADDRESS, ADDRESS], pair],
   ['transactions', [HASH], settlement],
@@ -57,7 +62,7 @@ function render({ segments, ...target }, signal) {
     ) ?? [];
   if (view === undefined) return Promise.reject(new NotFound('This page does not exist.'));
   const client = clients[site.books.indexOf(target.book)];
-  return view({ ...client, prefix: target.prefix, filters: target.filters, site, signal, NotFound }, ...given);
+  return view({ ...client, filters: target.filters, site, clients, signal, NotFound }, ...given);
 }
 
 function renderError(error, prefix) {
@@ -136,7 +141,8 @@ async function start() {
   }
   clients = site.books.map((description, index) => {
     const book = openBook(description, index, site.accounts);
-    return { book, tokens: createTokens(book, prefixOf(description)) };
+    const prefix = prefixOf(description);
+    return { book, prefix, tokens: createTokens(book, prefix) };
   });
   document.getElementById('deployed').textContent = `intentbook ${site.version}`;
   for (const id of ['docs', 'openapi']) document.getElementById(id).hidden = !site.docs;

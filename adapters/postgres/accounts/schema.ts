@@ -49,6 +49,7 @@ CREATE TABLE ${s}.log (
   notification text COLLATE "C" NOT NULL REFERENCES ${s}.notifications (id)
 );
 CREATE INDEX log_account ON ${s}.log (account, id);
+CREATE INDEX log_notification ON ${s}.log (notification);
 
 CREATE TABLE ${s}.affiliates (
   wallet bytea PRIMARY KEY CHECK (octet_length(wallet) = 20),

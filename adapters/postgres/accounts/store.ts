@@ -6,14 +6,14 @@ import { assertServer, connectPostgres } from '../connection.ts';
 import { toStoreError } from '../driver.ts';
 import { createLeaseTable } from '../leases.ts';
 import { assertSchema, migrate, quote } from '../migrate.ts';
-import { withConnection } from '../query.ts';
-import { openSession } from '../session.ts';
+import { openSession, withRetry } from '../session.ts';
 import type { ResolvedSettings, StoreSettings } from '../store.ts';
 import { resolveSettings } from '../store.ts';
 import { createWatch } from '../watch.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable, createOutbox } from './deliveries.ts';
 import { createNotificationTable } from './notifications.ts';
+import { createAccountRetention } from './retention.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
 import { createSerialLock } from './serial-lock.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
@@ -63,6 +63,11 @@ export function createPostgresAccountStore(source: PostgresSource, settings: Sto
       acquire: (request) => run(({ leases }) => leases.acquire(request)),
       release: (lease) => run(({ leases }) => leases.release(lease)),
     },
+    retention: {
+      prunedThrough: () => run(({ retention }) => retention.prunedThrough()),
+      pruneNotifications: (request) => run(({ retention }) => retention.pruneNotifications(request)),
+      pruneNonces: (now, limit) => run(({ retention }) => retention.pruneNonces(now, limit)),
+    },
   };
 }
 
@@ -71,7 +76,7 @@ const REMEDY = 'run "intentbook migrate --accounts <url>", or open it with `migr
 async function start(source: PostgresSource, settings: StoreSettings, clock: Clock) {
   const connection = await connectPostgres(source);
   try {
-    const traits = await withConnection(connection.pool, (client) => assertServer(client, settings.durable));
+    const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, settings.durable));
     const parts = assemble(connection, resolveSettings(settings, traits), clock);
     if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_MIGRATIONS);
     await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_MIGRATIONS, REMEDY));
@@ -91,8 +96,10 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');
   // Outside a writing transaction: the server serializes the commits of writing transactions with notifications.
-  const notifyProcesses = () =>
-    session.read('notify of log entries', async (run) => void (await run(notify, hint.channel, hint.signature)));
+  const notifyProcesses = async () => {
+    if (!settings.notify) return;
+    await session.read('notify of log entries', async (run) => void (await run(notify, hint.channel, hint.signature)));
+  };
   const { listen, pollInterval } = settings;
   const watch = createWatch(connection.pool, clock, { ...hint, listen, pollInterval });
   return {
@@ -102,6 +109,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     affiliates: createAffiliateTable(session, acquireLock),
     subscriptions: createSubscriptionTable(session, acquireLock),
     deliveries: createDeliveryTable(session, acquireLock),
+    retention: createAccountRetention(session, acquireLock),
     leases: createLeaseTable(session, () => clock.now()),
     check: () => session.write('be written to', async (run) => void (await acquireLock(run, 'affiliates'))),
     async close(): Promise<void> {

@@ -18,6 +18,7 @@ import {
   integerOrOff,
   matching,
   objectSetting,
+  onOff,
   onOffAlone,
   partialSetting,
   price,
@@ -113,6 +114,12 @@ export const BOOK_SETTINGS = {
     defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
     single: 'intentbook.sqlite',
   },
+  dbThread: {
+    type: onOff(),
+    group: 'Store',
+    help: 'Whether a thread writes to the SQLite file, so that requests do not wait for commits of others.',
+    defaultText: '`on` with more than one processor',
+  },
   schema: {
     type: matching(
       /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i,
@@ -142,6 +149,12 @@ export const BOOK_SETTINGS = {
     group: 'Prices in US dollars',
     help: 'Tokens whose pairs are served as pools, besides wrapped native currency and `usdToken`.',
     defaultText: 'none',
+  },
+  tokenHoldersUrl: {
+    type: matching(/^https?:\/\/[^/\s]\S*\{token\}\S*$/, '<url>', 'an http or https URL with {token}'),
+    group: 'Prices in US dollars',
+    help: 'URL of the largest holders of a token, with `{token}`: of a Blockscout explorer, or a JSON list.',
+    defaultText: 'none; the endpoint returns 503',
   },
   usdToken: {
     type: objectSetting({
@@ -201,6 +214,26 @@ export const COMMON_SETTINGS = {
     group: 'Store',
     help: 'Days after which finished orders are deleted.',
     defaultText: 'never',
+  },
+  retentionEvents: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which entries of the event log are deleted. Own affiliate statistics need the whole log.',
+    defaultText: 'never',
+  },
+  retentionChainEvents: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which chain events of deleted orders are deleted; at least those of `retention`.',
+    defaultText: 'never',
+    requires: 'retention',
+  },
+  retentionDocuments: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which app-data documents without orders are deleted; at least those of `retention`.',
+    defaultText: 'never',
+    requires: 'retention',
   },
   cacheBytes: {
     type: integer(0, Number.MAX_SAFE_INTEGER, '<bytes>'),

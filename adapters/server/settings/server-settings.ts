@@ -147,6 +147,12 @@ export const SERVER_SETTINGS = {
     help: 'Seconds between two checks of the funds of open orders, or `off`. Has an effect on books with `rpc`.',
     default: 60,
   },
+  retentionNotifications: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Notifications',
+    help: 'Days after which notifications are deleted, with their deliveries.',
+    defaultText: 'never',
+  },
   webhookAllow: {
     type: ipRanges(),
     group: 'Notifications',

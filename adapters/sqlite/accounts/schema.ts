@@ -100,7 +100,12 @@ const createAccounts: Migration = (p) => `
   CREATE INDEX ${p}deliveries_subscription ON ${p}deliveries (subscription);
 `;
 
+/** Creates the index that finds the log entries of a notification, which is deleted with the last of them. */
+const createRetention: Migration = (p) => `
+  CREATE INDEX ${p}account_log_notification ON ${p}account_log (notification);
+`;
+
 /**
  * Schema migrations of an account store, from version 1. A released migration is never changed: new ones are appended.
  */
-export const ACCOUNT_MIGRATIONS: readonly Migration[] = [createAccounts];
+export const ACCOUNT_MIGRATIONS: readonly Migration[] = [createAccounts, createRetention];

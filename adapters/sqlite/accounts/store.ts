@@ -10,6 +10,7 @@ import { acquireLease } from '../writer-lease.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable } from './deliveries.ts';
 import { createNotificationTable } from './notifications.ts';
+import { createAccountRetention } from './retention.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
 
@@ -67,6 +68,11 @@ export function createSqliteAccountStore(source: SqliteSource): AccountStore {
       acquire: async (request) => store().leases.acquire(request),
       release: async (lease) => store().leases.release(lease),
     },
+    retention: {
+      prunedThrough: async () => store().retention.prunedThrough(),
+      pruneNotifications: async (request) => store().retention.pruneNotifications(request),
+      pruneNonces: async (now, limit) => store().retention.pruneNonces(now, limit),
+    },
   };
 }
 
@@ -96,6 +102,7 @@ async function start(source: SqliteSource, clock: Clock) {
     affiliates: createAffiliateTable(session),
     subscriptions: createSubscriptionTable(session),
     deliveries: createDeliveryTable(session),
+    retention: createAccountRetention(session),
     leases: createInMemoryLeases(() => clock.now()),
     check(): void {
       held.assertRenewed();

@@ -6,6 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { NotificationStore } from '../../ports/notification-store.ts';
 import type { StoredEvent } from '../../ports/store.ts';
 import type { Hex } from '../../protocol/hex.ts';
+import { isAfterGap } from '../../streams/log-gap.ts';
 import type { KnownBook } from '../account-books.ts';
 import type { Ledger } from './ledger.ts';
 import type { ReferredTrade } from './referred-trade.ts';
@@ -55,10 +56,16 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
   let updatedAt: number | undefined;
   /** Time at which a missing price is read again. */
   let retryAt = 0;
+  /** Whether entries that the statistics need have been deleted. They are then not computed at all. */
+  let isIncomplete = false;
 
   /** Processes a batch. @returns whether there is another one. */
   async function processBatch(): Promise<boolean> {
     const events = await book.log.after(cursor, BATCH_SIZE);
+    if (isAfterGap(cursor, events) && (await book.log.prunedThrough()) > cursor) {
+      isIncomplete = true;
+      throw new Error(`affiliate statistics need the whole ${known.feed}, but its first entries were deleted`);
+    }
     const trades = await resolve(events.filter(({ type }) => type === 'traded'));
     for (const event of events) {
       const trade = trades.get(event.id);
@@ -150,6 +157,7 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
     interval: INTERVAL,
     onFailure,
     async run(isStopping) {
+      if (isIncomplete) return undefined;
       if (clock.now() < retryAt) return retryAt - clock.now();
       while (await processBatch()) {
         if (isStopping()) return undefined;
@@ -167,7 +175,7 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
       return updatedAt;
     },
     start() {
-      [cursor, retryAt, updatedAt] = [0, 0, undefined];
+      [cursor, retryAt, updatedAt, isIncomplete] = [0, 0, undefined, false];
       unwatch = book.log.watch(worker.wake);
       worker.start();
     },

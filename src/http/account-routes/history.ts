@@ -3,6 +3,7 @@ import { nextStep } from '../../concurrency/steps.ts';
 import { readCost } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
 import type { ApiResponse } from '../message.ts';
+import { nextPageLink } from '../page-link.ts';
 import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import type { AccountCall, AccountRoute } from './route.ts';
@@ -69,10 +70,7 @@ function pageResponse(
   next: string | undefined,
   respond: (headers: Readonly<Record<string, string>>) => ApiResponse,
 ): ApiResponse {
-  if (next === undefined) return respond(VARY);
-  const nextQuery = new URLSearchParams(query);
-  nextQuery.set('cursor', next);
-  return respond({ ...VARY, link: `<?${nextQuery}>; rel="next"` });
+  return respond({ ...VARY, ...nextPageLink(query, next) });
 }
 
 /** Responds with all rows. The first page is read before the response begins, so that its errors have a status. */

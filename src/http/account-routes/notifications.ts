@@ -2,6 +2,7 @@ import type { NotificationQuery } from '../../accounts/notification-list.ts';
 import { assertNotAborted, countRows } from '../../concurrency/abort.ts';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { READ, readCost } from '../cost.ts';
+import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
 import { jsonText } from '../response.ts';
 import { cancellable } from '../route.ts';
@@ -31,10 +32,7 @@ const listNotifications: AccountRoute = {
       return { ...jsonText(200, '', CACHE_HEADERS), body };
     }
     const body = `[${page.notifications.join(',')}]`;
-    if (page.next === undefined) return jsonText(200, body, CACHE_HEADERS);
-    const nextQuery = new URLSearchParams(query);
-    nextQuery.set('cursor', page.next);
-    return jsonText(200, body, { ...CACHE_HEADERS, link: `<?${nextQuery}>; rel="next"` });
+    return jsonText(200, body, { ...CACHE_HEADERS, ...nextPageLink(query, page.next) });
   },
 };
 

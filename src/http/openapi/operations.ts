@@ -8,6 +8,11 @@ const ORDERS_PAGE: Success = {
   body: ['Order'],
   headers: ['Link'],
 };
+const TRADES_PAGE: Success = {
+  description: 'Trades, newest first. `Link` has the address of the next page, if there is one.',
+  body: ['Trade'],
+  headers: ['Link'],
+};
 const CANCELLED: Success = { description: 'All orders are cancelled.', body: 'Cancelled' };
 const ORDER_LOOKUP = ['InvalidSignature', 'WrongOwner', 'OrderNotFound', 'OnChainOrder'] as const;
 const CANCELLATION: readonly ErrorCode[] = [...ORDER_LOOKUP, 'OrderFullyExecuted', 'AlreadyCancelled', 'OrderExpired'];
@@ -181,9 +186,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       owner: text('Owner of the trades. Exactly one of owner and orderUid is required.'),
       orderUid: text('Order of the trades.'),
       offset: integer('Number of results to skip.'),
-      limit: PAGE.limit,
+      ...PAGE,
     },
-    success: { 200: { description: 'Newest first.', body: ['Trade'] } },
+    success: { 200: TRADES_PAGE },
     errors: ['InvalidParameter', 'InvalidTradeFilter', 'InvalidLimit'],
   },
   'GET /api/v1/users/:user/total_surplus': {

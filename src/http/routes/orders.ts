@@ -10,6 +10,7 @@ import { parseUid, requireUid } from '../../protocol/uid.ts';
 import type { RouteCost } from '../cost.ts';
 import { READ, readCost, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
+import { nextPageLink } from '../page-link.ts';
 import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
@@ -187,15 +188,10 @@ export function listingQuery(query: URLSearchParams, names: readonly (keyof List
   return filter as ListQuery; // `list` validates the values
 }
 
-/** Creates the response of a page. `Link` has the address of the next page, if there is one (RFC 8288). */
+/** Creates the response of a page. */
 function pageResponse({ orders, next }: RenderedPage, query: URLSearchParams): ApiResponse {
   const body = `[${orders.map(({ json }) => json).join(',')}]`;
-  if (next === undefined) return jsonText(200, body);
-  const nextQuery = new URLSearchParams(query);
-  nextQuery.delete('offset');
-  nextQuery.set('cursor', formatCursor(next));
-  // A reference that is only a query keeps the path, with any prefix of the mount (RFC 3986, 5.2.2).
-  return jsonText(200, body, { link: `<?${nextQuery}>; rel="next"` });
+  return jsonText(200, body, nextPageLink(query, next && formatCursor(next)));
 }
 
 /** Removes `orderUid`: this route takes lists only and ignores unknown members. */

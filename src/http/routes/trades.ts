@@ -1,9 +1,11 @@
 import type { TradeListQuery } from '../../chain/trades.ts';
 import { joinArray } from '../../protocol/json.ts';
 import { readCost } from '../cost.ts';
-import { queryInteger, queryText } from '../query.ts';
+import { nextPageLink } from '../page-link.ts';
+import { queryText } from '../query.ts';
 import { jsonResponse, jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
+import { listingQuery } from './orders.ts';
 
 /** Maximum number of trades in a response of version 1, which has no pages. */
 const MAX_TRADES = 10_000;
@@ -25,16 +27,15 @@ const listTradesV1: Route = {
   },
 };
 
-/** Lists a page of the trades of an order or an account, newest first. */
+/** Lists a page of the trades of an order or an account, newest first, by offset or by cursor. */
 const listTradesV2: Route = {
   method: 'GET',
   path: '/api/v2/trades',
   cost: readCost('trades', 'page size; trades that `offset` skips'),
   async handle({ book, query, work }) {
-    const offset = queryInteger(query, 'offset');
-    const limit = queryInteger(query, 'limit');
-    const page = { ...(offset !== undefined && { offset }), ...(limit !== undefined && { limit }) };
-    return jsonResponse(200, await book.trades.list({ ...tradeFilter(query), ...page }, work));
+    const paging = listingQuery(query, ['cursor', 'offset', 'limit']);
+    const { trades, next } = await book.trades.page({ ...tradeFilter(query), ...paging }, work);
+    return jsonResponse(200, trades, nextPageLink(query, next));
   },
 };
 

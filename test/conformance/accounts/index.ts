@@ -4,6 +4,7 @@ import { DELIVERIES } from './deliveries.ts';
 import type { AccountRule, AccountStoreHarness } from './harness.ts';
 import { caseOf } from './harness.ts';
 import { NOTIFICATIONS } from './notifications.ts';
+import { RETENTION } from './retention.ts';
 import { SUBSCRIPTIONS } from './subscriptions.ts';
 
 const GROUPS: Readonly<Record<string, readonly AccountRule[]>> = {
@@ -11,6 +12,7 @@ const GROUPS: Readonly<Record<string, readonly AccountRule[]>> = {
   affiliates: AFFILIATES,
   subscriptions: SUBSCRIPTIONS,
   deliveries: DELIVERIES,
+  retention: RETENTION,
 };
 
 /**

@@ -1,14 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { unpackHost } from '../../package/host.ts';
 import type { WireOrder } from '../../support/orders.ts';
 import { account, signOrder } from '../../support/orders.ts';
 import type { SpawnedServer } from './spawn.ts';
-import { spawnServer } from './spawn.ts';
+import { spawnProgram, spawnServer } from './spawn.ts';
 
-const ROUNDS = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 3 : 20;
+const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const ROUNDS = LONG ? 20 : 3;
 const CLIENTS = 8;
 const KILL_AFTER = 40;
 
@@ -16,11 +19,12 @@ const folder = mkdtempSync(join(tmpdir(), 'intentbook-crash-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 // Signed in advance, so that the server is busy when it is killed.
+let signed: readonly WireOrder[] = [];
 let orders: WireOrder[] = [];
 beforeAll(async () => {
   const validTo = Math.floor(Date.now() / 1000) + 3600;
   const count = ROUNDS * (KILL_AFTER + CLIENTS * 8);
-  orders = await Promise.all(
+  signed = await Promise.all(
     Array.from({ length: count }, (_, i) => signOrder(account(i % 50), { validTo, sellAmount: `${i + 1}` })),
   );
 });
@@ -51,12 +55,13 @@ async function submitUntilKilled(server: SpawnedServer): Promise<{ acknowledged:
   return { acknowledged, broken };
 }
 
-test(`server loses no acknowledged order after kill -9, ${ROUNDS} times over, in an intact file`, async () => {
-  const path = join(folder, 'book.sqlite');
+/** Kills a server repeatedly while it stores orders, and compares its file with the responses. */
+async function expectDurable(path: string, start: () => Promise<SpawnedServer>): Promise<void> {
+  orders = [...signed];
   const all: string[] = [];
   let broken = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    const server = await spawnServer(['--db', path]);
+    const server = await start();
     const result = await submitUntilKilled(server);
     expect(result.acknowledged.length).toBeGreaterThanOrEqual(KILL_AFTER);
     all.push(...result.acknowledged);
@@ -65,7 +70,7 @@ test(`server loses no acknowledged order after kill -9, ${ROUNDS} times over, in
   // Without a running request, no kill was in the middle.
   expect(broken).toBeGreaterThan(0);
 
-  const server = await spawnServer(['--db', path]);
+  const server = await start();
   const found = new Set<string>();
   for (let i = 0; i < all.length; i += 128) {
     const response = await fetch(`${server.url}/api/v1/orders/by_uids`, {
@@ -81,4 +86,35 @@ test(`server loses no acknowledged order after kill -9, ${ROUNDS} times over, in
   const database = new Database(path);
   expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
   database.close();
+}
+
+const RULE = `loses no acknowledged order after kill -9, ${ROUNDS} times over, in an intact file`;
+
+test(`server with better-sqlite3 ${RULE}`, async () => {
+  const path = join(folder, 'book.sqlite');
+  await expectDurable(path, () => spawnServer(['--db', path]));
 });
+
+/** Node.js with SQLite: the one that is named, or that of the tests. The long run installs one. */
+const [major = 0] = process.versions.node.split('.').map(Number);
+const named = process.env['INTENTBOOK_NODE'] ?? (major >= 22 ? process.execPath : undefined);
+const reason = named === undefined && !LONG ? ' (skipped without Node.js 22.13: name it in INTENTBOOK_NODE)' : '';
+
+describe.skipIf(reason !== '')(`server without better-sqlite3${reason}`, () => {
+  test(`and with SQLite of Node.js ${RULE}`, async () => {
+    using host = unpackHost();
+    const node = named ?? installNode(host.folder);
+    const path = join(folder, 'node.sqlite');
+    const command = join(host.folder, 'node_modules/intentbook/dist/cli.js');
+    const args = [command, 'serve', '--port', '0', '--rate-limit', 'off', '--db', path];
+    await expectDurable(path, () => spawnProgram(args, [], node));
+  }, 300_000);
+});
+
+function installNode(cwd: string): string {
+  const target = join(cwd, 'runtime');
+  mkdirSync(target);
+  writeFileSync(join(target, 'package.json'), '{ "private": true }');
+  execFileSync('npm', ['install', 'node@24', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: target });
+  return join(target, 'node_modules/node/bin/node');
+}

@@ -35,6 +35,8 @@ const FLAGS = [
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', 'off', { maxOpenOrders: 'off' }],
   ['--max-pending-presign', 'INTENTBOOK_MAX_PENDING_PRESIGN', '9', { maxPendingPresign: 9 }],
   ['--retention', 'INTENTBOOK_RETENTION', '90', { retention: 90 }],
+  ['--retention-events', 'INTENTBOOK_RETENTION_EVENTS', '30', { retentionEvents: 30 }],
+  ['--retention-notifications', 'INTENTBOOK_RETENTION_NOTIFICATIONS', '7', { retentionNotifications: 7 }],
   ['--metrics-port', 'INTENTBOOK_METRICS_PORT', '9464', { metricsPort: 9464 }],
   ['--metrics-host', 'INTENTBOOK_METRICS_HOST', '::1', { metricsHost: '::1' }],
   ['--log', 'INTENTBOOK_LOG', 'json', { log: 'json' }],
@@ -79,6 +81,13 @@ describe('command-line flags', () => {
     expect(parseCommand(['serve'], { [variable]: text })).toEqual(wanted);
     expect(parseCommand(['serve', flag, text], { [variable]: 'nonsense' })).toEqual(wanted);
     expect(helpText('serve')).toContain(flag);
+  });
+
+  test('serve deletes chain events and documents of orders only if orders are deleted', () => {
+    const flags = ['--retention-chain-events', '91', '--retention-documents', '92'];
+    const read = { retention: 90, retentionChainEvents: 91, retentionDocuments: 92 };
+    expect(parseCommand(['serve', '--retention', '90', ...flags], {})).toEqual(served(read));
+    expect(() => parseCommand(['serve', ...flags], {})).toThrow('--retention-chain-events requires --retention <days>');
   });
 
   test.each([

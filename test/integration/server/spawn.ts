@@ -21,9 +21,17 @@ export async function spawnServer(args: readonly string[]): Promise<SpawnedServe
   return spawnProgram([CLI, 'serve', '--port', '0', '--rate-limit', 'off', ...args]);
 }
 
-/** Starts a server program, optionally below another program, and waits for its address. */
-export async function spawnProgram(program: readonly string[], under: readonly string[] = []): Promise<SpawnedServer> {
-  const [command = process.execPath, ...args] = [...under, process.execPath, ...program];
+/**
+ * Starts a server program, optionally below another program, and waits for its address.
+ *
+ * @param runtime - The Node.js that runs it. Default: that of the test.
+ */
+export async function spawnProgram(
+  program: readonly string[],
+  under: readonly string[] = [],
+  runtime = process.execPath,
+): Promise<SpawnedServer> {
+  const [command = runtime, ...args] = [...under, runtime, ...program];
   // Variables of the tests are removed, because the server rejects unknown ones.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('INTENTBOOK_')));
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });

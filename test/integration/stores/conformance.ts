@@ -9,9 +9,16 @@ declare module 'vitest' {
   }
 }
 
-/** Runs the published store suite with vitest. A skipped case prints its reason. */
-export function describeConformance(name: string, harness: StoreHarness): void {
-  runAll(name, storeConformance(harness));
+/**
+ * Runs the published store suite with vitest. A skipped case prints its reason.
+ *
+ * @param groups - The groups to run, for a store that differs from another one in a few operations only. All of them
+ * run at full length. Default: all.
+ */
+export function describeConformance(name: string, harness: StoreHarness, groups?: readonly string[]): void {
+  const isLong = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+  const cases = storeConformance(harness);
+  runAll(name, groups === undefined || isLong ? cases : cases.filter(({ group }) => groups.includes(group)));
 }
 
 /** Runs the published account store suite. */

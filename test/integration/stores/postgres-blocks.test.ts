@@ -24,6 +24,12 @@ const OPERATIONS: Readonly<Record<string, (store: Store) => Promise<unknown>>> =
   expire: ({ orders }) => orders.expire(NOW, 10),
   reinstate: ({ orders }) => orders.reinstate({ validFrom: 2 ** 32, at: PLACED_AT, limit: 10 }),
   'prune without old orders': ({ orders }) => orders.prune({ before: NOW, limit: 10, tombstonesBefore: NOW }),
+  'log position of retention': ({ retention }) => retention.prunedThrough(),
+  'prune events': ({ retention }) => retention.pruneEvents({ before: PLACED_AT, through: 1000, limit: 10 }),
+  'prune chain events': ({ retention }) => retention.pruneChainEvents({ before: NOW, limit: 10 }),
+  'prune later chain events': ({ retention }) =>
+    retention.pruneChainEvents({ before: NOW, after: { blockNumber: 1000, logIndex: 0 }, limit: 10 }),
+  'prune documents': ({ retention }) => retention.pruneDocuments({ before: NOW, limit: 10 }),
   'event after the last one': async ({ events }) => events.after(await events.last(), 10),
   'events after the first': ({ events }) => events.after(1, 10),
   document: ({ appData }) => appData.get(`0x${'00'.repeat(32)}`),
@@ -73,6 +79,9 @@ async function measure(count: number): Promise<ReadonlyMap<string, number>> {
   await here.query(`INSERT INTO ${s}.chain_events (block, log, type, block_hash, transaction_hash, key, owner, detail)
     SELECT n, 0, 0, decode(lpad(to_hex(n), 64, '0'), 'hex'), decode(lpad(to_hex(n), 64, '0'), 'hex'),
       decode(lpad(to_hex(n), 112, '0'), 'hex'), '\\x${ACCOUNT.slice(2)}', '{}' FROM generate_series(1, ${count}) n`);
+  await here.query(`UPDATE ${s}.progress SET number = ${count} - 10`);
+  await here.query(`INSERT INTO ${s}.documents (used_until, referenced, hash, document)
+    SELECT ${NOW} - 50 + n, true, decode(lpad(to_hex(n), 64, '0'), 'hex'), '{}' FROM generate_series(1, ${count}) n`);
   await here.query(`INSERT INTO ${s}.events (xid, at, type, key) SELECT n, 0, 0, key FROM (SELECT row_number() OVER () - 1000000 AS n, key
     FROM ${s}.orders) e`);
   await here.query(`INSERT INTO ${s}.log SELECT n, 1, n - 1000000, CASE WHEN n = ${count} THEN pg_current_snapshot() END

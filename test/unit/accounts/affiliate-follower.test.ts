@@ -63,6 +63,7 @@ async function fixture({ price = () => 5n, store: opened, registeredAt = 0 }: Ch
           reads.push(id);
           return entries.filter((each) => each.id > id).slice(0, limit);
         },
+        prunedThrough: async () => (entries[0]?.id ?? 1) - 1,
         watch(hint: () => void) {
           hints.add(hint);
           return () => void hints.delete(hint);
@@ -101,6 +102,7 @@ async function fixture({ price = () => 5n, store: opened, registeredAt = 0 }: Ch
   return {
     store,
     clock,
+    entries,
     reads,
     hints,
     ledger,
@@ -133,6 +135,20 @@ const tradesOf = (ledger: readonly (LedgerEntry | string)[]) =>
   ledger.map((entry) => (typeof entry === 'string' ? entry : [entry.blockNumber, entry.trade.referral?.value]));
 
 describe('affiliate statistics follower', () => {
+  test('computes nothing if the first entries of the log were deleted', async () => {
+    const { write, run, entries, ledger, follower, failures, hints } = await fixture();
+    write({ order: 2 }, { order: 2 }, { order: 2 });
+    entries.shift();
+    await run();
+    for (const hint of hints) hint();
+    await settle();
+    expect(ledger).toEqual([]);
+    expect(follower.updatedAt).toBeUndefined();
+    expect(failures.map(String)).toEqual([
+      'Error: affiliate statistics need the whole log, but its first entries were deleted',
+    ]);
+  });
+
   test('adds trades with their referrer, its wallet and their value without the signed fee', async () => {
     const { write, run, ledger, valued, follower } = await fixture();
     write({ order: 2 });

@@ -110,6 +110,26 @@ test('trades are listed newest first: all in version 1, by page in version 2', a
   expect(await places(`/api/v2/trades?owner=${ALICE.address}&offset=12`)).toEqual([]);
 });
 
+test('pages of trades continue at the position of their cursor, also after newer trades and a reorganisation', async () => {
+  const order = await orderOf({ partiallyFillable: true });
+  for (let block = 1; block <= 4; block++) await applyBlock(block, [tradeOf(order, 1n, 1n), tradeOf(order, 2n, 1n)]);
+  type Position = { readonly blockNumber: number; readonly logIndex: number };
+  const places = (trades: readonly Position[]) => trades.map((t) => `${t.blockNumber}.${t.logIndex}`);
+  const api = directFixture(createApi(book), () => 0);
+  const pages: string[][] = [];
+  for (let query: string | undefined = `?owner=${ALICE.address}&offset=1&limit=3`; query !== undefined; ) {
+    const answer = await api.send('GET', `/api/v2/trades${query}`);
+    pages.push(places(answer.json() as Position[]));
+    query = /^<(\?[^>]*)>; rel="next"$/.exec(answer.header('link') ?? '')?.[1];
+    await applyBlock(4 + pages.length, [tradeOf(order, 1n, 1n)]);
+    if (pages.length === 2) await book.chain.rollback(1);
+  }
+  expect(pages).toEqual([['4.0', '3.1', '3.0'], ['2.1', '2.0', '1.1'], ['1.0']]);
+  const last = await book.trades.page({ orderUid: order.uid, limit: 1, cursor: '1-1' });
+  expect(places(last.trades)).toEqual(['1.0']);
+  expect(last).not.toHaveProperty('next');
+});
+
 test('trades of unknown orders are listed, and those of orders placed on chain by their user', async () => {
   const order = await orderOf();
   const otherOwner = { ...order, uid: `${order.uid.slice(0, -1)}0` as Hex };

@@ -1,6 +1,9 @@
 import type { Store } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { createExpirySweep } from '../../../src/orders/expiry.ts';
+// Loaded in advance: the sweep imports it on first use, which takes longer than some ticks.
+import '../../../src/orders/retention.ts';
+import type { PruneObservation } from '../../../src/orders/retention-options.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -29,6 +32,7 @@ function fixture({
   };
   const done: string[] = [];
   const failures: unknown[] = [];
+  const pruned: PruneObservation[] = [];
   const take = (kind: 'expired' | 'early' | 'old', most: number) => {
     const taken = Math.min(state[kind], most);
     state[kind] -= taken;
@@ -74,10 +78,11 @@ function fixture({
     clock,
     interval: INTERVAL,
     holder: 'me',
-    retention,
+    retention: retention === undefined ? undefined : { orders: retention },
     isCatchingUp: () => state.catchingUp,
     getBlockTime: async () => state.blockTime,
-    onPruned: () => done.push('pruned'),
+    forgetReads: () => done.push('pruned'),
+    pruneObserver: { hasListeners: () => true, notify: (observation) => pruned.push(observation) },
     wake: () => done.push('wake'),
     onFailure: (failure) => failures.push(failure),
   });
@@ -85,6 +90,7 @@ function fixture({
     clock,
     state,
     failures,
+    pruned,
     sweep,
     /** Returns the actions since the last call. */
     async done() {

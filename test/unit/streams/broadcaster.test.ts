@@ -28,6 +28,7 @@ function fixture(options: Partial<BroadcasterOptions> = {}) {
     onFailure: (failure) => void failures.push(failure),
     log: {
       last: async () => entries.length,
+      prunedThrough: async () => 0,
       watch(wakeUp) {
         wakeUps.add(wakeUp);
         return () => void wakeUps.delete(wakeUp);
@@ -299,6 +300,7 @@ describe('stream broadcaster', () => {
           if (++calls === 1) throw broken;
           return 0;
         },
+        prunedThrough: async () => 0,
         watch: () => () => {},
         follow: async (after) => ({ items: [], keysOf: [], through: after }),
         resume: async (after) => ({ items: [], through: after }),
@@ -393,6 +395,7 @@ describe('stream broadcaster of a log that begins a new incarnation', () => {
       onFailure: (failure) => assert.fail(String(failure)),
       log: {
         last: async () => ids.at(-1) ?? 0,
+        prunedThrough: async () => 0,
         watch: (wakeUp) => {
           wakeUps.add(wakeUp);
           return () => void wakeUps.delete(wakeUp);

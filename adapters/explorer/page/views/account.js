@@ -1,6 +1,28 @@
 import { copyable, element, external, note, section, timeElement } from '../elements.js';
+import { pushControl } from '../push.js';
 import { fragment } from '../router.js';
 import { orderList } from './order-list.js';
+
+/** Pages of an account, by the last segment of their fragment. */
+const TABS = [
+  [undefined, 'This book'],
+  ['orders', 'Orders of all books'],
+  ['trades', 'Trades of all books'],
+  ['affiliate', 'Affiliate'],
+];
+
+/** Renders the title of an account and the links to its pages. */
+export function accountHead({ book, prefix }, address, current, live) {
+  const links = TABS.map(([name, label]) => {
+    const href = fragment(prefix, `/accounts/${address}${name === undefined ? '' : `/${name}`}`);
+    return element('a', { href, class: 'tab', 'aria-current': name === current && 'page' }, label);
+  });
+  return [
+    element('h1', {}, 'Account ', live),
+    element('p', {}, copyable(address), ' ', external(book, `address/${address}`, 'Block explorer')),
+    element('nav', { class: 'tabs', 'aria-label': 'Account pages' }, ...links),
+  ].filter(Boolean);
+}
 
 function notification({ type, message, timestamp, metadata = {} }, prefix) {
   const text = metadata.orderUid ? element('a', { href: `${prefix}/orders/${metadata.orderUid}` }, message) : message;
@@ -13,13 +35,14 @@ function notification({ type, message, timestamp, metadata = {} }, prefix) {
   );
 }
 
-/** Renders an account: its orders, with live changes, and its notifications. */
+/** Renders an account: its orders in the book, with live changes, and its notifications. */
 export async function account(view, address) {
-  const { book, prefix, signal } = view;
+  const { book, prefix, signal, site } = view;
   const empty = note('This account has no order in this book.');
-  const [orders, notifications] = await Promise.all([
+  const [orders, notifications, push] = await Promise.all([
     orderList(view, { owner: address }, `Orders of ${address}`, empty),
     book.notifications(address, signal),
+    pushControl(site, address),
   ]);
   const list =
     notifications === undefined
@@ -28,10 +51,9 @@ export async function account(view, address) {
         ? note('No notifications yet. They are created when orders of this account are filled, cancelled or expire.')
         : element('ul', { class: 'notifications' }, ...notifications.map((each) => notification(each, prefix)));
   return [
-    element('h1', {}, 'Account ', orders.live),
-    element('p', {}, copyable(address), ' ', external(book, `address/${address}`, 'Block explorer')),
+    ...accountHead(view, address, undefined, orders.live),
     element('p', {}, element('a', { href: fragment(prefix, '/orders', { owner: address }) }, 'Filter these orders')),
     section('Orders', orders.content),
-    section('Notifications', list),
+    section('Notifications', ...(push === undefined ? [] : [push]), list),
   ];
 }

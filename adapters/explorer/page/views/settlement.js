@@ -54,19 +54,21 @@ export function orderItem(uid, prefix) {
   return element('li', {}, element('a', { href: `${prefix}/orders/${uid}`, title: uid, class: 'hex' }, short(uid)));
 }
 
-function tradeTable(trades, { tokens, prefix }) {
-  const rows = trades.map((trade) => {
-    const [sell, buy] = [tokens.decimalsOf(trade.sellToken), tokens.decimalsOf(trade.buyToken)];
-    const known = sell !== undefined && buy !== undefined;
-    const price = known ? ratio(trade.buyAmount, buy, trade.sellAmount, sell) : undefined;
-    const unit = `${tokens.symbolOf(trade.buyToken)} per ${tokens.symbolOf(trade.sellToken)}`;
-    return [
-      element('a', { href: `${prefix}/orders/${trade.orderUid}`, class: 'hex' }, short(trade.orderUid)),
-      tokens.amount(trade.sellAmount, trade.sellToken),
-      tokens.amount(trade.buyAmount, trade.buyToken),
-      element('span', { class: 'digits', title: unit }, formatRatio(price)),
-      accountLink(trade.owner, prefix),
-    ];
-  });
+/** Renders the order, the amounts and the price of a trade. */
+export function tradeCells(trade, { tokens, prefix }) {
+  const [sell, buy] = [tokens.decimalsOf(trade.sellToken), tokens.decimalsOf(trade.buyToken)];
+  const known = sell !== undefined && buy !== undefined;
+  const price = known ? ratio(trade.buyAmount, buy, trade.sellAmount, sell) : undefined;
+  const unit = `${tokens.symbolOf(trade.buyToken)} per ${tokens.symbolOf(trade.sellToken)}`;
+  return [
+    element('a', { href: `${prefix}/orders/${trade.orderUid}`, class: 'hex' }, short(trade.orderUid)),
+    tokens.amount(trade.sellAmount, trade.sellToken),
+    tokens.amount(trade.buyAmount, trade.buyToken),
+    element('span', { class: 'digits', title: unit }, formatRatio(price)),
+  ];
+}
+
+function tradeTable(trades, view) {
+  const rows = trades.map((trade) => [...tradeCells(trade, view), accountLink(trade.owner, view.prefix)]);
   return table('Trades', ['Order', 'Sold', 'Bought', 'Price', 'Account'], rows);
 }

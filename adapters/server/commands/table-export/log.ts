@@ -19,9 +19,21 @@ export async function* readLog(
   }
 }
 
-/** @throws Error if a position is not one of the log, for example after a restore from a backup. */
-export function assertCursor(after: number, last: number): void {
+/**
+ * @throws Error if a position is not one of the log, for example after a restore from a backup, or if entries after it
+ * have been deleted.
+ */
+export async function assertCursor(
+  { retention }: { readonly retention: { prunedThrough(): Promise<number> } },
+  after: number,
+  last: number,
+): Promise<void> {
   if (after > last) throw new Error(`after must be a position of the log, at most ${last}, got ${after}`);
-  if (isSameIncarnation(after, last)) return;
-  throw new Error(`after must be a position of the current log, got ${after}; export all rows`);
+  if (!isSameIncarnation(after, last))
+    throw new Error(`after must be a position of the current log, got ${after}; export all rows`);
+  const pruned = await retention.prunedThrough();
+  if (after > 0 && after < pruned)
+    throw new Error(
+      `after must be a position from ${pruned} up, which the log still has, got ${after}; export all rows`,
+    );
 }

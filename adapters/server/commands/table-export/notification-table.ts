@@ -25,9 +25,9 @@ const BATCH = 500;
  *
  * @param after - Position in the account log. Default: from the first entry on.
  */
-export async function createNotificationTable({ notifications }: AccountStore, after = 0): Promise<Table> {
+export async function createNotificationTable({ notifications, retention }: AccountStore, after = 0): Promise<Table> {
   const cursor = await notifications.last();
-  if (after > 0) assertCursor(after, cursor);
+  if (after > 0) await assertCursor({ retention }, after, cursor);
 
   async function* read(): AsyncGenerator<readonly Row[]> {
     for (let last = after; last < cursor; ) {

@@ -32,10 +32,19 @@ export const SETTLEMENTS: readonly HttpCase[] = [
       for (const query of ['limit=0', 'limit=1001']) {
         rejected(await fixture.send('GET', `${path}&${query}`), 400, 'InvalidLimit');
       }
-      for (const query of ['limit=x', 'limit=-1', 'limit=', 'offset=-1', 'offset=1e3']) {
+      for (const query of [
+        'limit=x',
+        'limit=-1',
+        'limit=',
+        'offset=-1',
+        'offset=1e3',
+        'cursor=',
+        'cursor=1',
+        'cursor=1-x',
+      ]) {
         rejected(await fixture.send('GET', `${path}&${query}`), 400, 'InvalidParameter');
       }
-      for (const query of ['limit=1', 'limit=1000', 'offset=0', 'offset=1000&limit=10']) {
+      for (const query of ['limit=1', 'limit=1000', 'offset=0', 'offset=1000&limit=10', 'cursor=7-0']) {
         assert.equal((await fixture.send('GET', `${path}&${query}`)).status, 200);
       }
     },

@@ -1,0 +1,86 @@
+import type { TokenHolder, TokenHolderSource } from 'intentbook';
+import { assertKnownOptions, parseHex, readResponseText } from '#internal';
+
+/** Options of a source of token holders at a URL. */
+export interface JsonTokenHoldersOptions {
+  /**
+   * URLs by chain id. `{token}` is replaced with the address of the token, in lower case. A Blockscout explorer serves
+   * `https://eth.blockscout.com/api/v2/tokens/{token}/holders`. Chains without a URL have no holders here.
+   */
+  readonly urls: Readonly<Record<number, string>>;
+  /** Further headers of each request, such as a key of the API. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Implementation of `fetch`. Default: the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+/** Maximum size of a response, in bytes. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Holders that are returned. */
+const MAX_HOLDERS = 100;
+
+/** Maximum length of a 256-bit decimal. */
+const AMOUNT = /^\d{1,78}$/;
+
+/**
+ * Creates a source of the largest holders of tokens from JSON over HTTP. Two forms of a response are read:
+ *
+ * - a list of `{ address, balance }`;
+ * - the form of Blockscout: `{ items: [{ address: { hash }, value }] }`.
+ *
+ * Balances are decimal text in atoms. Status 404 and an empty list stand for an unknown token; any other status besides
+ * 200 is a failure. Redirects are not followed.
+ *
+ * @throws TypeError if an option is unknown or a URL is not an http or https URL with `{token}`.
+ */
+export function jsonTokenHolders(options: JsonTokenHoldersOptions): TokenHolderSource {
+  assertKnownOptions('jsonTokenHolders', options, ['urls', 'headers', 'fetch']);
+  const { urls, headers = {}, fetch: send = fetch } = options;
+  for (const [chainId, url] of Object.entries(urls ?? {})) assertUrl(chainId, url);
+  return {
+    name: 'JSON token holders',
+    async topHolders({ chainId, token }, { signal }) {
+      const url = urls[chainId]?.replaceAll('{token}', token);
+      if (url === undefined) return undefined;
+      const accept = { accept: 'application/json', ...headers };
+      const response = await send(url, { headers: accept, redirect: 'error', signal });
+      if (response.status !== 200) {
+        await response.body?.cancel();
+        if (response.status === 404) return undefined;
+        throw new Error(`the source of token holders responded with status ${response.status}`);
+      }
+      const holders = parseHolders(JSON.parse(await readResponseText(response, MAX_BYTES)));
+      return holders.length === 0 ? undefined : holders;
+    },
+  };
+}
+
+function assertUrl(chainId: string, url: unknown): void {
+  const isValid = typeof url === 'string' && /^https?:\/\/[^/]/.test(url) && url.includes('{token}');
+  if (isValid && URL.canParse(url.replaceAll('{token}', '0x'))) return;
+  throw new TypeError(`jsonTokenHolders: the URL of chain ${chainId} must be an http or https URL with {token}`);
+}
+
+/** Parses a response. @returns The largest holders, the largest first. */
+function parseHolders(response: unknown): TokenHolder[] {
+  const list = Array.isArray(response) ? response : toMembers(response)['items'];
+  if (!Array.isArray(list)) throw new TypeError('token holders must be a list, or an object with a list "items"');
+  const holders = list.map(parseHolder);
+  holders.sort((a, b) => (BigInt(a.balance) < BigInt(b.balance) ? 1 : -1));
+  return holders.slice(0, MAX_HOLDERS);
+}
+
+function parseHolder(entry: unknown): TokenHolder {
+  const { address: holder, balance, value = balance } = toMembers(entry);
+  const address = parseHex(typeof holder === 'string' ? holder : toMembers(holder)['hash'], 20);
+  if (address === undefined) throw new TypeError('the address of a token holder must be 0x and 40 hex digits');
+  if (typeof value !== 'string' || !AMOUNT.test(value)) {
+    throw new TypeError(`the balance of token holder ${address} must be a decimal text`);
+  }
+  return { address, balance: String(BigInt(value)) };
+}
+
+function toMembers(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,85 @@
+import type { ChainEventPruneOutcome, ChainEventPruneRequest, DocumentPruneRequest, LogPruneRequest } from 'intentbook';
+import { CHAIN_EVENT_TYPES, countOldEntries, unpackUid } from 'intentbook/store-kit';
+import { toHex } from './rows.ts';
+import type { SqliteSession } from './session.ts';
+
+type EntryRow = readonly [id: number, at: number];
+type ChainEventRow = readonly [
+  block: number,
+  log: number,
+  type: number,
+  timestamp: number | null,
+  uid: Buffer | null,
+  transaction: Buffer,
+];
+
+const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
+const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
+
+/** Creates the deletion of old data besides orders. */
+export function createRetention(session: SqliteSession) {
+  const { prefix: p, prepare, read, write } = session;
+  const prunedThrough = prepare(`SELECT coalesce(min(id) - 1, 0) FROM ${p}events`).pluck();
+  const oldest = prepare(
+    `SELECT id, at FROM ${p}events WHERE id <= ? AND id < (SELECT max(id) FROM ${p}events) ORDER BY id LIMIT ?`,
+  ).raw();
+  const removeEvents = prepare(`DELETE FROM ${p}events WHERE id <= ?`);
+  const removeDocuments = prepare(
+    `DELETE FROM ${p}documents WHERE id IN (SELECT id FROM ${p}documents INDEXED BY ${p}documents_used ` +
+      'WHERE referenced = 1 AND used_until < ? ORDER BY used_until LIMIT ?)',
+  );
+
+  return {
+    // An integer, or coalesced to one.
+    prunedThrough: () => read('read events', () => prunedThrough.get() as number),
+    pruneEvents: ({ before, through, limit }: LogPruneRequest): number =>
+      write('remove old events', () => {
+        const rows = oldest.all(through, limit) as EntryRow[]; // the columns selected
+        const count = countOldEntries(
+          rows.map(([, at]) => at),
+          before,
+        );
+        const last = rows[count - 1];
+        if (last !== undefined) removeEvents.run(last[0]);
+        return count;
+      }),
+    pruneChainEvents: createChainEventPruner(session),
+    pruneDocuments: ({ before, limit }: DocumentPruneRequest): number =>
+      write('remove old documents', () => Number(removeDocuments.run(before, limit).changes)),
+  };
+}
+
+function createChainEventPruner({ prefix: p, prepare, write }: SqliteSession) {
+  const examined = prepare(
+    `SELECT block, log, type, timestamp, uid, transaction_hash FROM ${p}chain_events WHERE (block, log) > (?, ?) ` +
+      `AND block < coalesce((SELECT min(number) FROM ${p}blocks), (SELECT number FROM ${p}progress), 0) ` +
+      'ORDER BY block, log LIMIT ?',
+  ).raw();
+  const isStored = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();
+  const hasTrade = prepare(
+    `SELECT 1 FROM ${p}chain_events WHERE transaction_hash = ? AND type = ${TRADE} LIMIT 1`,
+  ).pluck();
+  const remove = prepare(`DELETE FROM ${p}chain_events WHERE block = ? AND log = ?`);
+
+  function isDue([, , type, timestamp, uid, transaction]: ChainEventRow, before: number): boolean {
+    if (uid !== null) return unpackUid(toHex(uid)).validTo < before && isStored.get(uid) === undefined;
+    // A settlement follows its trades in the log.
+    return type === SETTLEMENT && timestamp !== null && hasTrade.get(transaction) === undefined;
+  }
+
+  return ({ before, after, limit }: ChainEventPruneRequest): ChainEventPruneOutcome =>
+    write('remove old chain events', () => {
+      const rows = examined.all(after?.blockNumber ?? -1, after?.logIndex ?? -1, limit) as ChainEventRow[]; // selected
+      let removed = 0;
+      for (const row of rows) {
+        const [block, log, , timestamp] = row;
+        if (timestamp !== null && timestamp >= before) return { removed };
+        if (!isDue(row, before)) continue;
+        remove.run(block, log);
+        removed++;
+      }
+      const last = rows.at(-1);
+      if (rows.length < limit || last === undefined) return { removed };
+      return { removed, next: { blockNumber: last[0], logIndex: last[1] } };
+    });
+}

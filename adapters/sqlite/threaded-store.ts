@@ -1,0 +1,102 @@
+import type { InsertOutcome, OrderInsert, Store, StoreContext } from 'intentbook';
+import { StoreError } from 'intentbook';
+import type { SqliteConnection, SqliteFile } from './connection.ts';
+import { connectReader } from './connection.ts';
+import { toStoreError } from './driver.ts';
+import { assembleBook, createStoreOf } from './store.ts';
+import type { WriteThread } from './write-thread.ts';
+import { startWriteThread, WORKER_FILE } from './write-thread.ts';
+import type { Lease } from './writer-lease.ts';
+
+/**
+ * Creates a store that writes in a thread, so that no commit blocks the event loop. Reads use a second connection in
+ * the calling thread. They see a write at the latest when its promise is fulfilled.
+ */
+export function createThreadedStore(source: SqliteFile, file = WORKER_FILE): Store {
+  return createStoreOf(source, (context) => start(source, context, file));
+}
+
+async function start(source: SqliteFile, { domain, clock }: StoreContext, file: URL) {
+  const thread = startWriteThread(source, file);
+  let reader: SqliteConnection | undefined;
+  try {
+    await thread.call('open', domain);
+    reader = await connectReader(source);
+    return withWrites(assembleBook(reader, createReaderLease(thread, reader), clock), thread);
+  } catch (cause) {
+    reader?.disconnect();
+    await thread.end();
+    throw toStoreError('open', cause);
+  }
+}
+
+/** Replaces the operations that write. */
+function withWrites(book: ReturnType<typeof assembleBook>, thread: WriteThread) {
+  const { call } = thread;
+  return {
+    ...book,
+    orders: {
+      get: book.orders.get,
+      insert: (...[inserts, options]: Parameters<Store['orders']['insert']>) => {
+        if (options?.transaction === undefined) return insert(thread, inserts);
+        throw new StoreError('Unsupported', 'a store on its own file has no host transaction to join');
+      },
+      cancel: (...parameters: Parameters<Store['orders']['cancel']>) => call('cancelOrders', ...parameters),
+    },
+    documents: {
+      ...book.documents,
+      put: (...parameters: Parameters<Store['appData']['put']>) => call('putDocument', ...parameters),
+    },
+    quotes: {
+      match: book.quotes.match,
+      insert: (...parameters: Parameters<Store['quotes']['insert']>) => call('insertQuote', ...parameters),
+      prune: (...parameters: Parameters<Store['quotes']['prune']>) => call('pruneQuotes', ...parameters),
+    },
+    chain: {
+      ...book.chain,
+      apply: (...parameters: Parameters<Store['chain']['apply']>) => call('applyEvents', ...parameters),
+      rollback: (...parameters: Parameters<Store['chain']['rollback']>) => call('rollBackEvents', ...parameters),
+    },
+    auctions: {
+      ...book.auctions,
+      insert: (...parameters: Parameters<Store['auctions']['insert']>) => call('insertAuction', ...parameters),
+      record: (...parameters: Parameters<Store['auctions']['record']>) => call('recordCompetition', ...parameters),
+    },
+    expire: (...parameters: Parameters<Store['orders']['expire']>) => call('expireOrders', ...parameters),
+    reinstate: (...parameters: Parameters<Store['orders']['reinstate']>) => call('reinstateOrders', ...parameters),
+    prune: (...parameters: Parameters<Store['orders']['prune']>) => call('pruneOrders', ...parameters),
+    check: () => call('check'),
+    async close() {
+      // The last connection of a file removes its write-ahead log, and only the writer can.
+      book.close();
+      try {
+        await call('close');
+      } finally {
+        await thread.end();
+      }
+    },
+  };
+}
+
+/** If the thread ends during an insert, the orders may be stored or not. */
+async function insert({ call }: WriteThread, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
+  try {
+    return await call('insertOrders', inserts);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
+    return inserts.map(() => ({ status: 'unknown' }));
+  }
+}
+
+/** The thread holds the writer lease. Reads only ask whether the end of the log may have changed. */
+function createReaderLease({ isUnchanged }: WriteThread, reader: SqliteConnection): Lease {
+  return {
+    assertHeld() {
+      throw new StoreError('Unavailable', `the connection to "${reader.database.name}" is for reads only`);
+    },
+    assertRenewed() {},
+    isExclusive: isUnchanged,
+    startRenewal() {},
+    release() {},
+  };
+}

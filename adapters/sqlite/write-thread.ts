@@ -1,0 +1,106 @@
+import { Worker } from 'node:worker_threads';
+import type { StoreErrorCode } from 'intentbook';
+import { StoreError, systemClock } from 'intentbook';
+import type { SqliteFile } from './connection.ts';
+import type { WriteCall, WriteOperations, WriteResult, WriteThreadData } from './write-operations.ts';
+import { createWriteState, EPOCH, LEASE_END } from './write-operations.ts';
+
+/** Thread that writes to a file. */
+export interface WriteThread {
+  /**
+   * Runs an operation in the thread, after all earlier ones.
+   *
+   * @throws StoreError of the operation; `OutcomeUnknown` if the thread ends before its result arrives; `Unavailable`
+   * if the thread has ended.
+   */
+  call<Name extends keyof WriteOperations>(
+    name: Name,
+    ...parameters: Parameters<WriteOperations[Name]>
+  ): ReturnType<WriteOperations[Name]>;
+  /** Returns whether nothing can have been written to the file since the previous call. */
+  isUnchanged(): boolean;
+  /** Ends the thread. */
+  end(): Promise<void>;
+}
+
+interface Pending {
+  readonly name: keyof WriteOperations;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The built file that a thread runs. */
+export const WORKER_FILE = new URL('./sqlite-worker.js', import.meta.url);
+
+/** Starts a thread with its own connection. An idle thread does not keep the process running. */
+export function startWriteThread(source: SqliteFile, file: URL): WriteThread {
+  const state = createWriteState();
+  const workerData: WriteThreadData = { source, state };
+  // Without the options of the process: some, such as `--input-type`, are refused in a thread.
+  const worker = new Worker(file, { workerData, name: 'intentbook sqlite', execArgv: [] });
+  const pending = new Map<number, Pending>();
+  let calls = 0;
+  let seen: number | undefined;
+  let ended: string | undefined;
+  worker.unref();
+
+  function settle(result: WriteResult): void {
+    const call = pending.get(result.id);
+    pending.delete(result.id);
+    if (pending.size === 0) worker.unref();
+    if ('error' in result) call?.reject(toError(result.error));
+    else call?.resolve(result.value);
+  }
+
+  function fail(reason: string, cause?: unknown): void {
+    ended ??= reason;
+    const failed = [...pending.values()];
+    pending.clear();
+    for (const { name, reject } of failed) reject(createEndError(name, reason, cause));
+  }
+
+  worker.on('message', settle);
+  worker.on('messageerror', (cause) => fail('a message cannot be read', cause));
+  worker.on('error', (cause) => fail(cause instanceof Error ? cause.message : String(cause), cause));
+  worker.on('exit', (code) => fail(`exit code ${code}`));
+
+  function call(name: keyof WriteOperations, ...parameters: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (ended !== undefined) {
+        throw new StoreError('Unavailable', `the write thread of the SQLite store has ended: ${ended}`);
+      }
+      const message: WriteCall = { id: calls++, name, parameters };
+      worker.postMessage(message);
+      if (pending.size === 0) worker.ref();
+      pending.set(message.id, { name, resolve, reject });
+    });
+  }
+
+  return {
+    call: call as WriteThread['call'], // the thread runs the operation of this name
+    isUnchanged() {
+      const before = seen;
+      seen = Atomics.load(state, EPOCH);
+      return seen === before && seen % 2 === 0 && systemClock.now() < Atomics.load(state, LEASE_END) * 1000;
+    },
+    async end() {
+      ended ??= 'the store was closed';
+      await worker.terminate();
+    },
+  };
+}
+
+function createEndError(name: keyof WriteOperations, reason: string, cause: unknown): StoreError {
+  if (name === 'open') {
+    return new StoreError('Unavailable', `the write thread of the SQLite store cannot start: ${reason}`, { cause });
+  }
+  const text = `the write thread of the SQLite store ended during a write: ${reason}; the write may be stored or not`;
+  return new StoreError('OutcomeUnknown', text, { cause });
+}
+
+function toError({ code, message, cause }: Extract<WriteResult, { error: unknown }>['error']): Error {
+  // The codes of a `StoreError` of the thread.
+  return code === undefined
+    ? new Error(message, { cause })
+    : new StoreError(code as StoreErrorCode, message, { cause });
+}

@@ -1,0 +1,70 @@
+import { createClockWatch } from '../concurrency/clock-watch.ts';
+import type { Worker } from '../concurrency/worker.ts';
+import { createWorker } from '../concurrency/worker.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { Clock } from '../ports/clock.ts';
+
+/** Rows that are deleted in one step. */
+const BATCH_SIZE = 128;
+
+/** Milliseconds between two rounds. Stream readers have this time to read an entry of the log. */
+const INTERVAL = 3_600_000;
+
+/** Milliseconds without a jump of the clock before data is deleted. */
+const STEADY_TIME = 600_000;
+
+export interface AccountRetentionContext {
+  readonly store: Pick<AccountStore, 'notifications' | 'retention'>;
+  readonly clock: Clock;
+  /** Milliseconds that notifications are kept. `undefined`: without limit. */
+  readonly notifications: number | undefined;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Deletes old notifications and expired nonces. `stop` waits for the step in progress. */
+export type AccountRetention = Pick<Worker, 'start' | 'stop'>;
+
+/**
+ * Creates the deletion, in bounded steps, once an hour. A notification has the time of its cause, so its log entry must
+ * also have been in the log in the previous round. Several processes may do this concurrently.
+ */
+export function createAccountRetention({
+  store,
+  clock,
+  notifications: age,
+  onFailure,
+}: AccountRetentionContext): AccountRetention {
+  const { notifications, retention } = store;
+  const watch = createClockWatch(clock);
+  let prunedAt: number | undefined;
+  /** End of the log in the previous round. */
+  let readable: number | undefined;
+
+  async function repeat(isStopping: () => boolean, step: () => Promise<number>): Promise<void> {
+    while (!isStopping() && watch.isSteady(STEADY_TIME) && (await step()) === BATCH_SIZE) await yieldToEventLoop();
+  }
+
+  async function pruneNotifications(before: number, isStopping: () => boolean): Promise<void> {
+    const last = await notifications.last();
+    const through = readable;
+    readable = last;
+    if (through === undefined) return;
+    await repeat(isStopping, () => retention.pruneNotifications({ before, through, limit: BATCH_SIZE }));
+  }
+
+  return createWorker({
+    clock,
+    interval: STEADY_TIME,
+    onFailure,
+    async run(isStopping) {
+      // The absolute difference: a clock that was set back must not postpone the round.
+      const isDone = prunedAt !== undefined && Math.abs(clock.now() - prunedAt) < INTERVAL;
+      if (isDone || !watch.isSteady(STEADY_TIME)) return undefined;
+      prunedAt = clock.now();
+      await repeat(isStopping, () => retention.pruneNonces(clock.now(), BATCH_SIZE));
+      if (age !== undefined) await pruneNotifications(clock.now() - age, isStopping);
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,84 @@
+import type { Observer } from '../instrumentation.ts';
+import type { Clock } from '../ports/clock.ts';
+import { seconds } from '../ports/clock.ts';
+import type { ChainEventPruneRequest } from '../ports/retention.ts';
+import type { Store } from '../ports/store.ts';
+import type { ParsedRetention, PruneObservation } from './retention-options.ts';
+
+export interface PruningContext {
+  readonly store: Pick<Store, 'orders' | 'events' | 'retention'>;
+  readonly clock: Clock;
+  /** Rows that are deleted in one step. */
+  readonly batch: number;
+  /** Repeats a step until it changes less than a full batch. */
+  readonly repeat: (isStopping: () => boolean, step: () => Promise<number>) => Promise<void>;
+  readonly getBlockTime: () => Promise<number | undefined>;
+  readonly forgetReads: () => void;
+  readonly pruneObserver: Observer<PruneObservation>;
+}
+
+/** Milliseconds between two rounds. */
+const INTERVAL = 3_600_000;
+
+/**
+ * Creates the deletion of old data, in bounded steps, once an hour.
+ *
+ * Log entries have the time of their cause, which may be a block of last year. So an entry must also have been in the
+ * log in the previous round, and readers have an hour to read it.
+ */
+export function createPruning({ store, clock, batch, repeat, getBlockTime, ...context }: PruningContext) {
+  const { orders, events, retention } = store;
+  let prunedAt: number | undefined;
+  /** End of the log in the previous round. */
+  let readable: number | undefined;
+
+  const report = (data: PruneObservation['data'], removed: number) => {
+    if (removed === 0) return 0;
+    context.forgetReads();
+    context.pruneObserver.notify({ data, removed });
+    return removed;
+  };
+
+  async function pruneEvents(age: number, isStopping: () => boolean): Promise<void> {
+    const last = await events.last();
+    const through = readable;
+    readable = last;
+    if (through === undefined) return;
+    const request = { before: clock.now() - age * 1000, through, limit: batch };
+    await repeat(isStopping, async () => report('events', await retention.pruneEvents(request)));
+  }
+
+  async function pruneChainEvents(before: number, isStopping: () => boolean): Promise<void> {
+    let after: ChainEventPruneRequest['after'];
+    await repeat(isStopping, async () => {
+      const request = { before, limit: batch };
+      const { removed, next } = await retention.pruneChainEvents(after === undefined ? request : { ...request, after });
+      after = next;
+      report('chainEvents', removed);
+      return next === undefined ? 0 : batch;
+    });
+  }
+
+  return {
+    async run(ages: ParsedRetention, isStopping: () => boolean): Promise<void> {
+      // The absolute difference: a clock that was set back must not postpone the round.
+      if (prunedAt !== undefined && Math.abs(clock.now() - prunedAt) < INTERVAL) return;
+      prunedAt = clock.now();
+      const blockTime = await getBlockTime();
+      const now = Math.min(seconds(clock), blockTime ?? Number.POSITIVE_INFINITY);
+      const limit = batch;
+      if (ages.orders !== undefined) {
+        const before = now - ages.orders;
+        // Without a chain, only the clock shows that a cancelled order has expired, so its tombstone is kept.
+        const tombstones = blockTime === undefined ? {} : { tombstonesBefore: before };
+        await repeat(isStopping, async () => report('orders', await orders.prune({ before, limit, ...tombstones })));
+      }
+      if (ages.events !== undefined) await pruneEvents(ages.events, isStopping);
+      if (ages.chainEvents !== undefined) await pruneChainEvents(now - ages.chainEvents, isStopping);
+      if (ages.documents !== undefined) {
+        const before = now - ages.documents;
+        await repeat(isStopping, async () => report('documents', await retention.pruneDocuments({ before, limit })));
+      }
+    },
+  };
+}
