@@ -73,6 +73,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let firstBlock = fromBlock;
   /** The last block that was read a second time. */
   let recheckedTo: number | undefined;
+  /** The term of the lease at the last step. `undefined`: another process had it. */
+  let term: number | undefined;
   let movedAt = clock.now();
   let running: Promise<void> | undefined;
   let stopping: AbortController | undefined;
@@ -93,7 +95,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
 
   async function acquireLease(): Promise<boolean> {
     const outcome = await leases.acquire({ name: LEASE, holder, ttl: LEASE_TTL_MS });
-    return outcome.status === 'held';
+    // Another holder may have rolled blocks back and read their successors once only.
+    if (outcome.status !== 'held' || outcome.term !== term) recheckedTo = undefined;
+    term = outcome.status === 'held' ? outcome.term : undefined;
+    return term !== undefined;
   }
 
   /** Does one step. @returns whether the next step can follow at once. */
@@ -109,6 +114,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const { indexedBlock, blocks } = await context.progress();
     const head = await query((call) => node.head(call));
     if (indexedBlock === null) return begin(node, head);
+    // Blocks above the checkpoint were rolled back, by this process or another one.
+    if (recheckedTo !== undefined) recheckedTo = Math.min(recheckedTo, indexedBlock.number);
     if (head.number < indexedBlock.number) return checkShorterChain(node, head, indexedBlock, blocks);
     const block = await query((call) => node.block(indexedBlock.number, call));
     if (block === undefined)
@@ -181,7 +188,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   async function rollBack(to: number, indexedBlock: BlockRef): Promise<boolean> {
     const outcome = await context.rollback(to, indexedBlock);
     if (outcome.status !== 'rolledBack') return true;
-    if (recheckedTo !== undefined) recheckedTo = Math.min(recheckedTo, to);
     observe({ type: 'reorganised', from: indexedBlock, to });
     return true;
   }

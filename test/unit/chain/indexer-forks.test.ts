@@ -70,6 +70,38 @@ describe('indexer second read', () => {
     expect(observed).toEqual([{ type: 'missed', events: 1, block: 126 }]);
   });
 
+  test('covers blocks again after another process has indexed them', async () => {
+    chain.mine(...empty(30));
+    const node = recorded(chain.node('a'));
+    let term = 1;
+    const { run, next } = indexerFixture([node], {
+      stored: storedBlocks(chain, 130, 100),
+      leases: { acquire: async () => ({ status: 'held', term, expiresAt: 0 }) },
+    });
+    await run();
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 121..126']);
+    term = 3;
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 121..126', 'logs 121..126']);
+  });
+
+  test('covers blocks again after another process has rolled them back', async () => {
+    chain.mine(...empty(30));
+    const node = recorded(chain.node('a'));
+    let stored = storedBlocks(chain, 130, 100);
+    const { run, next } = indexerFixture([node], {
+      outcomes: { progress: async () => ({ indexedBlock: stored[0] ?? null, blocks: stored }) },
+    });
+    await run();
+    stored = storedBlocks(chain, 124, 100);
+    await next();
+    stored = storedBlocks(chain, 130, 100);
+    chain.mine(...empty(6));
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 121..126', 'logs 125..132']);
+  });
+
   test('precedes the range of blocks that were mined while the node was unreachable', async () => {
     chain.mine([INVALIDATED]);
     let hides = true;
