@@ -130,7 +130,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     }
     state = 'following';
     const end = await advance(node, indexedBlock, head);
-    await recheck(end, blocks.at(-1) ?? indexedBlock);
+    await recheck(end, blocks);
     if (end.number === indexedBlock.number) return tryNextNodeIfStale();
     movedAt = clock.now();
     return end.number < head.number;
@@ -262,8 +262,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
    * Reads blocks a second time, from another node if there is one, and applies events that were missing. After a start
    * it reads further back, since the process may have stopped before the second read.
    */
-  async function recheck(indexedBlock: BlockRef, oldest: BlockRef): Promise<void> {
-    const from = findUncheckedBlock(indexedBlock, oldest);
+  async function recheck(indexedBlock: BlockRef, blocks: readonly BlockRef[]): Promise<void> {
+    const from = findUncheckedBlock(indexedBlock, blocks.at(-1) ?? indexedBlock);
     const newest = indexedBlock.number - RECHECK_DISTANCE;
     const node = usable[(nodeIndex + 1) % usable.length];
     if (node === undefined || newest < from) return;
@@ -272,13 +272,14 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       const to = Math.min(newest, from + range.size - 1);
       const logs = await logsBetween(node, from, to);
       if (logs === undefined) return;
+      // A node that lags behind or has another fork has other logs, or none.
+      const reference = blocks.find(({ number }) => number === to) ?? indexedBlock;
+      if ((await query((call) => node.block(reference.number, call)))?.hash !== reference.hash) return;
       const missed = await reader.read(node, logs);
       if (missed.events.length > 0) {
         const outcome = await context.apply({ ...missed, through: indexedBlock, after: indexedBlock });
-        if (outcome.status === 'moved') return;
-        if (outcome.status === 'applied' && outcome.applied > 0) {
-          observe({ type: 'missed', events: outcome.applied, block: to });
-        }
+        if (outcome.status !== 'applied') return;
+        if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
       }
       recheckedTo = to;
     } catch (failure) {
