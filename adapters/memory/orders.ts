@@ -253,7 +253,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
       last = { creationDate: row.creationDate, uid: row.uid };
       if (!matches(row, query)) continue;
       if (skip > 0) skip--;
-      else orders.push(toStoredOrder(row, null));
+      else orders.push(toStoredOrder(row, query.quotes === true ? row.quote : null));
     }
     return { orders };
   }

@@ -90,7 +90,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
     `SELECT * FROM (${parts.join(' UNION ALL ')}) o ORDER BY ${NEWEST} LIMIT ${pageSize}::bigint` +
     (skipped === undefined ? '' : ` OFFSET ${skipped}::bigint`);
   return {
-    text: `SELECT ${orderColumns(schema)} FROM (${page}) o ${joinFills(schema)} ORDER BY ${NEWEST}`,
+    text: `SELECT ${orderColumns(schema)}${query.quotes ? ', o.quote' : ''} FROM (${page}) o ${joinFills(schema)} ORDER BY ${NEWEST}`,
     values,
   };
 }

@@ -1,7 +1,7 @@
 import type { Address, Hex, OrderCursor, OrderQuery, OrderScan, StoredOrder } from 'intentbook';
 import type { SqliteStatement } from './driver.ts';
 import type { OrderRow } from './rows.ts';
-import { orderColumns, readOrder, STATES, toBytes, toHexText } from './rows.ts';
+import { orderColumns, quoteColumns, readOrder, STATES, toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** SQL of a paged query and its parameters. */
@@ -155,11 +155,18 @@ export function listingSql(prefix: string, query: BoundedQuery): ListingSql {
     ]);
   }
   const { conditions, parameters } = getConditions(query);
+  const { columns, join } = getSelection(prefix, query);
   const sql =
-    `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o INDEXED BY ${prefix}${listingIndex(query)}` +
+    `SELECT ${columns} FROM ${prefix}orders o INDEXED BY ${prefix}${listingIndex(query)}${join}` +
     `${conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`}` +
     ` ORDER BY o.created DESC, o.uid DESC LIMIT ?${offset === undefined ? '' : ' OFFSET ?'}`;
   return { sql, parameters: [...parameters, limit, ...(offset === undefined ? [] : [offset])] };
+}
+
+function getSelection(prefix: string, { quotes }: OrderQuery): { readonly columns: string; readonly join: string } {
+  if (quotes !== true) return { columns: orderColumns(prefix), join: '' };
+  const join = ` LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id`;
+  return { columns: `${orderColumns(prefix)}, ${quoteColumns}`, join };
 }
 
 /** One part of a merged listing: the index and an additional condition. */
@@ -180,8 +187,9 @@ function mergedSql(prefix: string, query: BoundedQuery, parts: readonly ListingP
       `SELECT * FROM (SELECT o.id, o.created, o.uid FROM ${prefix}orders o INDEXED BY ${prefix}${index} ` +
       `WHERE ${[where, ...conditions].join(' AND ')} ${order} LIMIT ?)`,
   );
+  const { columns, join } = getSelection(prefix, query);
   const sql =
-    `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o NOT INDEXED WHERE o.id IN (SELECT id FROM ` +
+    `SELECT ${columns} FROM ${prefix}orders o NOT INDEXED${join} WHERE o.id IN (SELECT id FROM ` +
     `(${selects.join(' UNION ALL ')}) ORDER BY created DESC, uid DESC LIMIT ? OFFSET ?) ${order}`;
   const values = parts.flatMap((part) => [...part.values, ...parameters, limit + offset]);
   return { sql, parameters: [...values, limit, offset] };

@@ -39,7 +39,7 @@ export type OrderRow = readonly [
   quoteMetadata?: string | null,
 ];
 
-/** Columns that a read by UID appends; `q` is the table of their quotes. Listings omit them. */
+/** Columns that reads with quotes append; `q` is the table of the quotes. */
 export const quoteColumns = 'q.body, q.metadata';
 
 /**

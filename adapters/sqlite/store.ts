@@ -24,6 +24,13 @@ import { acquireLease } from './writer-lease.ts';
 /** The operations of an open store. */
 export type SqliteBook = ReturnType<typeof assembleBook>;
 
+/** The operations without those that its parts call within their transactions. */
+type SqliteOperations = Omit<SqliteBook, 'events' | 'documents' | 'chain'> & {
+  readonly events: Pick<SqliteBook['events'], 'last' | 'after'>;
+  readonly documents: Omit<SqliteBook['documents'], 'refer'>;
+  readonly chain: Omit<SqliteBook['chain'], 'listEventsOfOrder' | 'projectNewOrder'>;
+};
+
 /** Functions, and those in objects, whose results may be promises. */
 type MaybeAsync<T> = {
   readonly [K in keyof T]: T[K] extends (...parameters: infer A) => infer R
@@ -43,13 +50,13 @@ export function createSqliteStore(
 /** Creates a store of operations that exist while it is open. */
 export function createStoreOf(
   source: SqliteSource,
-  start: (context: StoreContext) => Promise<MaybeAsync<SqliteBook>>,
+  start: (context: StoreContext) => Promise<MaybeAsync<SqliteOperations>>,
 ): Store {
   const {
     parts: book,
     open,
     close,
-  } = createStoreLifecycle<MaybeAsync<SqliteBook>>(
+  } = createStoreLifecycle<MaybeAsync<SqliteOperations>>(
     'SQLite store',
     'this SQLite store is in use by another book of this process; create one store for each book',
   );

@@ -3,6 +3,7 @@ import { StoreError } from 'intentbook';
 import type { SqliteConnection, SqliteFile } from './connection.ts';
 import { connectReader } from './connection.ts';
 import { toStoreError } from './driver.ts';
+import type { SqliteBook } from './store.ts';
 import { assembleBook, createStoreOf } from './store.ts';
 import type { WriteThread } from './write-thread.ts';
 import { startWriteThread, WORKER_FILE } from './write-thread.ts';
@@ -30,11 +31,14 @@ async function start(source: SqliteFile, { domain, clock }: StoreContext, file: 
   }
 }
 
-/** Replaces the operations that write. */
-function withWrites(book: ReturnType<typeof assembleBook>, thread: WriteThread) {
+/**
+ * Combines the operations that read with those of the thread. Each operation is listed: for a new one, the compiler
+ * requires a decision where it runs.
+ */
+function withWrites(book: SqliteBook, thread: WriteThread) {
   const { call } = thread;
+  const { documents, events, chain, quotes, auctions, retention } = book;
   return {
-    ...book,
     orders: {
       get: book.orders.get,
       insert: (...[inserts, options]: Parameters<Store['orders']['insert']>) => {
@@ -43,28 +47,48 @@ function withWrites(book: ReturnType<typeof assembleBook>, thread: WriteThread) 
       },
       cancel: (...parameters: Parameters<Store['orders']['cancel']>) => call('cancelOrders', ...parameters),
     },
+    listing: book.listing,
+    filterPlaced: book.filterPlaced,
+    count: book.count,
+    total: book.total,
+    expire: (...parameters: Parameters<Store['orders']['expire']>) => call('expireOrders', ...parameters),
+    reinstate: (...parameters: Parameters<Store['orders']['reinstate']>) => call('reinstateOrders', ...parameters),
+    prune: (...parameters: Parameters<Store['orders']['prune']>) => call('pruneOrders', ...parameters),
     documents: {
-      ...book.documents,
+      get: documents.get,
       put: (...parameters: Parameters<Store['appData']['put']>) => call('putDocument', ...parameters),
     },
     quotes: {
-      match: book.quotes.match,
+      match: quotes.match,
       insert: (...parameters: Parameters<Store['quotes']['insert']>) => call('insertQuote', ...parameters),
       prune: (...parameters: Parameters<Store['quotes']['prune']>) => call('pruneQuotes', ...parameters),
     },
+    events: { last: events.last, after: events.after },
+    leases: book.leases,
     chain: {
-      ...book.chain,
+      progress: chain.progress,
+      trades: chain.trades,
+      firstTrade: chain.firstTrade,
+      settlements: chain.settlements,
+      settlementsOfAuction: chain.settlementsOfAuction,
       apply: (...parameters: Parameters<Store['chain']['apply']>) => call('applyEvents', ...parameters),
       rollback: (...parameters: Parameters<Store['chain']['rollback']>) => call('rollBackEvents', ...parameters),
     },
     auctions: {
-      ...book.auctions,
+      get: auctions.get,
+      competition: auctions.competition,
+      competitions: auctions.competitions,
       insert: (...parameters: Parameters<Store['auctions']['insert']>) => call('insertAuction', ...parameters),
       record: (...parameters: Parameters<Store['auctions']['record']>) => call('recordCompetition', ...parameters),
     },
-    expire: (...parameters: Parameters<Store['orders']['expire']>) => call('expireOrders', ...parameters),
-    reinstate: (...parameters: Parameters<Store['orders']['reinstate']>) => call('reinstateOrders', ...parameters),
-    prune: (...parameters: Parameters<Store['orders']['prune']>) => call('pruneOrders', ...parameters),
+    retention: {
+      prunedThrough: retention.prunedThrough,
+      pruneEvents: (...parameters: Parameters<Store['retention']['pruneEvents']>) => call('pruneEvents', ...parameters),
+      pruneChainEvents: (...parameters: Parameters<Store['retention']['pruneChainEvents']>) =>
+        call('pruneChainEvents', ...parameters),
+      pruneDocuments: (...parameters: Parameters<Store['retention']['pruneDocuments']>) =>
+        call('pruneDocuments', ...parameters),
+    },
     check: () => call('check'),
     async close() {
       // The last connection of a file removes its write-ahead log, and only the writer can.

@@ -17,6 +17,11 @@ export const createWriteOperations = (store: Store) => ({
   pruneQuotes: (...[now, limit]: Parameters<Store['quotes']['prune']>) => store.quotes.prune(now, limit),
   applyEvents: (...[batch]: Parameters<Store['chain']['apply']>) => store.chain.apply(batch),
   rollBackEvents: (...[request]: Parameters<Store['chain']['rollback']>) => store.chain.rollback(request),
+  pruneEvents: (...[request]: Parameters<Store['retention']['pruneEvents']>) => store.retention.pruneEvents(request),
+  pruneChainEvents: (...[request]: Parameters<Store['retention']['pruneChainEvents']>) =>
+    store.retention.pruneChainEvents(request),
+  pruneDocuments: (...[request]: Parameters<Store['retention']['pruneDocuments']>) =>
+    store.retention.pruneDocuments(request),
   insertAuction: (...[auction, keep]: Parameters<Store['auctions']['insert']>) => store.auctions.insert(auction, keep),
   recordCompetition: (...[competition, keep]: Parameters<Store['auctions']['record']>) =>
     store.auctions.record(competition, keep),

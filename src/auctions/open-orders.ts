@@ -71,7 +71,7 @@ export function createOpenOrders(
 
   /** Reads changed orders and replaces their candidates. */
   async function read(uids: readonly Hex[]): Promise<void> {
-    const candidates = new Map((await readCandidates(uids)).map((each) => [each.order.uid, each]));
+    const candidates = new Map(toCandidates(await orders.get(uids)).map((each) => [each.order.uid, each]));
     for (const uid of uids) {
       const candidate = candidates.get(uid);
       if (candidate === undefined || known.get(uid)?.created !== candidate.created) remove(uid);
@@ -80,14 +80,8 @@ export function createOpenOrders(
     await yieldToEventLoop();
   }
 
-  /** Reads orders with their quotes, which listings do not include. */
-  async function readCandidates(uids: readonly Hex[]): Promise<AuctionCandidate[]> {
-    const candidates: AuctionCandidate[] = [];
-    for (const row of await orders.get(uids)) {
-      const candidate = toCandidate(row);
-      if (candidate !== undefined) candidates.push(candidate);
-    }
-    return candidates;
+  function toCandidates(rows: readonly StoredOrder[]): AuctionCandidate[] {
+    return rows.flatMap((row) => toCandidate(row) ?? []);
   }
 
   function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
@@ -104,9 +98,9 @@ export function createOpenOrders(
     const found: AuctionCandidate[] = [];
     let after: OrderCursor | undefined;
     do {
-      const query = { status: { is: 'open', now }, limit: PAGE } as const;
+      const query = { status: { is: 'open', now }, limit: PAGE, quotes: true } as const;
       const page = await orders.list(after === undefined ? query : { ...query, after });
-      found.push(...(await readCandidates(page.map(({ uid }) => uid))));
+      found.push(...toCandidates(page));
       await yieldToEventLoop();
       const oldest = page.length === PAGE ? page.at(-1) : undefined;
       after = oldest && { creationDate: oldest.creationDate, uid: oldest.uid };

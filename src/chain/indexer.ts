@@ -200,8 +200,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   }
 
   /**
-   * Indexes a range by block number. It ends `reorgLimit` blocks below the head. It begins with the blocks that were not
-   * read a second time before the node or this process was unreachable.
+   * Indexes a range by block number. It ends `reorgLimit` blocks below the head. It begins with the blocks that were
+   * not read a second time before the node or this process was unreachable.
    */
   async function catchUp(
     node: ChainSource,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { NewQuote, QuoteQuery, Store } from 'intentbook';
+import type { NewQuote, OrderQuery, QuoteQuery, Store } from 'intentbook';
 import type { Rule } from './harness.ts';
-import { DAI, NOW, order, PLACED_AT, place, range, USDC, WETH } from './orders.ts';
+import { ALICE, DAI, NOW, order, PLACED_AT, place, range, USDC, WETH } from './orders.ts';
 
 const LATER = PLACED_AT + 60_000;
 
@@ -186,13 +186,20 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'omits quotes of orders from listings',
+    name: 'omits quotes of orders from listings, unless the query includes them',
     async run({ store }) {
-      await place(store, order(1, { quote: content(1) }));
-      assert.deepEqual(
-        (await store.orders.list({ limit: 10 })).map((each) => each.quote),
-        [null],
-      );
+      await place(store, order(1, { quote: content(1) }), order(2));
+      const read = async (query: Omit<OrderQuery, 'limit'>) =>
+        (await store.orders.list({ ...query, limit: 10 })).map((each) => each.quote);
+      assert.deepEqual(await read({}), [null, null]);
+      const status = { is: 'open', now: NOW } as const;
+      for (const query of [{}, { status }, { owner: ALICE }, { status: { is: 'expired', now: 2 ** 32 } } as const]) {
+        const expected = (await store.orders.list({ ...query, limit: 10 })).map(({ uid }) =>
+          uid === order(1).uid ? content(1) : null,
+        );
+        assert.equal(expected.length, 2);
+        assert.deepEqual(await read({ ...query, quotes: true }), expected);
+      }
     },
   },
   {
