@@ -1,6 +1,6 @@
-import type { AccountStore } from 'intentbook';
+import type { AccountStore, AppendOutcome, NotificationBatch } from 'intentbook';
 import type { CallRunnerContext } from './call-runner.ts';
-import { createCallRunner } from './call-runner.ts';
+import { createCallRunner, listGroups } from './call-runner.ts';
 import type { StoreFault } from './plan.ts';
 
 /** The connection of a virtual process to an account store. */
@@ -14,12 +14,9 @@ export interface AccountPortContext extends CallRunnerContext {
   /** Calls the hint when another process has written. */
   readonly watch: (hint: () => void) => () => void;
   /** Called after each call that may have written. */
-  readonly onWrite: (name: string) => void;
+  readonly onWrite: () => void;
+  readonly onAppend: (batch: NotificationBatch, outcome: AppendOutcome) => void;
 }
-
-type Call = (...args: readonly unknown[]) => Promise<unknown>;
-
-const NOUNS = ['notifications', 'subscriptions', 'deliveries', 'affiliates', 'leases'] as const;
 
 /** Writes that a caller repeats until one of them has succeeded. A failure does not show whether it had an effect. */
 const LOSABLE = new Set(['append', 'claim', 'settle', 'acquire', 'release']);
@@ -27,12 +24,13 @@ const LOSABLE = new Set(['append', 'claim', 'settle', 'acquire', 'release']);
 /** Creates the port. The inner store stays open when a process ends. */
 export function createAccountPort(context: AccountPortContext): AccountPort {
   const { run, faults } = createCallRunner(context);
-  const groups = NOUNS.map((noun) => {
-    const group = context.inner[noun] as unknown as Readonly<Record<string, Call>>; // groups contain methods only
+  const groups = listGroups(context.inner).map(([noun, group]) => {
     const calls = Object.entries(group).map(([name, call]) => {
       const execute = async (args: readonly unknown[]) => {
         const result = await call(...args);
-        if (LOSABLE.has(name)) context.onWrite(name);
+        // The argument and the result of the port.
+        if (name === 'append') context.onAppend(args[0] as NotificationBatch, result as AppendOutcome);
+        if (LOSABLE.has(name)) context.onWrite();
         return result;
       };
       const lose = LOSABLE.has(name)

@@ -69,3 +69,12 @@ export function createCallRunner({ process, scheduler, random, onFault }: CallRu
 export function loseOutcome(): never {
   throw new StoreError('OutcomeUnknown', 'the simulated connection broke');
 }
+
+type Group = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
+
+/** Returns the groups of methods of a store: every object but its traits. */
+export function listGroups(store: object): (readonly [noun: string, group: Group])[] {
+  return Object.entries(store).filter(
+    (entry): entry is [string, Group] => typeof entry[1] === 'object' && entry[1] !== null && entry[0] !== 'traits',
+  );
+}

@@ -1,4 +1,5 @@
 import type { AccountStore, RecoveryBackend } from 'intentbook';
+import type { AccountPortContext } from './account-port.ts';
 import { createAccountPort } from './account-port.ts';
 import type { BookProcess } from './book-process.ts';
 import { createBookProcess } from './book-process.ts';
@@ -44,6 +45,7 @@ export interface MachineContext {
   readonly recovery: RecoveryBackend;
   readonly report: Report;
   readonly trace: (text: string) => void;
+  readonly onAppend: AccountPortContext['onAppend'];
   readonly onHidden: (hash: string) => void;
   readonly onFault: (name: string) => void;
   readonly onConnect: (store: ReturnType<SimulatedStorage['connect']>) => void;
@@ -107,6 +109,7 @@ export function createMachine(context: MachineContext): Machine {
       random: source.derive('accounts'),
       watch: register(accountWatchers),
       onWrite: () => hint(accountWatchers),
+      onAppend: context.onAppend,
     });
     const nodes = ['x', 'y'].map((node) =>
       createNodePort({
@@ -212,6 +215,7 @@ export function createMachine(context: MachineContext): Machine {
         break;
       case 'clock':
         step(host, fault.ms);
+        if (fault.restarts) restartLater(host, RESTART_DELAY);
         during(fault.duration, () => {
           latestClaim = Math.max(latestClaim, scheduler.time + host.offset + CLAIM_TIME);
           step(host, -fault.ms);

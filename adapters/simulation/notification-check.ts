@@ -1,4 +1,4 @@
-import type { AccountStore } from 'intentbook';
+import type { AccountStore, AppendOutcome, NotificationBatch } from 'intentbook';
 import type { Receiver } from './channel.ts';
 import type { Model } from './model.ts';
 import type { Pool } from './pool.ts';
@@ -8,6 +8,8 @@ import type { Report } from './store-observer.ts';
 export interface NotificationCheck {
   /** Registers a webhook for each owner. */
   subscribe(now: number): Promise<void>;
+  /** Checks that each range of the log is processed once, in order. */
+  onAppend(batch: NotificationBatch, outcome: AppendOutcome): void;
   /** Checks that a delivery belongs to a notification that has existed. */
   onArrival(body: string): void;
   /**
@@ -69,6 +71,8 @@ export function createNotificationCheck(
     return `${type} ${pool.byUid.get(orderUid)?.index} ${txHash}${sold}`;
   }
 
+  /** The last entry of the book's log that is processed. */
+  let cursor: number | null = null;
   /** The account log, read as far as `read`. */
   const known = new Set<string>();
   let read = 0;
@@ -97,6 +101,11 @@ export function createNotificationCheck(
           now,
         });
       }
+    },
+    onAppend({ after, through }, { status }) {
+      if (status !== 'appended') return;
+      if (after !== cursor) report('notifications', `entries from ${after} to ${through} follow ${cursor}`);
+      cursor = through;
     },
     onArrival(body) {
       void readLog().then(() => {

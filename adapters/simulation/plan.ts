@@ -16,7 +16,14 @@ export type Fault =
   | { readonly kind: 'pause'; readonly process: number; readonly duration: number }
   | { readonly kind: 'kill'; readonly process: number; readonly duration: number }
   | { readonly kind: 'restart'; readonly process: number; readonly duration: number }
-  | { readonly kind: 'clock'; readonly process: number; readonly ms: number; readonly duration: number }
+  | {
+      readonly kind: 'clock';
+      readonly process: number;
+      readonly ms: number;
+      readonly duration: number;
+      /** Whether the process ends and starts again with the wrong clock, which has not jumped for it. */
+      readonly restarts: boolean;
+    }
   | { readonly kind: 'store'; readonly process: number; readonly mode: StoreFault; readonly duration: number }
   | { readonly kind: 'node'; readonly process: number; readonly mode: NodeFault; readonly duration: number }
   | { readonly kind: 'channel'; readonly mode: ChannelFault; readonly duration: number }
@@ -29,6 +36,7 @@ export type NodeFault = 'fail' | 'hang' | 'slow' | 'lag' | 'hide';
 /** How deliveries fail: an error, no response, or a lost acknowledgement. */
 export type ChannelFault = 'fail' | 'hang' | 'lose';
 
+/** One step of a plan: an operation, a fault, a change of the chain, or a wait. */
 export type Action = { readonly id: number /** Milliseconds after the previous action. */; readonly delay: number } & (
   | { readonly type: 'operation'; readonly process: number; readonly operation: Operation }
   | { readonly type: 'fault'; readonly fault: Fault }
@@ -158,6 +166,7 @@ function createFaultMix(random: SeededRandom, context: PlanContext): () => Fault
       process: process(),
       ms: random.pick([-3_600_000, -90_000, -5_000, -1_000, 1_000, 5_000, 30_000, 90_000, 400_000, 7_200_000]),
       duration: random.integer(100, 70_000),
+      restarts: random.chance(0.3),
     }),
     () => ({ kind: 'store', process: process(), mode: random.pick(storeFaults), duration: short() }),
     () => ({ kind: 'store', process: process(), mode: random.pick(storeFaults), duration: short() }),

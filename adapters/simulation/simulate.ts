@@ -78,8 +78,11 @@ const CLOCK_TOLERANCE = 62;
 /** Milliseconds that clients wait while no process runs. */
 const CLIENT_DELAY = 100;
 
-/** Blocks that are mined after the faults have ended, so that the indexer reads older blocks a second time. */
-const LAST_BLOCKS = 28;
+/**
+ * Blocks that are mined after the faults have ended, so that the indexer reads older blocks a second time. The larger
+ * number exceeds the depth at which it reads ranges.
+ */
+const LAST_BLOCKS = [14, 14, 30] as const;
 
 let running: Promise<unknown> = Promise.resolve();
 
@@ -149,6 +152,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     recovery,
     report,
     trace: trace.add,
+    onAppend: notifications.onAppend,
     onHidden: (hash) => void hidden.add(hash),
     onFault,
     onConnect: (store) => {
@@ -221,7 +225,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     }
     trace.add('heal');
     machine.heal();
-    for (let i = 0; i < LAST_BLOCKS; i++) chain.mine([]);
+    for (let left = random.pick(LAST_BLOCKS); left > 0; left--) chain.mine([]);
     await settle();
   } finally {
     machine.kill();

@@ -6,6 +6,7 @@ import { createSqliteStorage } from './sqlite-storage.ts';
 
 /** The names of the storages that are included. */
 export const STORAGES = ['memory', 'shared', 'sqlite'] as const;
+/** The name of a storage. */
 export type StorageName = (typeof STORAGES)[number];
 
 /** The storage of a simulation, which survives the ends of its processes. */

@@ -1,6 +1,6 @@
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from 'intentbook';
 import type { CallRunnerContext } from './call-runner.ts';
-import { createCallRunner, loseOutcome } from './call-runner.ts';
+import { createCallRunner, listGroups, loseOutcome } from './call-runner.ts';
 import type { StoreFault } from './plan.ts';
 import type { StoreObserver } from './store-observer.ts';
 
@@ -20,10 +20,6 @@ export interface StorePortContext extends CallRunnerContext {
   /** Calls the hint when another process has written. */
   readonly watch: (hint: () => void) => () => void;
 }
-
-type Call = (...args: readonly unknown[]) => Promise<unknown>;
-
-const NOUNS = ['orders', 'appData', 'quotes', 'events', 'leases', 'chain', 'auctions'] as const;
 
 /** Writes whose acknowledgement can be lost. */
 const LOSABLE = new Set(['cancel', 'expire', 'reinstate', 'prune', 'put', 'apply', 'rollback', 'acquire', 'release']);
@@ -51,8 +47,7 @@ export function createStorePort(context: StorePortContext): StorePort {
     return run('insert', execute, () => inserts.map(() => ({ status: 'unknown' })));
   }
 
-  const groups = NOUNS.map((noun) => {
-    const group = inner[noun] as unknown as Readonly<Record<string, Call>>; // groups contain methods only
+  const groups = listGroups(inner).map(([noun, group]) => {
     const calls = Object.entries(group).map(([name, call]) => {
       const execute = async (args: readonly unknown[]) => {
         const result = await call(...args);

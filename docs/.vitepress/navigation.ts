@@ -71,6 +71,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Glossary', 'internals/glossary'],
         ['Benchmarks', 'internals/benchmarks'],
         ['Testing', 'internals/testing'],
+        ['Simulation', 'internals/simulation'],
         ['Threat model', 'internals/threat-model'],
       ],
     },

@@ -73,6 +73,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let firstBlock = fromBlock;
   /** The last block that was read a second time. */
   let recheckedTo: number | undefined;
+  /** The term of the lease at the last step. `undefined`: another process had it. */
+  let term: number | undefined;
   let movedAt = clock.now();
   let running: Promise<void> | undefined;
   let stopping: AbortController | undefined;
@@ -93,7 +95,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
 
   async function acquireLease(): Promise<boolean> {
     const outcome = await leases.acquire({ name: LEASE, holder, ttl: LEASE_TTL_MS });
-    return outcome.status === 'held';
+    // Another holder may have rolled blocks back and read their successors once only.
+    if (outcome.status !== 'held' || outcome.term !== term) recheckedTo = undefined;
+    term = outcome.status === 'held' ? outcome.term : undefined;
+    return term !== undefined;
   }
 
   /** Does one step. @returns whether the next step can follow at once. */
@@ -109,6 +114,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const { indexedBlock, blocks } = await context.progress();
     const head = await query((call) => node.head(call));
     if (indexedBlock === null) return begin(node, head);
+    // Blocks above the checkpoint were rolled back, by this process or another one.
+    if (recheckedTo !== undefined) recheckedTo = Math.min(recheckedTo, indexedBlock.number);
     if (head.number < indexedBlock.number) return checkShorterChain(node, head, indexedBlock, blocks);
     const block = await query((call) => node.block(indexedBlock.number, call));
     if (block === undefined)
@@ -123,7 +130,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     }
     state = 'following';
     const end = await advance(node, indexedBlock, head);
-    await recheck(end, blocks.at(-1) ?? indexedBlock);
+    await recheck(end, blocks);
     if (end.number === indexedBlock.number) return tryNextNodeIfStale();
     movedAt = clock.now();
     return end.number < head.number;
@@ -181,7 +188,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   async function rollBack(to: number, indexedBlock: BlockRef): Promise<boolean> {
     const outcome = await context.rollback(to, indexedBlock);
     if (outcome.status !== 'rolledBack') return true;
-    if (recheckedTo !== undefined) recheckedTo = Math.min(recheckedTo, to);
     observe({ type: 'reorganised', from: indexedBlock, to });
     return true;
   }
@@ -256,8 +262,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
    * Reads blocks a second time, from another node if there is one, and applies events that were missing. After a start
    * it reads further back, since the process may have stopped before the second read.
    */
-  async function recheck(indexedBlock: BlockRef, oldest: BlockRef): Promise<void> {
-    const from = findUncheckedBlock(indexedBlock, oldest);
+  async function recheck(indexedBlock: BlockRef, blocks: readonly BlockRef[]): Promise<void> {
+    const from = findUncheckedBlock(indexedBlock, blocks.at(-1) ?? indexedBlock);
     const newest = indexedBlock.number - RECHECK_DISTANCE;
     const node = usable[(nodeIndex + 1) % usable.length];
     if (node === undefined || newest < from) return;
@@ -266,13 +272,14 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       const to = Math.min(newest, from + range.size - 1);
       const logs = await logsBetween(node, from, to);
       if (logs === undefined) return;
+      // A node that lags behind or has another fork has other logs, or none.
+      const reference = blocks.find(({ number }) => number === to) ?? indexedBlock;
+      if ((await query((call) => node.block(reference.number, call)))?.hash !== reference.hash) return;
       const missed = await reader.read(node, logs);
       if (missed.events.length > 0) {
         const outcome = await context.apply({ ...missed, through: indexedBlock, after: indexedBlock });
-        if (outcome.status === 'moved') return;
-        if (outcome.status === 'applied' && outcome.applied > 0) {
-          observe({ type: 'missed', events: outcome.applied, block: to });
-        }
+        if (outcome.status !== 'applied') return;
+        if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
       }
       recheckedTo = to;
     } catch (failure) {

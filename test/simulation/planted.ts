@@ -18,6 +18,8 @@ export interface PlantedFault {
     | 'outcomes'
     | 'expiry';
   readonly store: StorageName;
+  /** Whether a few seeds find it, so that `npm test` includes it. */
+  readonly isQuick?: true;
   readonly file: string;
   /** Text that occurs once in the file. */
   readonly find: string;
@@ -28,6 +30,7 @@ export interface PlantedFault {
 export const PLANTED: readonly PlantedFault[] = [
   {
     name: 'the cap is off by one',
+    isQuick: true,
     area: 'caps',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
@@ -68,6 +71,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'a failed group of orders is acknowledged',
+    isQuick: true,
     area: 'group commit',
     store: 'memory',
     file: 'src/orders/group-commit.ts',
@@ -84,6 +88,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'an unknown outcome is reported as accepted',
+    isQuick: true,
     area: 'outcomes',
     store: 'shared',
     file: 'src/orders/insert.ts',
@@ -101,6 +106,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'a failed cancellation is reported as done',
+    isQuick: true,
     area: 'cancellation',
     store: 'shared',
     file: 'src/orders/cancel.ts',
@@ -125,6 +131,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'the cache does not process the log',
+    isQuick: true,
     area: 'caches',
     store: 'memory',
     file: 'src/orders/cache.ts',
@@ -153,7 +160,7 @@ export const PLANTED: readonly PlantedFault[] = [
     store: 'memory',
     file: 'src/orders/read.ts',
     find: 'const version = await cache?.refresh();\n  const cached = cache?.get(uid);',
-    replace: 'const cached = cache?.get(uid);',
+    replace: 'const version = undefined;\n  const cached = cache?.get(uid);',
   },
   {
     name: 'a tick is missing between listeners and the log',
@@ -165,6 +172,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'an expiry is not logged',
+    isQuick: true,
     area: 'log',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
@@ -188,7 +196,7 @@ export const PLANTED: readonly PlantedFault[] = [
     replace: 'expiring.firstWhere(({ validTo }) => validTo > now),',
   },
   {
-    name: 'a jump of the clock does not stop the sweep, and nothing is reinstated',
+    name: 'expiries that a clock ahead has recorded are not reverted',
     area: 'expiry',
     store: 'shared',
     file: 'src/orders/expiry.ts',
@@ -221,6 +229,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'the hash of the checkpoint is not compared',
+    isQuick: true,
     area: 'reorganisation',
     store: 'memory',
     file: 'src/chain/indexer.ts',
@@ -245,6 +254,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'a revoked pre-signature still counts',
+    isQuick: true,
     area: 'totals',
     store: 'memory',
     file: 'src/protocol/event-decoder.ts',
@@ -253,6 +263,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'a stream that resumes repeats the last entry',
+    isQuick: true,
     area: 'streams',
     store: 'memory',
     file: 'src/streams/broadcaster.ts',
@@ -277,6 +288,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'a revert withdraws no notification',
+    isQuick: true,
     area: 'delivery',
     store: 'memory',
     file: 'src/accounts/notification-rules.ts',

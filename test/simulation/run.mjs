@@ -3,7 +3,7 @@
 //   npm run simulate -- --seeds 1000 --store shared
 //   npm run simulate -- --seed 42 --trace
 //
-// `--only 1,4-9` runs these actions of a plan. A failure prints the command that replays it, with few actions.
+// `--only 1,4-9` runs these actions of a plan, and `--hashes` shows the hash of each trace. A failure prints the command that replays it, with few actions.
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -26,6 +26,7 @@ async function main() {
       store: { type: 'string', default: 'memory' },
       only: { type: 'string' },
       trace: { type: 'boolean', default: false },
+      hashes: { type: 'boolean', default: false },
       jobs: { type: 'string', default: String(availableParallelism()) },
     },
   });
@@ -54,7 +55,7 @@ async function printShrunk(seed, store) {
   console.log(`replay: npm run simulate -- --store ${store} --seed ${seed} --only ${formatIds(only)} --trace`);
 }
 
-async function runMany({ seeds, from, store, jobs }) {
+async function runMany({ seeds, from, store, jobs, hashes }) {
   const [count, first, threads] = [Number(seeds), Number(from), Math.min(Number(jobs), Number(seeds))];
   const since = performance.now();
   const sums = Object.fromEntries(COUNTED.map((name) => [name, 0]));
@@ -75,10 +76,8 @@ async function runMany({ seeds, from, store, jobs }) {
         done++;
         cpu += result.cpu;
         for (const name of COUNTED) sums[name] += result[name];
-        if (result.violation !== undefined) {
-          failed.push(result.seed);
-          console.log(`seed ${result.seed}: ${describe(result)}`);
-        }
+        if (result.violation !== undefined) failed.push(result.seed);
+        if (hashes || result.violation !== undefined) console.log(`seed ${result.seed}: ${describe(result)}`);
         if (performance.now() - shown < 10_000) return;
         shown = performance.now();
         show();

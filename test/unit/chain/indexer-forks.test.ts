@@ -1,3 +1,4 @@
+import type { ChainSource } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';
@@ -68,6 +69,61 @@ describe('indexer second read', () => {
     await run();
     expect(batches).toMatchObject([{ events: [{ blockNumber: 125 }], through: ref(130), after: ref(130) }]);
     expect(observed).toEqual([{ type: 'missed', events: 1, block: 126 }]);
+  });
+
+  test('covers blocks again after another process has indexed them', async () => {
+    chain.mine(...empty(30));
+    const node = recorded(chain.node('a'));
+    let term = 1;
+    const { run, next } = indexerFixture([node], {
+      stored: storedBlocks(chain, 130, 100),
+      leases: { acquire: async () => ({ status: 'held', term, expiresAt: 0 }) },
+    });
+    await run();
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 121..126']);
+    term = 3;
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 121..126', 'logs 121..126']);
+  });
+
+  test('is repeated if the node has another fork', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    const other = scriptedChain('another');
+    other.mine(...empty(30));
+    let lags = true;
+    const two = recorded(chain.node('b'));
+    const node: ChainSource = {
+      ...two,
+      block: (number, call) => (lags ? other.node('b') : chain.node('b')).block(number, call),
+      async logs(query, call) {
+        const logs = await two.logs(query, call);
+        return lags ? [] : logs;
+      },
+    };
+    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 100) });
+    await run();
+    expect(batches).toEqual([]);
+    lags = false;
+    await next();
+    expect(batches).toMatchObject([{ events: [{ blockNumber: 125 }] }]);
+    expect(readsOf(two.requests)).toEqual(['logs 121..126', 'logs 121..126']);
+  });
+
+  test('covers blocks again after another process has rolled them back', async () => {
+    chain.mine(...empty(30));
+    const node = recorded(chain.node('a'));
+    let stored = storedBlocks(chain, 130, 100);
+    const { run, next } = indexerFixture([node], {
+      outcomes: { progress: async () => ({ indexedBlock: stored[0] ?? null, blocks: stored }) },
+    });
+    await run();
+    stored = storedBlocks(chain, 124, 100);
+    await next();
+    stored = storedBlocks(chain, 130, 100);
+    chain.mine(...empty(6));
+    await next();
+    expect(readsOf(node.requests)).toEqual(['logs 121..126', 'logs 125..132']);
   });
 
   test('precedes the range of blocks that were mined while the node was unreachable', async () => {

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { PLANTED } from './planted.ts';
+import { findPlanted } from './run-planted.ts';
+
+const run = promisify(execFile);
+const RUNNER = fileURLToPath(new URL('run.mjs', import.meta.url));
+/** Further versions of Node.js whose traces are compared. */
+const NODES = (process.env['INTENTBOOK_NODES'] ?? '').split(',').filter((path) => path !== '');
+
+/** Seeds of each storage. */
+const SEEDS = { memory: 8, shared: 8, sqlite: 3 } as const;
+
+async function simulate(flags: readonly string[], node = process.execPath): Promise<string> {
+  return (await run(node, [RUNNER, ...flags], { maxBuffer: 2 ** 26 })).stdout;
+}
+
+const hashesOf = (output: string) => [...output.matchAll(/trace ([0-9a-f]{16})/g)].map(([, hash]) => hash);
+
+describe('simulation', () => {
+  test.each(Object.entries(SEEDS))('of the storage %s has no finding', async (store, seeds) => {
+    const output = await simulate(['--store', store, '--seeds', String(seeds), '--jobs', '1']);
+    expect(output).toContain(`${store}: ${seeds} of ${seeds} seeds, 0 with a finding`);
+  });
+
+  test.each(['memory', 'shared', 'sqlite'])('of the storage %s has one trace per seed', async (store) => {
+    const first = await simulate(['--store', store, '--seed', '7', '--trace']);
+    // The second process has run another seed before.
+    const second = await simulate(['--store', store, '--from', '6', '--seeds', '2', '--jobs', '1', '--hashes']);
+    const [hash] = hashesOf(first);
+    expect(hash).toMatch(/^[0-9a-f]{16}$/);
+    expect(hashesOf(second)[1]).toBe(hash);
+    expect(hashesOf(second)[0]).not.toBe(hash);
+    expect(first.split('\n').length).toBeGreaterThan(500);
+  });
+
+  test.skipIf(NODES.length === 0).each(NODES)('has the same traces on %s', async (node) => {
+    for (const store of ['memory', 'shared']) {
+      const flags = ['--store', store, '--seeds', '5', '--jobs', '1', '--hashes'];
+      expect(hashesOf(await simulate(flags, node))).toEqual(hashesOf(await simulate(flags)));
+    }
+  });
+});
+
+describe('simulation with a planted fault', () => {
+  const quick = PLANTED.filter(({ isQuick }) => isQuick === true);
+
+  test.each(quick.map((fault) => [fault.name, fault] as const))('notices that %s', async (_, fault) => {
+    expect((await findPlanted(fault, 12)).seed).toBeDefined();
+  });
+
+  test('is shrunk to a few actions that replay the violation', async () => {
+    const fault = PLANTED.find(({ name }) => name === 'an amount of zero is accepted');
+    if (fault === undefined) throw new Error('the fault is not listed');
+    const { seed = 0, invariant, simulation } = await findPlanted(fault, 5);
+    const shrunk = await simulation.shrink({ seed, store: fault.store });
+    expect(shrunk?.only.length).toBeLessThanOrEqual(3);
+    expect(shrunk?.result.violation?.invariant).toBe(invariant);
+    const again = await simulation.simulate({ seed, store: fault.store, only: shrunk?.only ?? [] });
+    expect(again.hash).toBe(shrunk?.result.hash);
+  });
+});
