@@ -15,6 +15,7 @@ import {
 import { readAffiliate } from './affiliate.ts';
 import type { ExplorerBook, ExplorerOptions } from './index.ts';
 import { blockExplorer } from './known-tokens.ts';
+import { readHolders, readPools, readSlippage } from './market.ts';
 import type { CompetitionReads } from './overview.ts';
 import { createOverview, recentCompetitions } from './overview.ts';
 import { search } from './search.ts';
@@ -76,6 +77,11 @@ export function createDataApi(options: ExplorerOptions): Api {
     route('/:book/prices', ({ shown: { book }, query }) => readPrices(accounts, book.chainId, addressesIn(query))),
     route('/:book/orders/:uid', ({ shown: { book }, param }) => readOrder(book, param('uid'))),
     route('/:book/settlements/:hash', ({ shown: each, param }) => readSettlement(each, param('hash'))),
+    route('/:book/slippage/:base/:quote', ({ shown: { book }, param }) =>
+      readSlippage(accounts, book.chainId, param('base'), param('quote')),
+    ),
+    route('/:book/holders/:token', ({ shown: { book }, param }) => readHolders(accounts, book.chainId, param('token'))),
+    route('/:book/pools', ({ shown: { book } }) => readPools(accounts, book.chainId)),
     route('/:book/competitions', ({ shown: each }) => listCompetitions(each)),
     route('/:book/competitions/:id', ({ shown: each, param }) => readCompetition(each, param('id'))),
   ];

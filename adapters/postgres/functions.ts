@@ -1,5 +1,5 @@
 import { INCARNATION_SIZE } from 'intentbook/store-kit';
-import { EVENT_TYPES, LIVE } from './rows.ts';
+import { EVENT_TYPES, LIVE, ownerPrefix } from './rows.ts';
 
 const CREATED = EVENT_TYPES.indexOf('created');
 const CANCELLED = EVENT_TYPES.indexOf('cancelled');
@@ -40,7 +40,7 @@ BEGIN
     RETURN coalesce(live, 0) - own;
   END IF;
   SELECT count(*) INTO live FROM ${s}.orders o
-  WHERE o.owner = p_owner AND o.phase IN (0, 1) AND o.budget = p_budget AND o.valid_to >= p_now;
+  WHERE ${ownerPrefix('o.owner')} = ${ownerPrefix('p_owner')} AND o.owner = p_owner AND o.phase IN (0, 1) AND o.budget = p_budget AND o.valid_to >= p_now;
   RETURN live;
 END $$;
 

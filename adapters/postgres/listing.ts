@@ -1,7 +1,7 @@
 import type { OrderQuery, StoredOrder } from 'intentbook';
 import type { Query } from './query.ts';
 import type { PgOrderRow } from './rows.ts';
-import { ENDED, getPhase, joinFills, orderColumns, PHASES, readOrders, sqlUid, toBytes } from './rows.ts';
+import { ENDED, getPhase, joinFills, orderColumns, ownerPrefix, PHASES, readOrders, sqlUid, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** SQL of a paged query and its parameters. */
@@ -82,7 +82,10 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
       ? phases.map((phase) => part(phase, tokens[0], tokens.slice(1)))
       : // Orders that an account owns, and orders that it placed on chain through a contract.
         phases.flatMap((phase) => [
-          part(phase, `o.owner = ${account}`, tokens),
+          part(phase, `${ownerPrefix('o.owner')} = ${ownerPrefix(`${account}::bytea`)}`, [
+            `o.owner = ${account}`,
+            ...tokens,
+          ]),
           part(phase, `o.onchain_user = ${account}`, [...tokens, `o.owner <> ${account}`]),
         ]);
   if (status?.is === 'expired') parts.push(unrecorded());

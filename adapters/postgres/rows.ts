@@ -68,6 +68,9 @@ function parseQuote(text: string) {
   return { body, metadata };
 }
 
+/** Returns SQL for the part of an owner by which orders are indexed. */
+export const ownerPrefix = (owner: string) => `substr(${owner}, 14)`;
+
 /** Codes are indexes in these lists. They are stored in databases: append only. */
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
 export const BUDGETS = ['open', 'pending'] as const;

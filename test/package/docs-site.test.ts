@@ -12,6 +12,20 @@ it('documentation site: the navigation lists every page once', () => {
   expect(listed.sort()).toEqual(inDocs.sort());
 });
 
+/** Tags that pages use as markup. */
+const MARKUP = /<\/?(?:a|br|details|summary|kbd|sub|sup)\b[^>]*>/g;
+
+it('documentation site: pages contain no text that the build reads as an element', () => {
+  const found = readPages()
+    .filter(({ path }) => path.startsWith('docs/'))
+    .flatMap(({ path, text }) => {
+      const prose = text.replace(/^(```+)[\s\S]*?^\1$/gm, '').replace(/<!--[\s\S]*?-->/g, '');
+      const plain = prose.replace(/(`+)[^`][\s\S]*?\1/g, '').replace(MARKUP, '');
+      return [...plain.matchAll(/<\/?[a-z][^\n]{0,30}/gi)].map(([tag]) => `${path}: ${tag}`);
+    });
+  expect(found).toEqual([]);
+});
+
 it('llms.txt lists every page; INTENTBOOK_WRITE=1 writes it', () => {
   const file = join(root, 'docs/public/llms.txt');
   if (process.env['INTENTBOOK_WRITE'] !== undefined) writeFileSync(file, renderLlms());

@@ -19,15 +19,23 @@ export function findMissingPrograms(...names: readonly string[]): string[] {
   );
 }
 
-/** Starts PgBouncer in front of a server on this machine. */
-export async function startPgBouncer(target: number, mode: 'session' | 'transaction'): Promise<FrontProgram> {
+/**
+ * Starts PgBouncer in front of a server on this machine.
+ *
+ * @param connectQuery - SQL that runs on each connection to the server. Default: none.
+ */
+export async function startPgBouncer(
+  target: number,
+  mode: 'session' | 'transaction',
+  connectQuery?: string,
+): Promise<FrontProgram> {
   const port = await freePort();
   return start('pgbouncer', port, (folder) => {
     const users = join(folder, 'users.txt');
     writeFileSync(users, '"postgres" ""\n', { mode: 0o644 });
     return [
       '[databases]',
-      `* = host=127.0.0.1 port=${target} user=postgres`,
+      `* = host=127.0.0.1 port=${target} user=postgres${connectQuery === undefined ? '' : ` connect_query='${connectQuery}'`}`,
       '[pgbouncer]',
       'listen_addr = 127.0.0.1',
       `listen_port = ${port}`,

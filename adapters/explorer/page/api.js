@@ -108,6 +108,12 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
     overview: (signal) => data('overview', signal),
     tokens: (addresses, signal) => data(`tokens?addresses=${addresses.join(',')}`, signal),
     prices: (addresses, signal) => data(`prices?addresses=${addresses.join(',')}`, signal),
+    /** Returns the suggested slippage tolerance of a pair, or null without an account interface. */
+    slippage: (base, quote, signal) => data(`slippage/${base}/${quote}`, signal),
+    /** Returns the largest holders of a token, or null if no source has them. */
+    holders: (token, signal) => data(`holders/${token}`, signal),
+    /** Returns the largest pools or the reason why there are none, or null without an account interface. */
+    pools: (signal) => data('pools', signal),
     /** Returns an order with its trades and its competition status, or null. */
     order: (uid, signal) => data(`orders/${uid}`, signal),
     /** Returns orders, trades and competition of a transaction, or null. */

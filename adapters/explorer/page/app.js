@@ -10,6 +10,7 @@ import { order } from './views/order.js';
 import { orders } from './views/orders.js';
 import { overview } from './views/overview.js';
 import { pair } from './views/pair.js';
+import { pools } from './views/pools.js';
 import { results } from './views/search.js';
 import { settlement } from './views/settlement.js';
 import { token } from './views/token.js';
@@ -40,6 +41,7 @@ const VIEWS = [
   ['transactions', [HASH], settlement],
   ['auctions', [], auctions],
   ['auctions', [AUCTION], auction],
+  ['pools', [], pools],
   ['search', [], results],
 ];
 
@@ -47,6 +49,7 @@ const PAGES = [
   ['/', 'Overview'],
   ['/orders', 'Orders'],
   ['/auctions', 'Auctions'],
+  ['/pools', 'Pools'],
 ];
 
 let site = { books: [] };

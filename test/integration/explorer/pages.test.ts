@@ -312,7 +312,14 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     it('every page fits, and has no violation of WCAG 2.1 A and AA, console error or foreign request', async () => {
       const views = ['#/', '#/orders?status=open', `#/orders/${filled}`, `#/accounts/${owner}`];
       views.push(`#/tokens/${token('WETH')}`, `#/pairs/${token('WETH')}/${token('USDC')}`);
-      views.push(`#/transactions/${transaction}`, '#/auctions', '#/auctions/latest', '#/search?q=nothing', '#/unknown');
+      views.push(
+        `#/transactions/${transaction}`,
+        '#/auctions',
+        '#/pools',
+        '#/auctions/latest',
+        '#/search?q=nothing',
+        '#/unknown',
+      );
       const { page, problems } = await show('#/orders', options);
       for (const view of views) {
         await goTo(page, view);

@@ -1,5 +1,6 @@
 import { depthChart } from '../charts.js';
 import { element, note, section } from '../elements.js';
+import { percent } from '../format.js';
 import { limitPrice, orderTable } from '../order-table.js';
 import { fragment } from '../router.js';
 import { toNumber } from '../units.js';
@@ -14,7 +15,11 @@ const PRICE_DECIMALS = 36;
 export async function pair(view, base, quote) {
   const { book, tokens, prefix, signal } = view;
   const open = (sellToken, buyToken) => book.list({ sellToken, buyToken, status: 'open', limit: MAX_ORDERS }, signal);
-  const [selling, buying] = await Promise.all([open(base, quote), open(quote, base)]);
+  const [selling, buying, tolerance] = await Promise.all([
+    open(base, quote),
+    open(quote, base),
+    book.slippage(base, quote, signal).catch(() => null),
+  ]);
   await tokens.load([base, quote], signal);
   const name = `${tokens.symbolOf(base)} / ${tokens.symbolOf(quote)}`;
   const offers = levels(selling.orders, view, false).sort((a, b) => a.price - b.price);
@@ -31,10 +36,19 @@ export async function pair(view, base, quote) {
       ' · ',
       element('a', { href: fragment(prefix, `/pairs/${quote}/${base}`) }, 'Swap'),
     ),
+    slippage(tolerance),
     section('Depth of open orders', ...depth(name, bids, offers, known)),
     section(`Orders that buy ${tokens.symbolOf(base)}`, list(view, buying.orders, 'Bids')),
     section(`Orders that sell ${tokens.symbolOf(base)}`, list(view, selling.orders, 'Offers')),
-  ];
+  ].filter(Boolean);
+}
+
+/** Renders the tolerance that the account interface suggests for quotes of the pair. */
+function slippage(tolerance) {
+  if (tolerance === null) return undefined;
+  const { slippageBps, known } = tolerance;
+  const reason = known ? 'from the volatility of the last day' : 'the default, since the volatility is not known';
+  return note(`Suggested slippage tolerance: ${percent(slippageBps)} (${reason})`);
 }
 
 function depth(name, bids, offers, known) {

@@ -1,4 +1,4 @@
-import { copyable, descriptionList, element, external, note, section } from '../elements.js';
+import { accountLink, copyable, descriptionList, element, external, note, section, table } from '../elements.js';
 import { tokensOf } from '../order-table.js';
 import { fragment } from '../router.js';
 import { dollars } from '../units.js';
@@ -18,6 +18,7 @@ export async function token(view, address) {
   const bought = await orderList(view, { buyToken: address }, `Orders that buy ${address}`, note('No order buys it.'));
   const prices = await book.prices([address], signal).catch(() => ({}));
   const price = prices[address];
+  const holders = await book.holders(address, signal).catch(() => null);
   return [
     element('h1', {}, `Token ${tokens.symbolOf(address)}`),
     element('p', {}, copyable(address), ' ', external(book, `token/${address}`, 'Block explorer')),
@@ -29,7 +30,13 @@ export async function token(view, address) {
     section('Pairs with open orders', pairs(orders, address, view)),
     section('Sold', sold.content),
     section('Bought', bought.content),
-  ];
+    holders !== null && section('Largest holders', holderTable(holders, address, view)),
+  ].filter(Boolean);
+}
+
+function holderTable(holders, token, { tokens, prefix }) {
+  const rows = holders.map(({ address, balance }) => [accountLink(address, prefix), tokens.amount(balance, token)]);
+  return table('Largest holders', ['Account', 'Balance'], rows);
 }
 
 function pairs(orders, address, { tokens, prefix }) {

@@ -1,0 +1,170 @@
+import type { OrderBook } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+import type { CreateBenchmark, Measure, Sample, Subject } from '../benchmark.ts';
+import { quantile, readMeasured } from '../benchmark.ts';
+import { orderFile, scratchFile } from '../files.ts';
+import { collectGarbage } from '../gc.ts';
+import type { Signed } from '../orders.ts';
+import { CHAIN_ID, signOrders } from '../orders.ts';
+import { createByUidsRequest, createUidPicker, requestBytes } from '../stats.ts';
+
+/** Share of the maximum rate of submissions that runs beside the reads. */
+const LOAD = 0.7;
+/** Milliseconds between the starts of two reads. */
+const READ_INTERVAL = 5;
+const SUBSCRIBERS = 1000;
+
+/**
+ * Waits under load. Reads and submissions start at fixed times, so that a blocked event loop counts as a wait of each
+ * operation that it delays.
+ */
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
+  const reads = (writeThread: boolean) => async (): Promise<Subject> => {
+    const count = Math.min(100_000, orders.at(-1) ?? 0);
+    const path = await orderFile(count, `latency-${writeThread}`);
+    const book = await openBook(path, writeThread);
+    const api = createApi(book);
+    const pick = createUidPicker(count, 128);
+    const seed = `latency ${writeThread} ${Date.now()}`;
+    let first = 0;
+    const sign = async (size: number) => {
+      const signed = await signOrders(seed, first, size);
+      first += size;
+      return signed;
+    };
+    const maximum = await measureMaximum(book, await sign(tiny ? 64 : 2048));
+    return {
+      note: `native, synchronous=FULL, ${writeThread ? 'write thread' : 'no thread'}`,
+      async round() {
+        const rate = maximum * LOAD;
+        const queue = await sign(tiny ? 16 : Math.ceil(rate * 1000));
+        const duration = queue.length / rate;
+        const requests = Array.from({ length: Math.ceil(duration / READ_INTERVAL) }, () => createByUidsRequest(pick()));
+        const waits: number[] = [];
+        collectGarbage();
+        await Promise.all([
+          runAtRate(queue.length, 1 / rate, (i) => submit(book, queue[i])),
+          runAtRate(requests.length, READ_INTERVAL, async (i, due) => {
+            const request = requests[i];
+            if (request !== undefined) await requestBytes(api, request);
+            waits.push(performance.now() - due);
+          }),
+        ]);
+        return toSample(waits);
+      },
+      close: () => book.close(),
+    };
+  };
+
+  const stream = async (): Promise<Subject> => {
+    const book = await openBook(scratchFile('latency-stream'), false);
+    const subscribers = await Promise.all(
+      Array.from({ length: tiny ? 10 : SUBSCRIBERS }, () => book.orders.stream({})),
+    );
+    const stored = new Map<string, number>();
+    const waits: number[] = [];
+    let missing = 0;
+    let done = () => {};
+    for (const events of subscribers) {
+      void (async () => {
+        for await (const event of events) {
+          if (event.type !== 'order') throw new Error(`unexpected event "${event.type}"`);
+          // The event may arrive before the submission continues.
+          const now = performance.now();
+          waits.push(Math.max(0, now - (stored.get(event.order.uid) ?? now)));
+          if (--missing === 0) done();
+        }
+      })();
+    }
+    let first = 0;
+    return {
+      note: `${subscribers.length} subscribers in process, SQLite`,
+      async round() {
+        const signed = await signOrders('stream', first, tiny ? 2 : 20);
+        first += signed.length;
+        waits.length = 0;
+        missing = signed.length * subscribers.length;
+        const finished = new Promise<void>((resolve) => {
+          done = resolve;
+        });
+        await runAtRate(signed.length, 50, async (i) => {
+          const result = await book.orders.submit(signed[i]?.order as Signed['order']); // within the length
+          if (result.status !== 'accepted') throw new Error('an order was rejected');
+          stored.set(result.uid, performance.now());
+        });
+        await finished;
+        return toSample(waits);
+      },
+      close: () => book.close(),
+    };
+  };
+
+  const p99 = (subject: string, title: string, atMost: number): Measure => ({
+    title,
+    compute: readMeasured(subject, 'ms at p99'),
+    unit: ' ms',
+    limit: { atMost },
+  });
+  return {
+    title: 'waits under load',
+    rounds: 7,
+    subjects: { 'reads, no thread': reads(false), 'reads, write thread': reads(true), stream },
+    measures: [
+      p99('reads, no thread', 'by_uids of 128 beside submissions at 70 % of the maximum, 99th percentile', 10),
+      p99('reads, write thread', 'the same with a write thread, 99th percentile', 10),
+      p99('stream', 'commit to subscriber of 1,000, 99th percentile', 20),
+    ],
+  };
+};
+
+async function openBook(path: string, writeThread: boolean): Promise<OrderBook> {
+  const book = createOrderBook({ chainId: CHAIN_ID, recovery: 'native', store: sqliteStore({ path, writeThread }) });
+  await book.start();
+  return book;
+}
+
+async function submit(book: OrderBook, signed: Signed | undefined): Promise<void> {
+  if (signed === undefined) return;
+  const { status } = await book.orders.submit(signed.order);
+  if (status !== 'accepted') throw new Error('an order was rejected');
+}
+
+/** Returns the submissions per millisecond of 256 concurrent callers. */
+async function measureMaximum(book: OrderBook, queue: Signed[]): Promise<number> {
+  const count = queue.length;
+  const start = performance.now();
+  const caller = async () => {
+    for (let signed = queue.pop(); signed !== undefined; signed = queue.pop()) await submit(book, signed);
+  };
+  await Promise.all(Array.from({ length: 256 }, caller));
+  return count / (performance.now() - start);
+}
+
+/** Starts operations at fixed times, however long they take. @param interval - In milliseconds. */
+async function runAtRate(
+  count: number,
+  interval: number,
+  operation: (i: number, due: number) => Promise<void>,
+): Promise<void> {
+  const start = performance.now();
+  const running: Promise<void>[] = [];
+  while (running.length < count) {
+    const elapsed = performance.now() - start;
+    while (running.length < count && running.length * interval <= elapsed) {
+      running.push(operation(running.length, start + running.length * interval));
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1);
+    });
+  }
+  await Promise.all(running);
+}
+
+function toSample(waits: readonly number[]): Sample {
+  return {
+    time: quantile(waits, 0.5) * 1000,
+    'ms at p50': quantile(waits, 0.5),
+    'ms at p99': quantile(waits, 0.99),
+  };
+}

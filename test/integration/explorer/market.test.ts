@@ -1,0 +1,96 @@
+import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApi, createOrderBook } from 'intentbook';
+import { composeApis, createAccounts } from 'intentbook/accounts';
+import { createExplorer } from 'intentbook/explorer';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { nodeHandler } from 'intentbook/node-http';
+import type { Sandbox } from 'intentbook/sandbox';
+import { createSandbox } from 'intentbook/sandbox';
+import { serve } from 'intentbook/server';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, launchChromium, openPage, SKIP_REASON } from '../../support/browser.ts';
+
+describe.skipIf(CHROMIUM === undefined)(`explorer market data${SKIP_REASON}`, () => {
+  let browser: Browser;
+  let sandbox: Sandbox;
+  const pages: Page[] = [];
+
+  beforeAll(async () => {
+    [browser, sandbox] = await Promise.all([launchChromium(), createSandbox({ engine: 'simulated' })]);
+  });
+  afterEach(async () => {
+    for (const page of pages.splice(0)) await page.close();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await sandbox?.close();
+  });
+
+  async function show(fragment: string, url = sandbox.url) {
+    const observed = await openPage(browser, `${url}/${fragment}`);
+    pages.push(observed.page);
+    await observed.page.locator('main h1').waitFor();
+    return observed;
+  }
+
+  const textOf = async (page: Page) => ((await page.locator('main').textContent()) ?? '').replaceAll('\u00a0', ' ');
+  const token = (symbol: string) => sandbox.token(symbol).address;
+
+  it('pair: shows the suggested slippage tolerance', async () => {
+    const { page, problems } = await show(`#/pairs/${token('WETH')}/${token('USDC')}`);
+    expect(await textOf(page)).toMatch(/Suggested slippage tolerance: [\d.]+ % \((?:from the volatility|the default)/);
+    expect(problems).toEqual([]);
+  });
+
+  it('pools: shows value, volume and yield, or why a server has none', async () => {
+    const { page, problems } = await show('#/pools');
+    const row = await page.locator('tbody tr').first().textContent();
+    expect(row).toMatch(/^0x\w{4}…\w{4} copySimulated pools\$\d+/);
+    await using server = await closing(serve({ port: 0, db: ':memory:' }));
+    const { page: other, problems: found } = await show('#/pools', server.url);
+    expect(await textOf(other)).toContain('An operator enables pools');
+    expect([...problems, ...found]).toEqual([]);
+  });
+
+  it('token: shows the largest holders if a source has them', async () => {
+    const book = createOrderBook({ chainId: 1, store: memoryStore() });
+    const holder = '0x00000000000000000000000000000000000000f7';
+    const holders = { name: 'test', topHolders: () => [{ address: holder, balance: '12' } as const] };
+    const accounts = createAccounts({
+      books: [book],
+      store: memoryAccountStore(),
+      tokenHolders: [holders],
+      fundingInterval: 'off',
+    });
+    await book.start();
+    await accounts.start();
+    const api = composeApis(createExplorer({ books: [{ book }], accounts }), createApi(book));
+    await using server = await listening(createServer(nodeHandler(api)));
+    const { page, problems } = await show(`explorer#/tokens/0x${'aa'.repeat(20)}`, server.url);
+    await page.getByRole('heading', { name: 'Largest holders' }).waitFor();
+    expect(await page.locator(`a[href="#/accounts/${holder}"]`).count()).toBe(1);
+    expect(problems).toEqual([]);
+    await accounts.close();
+    await book.close();
+  });
+});
+
+async function closing<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T & AsyncDisposable> {
+  const opened = await opening;
+  return Object.assign(opened, { [Symbol.asyncDispose]: () => opened.close() });
+}
+
+async function listening(server: Server): Promise<{ readonly url: string } & AsyncDisposable> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
