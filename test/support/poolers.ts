@@ -76,16 +76,31 @@ async function start(program: string, port: number, configure: (folder: string) 
   const file = join(folder, 'configuration');
   writeFileSync(file, configure(folder), { mode: 0o644 });
   const args = program === 'haproxy' ? ['-db', '-f', file] : [file];
-  const child = spawn(program, args, { ...unprivileged(), stdio: 'ignore' });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  child.unref();
+  let isReady = false;
+  let stopped = false;
+  let ended = Promise.resolve();
+  let child = run();
+  /** Runs the program, and again when it ends, like a service manager. */
+  function run() {
+    const started = spawn(program, args, { ...unprivileged(), stdio: 'ignore' });
+    ended = new Promise((resolve) => {
+      started.once('exit', () => {
+        if (!stopped && isReady) child = run();
+        resolve();
+      });
+    });
+    started.unref();
+    return started;
+  }
   for (let i = 0; !(await accepts(port)); i++) {
     if (i > 100 || child.exitCode !== null) throw new Error(`${program} did not start`);
     await sleep(50);
   }
+  isReady = true;
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async stop() {
+      stopped = true;
       child.kill('SIGKILL');
       await ended;
       rmSync(folder, { recursive: true, force: true });
