@@ -127,7 +127,8 @@ export function createGroupCommit({
       const retry: Member = {
         inserts: member.inserts.filter((_, i) => outcomes[i]?.status === 'busy'),
         busySince,
-        fail: member.fail,
+        // The other orders of the member are stored: its busy ones keep an outcome that is not known.
+        fail: busy.length < outcomes.length ? () => member.settle(outcomes) : member.fail,
         settle(later) {
           for (const [i, position] of busy.entries()) outcomes[position] = later[i] ?? { status: 'unknown' };
           member.settle(outcomes);

@@ -1,9 +1,16 @@
 import type { InsertOutcome, NewOrder, OrderInsert, Store } from 'intentbook';
+import { StoreError } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 import type { GroupCommit } from '../../../src/orders/group-commit.ts';
-import { createGroupCommit, MAX_GROUP_SIZE, MAX_GROUP_WAIT_MS, MAX_WAIT_MS } from '../../../src/orders/group-commit.ts';
+import {
+  BUSY_DELAY_MS,
+  createGroupCommit,
+  MAX_GROUP_SIZE,
+  MAX_GROUP_WAIT_MS,
+  MAX_WAIT_MS,
+} from '../../../src/orders/group-commit.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -201,4 +208,28 @@ test('drained waits for all submitted calls', async () => {
   await Promise.all([stored, drained]);
   expect(log).toEqual(['stored', 'drained']);
   await commits.drained(); // without a delay
+});
+
+test('group commit: a failed retry of busy orders keeps the outcomes of the others', async () => {
+  const clock = manualClock();
+  const { store } = await watched(clock);
+  let calls = 0;
+  const commits = createGroupCommit({
+    store: {
+      ...store,
+      orders: {
+        ...store.orders,
+        async insert() {
+          if (++calls > 1) throw new StoreError('Unavailable', 'the store is down');
+          return [{ status: 'busy' }, { status: 'inserted' }];
+        },
+      },
+    },
+    clock,
+    more: () => false,
+  });
+  const result = commits.insert([entry(1), entry(2)]);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  clock.advance(BUSY_DELAY_MS);
+  expect(await result).toEqual([{ status: 'busy' }, { status: 'inserted' }]);
 });
