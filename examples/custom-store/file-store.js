@@ -6,6 +6,7 @@ import { assertSameDomain } from 'intentbook/store-kit';
 
 /** Operations that change a store. */
 const WRITES = new Set(['insert', 'cancel', 'expire', 'reinstate', 'prune', 'put', 'apply', 'rollback', 'record']);
+const isWrite = (name) => WRITES.has(name) || /^prune[A-Z]/.test(name);
 
 /**
  * Creates a store that keeps its state in memory and appends each change to a file. A change is on disk before its
@@ -19,7 +20,7 @@ export function fileStore(path) {
   /** Wraps the operations of a group: changes run one after the other and are written to the file. */
   function recorded(group, operations) {
     const entries = Object.entries(operations).map(([name, operation]) => {
-      if (!WRITES.has(name)) return [name, (...args) => operation(...args)];
+      if (!isWrite(name)) return [name, (...args) => operation(...args)];
       const change = async (args) => {
         const result = await operation(...args);
         append([group, name, args]);
@@ -75,6 +76,7 @@ export function fileStore(path) {
     events: memory.events,
     chain: recorded('chain', memory.chain),
     auctions: recorded('auctions', memory.auctions),
+    retention: recorded('retention', memory.retention),
     leases: memory.leases,
   };
 }
