@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { Address, ApiOptions, OrderBook, PolicyContext, RetentionOptions, Store } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
@@ -55,7 +54,7 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
   const book = createOrderBook({
     ...options,
     chainId,
-    store: store ?? (await openStore(place, settings.dbThread ?? availableParallelism() > 1)),
+    store: store ?? (await openStore(place, settings.dbThread ?? 'auto')),
     deniedTokens: tokens.addresses,
     ...(settings.deniedAddresses === undefined
       ? {}
@@ -156,7 +155,7 @@ async function documentOptions(gateway: string | undefined) {
  *
  * @param writeThread - Whether a thread writes to a file.
  */
-export async function openStore(place: StoreLocation, writeThread = false): Promise<Store> {
+export async function openStore(place: StoreLocation, writeThread: boolean | 'auto' = false): Promise<Store> {
   switch (place.kind) {
     case 'memory':
       return (await import('intentbook/memory')).memoryStore();

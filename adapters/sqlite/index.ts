@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { AccountStore, Store } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { createSqliteAccountStore } from './accounts/store.ts';
@@ -7,6 +9,7 @@ import type { SqliteDatabase } from './driver.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 import { createThreadedStore } from './threaded-store.ts';
+import { WORKER_FILE } from './write-thread.ts';
 
 export type { SqliteBackupOptions } from './backup.ts';
 export { backupSqlite } from './backup.ts';
@@ -27,9 +30,9 @@ export interface SqliteStoreOptions {
   /**
    * Whether writes run in a worker thread with its own connection, so that no commit blocks the event loop, and
    * signatures are verified while the previous orders are stored. With one processor it costs more than it saves.
-   * Default: false.
+   * `auto`: with more than one processor, unless a bundler has left out the file of the thread. Default: false.
    */
-  readonly writeThread?: boolean;
+  readonly writeThread?: boolean | 'auto';
 }
 
 /** Options of a store on a database handle of the host. */
@@ -62,10 +65,13 @@ export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options
   if (isHandle) return createSqliteStore(parseHandleSource(target, options), MIGRATIONS);
   const source = parseFileSource(target, ['writeThread']);
   const { writeThread = false } = target;
-  if (typeof writeThread !== 'boolean') {
-    throw new TypeError(`sqliteStore: \`writeThread\` must be true or false, got ${JSON.stringify(writeThread)}`);
-  }
-  return writeThread ? createThreadedStore(source) : createSqliteStore(source, MIGRATIONS);
+  return shouldUseThread(writeThread) ? createThreadedStore(source) : createSqliteStore(source, MIGRATIONS);
+}
+
+function shouldUseThread(writeThread: boolean | 'auto'): boolean {
+  if (writeThread === 'auto') return availableParallelism() > 1 && existsSync(WORKER_FILE);
+  if (typeof writeThread === 'boolean') return writeThread;
+  throw new TypeError(`sqliteStore: \`writeThread\` must be true, false or "auto", got ${JSON.stringify(writeThread)}`);
 }
 
 /**

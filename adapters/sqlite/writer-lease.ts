@@ -124,7 +124,8 @@ interface Holder extends ProcessIdentity {
 }
 
 function describeHolder({ pid, host, token }: Holder, file: string): string {
-  if (held.has(token)) {
+  // The registry of a thread does not contain the leases of other threads.
+  if (held.has(token) || (host === hostname() && pid === getOwnIdentity().pid)) {
     return `the file "${file}" is already open as a book of this process. Close that book first; where modules are reloaded, keep the book on globalThis`;
   }
   return `the file "${file}" already has a writer: process ${pid} on host ${host}. An SQLite store allows one writer; close the other one first`;

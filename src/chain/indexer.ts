@@ -270,11 +270,13 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     if (recheckedTo !== undefined && newest - recheckedTo < RECHECK_BLOCKS) return;
     try {
       const to = Math.min(newest, from + range.size - 1);
+      // A node that lags behind, or changes its fork meanwhile, may have other logs of these blocks, or none yet.
+      const reference = blocks.find(({ number }) => number === to + RECHECK_DISTANCE - 1) ?? indexedBlock;
+      const isCurrent = async () =>
+        (await query((call) => node.block(reference.number, call)))?.hash === reference.hash;
+      if (!(await isCurrent())) return;
       const logs = await logsBetween(node, from, to);
-      if (logs === undefined) return;
-      // A node that lags behind or has another fork has other logs, or none.
-      const reference = blocks.find(({ number }) => number === to) ?? indexedBlock;
-      if ((await query((call) => node.block(reference.number, call)))?.hash !== reference.hash) return;
+      if (logs === undefined || !(await isCurrent())) return;
       const missed = await reader.read(node, logs);
       if (missed.events.length > 0) {
         const outcome = await context.apply({ ...missed, through: indexedBlock, after: indexedBlock });

@@ -170,7 +170,7 @@ test('an open store with an idle write thread does not keep the process running'
 
 test('sqliteStore rejects a write thread that is not a boolean, and one for a handle of the host', () => {
   const options = { path: 'x', writeThread: 'yes' as unknown as boolean };
-  expect(() => sqliteStore(options)).toThrow('`writeThread` must be true or false, got "yes"');
+  expect(() => sqliteStore(options)).toThrow('`writeThread` must be true, false or "auto", got "yes"');
   const database = new Database(':memory:');
   const handleOptions = { writeThread: true } as object;
   expect(() => sqliteStore(database, handleOptions)).toThrow('writeThread');

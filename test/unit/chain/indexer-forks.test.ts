@@ -107,7 +107,47 @@ describe('indexer second read', () => {
     lags = false;
     await next();
     expect(batches).toMatchObject([{ events: [{ blockNumber: 125 }] }]);
-    expect(readsOf(two.requests)).toEqual(['logs 121..126', 'logs 121..126']);
+    expect(readsOf(two.requests)).toEqual(['logs 121..126']);
+  });
+
+  test('is repeated if the blocks are the newest ones of the node', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    // A node has a block before it has the logs of the block.
+    let newest = 126;
+    const two = recorded(chain.node('b'));
+    const node: ChainSource = {
+      ...two,
+      block: async (number, call) => (number > newest ? undefined : two.block(number, call)),
+      logs: async (query, call) => (newest === 126 ? [] : two.logs(query, call)),
+    };
+    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 100) });
+    await run();
+    expect(batches).toEqual([]);
+    newest = 130;
+    await next();
+    expect(batches).toMatchObject([{ events: [{ blockNumber: 125 }] }]);
+  });
+
+  test('is repeated if the node changes its fork meanwhile', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    const other = scriptedChain('another');
+    other.mine(...empty(30));
+    let onOther = false;
+    let changes = true;
+    const node: ChainSource = {
+      ...chain.node('b'),
+      block: (number, call) => (onOther ? other.node('b') : chain.node('b')).block(number, call),
+      async logs(query, call) {
+        onOther = changes;
+        return changes ? [] : chain.node('b').logs(query, call);
+      },
+    };
+    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 100) });
+    await run();
+    expect(batches).toEqual([]);
+    [onOther, changes] = [false, false];
+    await next();
+    expect(batches).toMatchObject([{ events: [{ blockNumber: 125 }] }]);
   });
 
   test('covers blocks again after another process has rolled them back', async () => {
