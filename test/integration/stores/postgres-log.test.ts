@@ -132,8 +132,11 @@ describe('PostgreSQL notification', () => {
     return wakeUps;
   }
 
+  /** A store that does not listen would not notify others either. */
+  const listening = (clock = manualClock()) => opened({ listen: true }, clock);
+
   test('arrives from another process when its events are numbered, and not from the own one', async () => {
-    const [store, other] = [await opened({ listen: true }, manualClock()), await opened()];
+    const [store, other] = [await listening(), await listening()];
     const wakeUps = await watched(store);
     await place(store, order(1));
     await store.events.after(0, 9);
@@ -149,7 +152,7 @@ describe('PostgreSQL notification', () => {
 
   test('arrives once for all events within an interval', async () => {
     const clock = manualClock();
-    const [store, other] = [await opened({ listen: true }, clock), await opened()];
+    const [store, other] = [await listening(clock), await listening()];
     const wakeUps = await watched(store);
     for (let i = 1; i <= 4; i++) {
       await place(other, order(i));
@@ -170,11 +173,11 @@ describe('PostgreSQL notification', () => {
 
   test('arrives again after the listening connection was cut', async () => {
     const clock = manualClock();
-    const [store, other] = [await opened({ listen: true }, clock), await opened()];
+    const [store, other] = [await listening(clock), await listening()];
     const wakeUps = await watched(store);
-    const listening = `SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN "intentbook.${here.schema}"'`;
-    await here.query(`SELECT pg_terminate_backend(pid) FROM (${listening}) l`);
-    await expect.poll(() => here.query(listening)).toEqual([]);
+    const connections = `SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN "intentbook.${here.schema}"'`;
+    await here.query(`SELECT pg_terminate_backend(pid) FROM (${connections}) l`);
+    await expect.poll(() => here.query(connections)).toEqual([]);
     await expect.poll(() => clock.pending).toBe(2); // one for polling, one for the reconnect
     clock.advance(500);
     await expect.poll(() => wakeUps.count).toBe(2); // an event can have been missed
