@@ -73,6 +73,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let firstBlock = fromBlock;
   /** The last block that was read a second time. */
   let recheckedTo: number | undefined;
+  /** No block was read a second time since the start. */
+  let isFirstRecheck = true;
   /** The term of the lease at the last step. `undefined`: another process had it. */
   let term: number | undefined;
   let movedAt = clock.now();
@@ -96,7 +98,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   async function acquireLease(): Promise<boolean> {
     const outcome = await leases.acquire({ name: LEASE, holder, ttl: LEASE_TTL_MS });
     // Another holder may have rolled blocks back and read their successors once only.
-    if (outcome.status !== 'held' || outcome.term !== term) recheckedTo = undefined;
+    if (outcome.status !== 'held' || outcome.term !== term) [recheckedTo, isFirstRecheck] = [undefined, true];
     term = outcome.status === 'held' ? outcome.term : undefined;
     return term !== undefined;
   }
@@ -114,8 +116,11 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const { indexedBlock, blocks } = await context.progress();
     const head = await query((call) => node.head(call));
     if (indexedBlock === null) return begin(node, head);
-    // Blocks above the checkpoint were rolled back, by this process or another one.
-    if (recheckedTo !== undefined) recheckedTo = Math.min(recheckedTo, indexedBlock.number);
+    const oldest = blocks.at(-1) ?? indexedBlock;
+    // After a start, newer blocks may have been read once only. Blocks above the checkpoint were rolled back, by this
+    // process or another one. Noted before the checkpoint moves on.
+    recheckedTo ??= Math.max(indexedBlock.number - reorgLimit, oldest.number);
+    recheckedTo = Math.min(recheckedTo, indexedBlock.number);
     if (head.number < indexedBlock.number) return checkShorterChain(node, head, indexedBlock, blocks);
     const block = await query((call) => node.block(indexedBlock.number, call));
     if (block === undefined)
@@ -125,12 +130,12 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const settled = head.number - reorgLimit;
     if (indexedBlock.number < settled) {
       state = 'catching up';
-      await catchUp(node, indexedBlock, blocks.at(-1) ?? indexedBlock, settled, head);
+      await catchUp(node, indexedBlock, recheckedTo + 1, settled, head);
       return true;
     }
     state = 'following';
     const end = await advance(node, indexedBlock, head);
-    await recheck(end, blocks);
+    await recheck(end, recheckedTo, blocks);
     if (end.number === indexedBlock.number) return tryNextNodeIfStale();
     movedAt = clock.now();
     return end.number < head.number;
@@ -206,11 +211,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   async function catchUp(
     node: ChainSource,
     indexedBlock: BlockRef,
-    oldest: BlockRef,
+    from: number,
     settled: number,
     head: BlockHeader,
   ): Promise<void> {
-    const from = Math.min(findUncheckedBlock(indexedBlock, oldest), indexedBlock.number + 1);
     const to = Math.min(from + range.size - 1, settled);
     const logs = await logsBetween(node, from, to);
     if (logs === undefined) return; // the next step tries a smaller range
@@ -222,12 +226,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     if (!(await apply({ ...read, through: toBlockRef(through), after: indexedBlock }, head))) return;
     range.succeeded(logs.length);
     movedAt = clock.now();
-    recheckedTo = to;
-  }
-
-  /** Returns the first block that was not read a second time. After a start it is further back. */
-  function findUncheckedBlock(indexedBlock: BlockRef, oldest: BlockRef): number {
-    return Math.max(recheckedTo ?? indexedBlock.number - reorgLimit, oldest.number) + 1;
+    [recheckedTo, isFirstRecheck] = [to, false];
   }
 
   /**
@@ -262,12 +261,12 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
    * Reads blocks a second time, from another node if there is one, and applies events that were missing. After a start
    * it reads further back, since the process may have stopped before the second read.
    */
-  async function recheck(indexedBlock: BlockRef, blocks: readonly BlockRef[]): Promise<void> {
-    const from = findUncheckedBlock(indexedBlock, blocks.at(-1) ?? indexedBlock);
+  async function recheck(indexedBlock: BlockRef, recheckedBlock: number, blocks: readonly BlockRef[]): Promise<void> {
     const newest = indexedBlock.number - RECHECK_DISTANCE;
     const node = usable[(nodeIndex + 1) % usable.length];
+    const from = recheckedBlock + 1;
     if (node === undefined || newest < from) return;
-    if (recheckedTo !== undefined && newest - recheckedTo < RECHECK_BLOCKS) return;
+    if (!isFirstRecheck && newest - recheckedBlock < RECHECK_BLOCKS) return;
     try {
       const to = Math.min(newest, from + range.size - 1);
       // A node that lags behind, or changes its fork meanwhile, may have other logs of these blocks, or none yet.
@@ -283,7 +282,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
         if (outcome.status !== 'applied') return;
         if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
       }
-      recheckedTo = to;
+      [recheckedTo, isFirstRecheck] = [to, false];
     } catch (failure) {
       if (failure instanceof StoreError) throw failure;
       observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later

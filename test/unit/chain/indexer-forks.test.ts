@@ -71,6 +71,15 @@ describe('indexer second read', () => {
     expect(observed).toEqual([{ type: 'missed', events: 1, block: 126 }]);
   });
 
+  test('after a start begins at the checkpoint of the start, however many blocks follow', async () => {
+    chain.mine(...empty(29), [INVALIDATED], ...empty(9));
+    const node = recorded(chain.node('a'));
+    // Another process has read block 130 once; this one follows nine more blocks in its first step.
+    const { run } = indexerFixture([node], { stored: storedBlocks(chain, 130, 100) });
+    await run();
+    expect(readsOf(node.requests)).toContain('logs 121..135');
+  });
+
   test('covers blocks again after another process has indexed them', async () => {
     chain.mine(...empty(30));
     const node = recorded(chain.node('a'));
