@@ -64,11 +64,32 @@ const ROWS: readonly Row[] = [
     convert: perSecond,
   },
   {
+    label: 'The same with a write thread',
+    own: submit('256 concurrent, write thread'),
+    limit: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
+    convert: perSecond,
+  },
+  {
     label: 'Wait of a submission, 256 concurrent, median in ms',
     own: submit('256 concurrent', 'ms at p50'),
     convert: keep,
   },
   { label: 'The same, 99th percentile in ms', own: submit('256 concurrent', 'ms at p99'), convert: keep },
+  {
+    label: 'Wait of a read beside submissions at 70 % of the maximum, 99th percentile in ms',
+    own: { benchmark: 'latency', subject: 'reads, no thread', measure: 'ms at p99' },
+    convert: keep,
+  },
+  {
+    label: 'The same with a write thread, in ms',
+    own: { benchmark: 'latency', subject: 'reads, write thread', measure: 'ms at p99' },
+    convert: keep,
+  },
+  {
+    label: 'Commit to subscriber, 1,000 subscribers, 99th percentile in ms',
+    own: { benchmark: 'latency', subject: 'stream', measure: 'ms at p99' },
+    convert: keep,
+  },
   {
     label: 'Reads of one order per second over HTTP',
     own: http('node:http'),

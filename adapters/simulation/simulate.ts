@@ -1,4 +1,4 @@
-import type { Store } from 'intentbook';
+import type { Hex, Store } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { chainById, deployment } from '#internal';
 import { createSimulatedChain } from './chain.ts';
@@ -138,7 +138,9 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       machine.notify();
     },
   });
-  const notifications = createNotificationCheck(accountStore, { model, pool, report }, () => receiver);
+  const isHidden = (transactionHash: string) =>
+    [...hidden].some((hash) => chain.find(hash as Hex)?.facts.some((fact) => fact.transactionHash === transactionHash));
+  const notifications = createNotificationCheck(accountStore, { model, pool, report, isHidden }, () => receiver);
   const receiver = createReceiver(virtual, notifications.onArrival, onFault);
   await notifications.subscribe(START * 1000);
   const machine = createMachine({

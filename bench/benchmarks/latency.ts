@@ -7,7 +7,7 @@ import { orderFile, scratchFile } from '../files.ts';
 import { collectGarbage } from '../gc.ts';
 import type { Signed } from '../orders.ts';
 import { CHAIN_ID, signOrders } from '../orders.ts';
-import { createByUidsRequest, createUidPicker, requestBytes } from '../stats.ts';
+import { createGetRequest, createUidPicker, requestBytes } from '../stats.ts';
 
 /** Share of the maximum rate of submissions that runs beside the reads. */
 const LOAD = 0.7;
@@ -25,7 +25,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     const path = await orderFile(count, `latency-${writeThread}`);
     const book = await openBook(path, writeThread);
     const api = createApi(book);
-    const pick = createUidPicker(count, 128);
+    const pick = createUidPicker(count, 1);
     const seed = `latency ${writeThread} ${Date.now()}`;
     let first = 0;
     const sign = async (size: number) => {
@@ -40,7 +40,9 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
         const rate = maximum * LOAD;
         const queue = await sign(tiny ? 16 : Math.ceil(rate * 1000));
         const duration = queue.length / rate;
-        const requests = Array.from({ length: Math.ceil(duration / READ_INTERVAL) }, () => createByUidsRequest(pick()));
+        const requests = Array.from({ length: Math.ceil(duration / READ_INTERVAL) }, () =>
+          createGetRequest(`/api/v1/orders/${pick()[0]}`),
+        );
         const waits: number[] = [];
         collectGarbage();
         await Promise.all([
@@ -111,7 +113,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     rounds: 7,
     subjects: { 'reads, no thread': reads(false), 'reads, write thread': reads(true), stream },
     measures: [
-      p99('reads, no thread', 'by_uids of 128 beside submissions at 70 % of the maximum, 99th percentile', 10),
+      p99('reads, no thread', 'read of one order beside submissions at 70 % of the maximum, 99th percentile', 10),
       p99('reads, write thread', 'the same with a write thread, 99th percentile', 10),
       p99('stream', 'commit to subscriber of 1,000, 99th percentile', 20),
     ],
