@@ -199,6 +199,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Tracing',
   'Migration',
   'Migrations',
+  'Missed limits',
   'Move a book to another store',
   'Mutation testing',
   'Native price',
