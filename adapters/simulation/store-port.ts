@@ -59,6 +59,7 @@ export function createStorePort(context: StorePortContext): StorePort {
     });
     return [noun, Object.fromEntries(calls)] as const;
   });
+  // The same groups with the same methods.
   const wrapped = Object.fromEntries(groups) as unknown as Omit<Store, 'traits' | 'open' | 'close' | 'check'>;
 
   return {

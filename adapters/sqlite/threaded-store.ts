@@ -1,10 +1,11 @@
-import type { InsertOutcome, OrderInsert, Store, StoreContext } from 'intentbook';
+import type { InsertOptions, InsertOutcome, OrderInsert, Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { SqliteConnection, SqliteFile } from './connection.ts';
 import { connectReader } from './connection.ts';
 import { toStoreError } from './driver.ts';
 import type { SqliteBook } from './store.ts';
 import { assembleBook, createStoreOf } from './store.ts';
+import type { WriteOperations } from './write-operations.ts';
 import type { WriteThread } from './write-thread.ts';
 import { startWriteThread, WORKER_FILE } from './write-thread.ts';
 import type { Lease } from './writer-lease.ts';
@@ -37,31 +38,35 @@ async function start(source: SqliteFile, { domain, clock }: StoreContext, file: 
  */
 function withWrites(book: SqliteBook, thread: WriteThread) {
   const { call } = thread;
+  const run =
+    <Name extends keyof WriteOperations>(name: Name) =>
+    (...parameters: Parameters<WriteOperations[Name]>) =>
+      call(name, ...parameters);
   const { documents, events, chain, quotes, auctions, retention } = book;
   return {
     orders: {
       get: book.orders.get,
-      insert: (...[inserts, options]: Parameters<Store['orders']['insert']>) => {
+      insert: (inserts: readonly OrderInsert[], options?: InsertOptions) => {
         if (options?.transaction === undefined) return insert(thread, inserts);
         throw new StoreError('Unsupported', 'a store on its own file has no host transaction to join');
       },
-      cancel: (...parameters: Parameters<Store['orders']['cancel']>) => call('cancelOrders', ...parameters),
+      cancel: run('cancelOrders'),
     },
     listing: book.listing,
     filterPlaced: book.filterPlaced,
     count: book.count,
     total: book.total,
-    expire: (...parameters: Parameters<Store['orders']['expire']>) => call('expireOrders', ...parameters),
-    reinstate: (...parameters: Parameters<Store['orders']['reinstate']>) => call('reinstateOrders', ...parameters),
-    prune: (...parameters: Parameters<Store['orders']['prune']>) => call('pruneOrders', ...parameters),
+    expire: run('expireOrders'),
+    reinstate: run('reinstateOrders'),
+    prune: run('pruneOrders'),
     documents: {
       get: documents.get,
-      put: (...parameters: Parameters<Store['appData']['put']>) => call('putDocument', ...parameters),
+      put: run('putDocument'),
     },
     quotes: {
       match: quotes.match,
-      insert: (...parameters: Parameters<Store['quotes']['insert']>) => call('insertQuote', ...parameters),
-      prune: (...parameters: Parameters<Store['quotes']['prune']>) => call('pruneQuotes', ...parameters),
+      insert: run('insertQuote'),
+      prune: run('pruneQuotes'),
     },
     events: { last: events.last, after: events.after },
     leases: book.leases,
@@ -71,25 +76,23 @@ function withWrites(book: SqliteBook, thread: WriteThread) {
       firstTrade: chain.firstTrade,
       settlements: chain.settlements,
       settlementsOfAuction: chain.settlementsOfAuction,
-      apply: (...parameters: Parameters<Store['chain']['apply']>) => call('applyEvents', ...parameters),
-      rollback: (...parameters: Parameters<Store['chain']['rollback']>) => call('rollBackEvents', ...parameters),
+      apply: run('applyEvents'),
+      rollback: run('rollBackEvents'),
     },
     auctions: {
       get: auctions.get,
       competition: auctions.competition,
       competitions: auctions.competitions,
-      insert: (...parameters: Parameters<Store['auctions']['insert']>) => call('insertAuction', ...parameters),
-      record: (...parameters: Parameters<Store['auctions']['record']>) => call('recordCompetition', ...parameters),
+      insert: run('insertAuction'),
+      record: run('recordCompetition'),
     },
     retention: {
       prunedThrough: retention.prunedThrough,
-      pruneEvents: (...parameters: Parameters<Store['retention']['pruneEvents']>) => call('pruneEvents', ...parameters),
-      pruneChainEvents: (...parameters: Parameters<Store['retention']['pruneChainEvents']>) =>
-        call('pruneChainEvents', ...parameters),
-      pruneDocuments: (...parameters: Parameters<Store['retention']['pruneDocuments']>) =>
-        call('pruneDocuments', ...parameters),
+      pruneEvents: run('pruneEvents'),
+      pruneChainEvents: run('pruneChainEvents'),
+      pruneDocuments: run('pruneDocuments'),
     },
-    check: () => call('check'),
+    check: run('check'),
     async close() {
       // The last connection of a file removes its write-ahead log, and only the writer can.
       book.close();

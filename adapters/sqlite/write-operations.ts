@@ -5,26 +5,23 @@ import { systemClock } from 'intentbook';
 export const createWriteOperations = (store: Store) => ({
   // The clock of a host cannot be passed to a thread. The thread uses it for the writer lease only.
   open: (domain: StoreContext['domain']) => store.open({ domain, clock: systemClock }),
-  close: () => store.close(),
-  check: () => store.check(),
-  insertOrders: (...[inserts]: Parameters<Store['orders']['insert']>) => store.orders.insert(inserts),
-  cancelOrders: (...[request]: Parameters<Store['orders']['cancel']>) => store.orders.cancel(request),
-  expireOrders: (...[now, limit]: Parameters<Store['orders']['expire']>) => store.orders.expire(now, limit),
-  reinstateOrders: (...[request]: Parameters<Store['orders']['reinstate']>) => store.orders.reinstate(request),
-  pruneOrders: (...[request]: Parameters<Store['orders']['prune']>) => store.orders.prune(request),
-  putDocument: (...[document, keep]: Parameters<Store['appData']['put']>) => store.appData.put(document, keep),
-  insertQuote: (...[quote]: Parameters<Store['quotes']['insert']>) => store.quotes.insert(quote),
-  pruneQuotes: (...[now, limit]: Parameters<Store['quotes']['prune']>) => store.quotes.prune(now, limit),
-  applyEvents: (...[batch]: Parameters<Store['chain']['apply']>) => store.chain.apply(batch),
-  rollBackEvents: (...[request]: Parameters<Store['chain']['rollback']>) => store.chain.rollback(request),
-  pruneEvents: (...[request]: Parameters<Store['retention']['pruneEvents']>) => store.retention.pruneEvents(request),
-  pruneChainEvents: (...[request]: Parameters<Store['retention']['pruneChainEvents']>) =>
-    store.retention.pruneChainEvents(request),
-  pruneDocuments: (...[request]: Parameters<Store['retention']['pruneDocuments']>) =>
-    store.retention.pruneDocuments(request),
-  insertAuction: (...[auction, keep]: Parameters<Store['auctions']['insert']>) => store.auctions.insert(auction, keep),
-  recordCompetition: (...[competition, keep]: Parameters<Store['auctions']['record']>) =>
-    store.auctions.record(competition, keep),
+  close: store.close,
+  check: store.check,
+  insertOrders: store.orders.insert,
+  cancelOrders: store.orders.cancel,
+  expireOrders: store.orders.expire,
+  reinstateOrders: store.orders.reinstate,
+  pruneOrders: store.orders.prune,
+  putDocument: store.appData.put,
+  insertQuote: store.quotes.insert,
+  pruneQuotes: store.quotes.prune,
+  applyEvents: store.chain.apply,
+  rollBackEvents: store.chain.rollback,
+  pruneEvents: store.retention.pruneEvents,
+  pruneChainEvents: store.retention.pruneChainEvents,
+  pruneDocuments: store.retention.pruneDocuments,
+  insertAuction: store.auctions.insert,
+  recordCompetition: store.auctions.record,
 });
 
 /** The operations of the write thread by name. */

@@ -4,6 +4,7 @@ import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import { CHAIN_SETTINGS } from './chain-settings.ts';
 import { DRIVER_SETTINGS } from './driver-settings.ts';
 import { FEE_SETTINGS } from './fee-settings.ts';
+import { RETENTION_SETTINGS } from './retention-settings.ts';
 import type { SettingTable } from './setting.ts';
 import {
   address,
@@ -209,32 +210,7 @@ export const COMMON_SETTINGS = {
     default: false,
     requires: 'postgres',
   },
-  retention: {
-    type: integer(1, 36_500, '<days>', 'a number of days'),
-    group: 'Store',
-    help: 'Days after which finished orders are deleted.',
-    defaultText: 'never',
-  },
-  retentionEvents: {
-    type: integer(1, 36_500, '<days>', 'a number of days'),
-    group: 'Store',
-    help: 'Days after which entries of the event log are deleted. Own affiliate statistics need the whole log.',
-    defaultText: 'never',
-  },
-  retentionChainEvents: {
-    type: integer(1, 36_500, '<days>', 'a number of days'),
-    group: 'Store',
-    help: 'Days after which chain events of deleted orders are deleted; at least those of `retention`.',
-    defaultText: 'never',
-    requires: 'retention',
-  },
-  retentionDocuments: {
-    type: integer(1, 36_500, '<days>', 'a number of days'),
-    group: 'Store',
-    help: 'Days after which app-data documents without orders are deleted; at least those of `retention`.',
-    defaultText: 'never',
-    requires: 'retention',
-  },
+  ...RETENTION_SETTINGS,
   cacheBytes: {
     type: integer(0, Number.MAX_SAFE_INTEGER, '<bytes>'),
     group: 'Store',
