@@ -3,11 +3,13 @@ import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import type { Store } from 'intentbook';
 import { systemClock } from 'intentbook';
+import type { PgPool, PgPoolClient } from 'intentbook/postgres';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, address, BOB, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
+import { quote } from '../../conformance/quotes.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
 import { emptySchema, temporarySchema } from '../../support/postgres.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
@@ -120,6 +122,40 @@ describe('PostgreSQL connection', () => {
     await client.end();
     expect(await store.orders.insert([{ order: order(1) }])).toEqual([{ status: 'inserted' }]);
     await store.close();
+  });
+
+  test('limits a statement to the time that is left after the wait for a connection', async () => {
+    const pool = new pg.Pool({ connectionString: here.url });
+    const limits: unknown[] = [];
+    let waited = 0;
+    const time = vi.spyOn(performance, 'now').mockImplementation(() => waited);
+    const slowPool: PgPool = {
+      async connect() {
+        const client: PgPoolClient = await pool.connect();
+        waited += 4000;
+        return {
+          query(query) {
+            limits.push(query.limit);
+            return client.query(query);
+          },
+          release: () => client.release(),
+        };
+      },
+    };
+    const store = postgresStore(slowPool, { schema: here.schema, listen: false });
+    try {
+      await store.open({ domain: DOMAIN, clock: systemClock });
+      limits.length = 0;
+      await store.orders.insert([{ order: order(1) }]);
+      await store.orders.get([order(1).uid]);
+      await store.quotes.insert(quote(1));
+      await store.appData.put({ hash: order(1).appData, document: '{}' }, 1);
+    } finally {
+      time.mockRestore();
+    }
+    expect(limits).toEqual([5000, 5000, 5000, 5000, 5000]);
+    await store.close();
+    await pool.end();
   });
 
   test('to a server that became read-only is replaced', async () => {
