@@ -1,13 +1,21 @@
 import type { Clock } from '../ports/clock.ts';
-import type { InsertOutcome } from '../ports/store.ts';
+import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
-import type { Member } from './group-commit.ts';
 
 /** Delay before an order of an owner with a running write is inserted again, in milliseconds. */
 export const BUSY_DELAY_MS = 50;
 
 /** Maximum time in milliseconds that an order waits for running writes of its owner. */
 export const MAX_BUSY_MS = 5000;
+
+/** The inserts of one caller, and the functions that receive their result. */
+export interface Member {
+  readonly inserts: readonly OrderInsert[];
+  readonly settle: (outcomes: InsertOutcome[]) => void;
+  readonly fail: (failure: unknown) => void;
+  /** When the caller began to use the store, in milliseconds since 1970. */
+  readonly since: number;
+}
 
 /**
  * Waits before the busy orders of a member are inserted again.

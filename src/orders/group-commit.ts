@@ -2,10 +2,12 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
+import type { Member } from './busy-inserts.ts';
 
 /** Inserts orders like `OrderStore.insert`, grouped with those of other callers. */
 export interface GroupCommit {
-  insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
+  /** @param since - When the caller began to use the store, in milliseconds since 1970. Default: now. */
+  insert(inserts: readonly OrderInsert[], options?: InsertOptions, since?: number): Promise<InsertOutcome[]>;
   /** Waits until all pending inserts have completed or failed. */
   drained(): Promise<void>;
 }
@@ -30,17 +32,11 @@ export const MAX_GROUP_WAIT_MS = 50;
 /** Number of results delivered per event-loop tick: each may cause the caller to continue with further work. */
 const RESULTS_PER_TICK = 16;
 
-/** Time in milliseconds after which the outcome of a running insert is reported as unknown. */
+/**
+ * Time in milliseconds after which the outcome of a running insert is reported as unknown. It includes the search for a
+ * quote.
+ */
 export const MAX_INSERT_MS = 9000;
-
-/** The inserts of one caller, and the functions that receive their result. */
-export interface Member {
-  readonly inserts: readonly OrderInsert[];
-  readonly settle: (outcomes: InsertOutcome[]) => void;
-  readonly fail: (failure: unknown) => void;
-  /** When the caller passed the inserts, in milliseconds. */
-  readonly since: number;
-}
 
 /**
  * Creates a group commit: concurrent submissions are stored in one durable step, because the sync to disk dominates its
@@ -161,10 +157,10 @@ export function createGroupCommit({
   }
 
   return {
-    insert(inserts, options) {
+    insert(inserts, options, since = clock.now()) {
       if (options?.transaction !== undefined) return store.orders.insert(inserts, options);
       return new Promise((settle, fail) => {
-        add({ inserts, settle, fail, since: clock.now() });
+        add({ inserts, settle, fail, since });
       });
     },
     async drained() {
