@@ -37,6 +37,8 @@ export interface Version {
 
 export interface ShownOrder {
   readonly state: ModelState;
+  /** Whether its expiry is recorded. Reads do not show this. */
+  readonly isSwept: boolean;
   readonly creationDate: number;
   readonly sold: string;
   readonly bought: string;
@@ -200,8 +202,8 @@ export class Model {
   show(n: number): ShownOrder | undefined {
     const placed = this.placed.get(n);
     if (placed === undefined) return undefined;
-    const { state, sold, bought } = this.standing(n);
-    return { state, creationDate: placed.at, sold: sold.toString(), bought: bought.toString() };
+    const { state, isSwept, sold, bought } = this.standing(n);
+    return { state, isSwept, creationDate: placed.at, sold: sold.toString(), bought: bought.toString() };
   }
 
   /** Returns the UIDs of an owner's orders, newest first. */
@@ -220,6 +222,7 @@ export class Model {
       const last = versions.at(-1)?.shown;
       const isEqual =
         last?.state === shown?.state &&
+        last?.isSwept === shown?.isSwept &&
         last?.sold === shown?.sold &&
         last?.bought === shown?.bought &&
         last?.creationDate === shown?.creationDate;
@@ -245,6 +248,7 @@ export class Model {
   }
 }
 
-function select<T extends { readonly commit: number }>(history: readonly T[], from: number, to: number): T[] {
+/** Returns the elements of a history that were valid from one commit to another, both included. */
+export function select<T extends { readonly commit: number }>(history: readonly T[], from: number, to: number): T[] {
   return history.filter(({ commit }, i) => commit <= to && (history[i + 1]?.commit ?? Number.POSITIVE_INFINITY) > from);
 }

@@ -1,4 +1,4 @@
-import { createOrderBook } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { chainById, deployment } from '#internal';
@@ -40,6 +40,7 @@ async function use(): Promise<void> {
     store: memoryStore(),
     clock,
     recovery,
+    chain: { balancesAndAllowances: async (queries) => queries.map(() => ({ balance: 9n, allowance: 9n })) },
     eip1271: 'accept-unverified',
     indexer: { sources: [node.source], fromBlock: 101 },
   });
@@ -52,6 +53,12 @@ async function use(): Promise<void> {
   await book.orders.get(pool.orders[0]?.uid ?? '');
   await book.orders.list({ owner: pool.owners[0] ?? '' });
   await book.trades.list({ orderUid: pool.orders[0]?.uid ?? '' });
+  const api = createApi(book);
+  for (const path of [`/api/v1/orders/${pool.orders[0]?.uid}`, '/api/v1/auction']) {
+    await api.handle({ method: 'GET', path, query: '', header: () => undefined, body: { type: 'none' } });
+  }
+  const auctions = await book.auctions.rendered.stream();
+  for await (const _ of auctions) break;
   const stream = await book.orders.rendered.stream({}, { after: 0 });
   await stream.take();
   stream.leave();

@@ -1,4 +1,5 @@
 import type { StorageName } from 'intentbook/simulation';
+import { PLANTED_AUCTIONS } from './planted-auctions.ts';
 
 /** A fault that is put into the code in memory, to see whether the simulator finds it. */
 export interface PlantedFault {
@@ -16,7 +17,9 @@ export interface PlantedFault {
     | 'leases'
     | 'group commit'
     | 'outcomes'
-    | 'expiry';
+    | 'expiry'
+    | 'auctions'
+    | 'entity tags';
   readonly store: StorageName;
   /** Whether a few seeds find it, so that `npm test` includes it. */
   readonly isQuick?: true;
@@ -359,4 +362,5 @@ export const PLANTED: readonly PlantedFault[] = [
     find: 'if (replaced !== undefined) cancelRow(replaced, order.creationDate);',
     replace: '',
   },
+  ...PLANTED_AUCTIONS,
 ];
