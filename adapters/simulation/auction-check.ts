@@ -1,7 +1,8 @@
 import type { BookProcess } from './book-process.ts';
 import type { Balances } from './funds-port.ts';
 import type { Model, ShownOrder } from './model.ts';
-import type { Pool, PoolOrder } from './pool.ts';
+import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
 import type { Interval, ReadCheck } from './read-check.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Report, StoreObserver } from './store-observer.ts';
@@ -178,10 +179,12 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
 }
 
 /** Returns whether funds cover a part of an order that does not round to nothing. All orders are partially fillable. */
-function canSolve(order: PoolOrder, { sold, bought }: ShownOrder, amount: bigint | undefined): boolean {
-  const { kind, sellAmount, buyAmount, scheme } = order;
+function canSolve(order: PoolOrder, { sold, bought, creationDate }: ShownOrder, amount: bigint | undefined): boolean {
+  const { kind, sellAmount, buyAmount, scheme, placedBy, validTo } = order;
   const [whole, executed] = kind === 'sell' ? [sellAmount, BigInt(sold)] : [buyAmount, BigInt(bought)];
   const rest = whole - executed;
+  // A placement that leaves too little time is stored, but can never be settled.
+  if (placedBy !== undefined && validTo < Math.floor(creationDate / 1000) + MIN_VALIDITY) return false;
   const [sell, buy] = [(sellAmount * rest) / whole, (buyAmount * rest) / whole];
   if (rest <= 0n || sell === 0n || buy === 0n) return false;
   if (scheme === 'eip1271') return true; // a contract may acquire the funds

@@ -7,7 +7,8 @@ import type { NodePort } from './chain-port.ts';
 import type { Receiver } from './channel.ts';
 import type { FundsPort } from './funds-port.ts';
 import type { LogCheck } from './log-check.ts';
-import { CAPS, CHAIN_ID, MIN_VALIDITY } from './pool.ts';
+import { PLACING_CONTRACT } from './placements.ts';
+import { CAPS, CHAIN_ID, MIN_VALIDITY } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import type { Report } from './store-observer.ts';
@@ -76,7 +77,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
       sources: nodes.map(({ source }) => source),
       fromBlock: 101,
       reorgLimit: REORG_LIMIT,
-      onchainOrderContracts: [],
+      onchainOrderContracts: [PLACING_CONTRACT],
     },
   });
   book.on('failure', onFailure);

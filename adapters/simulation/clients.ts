@@ -4,8 +4,9 @@ import type { BookProcess } from './book-process.ts';
 import type { HttpClient, HttpOperation } from './http-client.ts';
 import type { Model } from './model.ts';
 import type { Operation } from './plan.ts';
-import type { Pool, PoolOrder } from './pool.ts';
-import { MIN_VALIDITY } from './pool.ts';
+import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
+import { MIN_VALIDITY } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
 import type { Interval, ReadCheck } from './read-check.ts';
 import type { Insertion, Report } from './store-observer.ts';
@@ -106,7 +107,7 @@ export function createClients(context: ClientsContext): Clients {
 
   async function submit(orders: readonly number[], book: OrderBook): Promise<string[]> {
     try {
-      const results = await book.orders.submitMany(orders.map((n) => order(n).creation));
+      const results = await book.orders.submitMany(orders.flatMap((n) => order(n).creation ?? []));
       return results.map(toCode);
     } catch (failure) {
       if (!(failure instanceof StoreError)) throw failure;

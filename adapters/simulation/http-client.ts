@@ -3,8 +3,9 @@ import type { AuctionCheck } from './auction-check.ts';
 import type { BookProcess } from './book-process.ts';
 import type { SimulatedChain } from './chain.ts';
 import type { Operation } from './plan.ts';
-import type { Pool, PoolOrder } from './pool.ts';
-import { BUY_TOKEN, SELL_TOKEN } from './pool.ts';
+import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
+import { BUY_TOKEN, SELL_TOKEN } from './pool-order.ts';
 import type { ReadCheck } from './read-check.ts';
 import type { Report } from './store-observer.ts';
 

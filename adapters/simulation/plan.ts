@@ -99,7 +99,7 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
 
 /** Selects the orders of a seed. Of few orders, more operations collide. */
 function drawHotOrders(random: SeededRandom, { orders }: Pool): number[] {
-  const indexes = orders.map(({ index }) => index);
+  const indexes = orders.filter(({ placedBy }) => placedBy === undefined).map(({ index }) => index);
   shuffle(random, indexes);
   return indexes.slice(0, random.pick([8, 14, 24, indexes.length]));
 }
@@ -124,19 +124,21 @@ function drawDelay(random: SeededRandom, type: Action['type']): number {
 
 function drawOperation(random: SeededRandom, { pool, processes }: PlanContext, hot: readonly number[]): Draft {
   const order = () => random.pick(hot);
+  const placed = pool.orders.filter(({ placedBy }) => placedBy !== undefined);
+  const readable = () => (random.chance(0.2) ? random.pick(placed).index : order());
   const orders = (max: number) => repeat(random.integer(1, max), order);
   const process = random.integer(0, processes - 1);
   const dice = random.fraction();
   const operation = ((): Operation => {
     if (dice < 0.36) return { kind: 'submit', orders: orders(random.chance(0.7) ? 1 : 4) };
     if (dice < 0.5) return drawCancellation();
-    if (dice < 0.58) return { kind: 'get', order: order() };
-    if (dice < 0.67) return { kind: 'http', order: order() };
-    if (dice < 0.77) return { kind: 'getMany', orders: orders(12) };
+    if (dice < 0.58) return { kind: 'get', order: readable() };
+    if (dice < 0.67) return { kind: 'http', order: readable() };
+    if (dice < 0.77) return { kind: 'getMany', orders: repeat(random.integer(1, 12), readable) };
     if (dice < 0.84) return { kind: 'auction' };
     if (dice < 0.87) return { kind: 'compete', order: order(), blocks: random.integer(1, 6) };
     if (dice < 0.95) return { kind: 'list', signer: random.integer(0, pool.owners.length - 1) };
-    return { kind: 'trades', order: order() };
+    return { kind: 'trades', order: readable() };
   })();
   return { type: 'operation', process, operation };
 
@@ -158,10 +160,12 @@ function drawFunds(random: SeededRandom, { owners }: Pool): Draft {
 function drawFacts(random: SeededRandom, pool: Pool, hot: readonly number[]): FactPlan[] {
   return repeat(random.integer(0, 4), () => {
     const dice = random.fraction();
-    const type = dice < 0.6 ? 'trade' : dice < 0.75 ? 'invalidation' : 'signature';
-    const candidates = pool.orders.filter(({ scheme, index }) =>
-      type === 'signature' ? scheme === 'presign' : hot.includes(index),
-    );
+    const type = dice < 0.5 ? 'trade' : dice < 0.65 ? 'invalidation' : dice < 0.8 ? 'signature' : 'placement';
+    const isPlaced = type === 'placement' || (type !== 'signature' && random.chance(0.25));
+    const candidates = pool.orders.filter(({ scheme, index, placedBy }) => {
+      if (isPlaced) return placedBy !== undefined;
+      return type === 'signature' ? scheme === 'presign' : hot.includes(index);
+    });
     const tradable = candidates.filter(({ rejection }) => rejection === undefined);
     return {
       type,

@@ -1,6 +1,7 @@
 import type { Order } from 'intentbook';
 import type { Model, ShownOrder } from './model.ts';
-import type { Pool, PoolOrder } from './pool.ts';
+import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
 import type { Report } from './store-observer.ts';
 

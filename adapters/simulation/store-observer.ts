@@ -16,8 +16,9 @@ import type { LogCheck } from './log-check.ts';
 import { createLogCheck } from './log-check.ts';
 import type { Model } from './model.ts';
 import { select } from './model.ts';
+import { PLACING_CONTRACT } from './placements.ts';
 import type { Pool } from './pool.ts';
-import { CAPS } from './pool.ts';
+import { CAPS } from './pool-order.ts';
 
 /** Reports a broken invariant. The first one ends the simulation. */
 export type Report = (invariant: string, details: string) => void;
@@ -78,7 +79,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     missing = positions.map(({ key }) => key).filter((key) => !applied.has(key));
     const lost = missing.find((key) => !context.isHidden(key.split(' ')[0] ?? ''));
     if (lost !== undefined) report('totals', `the chain event ${lost} is missing at the checkpoint`);
-    model.setFacts(positions.filter(({ key }) => applied.has(key)).map(({ fact }) => fact));
+    model.setFacts(positions.filter(({ key }) => applied.has(key)));
   }
 
   function onApply(batch: ChainEventBatch, outcome: ApplyOutcome): boolean {
@@ -137,12 +138,12 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         `order ${index}:`,
       );
     }
-    for (const [signer, owner] of pool.owners.entries()) {
+    for (const owner of [...pool.owners, PLACING_CONTRACT]) {
       const { open, pending } = await orders.count(owner, now);
-      expect('counters', open, model.count(signer, 'open', now), `open of owner ${signer} at ${now}:`);
-      expect('counters', pending, model.count(signer, 'pending', now), `pending of owner ${signer} at ${now}:`);
+      expect('counters', open, model.count(owner, 'open', now), `open of owner ${owner} at ${now}:`);
+      expect('counters', pending, model.count(owner, 'pending', now), `pending of owner ${owner} at ${now}:`);
       const listed = (await orders.list({ owner, limit: 1000 })).map(({ uid }) => uid).join();
-      expect('listings', listed, model.list(signer).join(), `owner ${signer}:`);
+      expect('listings', listed, model.list(owner).join(), `owner ${owner}:`);
     }
   }
 

@@ -5,7 +5,9 @@ import { chainById, deployment } from '#internal';
 import { createSimulatedChain } from './chain.ts';
 import { createNodePort } from './chain-port.ts';
 import { loadRecovery } from './keys.ts';
-import { CHAIN_ID, loadPool } from './pool.ts';
+import { PLACING_CONTRACT } from './placements.ts';
+import { loadPool } from './pool.ts';
+import { CHAIN_ID } from './pool-order.ts';
 import { createVirtualProcess, START } from './process.ts';
 import { createSeededRandom } from './random.ts';
 
@@ -24,6 +26,7 @@ async function use(): Promise<void> {
   const [pool, recovery] = await Promise.all([loadPool(), loadRecovery()]);
   const chain = createSimulatedChain(pool, deployment('production', chainById(CHAIN_ID)).settlement, () => START);
   chain.mine([{ type: 'trade', order: 0, amount: 1 }]);
+  chain.mine([{ type: 'placement', order: pool.orders.length - 1, amount: 1 }]);
   const scheduler = { time: 0, steps: 0, after: runAtOnce, ...IDLE };
   const node = createNodePort({
     name: 'warm-up',
@@ -42,12 +45,12 @@ async function use(): Promise<void> {
     recovery,
     chain: { balancesAndAllowances: async (queries) => queries.map(() => ({ balance: 9n, allowance: 9n })) },
     eip1271: 'accept-unverified',
-    indexer: { sources: [node.source], fromBlock: 101 },
+    indexer: { sources: [node.source], fromBlock: 101, onchainOrderContracts: [PLACING_CONTRACT] },
   });
   await book.start();
   const accounts = createAccounts({ books: [book], store: memoryAccountStore(), clock, recovery });
   await accounts.start();
-  for (const { creation } of pool.orders) await book.orders.submit(creation);
+  for (const { creation } of pool.orders) if (creation !== undefined) await book.orders.submit(creation);
   await book.orders.cancel(pool.cancel([0], 0));
   await book.orders.getMany(pool.orders.map(({ uid }) => uid));
   await book.orders.get(pool.orders[0]?.uid ?? '');

@@ -1,5 +1,6 @@
 import type { StorageName } from 'intentbook/simulation';
 import { PLANTED_AUCTIONS } from './planted-auctions.ts';
+import { PLANTED_PLACEMENTS } from './planted-placements.ts';
 
 /** A fault that is put into the code in memory, to see whether the simulator finds it. */
 export interface PlantedFault {
@@ -19,7 +20,8 @@ export interface PlantedFault {
     | 'outcomes'
     | 'expiry'
     | 'auctions'
-    | 'entity tags';
+    | 'entity tags'
+    | 'placements';
   readonly store: StorageName;
   /** Whether a few seeds find it, so that `npm test` includes it. */
   readonly isQuick?: true;
@@ -363,4 +365,5 @@ export const PLANTED: readonly PlantedFault[] = [
     replace: '',
   },
   ...PLANTED_AUCTIONS,
+  ...PLANTED_PLACEMENTS,
 ];
