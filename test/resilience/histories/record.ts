@@ -7,6 +7,9 @@ import { createOwner, OWNER_MODEL, showList } from './owner.ts';
 /** Maximum time of a request in milliseconds. A later response has an unknown outcome. */
 const TIMEOUT = 30_000;
 
+/** Number of histories that are recorded concurrently. */
+const WORKERS = 16;
+
 const OPS = ['submit', 'submit', 'cancel', 'read', 'list'] as const;
 
 /** Totals of the histories that were checked. */
@@ -61,7 +64,7 @@ export async function checkHistories(
   };
   const disturbing = disturb();
   try {
-    await Promise.all(Array.from({ length: 6 }, worker));
+    await Promise.all(Array.from({ length: WORKERS }, worker));
   } finally {
     isStopped = true;
     await disturbing;
