@@ -70,8 +70,14 @@ export interface OrderApi {
   readonly rendered: {
     get(uid: string, options?: ReadOptions): Promise<RenderedOrder | undefined>;
     getMany(uids: readonly string[]): Promise<RenderedResult[]>;
-    /** Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. */
-    getManyBytes(uids: readonly string[], options?: ReadOptions): Promise<Uint8Array>;
+    /**
+     * Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. `allocate` may provide
+     * its memory: it returns a `Uint8Array` of a size in bytes.
+     */
+    getManyBytes(
+      uids: readonly string[],
+      options?: ReadOptions & { readonly allocate?: ((size: number) => Uint8Array) | undefined },
+    ): Promise<Uint8Array>;
     list(query?: ListQuery, options?: ReadOptions): Promise<RenderedPage>;
     listByTransaction(hash: string, options?: ReadOptions): Promise<RenderedOrder[]>;
     stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
