@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { AccountStore, Hex, NotificationAppend, StoredEvent } from 'intentbook';
+import type { AccountStore, Hex, NotificationBatch, StoredEvent } from 'intentbook';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KnownBook } from '../../../src/accounts/account-books.ts';
 import { createNotificationIndexer } from '../../../src/accounts/notification-indexer.ts';
@@ -23,7 +23,7 @@ function fixture(log: readonly StoredEvent[], { cursor = null as number | null, 
   const clock = manualClock();
   const state = { cursor, appended: 0, watchers: 0 };
   const outcomes: (Outcome | Error)[] = [];
-  const appends: NotificationAppend[] = [];
+  const appends: NotificationBatch[] = [];
   const reads: number[] = [];
   const orders: (readonly Hex[])[] = [];
   const marks: (readonly string[])[] = [];
@@ -61,7 +61,7 @@ function fixture(log: readonly StoredEvent[], { cursor = null as number | null, 
         marks.push(keys);
         return keys.map((key) => ({ key, value: null }));
       },
-      async append(append: NotificationAppend) {
+      async append(append: NotificationBatch) {
         appends.push(append);
         const outcome = outcomes.shift() ?? { status: 'appended', changed: 0 };
         if (outcome instanceof Error) throw outcome;
