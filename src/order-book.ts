@@ -19,7 +19,7 @@ import type { Address } from './protocol/hex.ts';
 import type { Rules } from './protocol/profile.ts';
 import type { QuoteApi } from './quotes/quote-api.ts';
 import type { EventLog } from './streams/event-log.ts';
-import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
+import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream-event.ts';
 import type { Stream, StreamOptions } from './streams/stream.ts';
 
 /** Whether a book can serve, and the state of each of its parts. */
@@ -70,8 +70,14 @@ export interface OrderApi {
   readonly rendered: {
     get(uid: string, options?: ReadOptions): Promise<RenderedOrder | undefined>;
     getMany(uids: readonly string[]): Promise<RenderedResult[]>;
-    /** Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. */
-    getManyBytes(uids: readonly string[], options?: ReadOptions): Promise<Uint8Array>;
+    /**
+     * Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. `allocate` may provide
+     * its memory: it returns a `Uint8Array` of a size in bytes.
+     */
+    getManyBytes(
+      uids: readonly string[],
+      options?: ReadOptions & { readonly allocate?: ((size: number) => Uint8Array) | undefined },
+    ): Promise<Uint8Array>;
     list(query?: ListQuery, options?: ReadOptions): Promise<RenderedPage>;
     listByTransaction(hash: string, options?: ReadOptions): Promise<RenderedOrder[]>;
     stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;

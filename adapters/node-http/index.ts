@@ -5,6 +5,8 @@ import { assertKnownOptions } from '#internal';
 import { getBody, type NodeRequestLike } from './body.ts';
 import { ClientConnection } from './client-connection.ts';
 import { respond } from './respond.ts';
+import type { ResponseMemory } from './response-memory.ts';
+import { createResponseMemory } from './response-memory.ts';
 
 export type { NodeRequestLike } from './body.ts';
 
@@ -19,6 +21,11 @@ export type NodeHandler = (
 export interface NodeHandlerOptions {
   /** Path prefix of the interface: `/sepolia` for `/sepolia/api/v1/orders`. Default: none. */
   readonly prefix?: string;
+  /**
+   * Whether the memory of a large body is used for other responses after this one was sent. An `Api` that keeps bodies,
+   * for example in a cache, must not allow it. Default: true for a book, false for an `Api`.
+   */
+  readonly reusesMemory?: boolean;
 }
 
 /**
@@ -33,10 +40,11 @@ export interface NodeHandlerOptions {
  * @throws TypeError for an unknown option or a prefix that does not begin with a slash.
  */
 export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions = {}): NodeHandler {
-  assertKnownOptions('nodeHandler', options, ['prefix']);
+  assertKnownOptions('nodeHandler', options, ['prefix', 'reusesMemory']);
   const prefix = (options.prefix ?? '').replace(/\/+$/, '');
   if (prefix !== '' && !prefix.startsWith('/')) throw new TypeError('nodeHandler: prefix must begin with a slash');
   const api = 'handle' in target ? target : createApi(target);
+  const memory = (options.reusesMemory ?? api !== target) ? createResponseMemory() : undefined;
 
   return (request, response, next) => {
     const { path, query, isInside } = splitUrl(request.url, prefix);
@@ -45,9 +53,10 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
     if (!isHandled && next !== undefined) return next();
 
     const connection = new ClientConnection(request, response);
+    const apiRequest = new NodeApiRequest(request, connection, { path, query }, memory);
     api
-      .handle(new NodeApiRequest(request, connection, { path, query }))
-      .then((answer) => respond(request, response, answer, connection))
+      .handle(apiRequest)
+      .then((answer) => respond(request, response, answer, connection, apiRequest.releaseOf(answer.body)))
       .catch((error: unknown) => {
         // A partial response is cut off, so that the client does not take it for a complete one.
         if (next === undefined || response.headersSent || connection.aborted) response.destroy();
@@ -85,11 +94,14 @@ class NodeApiRequest implements ApiRequest {
   readonly body: ApiRequestBody;
   readonly #request: NodeRequestLike;
   readonly #connection: ClientConnection;
+  readonly #memory: ResponseMemory | undefined;
+  #allocated: Uint8Array | undefined;
 
   constructor(
     request: NodeRequestLike,
     connection: ClientConnection,
     { path, query }: { path: string; query: string },
+    memory?: ResponseMemory,
   ) {
     this.method = request.method ?? 'GET';
     this.path = path;
@@ -97,6 +109,7 @@ class NodeApiRequest implements ApiRequest {
     this.body = getBody(request, connection);
     this.#request = request;
     this.#connection = connection;
+    this.#memory = memory;
   }
 
   // An arrow function, because some callers use it detached from the request.
@@ -112,6 +125,23 @@ class NodeApiRequest implements ApiRequest {
 
   get remoteAddress(): string | undefined {
     return this.#request.socket.remoteAddress;
+  }
+
+  get allocate(): ApiRequest['allocate'] {
+    const memory = this.#memory;
+    if (memory === undefined) return undefined;
+    return (size) => {
+      this.#allocated = memory.allocate(size);
+      return this.#allocated;
+    };
+  }
+
+  /** Returns a function that releases the memory of a body. `undefined` if the body has other memory. */
+  releaseOf(body: ApiResponse['body']): (() => void) | undefined {
+    const [memory, allocated] = [this.#memory, this.#allocated];
+    return memory !== undefined && allocated !== undefined && allocated === body
+      ? () => memory.release(allocated)
+      : undefined;
   }
 }
 

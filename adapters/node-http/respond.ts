@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { ServerResponse } from 'node:http';
 import type { ApiResponse } from 'intentbook';
 import type { ClientConnection } from './client-connection.ts';
 
@@ -8,12 +9,18 @@ const MAX_DISCARDED = 16 * 1024 * 1024;
 /** Size of a body that node itself reads to the end to keep the connection, in bytes. */
 const SMALL_BODY = 64 * 1024;
 
-/** Writes a response. Does nothing if the client has disconnected or a response was already sent. */
+/**
+ * Writes a response. Does nothing if the client has disconnected or a response was already sent.
+ *
+ * @param onSent - Called when node has sent the complete body and reads it no longer. Not called if the host can have
+ *   kept the body.
+ */
 export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers: own, body }: ApiResponse,
   connection: ClientConnection,
+  onSent?: () => void,
 ): Promise<void> {
   const headers = response.hasHeader('access-control-allow-origin') ? omitCors(own) : own;
   const stream = typeof body === 'object' && Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : undefined;
@@ -35,8 +42,15 @@ export async function respond(
     await discard(request);
     response.end();
   } else if (omitsBody) response.end();
-  else if (stream === undefined) response.end(content);
-  else await writeStream(stream, response, connection.signal);
+  else if (stream === undefined) {
+    if (onSent !== undefined && keepsNothing(response)) response.once('finish', onSent);
+    response.end(content);
+  } else await writeStream(stream, response, connection.signal);
+}
+
+/** Whether only node reads what is written: a host that replaces a method, for example to compress, may keep it. */
+function keepsNothing({ end, write }: ServerResponse): boolean {
+  return end === ServerResponse.prototype.end && write === ServerResponse.prototype.write;
 }
 
 /** Removes CORS headers, since those of the host take precedence. */

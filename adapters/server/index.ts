@@ -154,7 +154,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       deployments.map(({ path }) => path),
     );
     const { nodeHandler } = await import('intentbook/node-http');
-    const url = await listen(createHardenedServer(nodeHandler(api)), port, host);
+    const url = await listen(createHardenedServer(nodeHandler(api, { reusesMemory: true })), port, host);
     const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
     const close = once(async () => {
       closing = true;

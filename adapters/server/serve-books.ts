@@ -78,7 +78,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
       ...referencePages(() => describe(books)),
     },
   });
-  const server = createHardenedServer(nodeHandler(api));
+  const server = createHardenedServer(nodeHandler(api, { reusesMemory: true }));
   const url = await server.listen(port, host);
   return {
     url,

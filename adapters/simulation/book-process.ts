@@ -1,12 +1,14 @@
-import type { OrderBook, OrderEvent, RecoveryBackend } from 'intentbook';
-import { createOrderBook } from 'intentbook';
+import type { Api, OrderBook, OrderEvent, RecoveryBackend } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
 import type { AccountPort } from './account-port.ts';
 import type { NodePort } from './chain-port.ts';
 import type { Receiver } from './channel.ts';
+import type { FundsPort } from './funds-port.ts';
 import type { LogCheck } from './log-check.ts';
-import { CAPS, CHAIN_ID, MIN_VALIDITY } from './pool.ts';
+import { PLACING_CONTRACT } from './placements.ts';
+import { CAPS, CHAIN_ID, MIN_VALIDITY } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import type { Report } from './store-observer.ts';
@@ -16,9 +18,12 @@ import type { StorePort } from './store-port.ts';
 export interface BookProcess {
   readonly process: VirtualProcess;
   readonly book: OrderBook;
+  /** The HTTP interface of the book. */
+  readonly api: Api;
   readonly store: StorePort;
   readonly accountStore: AccountPort;
   readonly nodes: readonly NodePort[];
+  readonly funds: FundsPort;
   /** Whether the book has started and does not close. */
   readonly isStarted: boolean;
   start(): Promise<void>;
@@ -32,6 +37,7 @@ export interface BookProcessContext {
   readonly store: StorePort;
   readonly accountStore: AccountPort;
   readonly nodes: readonly NodePort[];
+  readonly funds: FundsPort;
   readonly receiver: Receiver;
   readonly random: SeededRandom;
   readonly recovery: RecoveryBackend;
@@ -56,13 +62,14 @@ const EVENT_NAMES = [
 
 /** Creates the process. Nothing runs before `start`. */
 export function createBookProcess(context: BookProcessContext): BookProcess {
-  const { process, store, accountStore, nodes, random, recovery, log, report, onFailure } = context;
+  const { process, store, accountStore, nodes, funds, random, recovery, log, report, onFailure } = context;
   const { clock } = process;
   const book = createOrderBook({
     chainId: CHAIN_ID,
     store: store.store,
     clock,
     recovery,
+    chain: funds.client,
     limits: { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending, minValidity: MIN_VALIDITY },
     eip1271: 'accept-unverified',
     justInTimeOrders: 'off',
@@ -70,7 +77,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
       sources: nodes.map(({ source }) => source),
       fromBlock: 101,
       reorgLimit: REORG_LIMIT,
-      onchainOrderContracts: [],
+      onchainOrderContracts: [PLACING_CONTRACT],
     },
   });
   book.on('failure', onFailure);
@@ -105,9 +112,11 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
   return {
     process,
     book,
+    api: createApi(book),
     store,
     accountStore,
     nodes,
+    funds,
     get isStarted() {
       return isStarted && !process.isDead;
     },

@@ -1,11 +1,13 @@
 import type { Address, BlockHeader, Hex } from 'intentbook';
 import type { ChainLog } from 'intentbook/chain-events';
-import type { Pool, PoolOrder } from './pool.ts';
-import { BUY_TOKEN, SELL_TOKEN } from './pool.ts';
+import { encodePlacedInvalidation, encodePlacement, PLACING_CONTRACT } from './placements.ts';
+import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
+import { BUY_TOKEN, SELL_TOKEN } from './pool-order.ts';
 
 /** Something that happens to an order on chain. */
 export interface ChainFact {
-  readonly type: 'trade' | 'invalidation' | 'signature';
+  readonly type: 'trade' | 'invalidation' | 'signature' | 'placement';
   readonly order: number;
   /** Atoms, of a trade. */
   readonly sold: bigint;
@@ -62,7 +64,10 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
     const logs = facts.map((fact, logIndex): ChainLog => {
       const { transactionHash, order } = fact;
       const position = { blockNumber: number, blockHash: hash, logIndex, transactionHash };
-      return { ...position, timestamp: header.timestamp, address: contract, ...encodeLog(fact, at(pool, order)) };
+      const subject = at(pool, order);
+      const isPlacing = subject.placedBy !== undefined && (fact.type === 'placement' || fact.type === 'invalidation');
+      const address = isPlacing ? PLACING_CONTRACT : contract;
+      return { ...position, timestamp: header.timestamp, address, ...encodeLog(fact, subject) };
     });
     const block = { ...header, parent, facts, logs };
     blocks.set(hash, block);
@@ -78,11 +83,13 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
       if (facts.length === 0 || amount % 2 === 0) transactions++;
       const transactionHash = toHash('7a', transactions);
       const base = { type, order: n, sold: 0n, bought: 0n, signed: amount % 3 !== 0, transactionHash };
+      const before = [...listFacts(parent), ...facts];
+      if (!isAllowed(type, at(pool, n), before)) continue;
       if (type !== 'trade') {
         facts.push(base);
         continue;
       }
-      const left = getRemaining(at(pool, n), [...listFacts(parent), ...facts]);
+      const left = getRemaining(at(pool, n), before);
       const fixed = BigInt(amount) < left ? BigInt(amount) : left;
       if (fixed === 0n) continue;
       const other =
@@ -112,11 +119,34 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
   };
 }
 
+/** Returns whether the contracts allow a fact after others. A placed order can be used until it is invalidated. */
+function isAllowed(
+  type: FactPlan['type'],
+  { index, placedBy, scheme }: PoolOrder,
+  before: readonly ChainFact[],
+): boolean {
+  if (type === 'placement' && placedBy === undefined) return false;
+  if (type === 'signature') return scheme === 'presign';
+  if (placedBy === undefined) return true;
+  const has = (wanted: ChainFact['type']) => before.some((fact) => fact.order === index && fact.type === wanted);
+  return type === 'placement' ? !has('placement') : has('placement') && !has('invalidation');
+}
+
+/** A fact, and where it is. */
+export interface FactPosition {
+  readonly key: string;
+  readonly fact: ChainFact;
+  /** Time of its block, in seconds since 1970. */
+  readonly timestamp: number;
+}
+
 /** Returns the facts up to a block, in chain order, with the key of each. */
-export function listPositions(block: SimulatedBlock): { readonly key: string; readonly fact: ChainFact }[] {
+export function listPositions(block: SimulatedBlock): FactPosition[] {
   const path: SimulatedBlock[] = [];
   for (let each: SimulatedBlock | undefined = block; each !== undefined; each = each.parent) path.unshift(each);
-  return path.flatMap(({ hash, facts }) => facts.map((fact, i) => ({ key: `${hash} ${i}`, fact })));
+  return path.flatMap(({ hash, facts, timestamp }) =>
+    facts.map((fact, i) => ({ key: `${hash} ${i}`, fact, timestamp })),
+  );
 }
 
 function listFacts(block: SimulatedBlock): ChainFact[] {
@@ -143,10 +173,10 @@ const TOPICS = {
 } as const;
 
 /** Encodes an event of the settlement contract, as its ABI defines it. */
-function encodeLog(
-  { type, sold, bought, signed }: ChainFact,
-  { owner, uid }: PoolOrder,
-): Pick<ChainLog, 'topics' | 'data'> {
+function encodeLog({ type, sold, bought, signed }: ChainFact, order: PoolOrder): Pick<ChainLog, 'topics' | 'data'> {
+  const { owner, uid, placedBy } = order;
+  if (type === 'placement') return encodePlacement(order);
+  if (type === 'invalidation' && placedBy !== undefined) return encodePlacedInvalidation(order);
   // The UID is 56 bytes, padded to two words.
   const bytes = `${word(56)}${uid.slice(2)}${'0'.repeat(16)}`;
   const heads = {

@@ -1,16 +1,20 @@
-import type { Order, OrderBook, OrderResult, SubmitResult } from 'intentbook';
+import type { OrderBook, OrderResult, SubmitResult } from 'intentbook';
 import { StoreError } from 'intentbook';
-import type { Model, ShownOrder } from './model.ts';
+import type { BookProcess } from './book-process.ts';
+import type { HttpClient, HttpOperation } from './http-client.ts';
+import type { Model } from './model.ts';
 import type { Operation } from './plan.ts';
-import type { Pool, PoolOrder } from './pool.ts';
-import { MIN_VALIDITY } from './pool.ts';
+import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
+import { MIN_VALIDITY } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
+import type { Interval, ReadCheck } from './read-check.ts';
 import type { Insertion, Report } from './store-observer.ts';
 
 /** Clients that call books and check each result against the model. */
 export interface Clients {
   /** Runs an operation. Its promise is settled when the operation has ended, or never if its process ends before. */
-  run(operation: Operation, book: OrderBook, process: VirtualProcess): Promise<void>;
+  run(operation: Operation, at: BookProcess): Promise<void>;
   /** Checks that every operation has ended, unless its process has. */
   requireAll(notify: Report): void;
   /** Number of operations that have begun. */
@@ -23,15 +27,8 @@ export interface ClientsContext {
   readonly insertions: readonly Insertion[];
   readonly report: Report;
   readonly trace: (text: string) => void;
-}
-
-/** The commits and the wall times during an operation. */
-interface Interval {
-  readonly from: number;
-  readonly to: number;
-  /** Seconds since 1970. */
-  readonly earliest: number;
-  readonly latest: number;
+  readonly reads: ReadCheck;
+  readonly http: HttpClient;
 }
 
 /** Codes for which the model has a reason that does not change. */
@@ -43,53 +40,15 @@ const REPLACEMENT_CODES = {
   'on-chain': 'OnChainOrder',
 } as const;
 
-export function createClients({ pool, model, insertions, report, trace }: ClientsContext): Clients {
+export function createClients(context: ClientsContext): Clients {
+  const { pool, model, insertions, report, trace, http } = context;
   /** Operations in progress whose order may be inserted without a result, by order. */
   const uncertain = new Map<number, number>();
   const pending = new Map<string, VirtualProcess>();
   let started = 0;
 
   const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
-  const versions = (n: number, { from, to }: Interval) => model.between(n, from, to).map(({ shown }) => shown);
-
-  function mark(process: VirtualProcess): () => Interval {
-    const from = model.commit;
-    const endClock = process.mark();
-    return () => {
-      const [earliest, latest] = endClock();
-      return { from, to: model.commit, earliest, latest };
-    };
-  }
-
-  /** Returns whether an order can have been expired, or not expired, in an interval. */
-  const mayBeExpired = (n: number, { latest }: Interval) => order(n).validTo < latest;
-  const mayBeValid = (n: number, { earliest }: Interval) => order(n).validTo >= earliest;
-
-  function matches(n: number, shown: ShownOrder | undefined, actual: Order | undefined, interval: Interval): boolean {
-    if (shown === undefined || actual === undefined) return shown === undefined && actual === undefined;
-    const { status, executedSellAmount, executedBuyAmount, creationDate } = actual;
-    const hasEnded = shown.state === 'fulfilled' || shown.state === 'cancelled';
-    const isStatus =
-      (status === shown.state && (hasEnded || mayBeValid(n, interval))) ||
-      (status === 'expired' && !hasEnded && mayBeExpired(n, interval));
-    return (
-      isStatus &&
-      executedSellAmount === shown.sold &&
-      executedBuyAmount === shown.bought &&
-      Date.parse(creationDate) === shown.creationDate
-    );
-  }
-
-  function checkRead(n: number, actual: Order | undefined, interval: Interval): void {
-    const states = versions(n, interval);
-    if (states.some((shown) => matches(n, shown, actual, interval))) return;
-    const known = states.map((shown) =>
-      shown === undefined ? 'absent' : `${shown.state} ${shown.sold}/${shown.bought}`,
-    );
-    const got =
-      actual === undefined ? 'absent' : `${actual.status} ${actual.executedSellAmount}/${actual.executedBuyAmount}`;
-    report('reads', `order ${n}: got ${got}, which it was at no time of the read (${known.join(', ')})`);
-  }
+  const { mark, versions, mayBeExpired, mayBeValid, checkRead } = context.reads;
 
   function checkSubmission(n: number, code: string, interval: Interval, process: string): void {
     const { rejection, validTo, replaces } = order(n);
@@ -117,6 +76,8 @@ export function createClients({ pool, model, insertions, report, trace }: Client
         case 'failed':
         case 'InternalServerError': // a check has failed, such as that of a replacement
           return true;
+        case 'OldOrderActivelyBidOn':
+          return replaces !== undefined && http.isBidOn(replaces);
         case 'TooManyLimitOrders':
           return rejection === undefined; // the model has predicted the outcome of the insert
         default:
@@ -146,7 +107,7 @@ export function createClients({ pool, model, insertions, report, trace }: Client
 
   async function submit(orders: readonly number[], book: OrderBook): Promise<string[]> {
     try {
-      const results = await book.orders.submitMany(orders.map((n) => order(n).creation));
+      const results = await book.orders.submitMany(orders.flatMap((n) => order(n).creation ?? []));
       return results.map(toCode);
     } catch (failure) {
       if (!(failure instanceof StoreError)) throw failure;
@@ -196,7 +157,7 @@ export function createClients({ pool, model, insertions, report, trace }: Client
   }
 
   async function runRead(
-    operation: Exclude<Operation, { kind: 'submit' | 'cancel' }>,
+    operation: Extract<Operation, { kind: 'get' | 'getMany' | 'list' | 'trades' }>,
     book: OrderBook,
     process: VirtualProcess,
   ): Promise<string> {
@@ -244,7 +205,8 @@ export function createClients({ pool, model, insertions, report, trace }: Client
         if (!process.isDead) notify('liveness', `an operation has not ended: ${key}`);
       }
     },
-    async run(operation, book, process) {
+    async run(operation, at) {
+      const { book, process } = at;
       const label = `${process.name} ${describeOperation(operation)}`;
       trace(label);
       started++;
@@ -254,6 +216,7 @@ export function createClients({ pool, model, insertions, report, trace }: Client
       try {
         if (operation.kind === 'submit') result = await runSubmission(operation.orders, book, process);
         else if (operation.kind === 'cancel') result = await runCancellation(operation, book, process);
+        else if (isHttp(operation)) result = await http.run(operation, at);
         else result = await runRead(operation, book, process);
       } catch (failure) {
         // A failure of the simulated store, or of a book that closes.
@@ -268,7 +231,10 @@ export function createClients({ pool, model, insertions, report, trace }: Client
   };
 }
 
-export function describeOperation(operation: Operation): string {
+const isHttp = (operation: Operation): operation is HttpOperation =>
+  operation.kind === 'http' || operation.kind === 'auction' || operation.kind === 'compete';
+
+function describeOperation(operation: Operation): string {
   switch (operation.kind) {
     case 'submit':
     case 'getMany':
@@ -277,7 +243,11 @@ export function describeOperation(operation: Operation): string {
       return `cancel ${operation.orders.join()} by ${operation.signer}`;
     case 'get':
     case 'trades':
+    case 'http':
+    case 'compete':
       return `${operation.kind} ${operation.order}`;
+    case 'auction':
+      return operation.kind;
     case 'list':
       return `list ${operation.signer}`;
   }

@@ -66,6 +66,11 @@ export function createLogCheck({
         return;
       }
       const events = effective.get(order);
+      if (type === 'reverted' && cause?.reverted === 'created') {
+        if (events === undefined || events.size > 0) report('log', `order ${order} is removed with ${events?.size}`);
+        effective.delete(order);
+        return;
+      }
       if (events === undefined) return report('log', `${type} precedes the creation of order ${order}`);
       if (type === 'reverted' || type === 'reinstated') {
         const reverted = `${type === 'reinstated' ? 'expired' : cause?.reverted} ${place}`;

@@ -6,6 +6,8 @@ import { createBookProcess } from './book-process.ts';
 import type { SimulatedChain } from './chain.ts';
 import { createNodePort } from './chain-port.ts';
 import type { Receiver } from './channel.ts';
+import type { Balances } from './funds-port.ts';
+import { createFundsPort } from './funds-port.ts';
 import type { Fault } from './plan.ts';
 import type { VirtualProcess } from './process.ts';
 import { createVirtualProcess } from './process.ts';
@@ -40,6 +42,7 @@ export interface MachineContext {
   readonly storage: SimulatedStorage;
   readonly accountStore: AccountStore;
   readonly chain: SimulatedChain;
+  readonly balances: Balances;
   readonly observer: StoreObserver;
   readonly receiver: Receiver;
   readonly recovery: RecoveryBackend;
@@ -125,6 +128,7 @@ export function createMachine(context: MachineContext): Machine {
       store,
       accountStore,
       nodes,
+      funds: createFundsPort({ ...shared, balances: context.balances, random: source.derive('funds') }),
       receiver,
       random: source.derive('book'),
       recovery: context.recovery,
@@ -229,6 +233,7 @@ export function createMachine(context: MachineContext): Machine {
         for (const node of host.current?.nodes ?? []) {
           if (random.chance(0.7)) toggle(node.faults, fault.mode, fault.duration);
         }
+        if (random.chance(0.5)) toggle(host.current?.funds.faults, fault.mode, fault.duration);
         break;
     }
   }

@@ -1,7 +1,8 @@
 import type { CancelRejection, Hex } from 'intentbook';
-import type { ChainFact } from './chain.ts';
-import type { Pool, PoolOrder } from './pool.ts';
-import { CAPS } from './pool.ts';
+import type { ChainFact, FactPosition } from './chain.ts';
+import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
+import { CAPS } from './pool-order.ts';
 
 export type ModelState = 'open' | 'presignaturePending' | 'fulfilled' | 'cancelled';
 
@@ -21,7 +22,7 @@ export interface Standing {
 }
 
 interface Placed {
-  /** Milliseconds since 1970. */
+  /** Creation of the order, in milliseconds since 1970. */
   readonly at: number;
   isCancelled: boolean;
   isSwept: boolean;
@@ -37,6 +38,8 @@ export interface Version {
 
 export interface ShownOrder {
   readonly state: ModelState;
+  /** Whether its expiry is recorded. Reads do not show this. */
+  readonly isSwept: boolean;
   readonly creationDate: number;
   readonly sold: string;
   readonly bought: string;
@@ -91,7 +94,7 @@ export class Model {
       } else if (fact.type === 'invalidation') {
         isCancellationLogged ||= !isFull();
         isInvalidated = true;
-      } else {
+      } else if (fact.type === 'signature') {
         isSigned = fact.signed;
         wasSigned ||= isSigned;
       }
@@ -107,7 +110,7 @@ export class Model {
       isSwept,
       isCancellationLogged,
       isExpiryLogged: isSwept && (scheme !== 'presign' || wasSigned),
-      budget: waits || scheme === 'eip1271' ? 'pending' : 'open',
+      budget: waits ? 'pending' : scheme === 'presign' ? 'open' : this.#order(n).budget,
     };
   }
 
@@ -116,10 +119,10 @@ export class Model {
     return !isSwept && this.#order(n).validTo >= now && (state === 'open' || state === 'presignaturePending');
   }
 
-  count(signer: number, budget: 'open' | 'pending', now: number): number {
+  count(owner: string, budget: 'open' | 'pending', now: number): number {
     let count = 0;
     for (const n of this.placed.keys()) {
-      if (this.#order(n).signer === signer && this.standing(n).budget === budget && this.isLive(n, now)) count++;
+      if (this.#order(n).owner === owner && this.standing(n).budget === budget && this.isLive(n, now)) count++;
     }
     return count;
   }
@@ -136,12 +139,12 @@ export class Model {
 
   insert(n: number, at: number): Outcome {
     const now = Math.floor(at / 1000);
-    const { replaces, signer, budget } = this.#order(n);
+    const { replaces, owner, budget } = this.#order(n);
     if (this.placed.has(n)) return 'duplicate';
     const reason = replaces === undefined ? undefined : this.cancelRejection(replaces, now);
     if (reason !== undefined) return `irreplaceable ${reason}`;
     const freed = replaces !== undefined && this.standing(replaces).budget === budget ? 1 : 0;
-    if (this.count(signer, budget, now) - freed >= CAPS[budget]) return 'capped';
+    if (this.count(owner, budget, now) - freed >= CAPS[budget]) return 'capped';
     if (replaces !== undefined) this.#cancelOne(replaces);
     this.placed.set(n, { at, isCancelled: false, isSwept: false });
     this.#standings.delete(n);
@@ -190,24 +193,37 @@ export class Model {
     return count;
   }
 
-  setFacts(facts: readonly ChainFact[]): void {
-    this.facts = facts;
+  setFacts(positions: readonly FactPosition[]): void {
+    this.facts = positions.map(({ fact }) => fact);
     this.#standings.clear();
+    this.#setPlacements(positions);
     // An order that has ended is not expired. If its end is rolled back, the next sweep records the expiry again.
     for (const [n, placed] of this.placed) placed.isSwept = this.standing(n).isSwept; // the same standing
+  }
+
+  /** Adds the orders that are placed on chain, and removes those whose placement is no longer part of it. */
+  #setPlacements(positions: readonly FactPosition[]): void {
+    const placements = positions.filter(({ fact }) => fact.type === 'placement');
+    const times = new Map(placements.map(({ fact, timestamp }) => [fact.order, timestamp * 1000]));
+    for (const n of [...this.placed.keys()]) {
+      if (this.#order(n).placedBy !== undefined && !times.has(n)) this.placed.delete(n);
+    }
+    for (const [n, at] of times) {
+      if (!this.placed.has(n)) this.placed.set(n, { at, isCancelled: false, isSwept: false });
+    }
   }
 
   show(n: number): ShownOrder | undefined {
     const placed = this.placed.get(n);
     if (placed === undefined) return undefined;
-    const { state, sold, bought } = this.standing(n);
-    return { state, creationDate: placed.at, sold: sold.toString(), bought: bought.toString() };
+    const { state, isSwept, sold, bought } = this.standing(n);
+    return { state, isSwept, creationDate: placed.at, sold: sold.toString(), bought: bought.toString() };
   }
 
-  /** Returns the UIDs of an owner's orders, newest first. */
-  list(signer: number): Hex[] {
+  /** Returns the UIDs of the orders that an account owns or has placed on chain, newest first. */
+  list(owner: string): Hex[] {
     return [...this.placed]
-      .filter(([n]) => this.#order(n).signer === signer)
+      .filter(([n]) => this.#order(n).owner === owner || this.#order(n).placedBy === owner)
       .sort(([a, x], [b, y]) => y.at - x.at || (this.#order(a).uid < this.#order(b).uid ? 1 : -1))
       .map(([n]) => this.#order(n).uid);
   }
@@ -220,13 +236,14 @@ export class Model {
       const last = versions.at(-1)?.shown;
       const isEqual =
         last?.state === shown?.state &&
+        last?.isSwept === shown?.isSwept &&
         last?.sold === shown?.sold &&
         last?.bought === shown?.bought &&
         last?.creationDate === shown?.creationDate;
       if (!isEqual) versions.push({ commit: this.commit, shown });
     }
     for (const [signer, lists] of this.#lists.entries()) {
-      const uids = this.list(signer).join();
+      const uids = this.list(this.#pool.owners[signer] ?? '').join();
       if (lists.at(-1)?.uids !== uids) lists.push({ commit: this.commit, uids });
     }
   }
@@ -245,6 +262,7 @@ export class Model {
   }
 }
 
-function select<T extends { readonly commit: number }>(history: readonly T[], from: number, to: number): T[] {
+/** Returns the elements of a history that were valid from one commit to another, both included. */
+export function select<T extends { readonly commit: number }>(history: readonly T[], from: number, to: number): T[] {
   return history.filter(({ commit }, i) => commit <= to && (history[i + 1]?.commit ?? Number.POSITIVE_INFINITY) > from);
 }

@@ -63,7 +63,7 @@ export function createNotificationCheck(
         const isSilent = order.scheme === 'presign' && presignatures === 0;
         if (!isInvalidated && !wasFull && !isSilent) expected.push(`order_cancelled ${n} ${fact.transactionHash}`);
         isInvalidated = true;
-      } else {
+      } else if (fact.type === 'trade') {
         sold += fact.sold;
         bought += fact.bought;
         const isFull = order.kind === 'sell' ? sold >= order.sellAmount : bought >= order.buyAmount;

@@ -9,7 +9,13 @@ export type Operation =
   | { readonly kind: 'get'; readonly order: number }
   | { readonly kind: 'getMany'; readonly orders: readonly number[] }
   | { readonly kind: 'list'; readonly signer: number }
-  | { readonly kind: 'trades'; readonly order: number };
+  | { readonly kind: 'trades'; readonly order: number }
+  /** A read of an order over HTTP, with the entity tag of the last response. */
+  | { readonly kind: 'http'; readonly order: number }
+  /** A read of the current auction over HTTP, with the entity tag of the last response. */
+  | { readonly kind: 'auction' }
+  /** Records a competition whose winner includes an order, to be settled within some blocks. */
+  | { readonly kind: 'compete'; readonly order: number; readonly blocks: number };
 
 /** What disturbs the system. Durations are in virtual milliseconds. */
 export type Fault =
@@ -42,6 +48,7 @@ export type Action = { readonly id: number /** Milliseconds after the previous a
   | { readonly type: 'fault'; readonly fault: Fault }
   | { readonly type: 'mine'; readonly facts: readonly FactPlan[] }
   | { readonly type: 'fork'; readonly depth: number; readonly keep: boolean }
+  | { readonly type: 'fund'; readonly owner: number; readonly amount: number }
   | { readonly type: 'wait' }
 );
 
@@ -57,6 +64,8 @@ export interface Scenario {
   readonly blocks?: number;
   /** Number of long waits, in which orders expire. Default: 2 to 4. */
   readonly waits?: number;
+  /** Number of changes of balances. Default: 0 to 12. */
+  readonly funds?: number;
 }
 
 /** The shape of a system, which limits the faults that are possible. */
@@ -73,6 +82,7 @@ type Draft = Action extends infer A ? (A extends Action ? Omit<A, 'id' | 'delay'
 export function createPlan(random: SeededRandom, scenario: Scenario, context: PlanContext): Action[] {
   const { operations = random.integer(200, 240), faults = random.integer(20, 32) } = scenario;
   const { forks = random.integer(3, 6), blocks = random.integer(24, 40), waits = random.integer(2, 4) } = scenario;
+  const { funds = random.integer(0, 12) } = scenario;
   const drawFault = createFaultMix(random, context);
   const hot = drawHotOrders(random, context.pool);
   const drafts: Draft[] = [
@@ -80,6 +90,7 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     ...repeat(faults, (): Draft => ({ type: 'fault', fault: drawFault() })),
     ...repeat(forks, (): Draft => ({ type: 'fork', depth: random.integer(1, 5), keep: random.chance(0.6) })),
     ...repeat(blocks, (): Draft => ({ type: 'mine', facts: drawFacts(random, context.pool, hot) })),
+    ...repeat(funds, (): Draft => drawFunds(random, context.pool)),
     ...repeat(waits, (): Draft => ({ type: 'wait' })),
   ];
   shuffle(random, drafts);
@@ -88,7 +99,7 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
 
 /** Selects the orders of a seed. Of few orders, more operations collide. */
 function drawHotOrders(random: SeededRandom, { orders }: Pool): number[] {
-  const indexes = orders.map(({ index }) => index);
+  const indexes = orders.filter(({ placedBy }) => placedBy === undefined).map(({ index }) => index);
   shuffle(random, indexes);
   return indexes.slice(0, random.pick([8, 14, 24, indexes.length]));
 }
@@ -113,16 +124,21 @@ function drawDelay(random: SeededRandom, type: Action['type']): number {
 
 function drawOperation(random: SeededRandom, { pool, processes }: PlanContext, hot: readonly number[]): Draft {
   const order = () => random.pick(hot);
+  const placed = pool.orders.filter(({ placedBy }) => placedBy !== undefined);
+  const readable = () => (random.chance(0.2) ? random.pick(placed).index : order());
   const orders = (max: number) => repeat(random.integer(1, max), order);
   const process = random.integer(0, processes - 1);
   const dice = random.fraction();
   const operation = ((): Operation => {
-    if (dice < 0.42) return { kind: 'submit', orders: orders(random.chance(0.7) ? 1 : 4) };
-    if (dice < 0.58) return drawCancellation();
-    if (dice < 0.72) return { kind: 'get', order: order() };
-    if (dice < 0.86) return { kind: 'getMany', orders: orders(12) };
+    if (dice < 0.36) return { kind: 'submit', orders: orders(random.chance(0.7) ? 1 : 4) };
+    if (dice < 0.5) return drawCancellation();
+    if (dice < 0.58) return { kind: 'get', order: readable() };
+    if (dice < 0.67) return { kind: 'http', order: readable() };
+    if (dice < 0.77) return { kind: 'getMany', orders: repeat(random.integer(1, 12), readable) };
+    if (dice < 0.84) return { kind: 'auction' };
+    if (dice < 0.87) return { kind: 'compete', order: order(), blocks: random.integer(1, 6) };
     if (dice < 0.95) return { kind: 'list', signer: random.integer(0, pool.owners.length - 1) };
-    return { kind: 'trades', order: order() };
+    return { kind: 'trades', order: readable() };
   })();
   return { type: 'operation', process, operation };
 
@@ -136,13 +152,20 @@ function drawOperation(random: SeededRandom, { pool, processes }: PlanContext, h
   }
 }
 
+/** Balances are low, so that they cover some orders, parts of others, or nothing. */
+function drawFunds(random: SeededRandom, { owners }: Pool): Draft {
+  return { type: 'fund', owner: random.integer(0, owners.length - 1), amount: random.pick([0, 1, 2, 5, 1_000]) };
+}
+
 function drawFacts(random: SeededRandom, pool: Pool, hot: readonly number[]): FactPlan[] {
   return repeat(random.integer(0, 4), () => {
     const dice = random.fraction();
-    const type = dice < 0.6 ? 'trade' : dice < 0.75 ? 'invalidation' : 'signature';
-    const candidates = pool.orders.filter(({ scheme, index }) =>
-      type === 'signature' ? scheme === 'presign' : hot.includes(index),
-    );
+    const type = dice < 0.5 ? 'trade' : dice < 0.65 ? 'invalidation' : dice < 0.8 ? 'signature' : 'placement';
+    const isPlaced = type === 'placement' || (type !== 'signature' && random.chance(0.25));
+    const candidates = pool.orders.filter(({ scheme, index, placedBy }) => {
+      if (isPlaced) return placedBy !== undefined;
+      return type === 'signature' ? scheme === 'presign' : hot.includes(index);
+    });
     const tradable = candidates.filter(({ rejection }) => rejection === undefined);
     return {
       type,

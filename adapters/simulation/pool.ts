@@ -3,42 +3,10 @@ import type { OrderToSign } from 'intentbook/sign';
 import { cancellationTypedData, orderTypedData, orderUid, signingDomain, typedDataDigest } from 'intentbook/sign';
 import type { Signer } from './keys.ts';
 import { loadSigners } from './keys.ts';
+import { createPlacedOrders } from './placements.ts';
+import type { PoolOrder, Scheme } from './pool-order.ts';
+import { BUY_TOKEN, CHAIN_ID, SELL_TOKEN } from './pool-order.ts';
 import { START } from './process.ts';
-
-/** The chain id of every simulation: Sepolia. */
-export const CHAIN_ID = 11_155_111;
-
-/** Tokens of all orders. */
-export const SELL_TOKEN: Address = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
-export const BUY_TOKEN: Address = '0x0625afb445c3b6b7b929342a04a22599fd5dbb59';
-
-/** Limits of each owner. They are low, so that random orders exceed them. */
-export const CAPS = { open: 4, pending: 2 } as const;
-
-/** Minimum remaining validity of a new order, in seconds. */
-export const MIN_VALIDITY = 60;
-
-type Scheme = 'eip712' | 'ethsign' | 'presign' | 'eip1271';
-
-/** A signed order. Few orders are used again and again, so that operations collide. */
-export interface PoolOrder {
-  readonly index: number;
-  readonly uid: Hex;
-  readonly owner: Address;
-  /** Index of the owner. */
-  readonly signer: number;
-  readonly kind: 'sell' | 'buy';
-  readonly sellAmount: bigint;
-  readonly buyAmount: bigint;
-  readonly validTo: number;
-  readonly scheme: Scheme;
-  readonly budget: 'open' | 'pending';
-  /** Index of the order that it replaces. */
-  readonly replaces: number | undefined;
-  /** The code with which every book rejects this order. */
-  readonly rejection: string | undefined;
-  readonly creation: OrderCreation;
-}
 
 /** A signed cancellation. */
 export interface PoolCancellation {
@@ -104,6 +72,12 @@ async function createPool(): Promise<Pool> {
   for (const [signer, keys] of signers.entries()) {
     for (const [position, plan] of PLANS.entries()) orders.push(createOrder(orders, signer, keys, plan, position));
   }
+  orders.push(
+    ...createPlacedOrders(
+      orders.length,
+      signers.map(({ address }) => address),
+    ),
+  );
   const cancellations = new Map<string, PoolCancellation>();
   return {
     orders,
@@ -176,6 +150,7 @@ function createOrder(
     budget: scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open',
     replaces,
     rejection: plan.of !== undefined && signer > 0 ? 'WrongOwner' : rejection,
+    placedBy: undefined,
     creation: { ...order, from, signature: signatures[scheme](), signingScheme: scheme } as OrderCreation, // wire texts
   };
 }

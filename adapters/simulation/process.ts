@@ -9,6 +9,8 @@ export interface VirtualProcess {
   readonly name: string;
   readonly clock: Clock;
   readonly isDead: boolean;
+  /** The virtual time of the last step of the wall clock. */
+  readonly lastStep: number;
   /** The smallest and the largest wall time since `mark`, in seconds since 1970. */
   mark(): () => readonly [earliest: number, latest: number];
   /** Steps the wall clock by `ms`. */
@@ -26,6 +28,7 @@ export interface VirtualProcess {
 export function createVirtualProcess(name: string, scheduler: Scheduler, offset: number): VirtualProcess {
   const waiting: (() => void)[] = [];
   const ranges = new Set<{ low: number; high: number }>();
+  let lastStep = Number.NEGATIVE_INFINITY;
   let isDead = false;
   let isPaused = false;
   let skew = offset;
@@ -54,6 +57,9 @@ export function createVirtualProcess(name: string, scheduler: Scheduler, offset:
     get isDead() {
       return isDead;
     },
+    get lastStep() {
+      return lastStep;
+    },
     mark() {
       const range = { low: now(), high: now() };
       ranges.add(range);
@@ -64,6 +70,7 @@ export function createVirtualProcess(name: string, scheduler: Scheduler, offset:
       };
     },
     step(ms) {
+      lastStep = scheduler.time;
       widen();
       skew += ms;
       widen();

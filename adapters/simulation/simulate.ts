@@ -1,18 +1,24 @@
 import type { Hex, Store } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { chainById, deployment } from '#internal';
+import { createAuctionCheck } from './auction-check.ts';
+import { createAuctionSubscriber } from './auction-subscriber.ts';
 import { createSimulatedChain } from './chain.ts';
 import { createReceiver } from './channel.ts';
 import { createClients } from './clients.ts';
+import { createBalances } from './funds-port.ts';
+import { createHttpClient } from './http-client.ts';
 import { loadRecovery } from './keys.ts';
 import { createMachine } from './machine.ts';
 import { Model } from './model.ts';
 import { createNotificationCheck } from './notification-check.ts';
 import type { Action, Scenario } from './plan.ts';
 import { createPlan } from './plan.ts';
-import { CHAIN_ID, loadPool } from './pool.ts';
+import { loadPool } from './pool.ts';
+import { CHAIN_ID } from './pool-order.ts';
 import { START } from './process.ts';
 import { createSeededRandom } from './random.ts';
+import { createReadCheck } from './read-check.ts';
 import { createScheduler } from './scheduler.ts';
 import type { StorageName } from './storages.ts';
 import { createStorage } from './storages.ts';
@@ -75,6 +81,9 @@ const LIVENESS_STEP = 8_000;
 /** Seconds by which an expiry may be recorded early or late. Books tolerate clocks that differ by a minute. */
 const CLOCK_TOLERANCE = 62;
 
+/** Atoms that each owner has at the start: enough for every order. */
+const BALANCE = 1_000_000n;
+
 /** Milliseconds that clients wait while no process runs. */
 const CLIENT_DELAY = 100;
 
@@ -125,6 +134,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const hidden = new Set<string>();
   const model = new Model(pool);
   const chain = createSimulatedChain(pool, settlementContract, () => START + Math.floor(virtual.time / 1000));
+  const balances = createBalances(virtual, BALANCE);
   let inner: Store = storage.connect();
   const observer: StoreObserver = createStoreObserver({
     inner: () => inner,
@@ -149,6 +159,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     storage,
     accountStore,
     chain,
+    balances,
     observer,
     receiver,
     recovery,
@@ -161,7 +172,18 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       inner = store;
     },
   });
-  const clients = createClients({ pool, model, insertions: observer.insertions, report, trace: trace.add });
+  const reads = createReadCheck({ pool, model, report });
+  const auctions = createAuctionCheck({ pool, model, balances, scheduler: virtual, observer, reads, report });
+  const http = createHttpClient({ pool, chain, reads, auctions, report });
+  const clients = createClients({
+    pool,
+    model,
+    insertions: observer.insertions,
+    report,
+    trace: trace.add,
+    reads,
+    http,
+  });
   const filters = [...pool.owners.map((owner) => ({ owner })), {}, { uid: pool.orders[0]?.uid ?? '' }];
   const subscribers = filters.map((filter, i) =>
     createSubscriber({
@@ -181,6 +203,19 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       },
     }),
   );
+  if (random.derive('auctions').chance(0.5)) {
+    subscribers.push(
+      createAuctionSubscriber({
+        name: 'auction subscriber',
+        scheduler: virtual,
+        random: random.derive('auction subscriber'),
+        auctions,
+        report,
+        trace: trace.add,
+        findProcess: () => machine.find(random.pick([0, 1])),
+      }),
+    );
+  }
   const context = {
     pool,
     processes: storage.processes,
@@ -196,7 +231,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       case 'operation': {
         while (machine.running.length === 0 && !isOver()) await virtual.run(CLIENT_DELAY, isOver);
         const found = machine.find(action.process) ?? machine.running[0];
-        if (found !== undefined) void clients.run(action.operation, found.book, found.process);
+        if (found !== undefined) void clients.run(action.operation, found);
         break;
       }
       case 'fault':
@@ -211,6 +246,10 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       case 'fork':
         chain.fork(action.depth, action.keep);
         trace.add(`fork ${chain.head.hash}`);
+        break;
+      case 'fund':
+        balances.set(pool.owners[action.owner] ?? '', BigInt(action.amount));
+        trace.add(`fund ${action.owner} ${action.amount}`);
         break;
       case 'wait':
         break;
@@ -229,6 +268,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     machine.heal();
     for (let left = random.pick(LAST_BLOCKS); left > 0; left--) chain.mine([]);
     await settle();
+    await finish();
   } finally {
     machine.kill();
     await virtual.release();
@@ -246,6 +286,13 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       if (isSettled) return;
     }
     if (!isOver()) await checkRest(report);
+  }
+
+  /** Reads the auction of each process, when nothing disturbs it any more. */
+  async function finish(): Promise<void> {
+    for (const each of machine.running) void clients.run({ kind: 'auction' }, each);
+    await virtual.run(LIVENESS_STEP, isOver);
+    if (!isOver()) clients.requireAll(report);
   }
 
   async function checkRest(notify: Report): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Clock, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import type { StoreFault } from './plan.ts';
-import { CHAIN_ID } from './pool.ts';
+import { CHAIN_ID } from './pool-order.ts';
 import { createSqliteStorage } from './sqlite-storage.ts';
 
 /** The names of the storages that are included. */

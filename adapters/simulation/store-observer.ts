@@ -15,8 +15,10 @@ import { listPositions } from './chain.ts';
 import type { LogCheck } from './log-check.ts';
 import { createLogCheck } from './log-check.ts';
 import type { Model } from './model.ts';
+import { select } from './model.ts';
+import { PLACING_CONTRACT } from './placements.ts';
 import type { Pool } from './pool.ts';
-import { CAPS } from './pool.ts';
+import { CAPS } from './pool-order.ts';
 
 /** Reports a broken invariant. The first one ends the simulation. */
 export type Report = (invariant: string, details: string) => void;
@@ -30,6 +32,8 @@ export interface StoreObserver {
   /** The insertions of each order, for the checks of clients. */
   readonly insertions: readonly Insertion[];
   readonly log: LogCheck;
+  /** Returns the numbers of the blocks that were the checkpoint from one commit to another. 0: none was indexed. */
+  blocksBetween(from: number, to: number): readonly number[];
   /** Checks that the chain is indexed up to a block, and no chain event is missing any more. */
   requireAllFacts(head: Hex, notify: Report): void;
 }
@@ -60,6 +64,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   /** Keys of the chain events that are stored. */
   const applied = new Set<string>();
   let checkpoint: Hex | undefined;
+  const blocks = [{ commit: 0, number: 0 }];
   /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
   let missing: readonly string[] = [];
 
@@ -69,11 +74,12 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
 
   function readFacts(): void {
     const block = checkpoint === undefined ? undefined : chain.find(checkpoint);
+    blocks.push({ commit: model.commit + 1, number: block?.number ?? 0 });
     const positions = block === undefined ? [] : listPositions(block);
     missing = positions.map(({ key }) => key).filter((key) => !applied.has(key));
     const lost = missing.find((key) => !context.isHidden(key.split(' ')[0] ?? ''));
     if (lost !== undefined) report('totals', `the chain event ${lost} is missing at the checkpoint`);
-    model.setFacts(positions.filter(({ key }) => applied.has(key)).map(({ fact }) => fact));
+    model.setFacts(positions.filter(({ key }) => applied.has(key)));
   }
 
   function onApply(batch: ChainEventBatch, outcome: ApplyOutcome): boolean {
@@ -132,12 +138,12 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         `order ${index}:`,
       );
     }
-    for (const [signer, owner] of pool.owners.entries()) {
+    for (const owner of [...pool.owners, PLACING_CONTRACT]) {
       const { open, pending } = await orders.count(owner, now);
-      expect('counters', open, model.count(signer, 'open', now), `open of owner ${signer} at ${now}:`);
-      expect('counters', pending, model.count(signer, 'pending', now), `pending of owner ${signer} at ${now}:`);
+      expect('counters', open, model.count(owner, 'open', now), `open of owner ${owner} at ${now}:`);
+      expect('counters', pending, model.count(owner, 'pending', now), `pending of owner ${owner} at ${now}:`);
       const listed = (await orders.list({ owner, limit: 1000 })).map(({ uid }) => uid).join();
-      expect('listings', listed, model.list(signer).join(), `owner ${signer}:`);
+      expect('listings', listed, model.list(owner).join(), `owner ${owner}:`);
     }
   }
 
@@ -145,6 +151,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     insertions,
     compare,
     log,
+    blocksBetween: (from, to) => select(blocks, from, to).map(({ number }) => number),
     requireAllFacts(head, notify) {
       if (checkpoint !== head) notify('liveness', `the checkpoint is ${checkpoint}, the newest block ${head}`);
       for (const key of missing) notify('totals', `the chain event ${key} was hidden once and is still missing`);

@@ -39,15 +39,32 @@ export function createSubscriber(context: SubscriberContext): Subscriber {
   let leave = () => {};
 
   const concerns = ({ owner, uid }: { owner: string; uid: string }) =>
-    (filter.owner === undefined || filter.owner === owner) && (filter.uid === undefined || filter.uid === uid);
+    (filter.owner === undefined || filter.owner === owner || filter.owner === pool.byUid.get(uid)?.placedBy) &&
+    (filter.uid === undefined || filter.uid === uid);
 
-  /** Returns the next entry that this client must receive. */
-  const findNext = () => log.entries.find((entry) => entry.id > position && concerns(entry));
+  /**
+   * Returns whether the user of an entry was unknown since, because the order was rolled back. The entry that
+   * reverts the placement names the user.
+   */
+  function mayBeSkipped({ uid, commit, cause }: LogCheck['entries'][number]): boolean {
+    const order = pool.byUid.get(uid);
+    if (filter.owner === undefined || order?.placedBy !== filter.owner || cause?.onchainUser !== undefined)
+      return false;
+    return model.between(order.index, commit, model.commit).some(({ shown }) => shown === undefined);
+  }
+
+  /** Returns the next entries that this client may receive, up to the first that it must receive. */
+  function listNext(): LogCheck['entries'] {
+    const pending = log.entries.filter((entry) => entry.id > position && concerns(entry));
+    const required = pending.findIndex((entry) => !mayBeSkipped(entry));
+    return required < 0 ? pending : pending.slice(0, required + 1);
+  }
 
   function receive(id: number, uid: Hex, order: Order | undefined): void {
-    const expected = findNext();
-    if (expected?.id !== id) {
-      report('streams', `${name} received entry ${id} after ${position}, expected ${expected?.id}`);
+    const next = listNext();
+    const expected = next.find((entry) => entry.id === id);
+    if (expected === undefined) {
+      report('streams', `${name} received entry ${id} after ${position}, expected ${next.map((entry) => entry.id)}`);
       return;
     }
     position = id;
@@ -110,7 +127,7 @@ export function createSubscriber(context: SubscriberContext): Subscriber {
   return {
     disconnect: reconnect,
     requireAll(notify) {
-      const next = findNext();
+      const next = listNext().find((entry) => !mayBeSkipped(entry));
       if (next !== undefined) notify('liveness', `${name} has not received entry ${next.id}, it is at ${position}`);
     },
   };

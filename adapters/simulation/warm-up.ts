@@ -1,11 +1,13 @@
-import { createOrderBook } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { chainById, deployment } from '#internal';
 import { createSimulatedChain } from './chain.ts';
 import { createNodePort } from './chain-port.ts';
 import { loadRecovery } from './keys.ts';
-import { CHAIN_ID, loadPool } from './pool.ts';
+import { PLACING_CONTRACT } from './placements.ts';
+import { loadPool } from './pool.ts';
+import { CHAIN_ID } from './pool-order.ts';
 import { createVirtualProcess, START } from './process.ts';
 import { createSeededRandom } from './random.ts';
 
@@ -24,6 +26,7 @@ async function use(): Promise<void> {
   const [pool, recovery] = await Promise.all([loadPool(), loadRecovery()]);
   const chain = createSimulatedChain(pool, deployment('production', chainById(CHAIN_ID)).settlement, () => START);
   chain.mine([{ type: 'trade', order: 0, amount: 1 }]);
+  chain.mine([{ type: 'placement', order: pool.orders.length - 1, amount: 1 }]);
   const scheduler = { time: 0, steps: 0, after: runAtOnce, ...IDLE };
   const node = createNodePort({
     name: 'warm-up',
@@ -40,18 +43,25 @@ async function use(): Promise<void> {
     store: memoryStore(),
     clock,
     recovery,
+    chain: { balancesAndAllowances: async (queries) => queries.map(() => ({ balance: 9n, allowance: 9n })) },
     eip1271: 'accept-unverified',
-    indexer: { sources: [node.source], fromBlock: 101 },
+    indexer: { sources: [node.source], fromBlock: 101, onchainOrderContracts: [PLACING_CONTRACT] },
   });
   await book.start();
   const accounts = createAccounts({ books: [book], store: memoryAccountStore(), clock, recovery });
   await accounts.start();
-  for (const { creation } of pool.orders) await book.orders.submit(creation);
+  for (const { creation } of pool.orders) if (creation !== undefined) await book.orders.submit(creation);
   await book.orders.cancel(pool.cancel([0], 0));
   await book.orders.getMany(pool.orders.map(({ uid }) => uid));
   await book.orders.get(pool.orders[0]?.uid ?? '');
   await book.orders.list({ owner: pool.owners[0] ?? '' });
   await book.trades.list({ orderUid: pool.orders[0]?.uid ?? '' });
+  const api = createApi(book);
+  for (const path of [`/api/v1/orders/${pool.orders[0]?.uid}`, '/api/v1/auction']) {
+    await api.handle({ method: 'GET', path, query: '', header: () => undefined, body: { type: 'none' } });
+  }
+  const auctions = await book.auctions.rendered.stream();
+  for await (const _ of auctions) break;
   const stream = await book.orders.rendered.stream({}, { after: 0 });
   await stream.take();
   stream.leave();

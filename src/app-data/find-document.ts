@@ -28,6 +28,8 @@ interface Entry {
 /** Milliseconds for which a result is cached. A missing document may be published at any time. */
 const [FOUND_TTL, MISSING_TTL] = [600_000, 60_000];
 
+const getTtl = (text: string | undefined) => (text === undefined ? MISSING_TTL : FOUND_TTL);
+
 /** Maximum number of cached results; the oldest are dropped first. */
 const MAX_ENTRIES = 500;
 
@@ -45,12 +47,15 @@ export function createDocumentFinder(source: DocumentSource, context: DocumentFi
 
   function read(hash: Hex): Entry | undefined {
     const entry = entries.get(hash);
-    return entry !== undefined && entry.until > clock.now() ? entry : undefined;
+    if (entry === undefined) return undefined;
+    const left = entry.until - clock.now();
+    // A longer time is from a clock that was ahead.
+    return left > 0 && left <= getTtl(entry.text) ? entry : undefined;
   }
 
   function write(hash: Hex, text: string | undefined): void {
     entries.delete(hash);
-    entries.set(hash, { text, until: clock.now() + (text === undefined ? MISSING_TTL : FOUND_TTL) });
+    entries.set(hash, { text, until: clock.now() + getTtl(text) });
     const [oldest] = entries.keys();
     if (entries.size > MAX_ENTRIES && oldest !== undefined) entries.delete(oldest);
   }

@@ -55,7 +55,10 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
   return {
     required: nativePrice !== undefined,
     async find(tokens) {
-      for (const [token, until] of unpriced) if (until <= clock.now()) unpriced.delete(token);
+      const now = clock.now();
+      // A later time than this is from a clock that was ahead.
+      const latest = now + UNPRICED_TTL;
+      for (const [token, until] of unpriced) if (until <= now || until > latest) unpriced.delete(token);
       const native: [Address, string][] = wrappedNative === undefined ? [] : [[wrappedNative, ONE_NATIVE]];
       const prices = new Map<Address, string>(native);
       const all = new Set(tokens);

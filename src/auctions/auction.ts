@@ -58,6 +58,7 @@ export function createAuctions(context: AuctionContext): Auctions {
   const openOrders = createOpenOrders(store, onFailure);
   let latest: Cut | undefined;
   let making: Promise<Cut> | undefined;
+  let next: Promise<Cut> | undefined;
   let competitions = 0;
 
   async function current(): Promise<Cut> {
@@ -148,11 +149,23 @@ export function createAuctions(context: AuctionContext): Auctions {
     return { owner, token, source, spender: vaultRelayer };
   }
 
+  /**
+   * Returns the current auction. A call during a cut does not share it, since it may predate a change that the caller
+   * knows of. It shares the next one, which starts when that has ended.
+   */
   function cut(): Promise<Cut> {
-    making ??= current().finally(() => {
-      making = undefined;
+    if (making === undefined) return start();
+    next ??= making.then(start, start);
+    return next;
+  }
+
+  function start(): Promise<Cut> {
+    next = undefined;
+    const started = current().finally(() => {
+      if (next === undefined) making = undefined;
     });
-    return making;
+    making = started;
+    return started;
   }
 
   return {

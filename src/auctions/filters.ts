@@ -64,7 +64,9 @@ export function checkFunds(
   available: bigint | undefined,
   isChecked: boolean,
 ): FilterReason | undefined {
-  if (isChecked && needs !== undefined && (available ?? -1n) < needs) return 'unfunded';
+  // A contract or a hook may acquire more funds than the owner has now.
+  if (needs === undefined) return isDust(order, undefined) ? 'dust' : undefined;
+  if (isChecked && (available ?? -1n) < needs) return 'unfunded';
   return isDust(order, available) ? 'dust' : undefined;
 }
 

@@ -36,6 +36,8 @@ export function createOpenOrders(
   let known = new Map<Hex, AuctionCandidate>();
   /** Log entries up to here are part of the candidates. */
   let position: number | undefined;
+  /** Orders that had expired then, in seconds since 1970, were not read. */
+  let readAt = 0;
   /** The fee rules of the candidates. */
   let rules: FeeRules | undefined;
 
@@ -109,6 +111,7 @@ export function createOpenOrders(
     // Sorted once: insertions at the front of a long list would take a time that grows with its square.
     sorted = [...known.values()].reverse().sort(compareAge);
     position = last;
+    readAt = now;
   }
 
   /** Reads the changes up to a position. @returns false if some of them have been deleted from the log. */
@@ -138,7 +141,8 @@ export function createOpenOrders(
   return {
     async update(now, fees) {
       const last = await events.last();
-      if (rules !== fees) position = undefined;
+      // A clock that was ahead has left out orders that are valid.
+      if (rules !== fees || now < readAt) position = undefined;
       rules = fees;
       const canFollow = position !== undefined && last >= position && last - position <= MAX_LOG_ENTRIES;
       if (position === undefined || !canFollow || !(await follow(position, last))) {

@@ -25,6 +25,12 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
   /** Addresses without a token, and the time until which they are not queried again. */
   const missing = new Map<Address, number>();
 
+  /** Returns whether an address had no token a short time ago. A later time is from a clock that was ahead. */
+  function isMissing(token: Address): boolean {
+    const left = (missing.get(token) ?? 0) - clock.now();
+    return left > 0 && left <= MISSING_TTL;
+  }
+
   /** Returns the metadata of tokens. Only addresses that are not cached are queried. */
   async function getTokensInfo(tokens: readonly Address[], call: ChainCall): Promise<Map<Address, TokenInfo>> {
     const known = new Map<Address, TokenInfo>();
@@ -32,7 +38,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
     for (const token of tokens) {
       const info = token === NATIVE_MARKER ? NATIVE : cache.get(token);
       if (info !== undefined) known.set(token, info);
-      else if ((missing.get(token) ?? 0) <= clock.now()) unknown.push(token);
+      else if (!isMissing(token)) unknown.push(token);
     }
     for (let i = 0; i < unknown.length; i += PAIRS_PER_QUERY) {
       const batch = unknown.slice(i, i + PAIRS_PER_QUERY);

@@ -16,6 +16,11 @@ export interface ApiRequest {
   readonly signal?: AbortSignal | undefined;
   /** Whether the client has disconnected, where this is cheaper than `signal`. Default: the state of `signal`. */
   readonly aborted?: boolean | undefined;
+  /**
+   * Returns `size` bytes for the body of the response, which the mount uses again for other responses after it has sent
+   * this one. Default: new memory, which is left to the garbage collector.
+   */
+  readonly allocate?: ((size: number) => Uint8Array) | undefined;
   /** The remote address of the socket, for rate limits. */
   readonly remoteAddress?: string | undefined;
 }

@@ -1,11 +1,11 @@
 import type { ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
-import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, OrderScan, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
+import type { Allocate } from '../protocol/json.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { OrderCache } from './cache.ts';
 import type { PreparedOrder, RenderedOrder } from './order-json.ts';
@@ -55,13 +55,25 @@ export async function readOrders(uids: readonly string[], context: ReadContext):
   return [...rendered, ...unreadable.map((error) => ({ error }))];
 }
 
+/** Options of a read as bytes. */
+interface BytesOptions {
+  /** Waits until the store may be read. Default: no wait. */
+  readonly waitForStore?: () => Promise<void>;
+  /** Returns the memory of the bytes. Default: new memory. */
+  readonly allocate?: Allocate | undefined;
+}
+
 /** Reads many orders as one JSON array in UTF-8, as the by_uids route returns it. */
-export async function readManyBytes(uids: readonly string[], context: ReadContext): Promise<Uint8Array> {
-  return renderByUids(await loadOrders(uids, context));
+export async function readManyBytes(
+  uids: readonly string[],
+  context: ReadContext,
+  { waitForStore, allocate }: BytesOptions = {},
+): Promise<Uint8Array> {
+  return renderByUids(await loadOrders(uids, context, waitForStore), allocate);
 }
 
 /** Orders that are read and rendered in one tick of the event loop: a page of 100 with the row that follows it. */
-const ORDERS_PER_STEP = 128;
+export const ORDERS_PER_STEP = 128;
 
 /** Orders that a listing skips in one step because of its offset. */
 const SKIPPED_PER_STEP = 1000;
@@ -79,7 +91,11 @@ const SKIPPED_PER_ROW = 8;
 let requests = 0;
 
 /** @throws OrderBookError `InvalidParameter` if a UID is not valid. */
-async function loadOrders(uids: readonly string[], context: ReadContext): Promise<LoadedOrders> {
+async function loadOrders(
+  uids: readonly string[],
+  context: ReadContext,
+  waitForStore?: () => Promise<void>,
+): Promise<LoadedOrders> {
   const { store, clock, cache } = context;
   const version = await cache?.refresh();
   const orders: PreparedOrder[] = [];
@@ -87,8 +103,8 @@ async function loadOrders(uids: readonly string[], context: ReadContext): Promis
   const missing = new Set<Hex>();
   const request = ++requests;
   for (const text of uids) {
-    // The keys of the cache are valid UIDs, so a text that is found there needs no check.
-    let order = cache?.get(text);
+    // The UIDs of the cache are valid, so a text that is found there needs no check. A body may contain other values.
+    let order = typeof text === 'string' ? cache?.get(text) : undefined;
     if (order === undefined) {
       const uid = requireUid(text);
       if (uid !== text) order = cache?.get(uid);
@@ -98,6 +114,7 @@ async function loadOrders(uids: readonly string[], context: ReadContext): Promis
     order.request = request;
     orders.push(order);
   }
+  if (missing.size > 0) await waitForStore?.();
   // Read once, so that all statuses are derived from the same time.
   const now = seconds(clock);
   if (missing.size === 0) return { orders, unreadable, now };
@@ -110,38 +127,6 @@ async function loadOrders(uids: readonly string[], context: ReadContext): Promis
     }
   }
   return { orders, unreadable, now };
-}
-
-/**
- * Reads the orders that a transaction has traded, in the order of its trades. A damaged row is reported and left out.
- */
-export async function readTransaction(
-  transactionHash: Hex,
-  context: ReadContext,
-  options: ReadOptions = {},
-): Promise<RenderedOrder[]> {
-  const { store, clock } = context;
-  const trades: TradeChainEvent[] = [];
-  for (let page: TradeChainEvent[] | undefined; page === undefined || page.length === ORDERS_PER_STEP; ) {
-    const query = { filter: { transactionHash }, limit: ORDERS_PER_STEP };
-    const after = page?.at(-1);
-    page = await store.chain.trades(after === undefined ? query : { ...query, after });
-    trades.push(...page);
-    await endStep(options, page.length);
-  }
-  const uids = [...new Set(trades.reverse().map(({ uid }) => uid))];
-  const rows = new Map<Hex, StoredOrder>();
-  for (let i = 0; i < uids.length; i += ORDERS_PER_STEP) {
-    const read = await store.orders.get(uids.slice(i, i + ORDERS_PER_STEP));
-    for (const row of read) rows.set(row.uid, { ...row, quote: null });
-    await endStep(options, read.length);
-  }
-  const now = seconds(clock);
-  return uids.flatMap((uid) => {
-    const row = rows.get(uid);
-    const order = row && prepare(row, context);
-    return order === undefined ? [] : [renderPrepared(order, now)];
-  });
 }
 
 /**
@@ -182,7 +167,7 @@ type Search = Omit<OrderQuery, 'after'> & { readonly after?: OrderCursor | undef
 const toCursor = ({ creationDate, uid }: StoredOrder): OrderCursor => ({ creationDate, uid });
 
 /** Waits for the next tick of the event loop, and ends a read whose result is no longer needed. */
-async function endStep(options: ReadOptions, rows: number): Promise<void> {
+export async function endStep(options: ReadOptions, rows: number): Promise<void> {
   countRows(options, rows);
   await nextStep();
   assertNotAborted(options.signal);
@@ -254,7 +239,8 @@ interface StatusFilter {
   readonly status?: NonNullable<OrderQuery['status']>['is'];
 }
 
-function prepare(row: StoredOrder, { store, onFailure }: ReadContext): PreparedOrder | undefined {
+/** Prepares a row for rendering. A damaged row is reported. */
+export function prepare(row: StoredOrder, { store, onFailure }: ReadContext): PreparedOrder | undefined {
   try {
     return prepareOrder(row, store.traits.verifiesBodies);
   } catch (failure) {

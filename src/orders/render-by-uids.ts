@@ -1,4 +1,5 @@
 import type { Hex } from '../protocol/hex.ts';
+import type { Allocate } from '../protocol/json.ts';
 import { joinArray } from '../protocol/json.ts';
 import type { PreparedOrder } from './order-json.ts';
 import { renderEnd } from './order-json.ts';
@@ -20,11 +21,15 @@ export interface LoadedOrders {
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
-/** Renders orders as the JSON array of `POST /api/v1/orders/by_uids`, in UTF-8. */
-export function renderByUids({ orders, unreadable, now }: LoadedOrders): Uint8Array {
+/**
+ * Renders orders as the JSON array of `POST /api/v1/orders/by_uids`, in UTF-8.
+ *
+ * @param allocate - Returns the memory of the array. Default: new memory.
+ */
+export function renderByUids({ orders, unreadable, now }: LoadedOrders, allocate?: Allocate): Uint8Array {
   const elements = orders.map((order) => encodeElement(order, now));
   for (const error of unreadable) elements.push(encoder.encode(JSON.stringify({ error })));
-  return joinArray(elements);
+  return joinArray(elements, allocate);
 }
 
 /** Returns the element of an order. A cached order is encoded again only after its status has changed. */

@@ -27,8 +27,11 @@ function jsonDepth(text: string): number {
   return deepest;
 }
 
+/** Returns bytes of a size, which the caller overwrites completely. */
+export type Allocate = (size: number) => Uint8Array;
+
 /** Joins encoded elements to a JSON array: each part has one or more elements, separated by commas. */
-export function joinArray(parts: readonly Uint8Array[]): Uint8Array {
+export function joinArray(parts: readonly Uint8Array[], allocate: Allocate = allocateBytes): Uint8Array {
   let size = Math.max(2, parts.length + 1);
   for (const part of parts) size += part.length;
   const array = allocate(size);
@@ -44,7 +47,7 @@ export function joinArray(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Allocates bytes that the caller overwrites completely. `Buffer`, where it exists, does not clear them first. */
-const allocate: (size: number) => Uint8Array =
+export const allocateBytes: Allocate =
   Reflect.get(globalThis, 'Buffer')?.allocUnsafeSlow ?? ((size: number) => new Uint8Array(size));
 
 const QUOTE = 0x22;

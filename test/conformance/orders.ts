@@ -21,9 +21,10 @@ export function word(n: number): Hex {
   return `0x${n.toString(16).padStart(64, '0')}`;
 }
 
-/** Returns a UID whose digest is `n`, so that UIDs sort like their numbers. */
+/** Returns a UID whose digest begins with `n` in 32 bits, so that UIDs sort like their numbers. */
 export function uid(n: number, owner: Address = ALICE, validTo = 0): Hex {
-  return `${word(n)}${owner.slice(2)}${validTo.toString(16).padStart(8, '0')}`;
+  const digest = n.toString(16).padStart(8, '0').padEnd(64, '0');
+  return `0x${digest}${owner.slice(2)}${validTo.toString(16).padStart(8, '0')}`;
 }
 
 /** Returns an open order of Alice, valid for an hour. Orders with different numbers have different UIDs. */

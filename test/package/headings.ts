@@ -26,6 +26,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Tokens',
   'Pages',
   'CSV',
+  'Histories',
   'History and export',
   'Export',
   'Amounts',

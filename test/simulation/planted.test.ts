@@ -9,6 +9,8 @@ const MARKERS = /(<!-- planted:begin -->\n)[\s\S]*(<!-- planted:end -->)/;
 
 /** Maximum number of seeds for each fault. Without it, the faults are not searched. */
 const SEEDS = Number(process.env['INTENTBOOK_PLANTED'] ?? 0);
+/** The areas to search, separated by commas. Default: all. */
+const AREAS = process.env['INTENTBOOK_PLANTED_AREAS']?.split(',');
 
 test('planted faults are listed in the documentation', () => {
   const table = MARKERS.exec(readFileSync(PAGE, 'utf8'))?.[0] ?? '';
@@ -17,15 +19,21 @@ test('planted faults are listed in the documentation', () => {
 });
 
 test.skipIf(SEEDS === 0)('planted faults are found', async () => {
-  const rows: string[] = [];
+  const page = readFileSync(PAGE, 'utf8');
+  const known = (MARKERS.exec(page)?.[0] ?? '').split('\n').slice(3, -1);
   const missed: string[] = [];
+  const rows: string[] = [];
   for (const fault of PLANTED) {
+    const row = known.find((each) => each.includes(`| ${fault.name} |`));
+    if (row !== undefined && AREAS?.includes(fault.area) === false) {
+      rows.push(`${row}\n`);
+      continue;
+    }
     const { seed, invariant } = await findPlanted(fault, SEEDS);
     if (seed === undefined) missed.push(fault.name);
     rows.push(`| ${fault.area} | ${fault.name} | ${fault.store} | ${seed ?? 'not found'} | \`${invariant ?? ''}\` |\n`);
   }
   const head = '| area | fault | storage | found by seed | invariant |\n|---|---|---|---:|---|\n';
-  const page = readFileSync(PAGE, 'utf8');
   writeFileSync(
     PAGE,
     page.replace(MARKERS, (_, begin: string, end: string) => `${begin}${head}${rows.join('')}${end}`),

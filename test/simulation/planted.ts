@@ -1,4 +1,6 @@
 import type { StorageName } from 'intentbook/simulation';
+import { PLANTED_AUCTIONS } from './planted-auctions.ts';
+import { PLANTED_PLACEMENTS } from './planted-placements.ts';
 
 /** A fault that is put into the code in memory, to see whether the simulator finds it. */
 export interface PlantedFault {
@@ -16,7 +18,10 @@ export interface PlantedFault {
     | 'leases'
     | 'group commit'
     | 'outcomes'
-    | 'expiry';
+    | 'expiry'
+    | 'auctions'
+    | 'entity tags'
+    | 'placements';
   readonly store: StorageName;
   /** Whether a few seeds find it, so that `npm test` includes it. */
   readonly isQuick?: true;
@@ -359,4 +364,6 @@ export const PLANTED: readonly PlantedFault[] = [
     find: 'if (replaced !== undefined) cancelRow(replaced, order.creationDate);',
     replace: '',
   },
+  ...PLANTED_AUCTIONS,
+  ...PLANTED_PLACEMENTS,
 ];

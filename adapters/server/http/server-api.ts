@@ -128,5 +128,9 @@ class PrefixedRequest implements ApiRequest {
     return this.#request.remoteAddress;
   }
 
+  get allocate(): ApiRequest['allocate'] {
+    return this.#request.allocate;
+  }
+
   readonly header = (name: string): string | undefined => this.#request.header(name);
 }

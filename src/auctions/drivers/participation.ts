@@ -28,7 +28,13 @@ export function createParticipation(
   const bannedUntil = new Map<string, number>();
 
   return {
-    admitted: () => drivers.filter(({ name }) => (bannedUntil.get(name) ?? 0) <= clock.now()),
+    admitted() {
+      const now = clock.now();
+      return drivers.filter(({ name }) => {
+        const until = bannedUntil.get(name) ?? 0;
+        return until <= now || until > now + banTime; // a later time is from a clock that was ahead
+      });
+    },
     async ended(auctionId, name, failed) {
       const { count, auctionId: last } = unsettled.get(name) ?? { count: 0, auctionId: 0 };
       if (!failed || last === auctionId) {

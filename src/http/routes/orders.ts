@@ -79,9 +79,10 @@ const getOrdersByUids: Route = {
   path: '/api/v1/orders/by_uids',
   cost: BY_UIDS_COST,
   bodyLimit: LIST_BODY_LIMIT,
-  async handle({ book, body, work }) {
+  async handle({ book, body, work, request: { allocate } }) {
     const uids = requireUidList(body);
-    const elements = await book.orders.rendered.getManyBytes(uids, work).catch((error: unknown) => {
+    const read = book.orders.rendered.getManyBytes(uids, { ...work, allocate });
+    const elements = await read.catch((error: unknown) => {
       // The read validates each UID, which costs no second pass. Only a failed read searches for the invalid one.
       throw findInvalidUid(uids) ?? error;
     });

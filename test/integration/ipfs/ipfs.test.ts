@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { OrderBookOptions } from 'intentbook';
+import type { DocumentSource, OrderBookOptions } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { ipfsGateway } from 'intentbook/ipfs';
 import { memoryStore } from 'intentbook/memory';
@@ -9,6 +9,8 @@ import { serve } from 'intentbook/server';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { appDataHash } from '#internal';
 import { toCid } from '../../../adapters/ipfs/index.ts';
+import { createDocumentFinder } from '../../../src/app-data/find-document.ts';
+import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
 const DOCUMENT = '{"appCode":"stored elsewhere","metadata":{}}';
@@ -121,6 +123,28 @@ describe('book with a document source', () => {
     await Promise.all([1, 2, 3].map(() => book.orders.submit(order)));
     await book.orders.submit(order);
     expect(requests).toHaveLength(1);
+  });
+
+  test('does not prolong the time of a missing document when the clock is set back', async () => {
+    const clock = manualClock();
+    const asked: string[] = [];
+    const source: DocumentSource = {
+      async find(hash) {
+        asked.push(hash);
+        return undefined;
+      },
+    };
+    const find = createDocumentFinder(source, {
+      clock,
+      timeout: 1000,
+      maxBytes: 1000,
+      onFailure: (failure) => failures.push(failure),
+    });
+    for (const step of [0, 0, -3_600_000]) {
+      clock.jump(step);
+      expect(await find(HASH)).toBeUndefined();
+    }
+    expect(asked).toHaveLength(2);
   });
 
   test('does not query the source for a read of a document', async () => {

@@ -94,6 +94,10 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     clock.advance(600_000);
     await send('GET', balances(`${weth},${NOTHING}`));
     assert.deepEqual([recordedCalls('balanceAndAllowance'), recordedCalls('tokenInfo')], [4, 3]);
+    // A clock that was ahead does not prolong the time.
+    clock.jump(-3_600_000);
+    await send('GET', balances(`${weth},${NOTHING}`));
+    assert.deepEqual([recordedCalls('balanceAndAllowance'), recordedCalls('tokenInfo')], [5, 4]);
   });
 
   test('reads 100 tokens with two queries if the chain client supports lists', async () => {

@@ -2,6 +2,7 @@ import type { Auction, ChainClient, Competition, FundsQuery, Order, OrderBook, O
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 import type { HttpFixture } from '../../integration/http/http-fixture.ts';
 import { directFixture } from '../../integration/http/http-fixture.ts';
 import type { Happening } from '../../support/chain-events.ts';
@@ -130,6 +131,37 @@ describe('auction', () => {
     expect(new Set(many.map(({ id }) => id)).size).toBe(1);
   });
 
+  test('of a call during another cut has the orders that were accepted before that call', async () => {
+    let release = () => {};
+    let requested = 0;
+    const funds = [{ balance: 10n ** 30n, allowance: 10n ** 30n }];
+    await reopen({
+      chain: {
+        balancesAndAllowances: (queries) => {
+          requested++;
+          return new Promise((resolve) => {
+            release = () => resolve(queries.flatMap(() => funds));
+          });
+        },
+      },
+    });
+    const before = await orderOf();
+    const first = listed();
+    const waitForRequest = async (number: number) => {
+      for (let i = 0; i < 1000 && requested < number; i++) await yieldToEventLoop();
+    };
+    await waitForRequest(1);
+    const after = await orderOf({ sellAmount: '1001' });
+    const calls = [listed(), listed()];
+    release();
+    expect(await first).toEqual([before.uid]);
+    await waitForRequest(2);
+    release();
+    const both = [before.uid, after.uid].sort();
+    expect((await Promise.all(calls)).map((uids) => uids.sort())).toEqual([both, both]);
+    expect(requested).toBe(2);
+  });
+
   test('contains the tradable orders and no others', async () => {
     const open1 = await orderOf();
     const filled = await orderOf({ sellAmount: '1001' });
@@ -195,6 +227,9 @@ describe('auction', () => {
     await applyBlock(5);
     await auction();
     expect(recordedCalls).toEqual([COW_]); // not queried again at once
+    clock.jump(-3_600_000);
+    await auction();
+    expect(recordedCalls).toEqual([COW_, COW_]); // a clock that was ahead does not prolong the time
   });
 
   describe('order selection by funds', () => {
@@ -225,6 +260,16 @@ describe('auction', () => {
       await reopen({ chain: chain(funds) });
       const uids = { whole: (await orderOf()).uid, part: (await orderOf({ partiallyFillable: true })).uid };
       expect((await listed()).sort()).toEqual(expected.map((name) => uids[name as keyof typeof uids]).sort());
+    });
+
+    test('lists a contract order whatever the funds of other orders of its owner are', async () => {
+      const funds = chain({ balance: 1n, allowance: 1n });
+      await reopen({ chain: funds, eip1271: 'accept-unverified' });
+      const terms = { sellAmount: '1000', buyAmount: '400', partiallyFillable: true };
+      const contract = await orderOf(terms, { signingScheme: 'eip1271', signature: '0x12', from: ALICE.address });
+      expect(await listed()).toEqual([contract.uid]);
+      await orderOf({ ...terms, sellAmount: '1001' });
+      expect(await listed()).toEqual([contract.uid]);
     });
 
     test('reads each pair of owner and token once', async () => {

@@ -93,6 +93,15 @@ describe('auction', () => {
     await book.close();
   });
 
+  test('contains orders that a clock ahead had left out', async () => {
+    const { book, clock } = await fixture(3);
+    clock.jump(1_001_000);
+    expect((await book.auctions.current()).orders.map(({ uid }) => uid)).toEqual([listed(1).uid, listed(2).uid]);
+    clock.jump(-1_001_000);
+    expect((await book.auctions.current()).orders).toHaveLength(3);
+    await book.close();
+  });
+
   test('is rendered once per auction and returns 304 for a known entity tag', async () => {
     const { book, store, http } = await fixture(3);
     const first = await http.send('GET', '/api/v1/auction');

@@ -342,6 +342,17 @@ describe('order cache eviction', () => {
     cache.put(sized(0), sized(1), sized(1), sized(1));
     expect(cache.has(0, 1)).toEqual([0, 1]);
   });
+
+  test('holds the later of two orders whose hashes begin alike, and counts one', async () => {
+    const cache = await cacheOf(2000);
+    const uid: Hex = `${uidOf(1).slice(0, 10) as Hex}${'ab'.repeat(52)}`; // the rest is of another order
+    cache.put(sized(0), sized(1), { ...sized(1), uid });
+    expect(cache.has(0, 1)).toEqual([0]);
+    expect(cache.get(uid)?.uid).toBe(uid);
+    cache.put(sized(1));
+    expect(cache.has(0, 1)).toEqual([0, 1]);
+    expect(cache.get(uid)).toBeUndefined();
+  });
 });
 
 describe('order cache synchronisation', () => {

@@ -321,6 +321,30 @@ describe('auction run', () => {
     expect(notifications).toHaveLength(1);
   });
 
+  test('does not prolong the exclusion of a driver when the clock is set back', async () => {
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    const { driver, calls } = driverOf(
+      'a',
+      () => ({ solutions: [toSolution(ONE, 1, { [uid]: getExecution(1, 5) })] }),
+      {
+        settle: async () => {
+          throw new Error('reverted');
+        },
+      },
+    );
+    await run({ drivers: [driver], banAfter: 1, banTime: 60_000 });
+    for (const block of [1, 2]) {
+      await applyBlock(block);
+      await next();
+    }
+    expect(calls.solved).toHaveLength(1);
+    clock.jump(-3_600_000);
+    await applyBlock(3);
+    await next();
+    expect(calls.solved).toHaveLength(2);
+  });
+
   test('reports each call of a driver, and a driver that ignores its deadline', async () => {
     await place(store.current, orderOf(1));
     const { uid } = orderOf(1);

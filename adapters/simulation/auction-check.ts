@@ -1,0 +1,193 @@
+import type { BookProcess } from './book-process.ts';
+import type { Balances } from './funds-port.ts';
+import type { Model, ShownOrder } from './model.ts';
+import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
+import type { Interval, ReadCheck } from './read-check.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Report, StoreObserver } from './store-observer.ts';
+
+/** The members of an auction that are checked. */
+export interface ParsedAuction {
+  readonly id: number;
+  readonly block: number;
+  readonly prices: Readonly<Record<string, string>>;
+  readonly orders: readonly { readonly uid: string; readonly created: number; readonly executed: string }[];
+}
+
+/** Checks that an auction has exactly the open, funded, solvable orders, and that its id identifies its bytes. */
+export interface AuctionCheck {
+  /** Begins an interval of a call. The returned function ends it, and checks the auction that the call has returned. */
+  begin(at: BookProcess): (text: string, notify?: Report) => void;
+  /** Compares the text of an auction with other texts of the same id. */
+  onText(text: string): ParsedAuction;
+  /**
+   * Called when a client records that an order of a solution is in flight until a block. Returns the function to call
+   * when this has succeeded.
+   */
+  onCompetition(competition: Competition): () => void;
+}
+
+export interface AuctionCheckContext {
+  readonly pool: Pool;
+  readonly model: Model;
+  readonly balances: Balances;
+  readonly scheduler: Pick<Scheduler, 'time'>;
+  readonly observer: Pick<StoreObserver, 'blocksBetween'>;
+  readonly reads: ReadCheck;
+  readonly report: Report;
+}
+
+/** Seconds that an order must remain valid. */
+const MIN_VALIDITY = 60;
+
+/** Maximum age of the funds and times of an auction, with the time that it takes to create one. In milliseconds. */
+const MAX_AGE = 45_000;
+
+/** The state of the world in a call. */
+interface Call extends Interval {
+  readonly process: string;
+  /** Virtual times. */
+  readonly start: number;
+  readonly end: number;
+  readonly hasStepped: boolean;
+  readonly areFundsUnknown: boolean;
+  /** Numbers of the blocks that were the checkpoint. */
+  readonly blocks: readonly number[];
+}
+
+/** A competition of an auction with one order in its solution. */
+export interface Competition {
+  readonly auction: number;
+  readonly process: string;
+  readonly order: number;
+  readonly deadline: number;
+}
+
+interface RecordedCompetition extends Competition {
+  /** Virtual times. */
+  readonly requested: number;
+  recorded: number;
+  isReplaced: boolean;
+}
+
+export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
+  const { pool, model, balances, scheduler, observer, reads, report } = context;
+  const texts = new Map<number, string>();
+  const competitions: RecordedCompetition[] = [];
+
+  /** Returns the amounts that an owner may have had. `undefined`: the node has not returned any. */
+  function listAmounts({ owner }: PoolOrder, { start, areFundsUnknown }: Call): readonly (bigint | undefined)[] {
+    if (areFundsUnknown) return [undefined, ...balances.since(owner, 0)];
+    return balances.since(owner, start - MAX_AGE);
+  }
+
+  /** Returns whether an order could have been in the auction, and whether it could have been left out. */
+  function explain(order: PoolOrder, executed: string | undefined, call: Call) {
+    const { index, validTo } = order;
+    const { earliest, latest, hasStepped } = call;
+    const versions = model.between(index, call.from, call.to).map(({ shown }) => shown);
+    const amounts = listAmounts(order, call);
+    const open = versions.filter((shown): shown is ShownOrder => shown?.state === 'open');
+    const isLong = hasStepped || validTo >= earliest - MAX_AGE / 1000 + MIN_VALIDITY;
+    const isShort = hasStepped || validTo < latest + MIN_VALIDITY;
+    const isSolvable = (shown: ShownOrder) => amounts.some((amount) => canSolve(order, shown, amount));
+    const isSame = (shown: ShownOrder) => executed === (order.kind === 'sell' ? shown.sold : shown.bought);
+    const flight = findFlight(index, call);
+    return {
+      mayList: isLong && flight !== 'certain' && open.some((shown) => isSame(shown) && isSolvable(shown)),
+      mayOmit:
+        isShort ||
+        flight !== 'none' ||
+        open.length < versions.length ||
+        open.some((shown) => shown.isSwept || amounts.some((amount) => !canSolve(order, shown, amount))),
+    };
+  }
+
+  function findFlight(order: number, { process, start, end, blocks }: Call): 'certain' | 'possible' | 'none' {
+    const mine = competitions.filter((each) => each.order === order && each.requested <= end);
+    const possible = mine.filter(({ deadline }) => blocks.some((block) => deadline > block));
+    // Other processes notice a competition when the auction is too old.
+    const certain = possible.filter(
+      (each) =>
+        !each.isReplaced &&
+        each.recorded < (each.process === process ? start : start - MAX_AGE) &&
+        blocks.every((block) => each.deadline > block),
+    );
+    return certain.length > 0 ? 'certain' : possible.length > 0 ? 'possible' : 'none';
+  }
+
+  function onText(text: string): ParsedAuction {
+    const auction = JSON.parse(text) as ParsedAuction; // rendered by the book
+    const known = texts.get(auction.id);
+    if (known === undefined) texts.set(auction.id, text);
+    else if (known !== text) report('auctions', `two texts of auction ${auction.id}: ${known} and ${text}`);
+    return auction;
+  }
+
+  function check(text: string, call: Call, notify: Report): void {
+    const { block, orders } = onText(text);
+    if (!call.blocks.includes(block)) notify('auctions', `the block is ${block}, expected one of ${call.blocks}`);
+    const listed = new Map(orders.map((each) => [each.uid, each]));
+    if (listed.size !== orders.length) notify('auctions', 'an order is listed twice');
+    const sorted = [...orders].sort((a, b) => a.created - b.created || (a.uid < b.uid ? -1 : 1));
+    if (sorted.some((each, i) => each !== orders[i])) notify('auctions', 'the orders are not sorted');
+    for (const order of pool.orders) {
+      const found = listed.get(order.uid);
+      const { mayList, mayOmit } = explain(order, found?.executed, call);
+      const states = model.between(order.index, call.from, call.to).map(({ shown }) => shown?.state ?? 'absent');
+      if (found !== undefined && !mayList)
+        notify('auctions', `order ${order.index} is listed with ${found.executed}, it was ${states.join()}`);
+      if (found === undefined && !mayOmit)
+        notify('auctions', `order ${order.index} is missing, it was ${states.join()}`);
+    }
+  }
+
+  return {
+    onText,
+    begin({ process, funds }) {
+      const end = reads.mark(process);
+      const start = scheduler.time;
+      return (text, notify = report) => {
+        const interval = end();
+        const call = {
+          ...interval,
+          process: process.name,
+          start,
+          end: scheduler.time,
+          hasStepped: process.lastStep >= start - MAX_AGE,
+          areFundsUnknown: funds.lastFault >= start - MAX_AGE,
+          blocks: observer.blocksBetween(interval.from, interval.to),
+        };
+        check(text, call, notify);
+      };
+    },
+    onCompetition(competition) {
+      for (const each of competitions) each.isReplaced ||= each.auction === competition.auction;
+      const added = {
+        ...competition,
+        requested: scheduler.time,
+        recorded: Number.POSITIVE_INFINITY,
+        isReplaced: false,
+      };
+      competitions.push(added);
+      return () => {
+        added.recorded = scheduler.time;
+      };
+    },
+  };
+}
+
+/** Returns whether funds cover a part of an order that does not round to nothing. All orders are partially fillable. */
+function canSolve(order: PoolOrder, { sold, bought, creationDate }: ShownOrder, amount: bigint | undefined): boolean {
+  const { kind, sellAmount, buyAmount, scheme, placedBy, validTo } = order;
+  const [whole, executed] = kind === 'sell' ? [sellAmount, BigInt(sold)] : [buyAmount, BigInt(bought)];
+  const rest = whole - executed;
+  // A placement that leaves too little time is stored, but can never be settled.
+  if (placedBy !== undefined && validTo < Math.floor(creationDate / 1000) + MIN_VALIDITY) return false;
+  const [sell, buy] = [(sellAmount * rest) / whole, (buyAmount * rest) / whole];
+  if (rest <= 0n || sell === 0n || buy === 0n) return false;
+  if (scheme === 'eip1271') return true; // a contract may acquire the funds
+  if (amount === undefined || amount === 0n) return false;
+  return amount >= sell || (buy * amount) / sell > 0n;
+}
