@@ -228,6 +228,6 @@ describe('simulation of a bundle', () => {
 });
 
 test.each([{ 1: undefined }, { 1: {} }, { 1: { simulate: 'yes' } }])('simulators %j are rejected', (simulators) => {
-  const context = { simulators, clock: manualClock() } as unknown as SimulationContext; // of an application without types
+  const context = { simulators, clock: manualClock() } as unknown as SimulationContext; // untyped application
   expect(() => createSimulation(context)).toThrow('createAccounts: simulators must be simulators by chain id');
 });
