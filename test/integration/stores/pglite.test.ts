@@ -1,7 +1,11 @@
 import { PGlite } from '@electric-sql/pglite';
-import { createOrderBook } from 'intentbook';
-import { pgliteAccountStore, pgliteStore } from 'intentbook/postgres';
-import { afterAll, expect, test } from 'vitest';
+import { createOrderBook, systemClock } from 'intentbook';
+import type { PgPool, PgQuery } from 'intentbook/postgres';
+import { pgliteAccountStore, pgliteStore, postgresStore } from 'intentbook/postgres';
+import { afterAll, describe, expect, test } from 'vitest';
+import { getPglitePool } from '../../../adapters/postgres/pglite.ts';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { ALICE, NOW, order } from '../../conformance/orders.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import { emptySchema } from '../../support/postgres.ts';
 import { describeAccountConformance, describeConformance } from './conformance.ts';
@@ -59,5 +63,142 @@ test('store on PGlite does not join a transaction of the host', () => {
     durable: false,
     writers: 'many',
     hostTransaction: false,
+  });
+});
+
+describe('PostgreSQL store whose connection breaks during an insert', () => {
+  const BROKEN = new Error('Connection terminated unexpectedly');
+
+  /** A store. While `intercept` is set, it replaces the execution of each statement. */
+  async function fixture({ processId }: { readonly processId?: number } = {}) {
+    const pool = getPglitePool(database);
+    const [row] = (await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;
+    const state: { intercept?: (query: PgQuery, run: () => Promise<unknown>) => Promise<unknown> } = {};
+    const interceptable: PgPool = {
+      singleConnection: true,
+      async connect() {
+        const client = await pool.connect();
+        return {
+          processID: processId ?? row?.pid ?? 0,
+          query: (query) => {
+            const run = () => client.query(query);
+            return (state.intercept?.(query, run) ?? run()) as ReturnType<typeof run>;
+          },
+          release: (error) => client.release(error),
+        };
+      },
+    };
+    const settings = { schema: 'intentbook', migrate: true, durable: false, listen: false };
+    const store = postgresStore(interceptable, settings);
+    await emptyIfPresent();
+    await store.open({ domain: DOMAIN, clock: systemClock });
+    return {
+      store,
+      state,
+      [Symbol.asyncDispose]: async () => void (await Promise.all([store.close(), emptyIfPresent()])),
+    };
+  }
+
+  async function emptyIfPresent() {
+    const { rows } = await database.query("SELECT FROM pg_tables WHERE schemaname = 'intentbook'");
+    if (rows.length > 0) await emptySchema(place('intentbook'));
+  }
+
+  const isInsert = ({ text }: PgQuery) => text.includes('insert_orders(');
+  const statuses = (outcomes: readonly { readonly status: string }[]) => outcomes.map(({ status }) => status);
+
+  test.each([
+    ['before its execution', false],
+    ['after its commit', true],
+  ])('%s: each order is inserted once, and a repeated one is a duplicate', async (_, isCommitted) => {
+    await using book = await fixture();
+    const { store, state } = book;
+    state.intercept = async (query, run) => {
+      if (!isInsert(query)) return run();
+      delete state.intercept;
+      if (isCommitted) await run();
+      throw BROKEN;
+    };
+    const inserts = [order(1), order(2), order(1)].map((each) => ({ order: each }));
+    expect(statuses(await store.orders.insert(inserts))).toEqual(['inserted', 'inserted', 'duplicate']);
+    expect(await store.orders.count(ALICE, NOW)).toEqual({ open: 2, pending: 0 });
+    expect(await store.events.after(0, 9)).toHaveLength(2);
+  });
+
+  test('before its execution: an order that another process has inserted meanwhile is a duplicate', async () => {
+    await using book = await fixture();
+    const { store, state } = book;
+    const other = pgliteStore(database);
+    await other.open({ domain: DOMAIN, clock: systemClock });
+    let inserted: Promise<unknown> | undefined;
+    state.intercept = async (query, run) => {
+      if (!isInsert(query)) return run();
+      delete state.intercept;
+      inserted = other.orders.insert([{ order: order(1) }]); // runs when the connection is free
+      throw BROKEN;
+    };
+    const outcomes = await store.orders.insert([{ order: order(1) }, { order: order(2) }]);
+    expect(await inserted).toEqual([{ status: 'inserted' }]);
+    expect(statuses(outcomes)).toEqual(['duplicate', 'inserted']);
+    await other.close();
+  });
+
+  test('the outcome of every order is unknown if the session cannot be identified', async () => {
+    await using book = await fixture({ processId: 1 });
+    const { store, state } = book;
+    state.intercept = async (query, run) => {
+      if (!isInsert(query)) return run();
+      delete state.intercept;
+      await run();
+      throw BROKEN;
+    };
+    const inserts = [order(1), order(2)].map((each) => ({ order: each }));
+    expect(statuses(await store.orders.insert(inserts))).toEqual(['unknown', 'unknown']);
+    expect(await store.orders.get([order(1).uid])).toHaveLength(1);
+  });
+
+  test.each([
+    ['is reported if nothing was stored', false],
+    ['leaves the outcome unknown if orders were stored', true],
+  ])('a failure of the second attempt %s', async (_, isCommitted) => {
+    await using book = await fixture();
+    const { store, state } = book;
+    let attempts = 0;
+    state.intercept = async (query, run) => {
+      if (!isInsert(query)) return run();
+      attempts++;
+      if (attempts > 1) throw Object.assign(new Error('full'), { code: '53100' });
+      if (isCommitted) await run();
+      throw BROKEN;
+    };
+    const result = await store.orders.insert([{ order: order(1) }]).catch((failure: unknown) => failure);
+    expect(attempts).toBe(2);
+    if (isCommitted) expect(result).toEqual([{ status: 'unknown' }]);
+    else expect(result).toMatchObject({ code: 'Unavailable', cause: { code: '53100' } });
+  });
+
+  test('the outcome is unknown if neither attempt nor the orders can be read', async () => {
+    await using book = await fixture();
+    const { store, state } = book;
+    state.intercept = async (query, run) => {
+      if (isInsert(query)) throw BROKEN;
+      if (query.text.includes('.orders')) throw Object.assign(new Error('missing'), { code: '42P01' });
+      return run();
+    };
+    expect(await store.orders.insert([{ order: order(1) }])).toEqual([{ status: 'unknown' }]);
+  });
+
+  test('after its commit: an order that was deleted before it could be attributed has an unknown outcome', async () => {
+    await using book = await fixture();
+    const { store, state } = book;
+    let isFirst = true;
+    state.intercept = async (query, run) => {
+      if (query.text.startsWith('SELECT key, attempt')) await database.query('DELETE FROM intentbook.orders');
+      const result = await run();
+      if (!isInsert(query) || !isFirst) return result;
+      isFirst = false;
+      throw BROKEN;
+    };
+    expect(await store.orders.insert([{ order: order(1) }])).toEqual([{ status: 'unknown' }]);
   });
 });
