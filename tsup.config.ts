@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'tsup';
 import { writeDeclarations } from './scripts/declarations.ts';
+import { reduceToLines } from './scripts/line-maps.ts';
 
 /** Entries whose declarations are not public. */
 const PROGRAMS = ['cli', 'recovery-worker', 'sqlite-worker'];
@@ -62,6 +63,7 @@ export default defineConfig({
     const { configSchema } = await import(pathToFileURL(resolve('dist/server.js')).href);
     await writeFile('dist/config.schema.json', `${JSON.stringify(configSchema(), undefined, 2)}\n`);
     await cp('adapters/explorer/page', 'dist/explorer/page', { recursive: true });
+    await reduceToLines('dist');
     if (process.argv.includes('--no-dts')) return;
     const typed = Object.entries(ENTRIES).filter(([name]) => !PROGRAMS.includes(name));
     await writeDeclarations(Object.fromEntries(typed));

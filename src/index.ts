@@ -117,7 +117,7 @@ export type { QuoteStreamEvent, QuoteStreamResult } from './quotes/quote-stream.
 export type { PriceQuality, QuoteRequest } from './quotes/request.ts';
 export type { QuotedOrder, QuoteResponse } from './quotes/response.ts';
 export type { EventLog } from './streams/event-log.ts';
-export type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
+export type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream-event.ts';
 export type { Stream, StreamEvent, StreamItem, StreamOptions } from './streams/stream.ts';
 export type { StreamLimits } from './streams/stream-limits.ts';
 export type {

@@ -19,7 +19,7 @@ import type { Address } from './protocol/hex.ts';
 import type { Rules } from './protocol/profile.ts';
 import type { QuoteApi } from './quotes/quote-api.ts';
 import type { EventLog } from './streams/event-log.ts';
-import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
+import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream-event.ts';
 import type { Stream, StreamOptions } from './streams/stream.ts';
 
 /** Whether a book can serve, and the state of each of its parts. */

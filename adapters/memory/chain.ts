@@ -81,9 +81,20 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
     if (list?.length === 0) byUid.delete(event.uid);
   }
 
+  /** Returns whether the order has ended. A placement is needed until the other events of its order are deleted. */
+  function hasOrderEnded({ uid, type }: OrderChainEvent, before: number): boolean {
+    if (unpackUid(uid).validTo < before) return true;
+    const events = listEventsOfOrder(uid);
+    const isEndedPlacement = (event: OrderChainEvent) =>
+      event.type === 'placement' && event.userValidTo !== null && event.userValidTo < before;
+    return events.some(isEndedPlacement) && (type !== 'placement' || events.every((each) => each.type === type));
+  }
+
   /** Returns whether an event is not needed any more. A settlement follows its trades in the log. */
   function isOld(event: ChainEvent, before: number): boolean {
-    if (isOrderChainEvent(event)) return unpackUid(event.uid).validTo < before && target.find(event.uid) === undefined;
+    if (isOrderChainEvent(event)) {
+      return target.find(event.uid) === undefined && hasOrderEnded(event, before);
+    }
     const isItsTrade = ({ type, transactionHash }: ChainEvent) =>
       type === 'trade' && transactionHash === event.transactionHash;
     return event.timestamp !== null && ![...chainEvents.from(0)].some(isItsTrade);

@@ -9,7 +9,7 @@ export interface PgAppDataTable {
   get(run: Query, hash: Hex): Promise<string | undefined>;
 }
 
-export function createAppDataTable({ schema: s, prepare, write }: PostgresSession): PgAppDataTable {
+export function createAppDataTable({ schema: s, prepare, call }: PostgresSession): PgAppDataTable {
   const find = prepare<readonly [string]>(`SELECT document FROM ${s}.documents WHERE hash = $1`);
   const insert = prepare(
     `INSERT INTO ${s}.documents (hash, document, referenced) VALUES ($1, $2, false) ON CONFLICT (hash) DO NOTHING ` +
@@ -21,12 +21,13 @@ export function createAppDataTable({ schema: s, prepare, write }: PostgresSessio
       `(SELECT ordinal FROM ${s}.documents WHERE NOT referenced ORDER BY ordinal DESC OFFSET $1 LIMIT 1)`,
   );
   return {
-    put: ({ hash, document }, keep) =>
-      write('store a document', async (run) => {
-        if ((await run(insert, toBytes(hash), document)).length === 0) return 'known';
-        if (keep !== undefined) await run(deleteOldest, keep);
-        return 'stored';
-      }),
+    async put({ hash, document }, keep) {
+      const store = (run: Query) => run(insert, toBytes(hash), document);
+      const stored = await call('store a document', store, { repeatable: true });
+      if (stored.length === 0) return 'known';
+      if (keep !== undefined) await call('remove documents', (run) => run(deleteOldest, keep), { repeatable: true });
+      return 'stored';
+    },
     get: async (run, hash) => (await run(find, toBytes(hash)))[0]?.[0],
   };
 }

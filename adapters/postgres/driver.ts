@@ -82,9 +82,20 @@ export const TIMEOUTS = {
   connectionCheck: 1000,
   /** Duration of a statement after which the client requests its cancellation. */
   cancel: 6000,
+  /** The same, from the request of the connection on: it includes the wait for it, and failed attempts. */
+  request: 9000,
   /** Time until the server has to respond to the cancellation. */
   cancelled: 1000,
 } as const;
+
+/**
+ * Returns the time after which a statement is cancelled, so that its caller receives a result within 10 seconds.
+ *
+ * @param elapsed - Time since the caller requested a connection, in milliseconds.
+ */
+export function getStatementLimit(elapsed: number): number {
+  return Math.max(Math.min(TIMEOUTS.cancel, Math.floor(TIMEOUTS.request - elapsed)), 1);
+}
 
 /** Settings of a session, as the server names them. */
 const SESSION_SETTINGS = {

@@ -3,11 +3,18 @@ import { createBatcher } from './batcher.ts';
 import { KINDS, QUOTE_KINDS, toByteArray, toBytes, toNumberArray } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
+/**
+ * Returns SQL by which the commit of a statement does not wait for a standby. A quote is short-lived, and no order
+ * depends on it.
+ */
+const WITHOUT_STANDBY =
+  "CASE WHEN current_setting('synchronous_commit') <> 'off' THEN set_config('synchronous_commit', 'local', true) END";
+
 /** Creates the quote operations. Reads use the primary: a replica may lack the quote of a recent order. */
-export function createQuoteTable({ schema: s, prepare, read, write }: PostgresSession): QuoteStore {
+export function createQuoteTable({ schema: s, prepare, read, call, write }: PostgresSession): QuoteStore {
   const insert = prepare<readonly [number]>(
     `INSERT INTO ${s}.quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +
-      'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id',
+      `VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id, ${WITHOUT_STANDBY}`,
   );
   // One statement for a batch of orders. A matching quote with the given id takes precedence.
   const match = prepare<readonly [index: number, body: string, metadata: string]>(
@@ -29,13 +36,14 @@ export function createQuoteTable({ schema: s, prepare, read, write }: PostgresSe
   );
 
   return {
-    insert: ({ quoteKind, expiresAt, rank, quote, ...terms }) =>
-      write('store a quote', async (run) => {
-        const kind = QUOTE_KINDS.indexOf(quoteKind);
-        const [row] = await run(insert, ...toParameters(terms), kind, expiresAt, rank, quote.body, quote.metadata);
-        if (row === undefined) throw new Error('the server returned no id for a quote');
-        return row[0];
-      }),
+    async insert({ quoteKind, expiresAt, rank, quote, ...terms }) {
+      const kind = QUOTE_KINDS.indexOf(quoteKind);
+      const values = [...toParameters(terms), kind, expiresAt, rank, quote.body, quote.metadata];
+      // A quote that is stored twice is harmless: each has its own id.
+      const [row] = await call('store a quote', (run) => run(insert, ...values), { repeatable: true });
+      if (row === undefined) throw new Error('the server returned no id for a quote');
+      return row[0];
+    },
 
     match: createBatcher((queries: readonly QuoteQuery[]) =>
       read('match a quote', async (run) => {

@@ -14,6 +14,7 @@ const NO_SCANS = "set_config('enable_seqscan', 'off', true)";
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
+const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 /** Creates the deletion of old data besides orders. */
 export function createRetention(session: PostgresSession): RetentionStore {
@@ -77,11 +78,20 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
     });
 }
 
+/**
+ * Returns SQL for whether the order of a chain event `f` has ended before `$4`; null if it has no order. A placement is
+ * needed until the other events of its order are deleted.
+ */
+const hasEnded = (s: string) =>
+  `CASE WHEN f.key IS NULL THEN NULL WHEN f.key < ${firstKey('$4')} THEN true ELSE EXISTS (SELECT FROM ${s}.chain_events p WHERE p.key = f.key ` +
+  `AND p.type = ${PLACEMENT} AND (p.detail::json ->> 'userValidTo')::bigint < $4) AND (f.type <> ${PLACEMENT} OR ` +
+  `NOT EXISTS (SELECT FROM ${s}.chain_events x WHERE x.key = f.key AND x.type <> ${PLACEMENT})) END`;
+
 function createChainEventPruner({ schema: s, prepare, write }: PostgresSession): RetentionStore['pruneChainEvents'] {
   // Locked by every transaction that changes chain events.
   const lock = prepare(`SELECT ${NO_SCANS} FROM ${s}.progress FOR UPDATE`);
   const examined = prepare<ChainEventRow>(
-    `SELECT f.block, f.log, f."timestamp", f.type, coalesce(f.key < ${firstKey('$4')} AND ` +
+    `SELECT f.block, f.log, f."timestamp", f.type, coalesce((${hasEnded(s)}) AND ` +
       `(SELECT true FROM ${s}.orders o WHERE o.key = f.key OFFSET 0) IS NULL, f."timestamp" IS NOT NULL) ` +
       `FROM ${s}.chain_events f WHERE (f.block, f.log) > ($1, $2) AND ` +
       `f.block < coalesce((SELECT min(number) FROM ${s}.blocks), (SELECT number FROM ${s}.progress), 0) ` +

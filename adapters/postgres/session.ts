@@ -3,7 +3,7 @@ import { StoreError } from 'intentbook';
 import type { CommitOutcomeResolver, StartedTransaction } from './commit-outcome.ts';
 import { createCommitOutcomeResolver } from './commit-outcome.ts';
 import type { PgClient, PgPool } from './driver.ts';
-import { getErrorCode, TIMEOUTS, toStoreError } from './driver.ts';
+import { getErrorCode, getStatementLimit, TIMEOUTS, toStoreError } from './driver.ts';
 import type { PgSession, Query, Statement } from './query.ts';
 import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
 
@@ -65,10 +65,18 @@ export function openSession(
 
   const retry = <T>(operation: string, work: (client: PgClient) => Promise<T>) => withRetry(pool, operation, work);
 
-  async function runStatement<T>(client: PgClient, work: (run: Query) => Promise<T>): Promise<T> {
+  /** Runs the statements of a request, whose time includes the wait for a connection. */
+  function retryRequest<T>(operation: string, work: (client: PgClient, run: Query) => Promise<T>): Promise<T> {
+    const since = performance.now();
+    return retry(operation, (client) =>
+      work(client, createQuery(client, getStatementLimit(performance.now() - since))),
+    );
+  }
+
+  async function runStatement<T>(client: PgClient, work: () => Promise<T>): Promise<T> {
     let result: T;
     try {
-      result = await observeReplication(client, () => work(createQuery(client)));
+      result = await observeReplication(client, work);
     } catch (cause) {
       if (isServerError(cause) || cause instanceof CommitOutcomeUnknown) throw cause;
       const processId = direct ? client.processID : undefined;
@@ -85,11 +93,11 @@ export function openSession(
       statements.set(text, statement);
       return statement as Statement<never>; // the caller declares the type of the rows
     },
-    read: (operation, work) => retry(operation, (client) => work(createQuery(client))),
+    read: (operation, work) => retryRequest(operation, (_, run) => work(run)),
     async call(operation, work, { repeatable = false } = {}) {
       if (strict) return session.write(operation, work);
       try {
-        return await retry(operation, (client) => runStatement(client, work));
+        return await retryRequest(operation, (client, run) => runStatement(client, () => work(run)));
       } catch (cause) {
         if (!(cause instanceof CommitOutcomeUnknown)) throw cause;
         if (repeatable) throw toStoreError(operation, cause.cause);

@@ -1,8 +1,7 @@
 import type { Address, BlockRef, ChainClient, Funds, FundsQuery, Hex, OrderBook } from 'intentbook';
-import type { ProtocolEvent } from 'intentbook/chain-events';
 import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 import type { Settler, Solution } from 'intentbook/solver';
-import { createEngine, encodeSettlement, getExecution, respectsLimit } from 'intentbook/solver';
+import { createEngine, encodeSettlement } from 'intentbook/solver';
 import { NATIVE_MARKER } from '#internal';
 import { keccakHex, labelledAddress } from './abi.ts';
 import type { NativeOrder, SandboxAccount, SandboxChain } from './chain.ts';
@@ -10,10 +9,13 @@ import { getContracts } from './deployment.ts';
 import type { Faults } from './faults.ts';
 import type { KeyRing } from './keys.ts';
 import { KNOWN_ACCOUNTS } from './known-accounts.ts';
-import { createLedger } from './simulated-ledger.ts';
 import { createSimulatedPoolSource } from './simulated-pool-source.ts';
 import type { Reserves } from './simulated-pools.ts';
 import { createSimulatedPools } from './simulated-pools.ts';
+import type { NewEvent } from './simulated-settlement.ts';
+import { executeSettlement } from './simulated-settlement.ts';
+import type { ContractState } from './simulated-state.ts';
+import { copyState, createState, INVALIDATED, UNLIMITED } from './simulated-state.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
 
@@ -25,36 +27,22 @@ export interface SimulatedChainOptions {
   readonly keys: Promise<KeyRing>;
 }
 
-/** An event before it has its place on the chain. */
-type NewEvent = ProtocolEvent extends infer Event
-  ? Event extends ProtocolEvent
-    ? Omit<Event, 'blockNumber' | 'blockHash' | 'logIndex' | 'transactionHash' | 'timestamp'>
-    : never
-  : never;
-
-/** State that a block ends with. */
-interface State {
-  readonly ledger: ReturnType<typeof createLedger>;
-  readonly reserves: ReturnType<ReturnType<typeof createSimulatedPools>['copy']>;
-  readonly filled: ReadonlyMap<string, bigint>;
-  readonly presigned: ReadonlySet<string>;
-  readonly frozen: ReadonlySet<string>;
-  readonly placed: ReadonlyMap<string, Address>;
-}
-
 interface Block extends BlockRef {
   readonly timestamp: number;
-  readonly state: State;
+  /** State after the block. */
+  readonly state: SavedState;
+}
+
+/** A copy of the state of all contracts. */
+interface SavedState {
+  readonly contracts: ContractState;
+  readonly reserves: Reserves;
 }
 
 /** Amounts that the accounts hold, in whole units. */
 const ACCOUNT_BALANCE = '10000';
 
 const GAS_PRICE = '1000000000';
-const UNLIMITED = 2n ** 256n - 1n;
-
-/** Amount of a filled order that was invalidated (GPv2Settlement.sol). */
-const INVALIDATED = UNLIMITED;
 
 /**
  * Creates a chain without a node: balances from a table, pools, and settlements that are applied to the book. It starts
@@ -67,26 +55,22 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
   const pools = createSimulatedPools(tokens);
   const accounts = seed === undefined ? KNOWN_ACCOUNTS : await deriveAccounts(keys, seed);
   const wallets = new Map<Address, Address>();
-  let ledger = createLedger();
-  let filled = new Map<string, bigint>();
-  let presigned = new Set<string>();
-  let frozen = new Set<string>();
-  let placed = new Map<string, Address>();
+  let state = createState();
   let blocks: Block[] = [];
   let offset = 0;
   let hashes = 0;
   let attached: OrderBook | undefined;
-  const snapshots = new Map<string, { readonly blocks: readonly Block[]; readonly state: State }>();
+  const snapshots = new Map<string, { readonly blocks: readonly Block[]; readonly state: SavedState }>();
 
   for (const { address: checksummed } of accounts) {
     const address = checksummed.toLowerCase() as Address;
-    ledger.setBalance(address, NATIVE_MARKER, toAtoms(ACCOUNT_BALANCE, 18));
+    state.ledger.setBalance(address, NATIVE_MARKER, toAtoms(ACCOUNT_BALANCE, 18));
     for (const token of tokens) {
-      ledger.setBalance(address, token.address, toAtoms(ACCOUNT_BALANCE, token.decimals));
-      ledger.setAllowance(address, token.address, UNLIMITED);
+      state.ledger.setBalance(address, token.address, toAtoms(ACCOUNT_BALANCE, token.decimals));
+      state.ledger.setAllowance(address, token.address, UNLIMITED);
     }
   }
-  for (const token of tokens) ledger.setBalance(settlement, token.address, toAtoms('1', token.decimals));
+  for (const token of tokens) state.ledger.setBalance(settlement, token.address, toAtoms('1', token.decimals));
   blocks.push(createBlock(1));
 
   function newHash(): Hex {
@@ -94,24 +78,13 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     return keccakHex(Buffer.from(`sandbox ${hashes} ${Math.random()}`));
   }
 
-  function saveState(): State {
-    return {
-      ledger: ledger.copy(),
-      reserves: pools.copy(),
-      filled: new Map(filled),
-      presigned: new Set(presigned),
-      frozen: new Set(frozen),
-      placed: new Map(placed),
-    };
+  function saveState(): SavedState {
+    return { contracts: copyState(state), reserves: pools.copy() };
   }
 
-  function restoreState(state: State): void {
-    ledger = state.ledger.copy();
-    pools.restore(state.reserves);
-    filled = new Map(state.filled);
-    presigned = new Set(state.presigned);
-    frozen = new Set(state.frozen);
-    placed = new Map(state.placed);
+  function restoreState(saved: SavedState): void {
+    state = copyState(saved.contracts);
+    pools.restore(saved.reserves);
   }
 
   function head(): Block {
@@ -153,76 +126,20 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     return transactionHash;
   }
 
-  /**
-   * Executes a settlement.
-   *
-   * @returns The events.
-   * @throws RangeError with the reason why it reverts. The state is then undefined.
-   */
-  function execute(solution: Solution): NewEvent[] {
-    const executions = solution.fills.map((fill) => {
-      const { order } = fill;
-      const { sold, bought } = getExecution(fill, solution.prices);
-      const total = BigInt(order.kind === 'sell' ? order.sellAmount : order.buyAmount);
-      const done = (filled.get(order.uid) ?? 0n) + fill.executed;
-      if (order.validTo < head().timestamp) throw new RangeError('GPv2: order expired');
-      if (!respectsLimit(fill, solution.prices)) throw new RangeError('GPv2: limit price not respected');
-      if (done > total) throw new RangeError('GPv2: order filled');
-      if (order.signingScheme === 'presign' && !presigned.has(order.uid))
-        throw new RangeError('GPv2: order not presigned');
-      if (frozen.has(order.sellToken) || frozen.has(order.buyToken)) throw new RangeError('token is frozen');
-      if (order.owner === nativeFlow) wrapAll();
-      if (ledger.allowanceOf(order.owner, order.sellToken) < sold) throw new RangeError('insufficient allowance');
-      ledger.transfer(order.sellToken, order.owner, settlement, sold);
-      filled.set(order.uid, done);
-      return { order, sold, bought };
-    });
-    for (const call of solution.interactions) {
-      const swap = pools.execute(call);
-      if (swap === undefined) continue; // native currency is unwrapped below
-      ledger.setBalance(settlement, swap.sellToken, ledger.balanceOf(settlement, swap.sellToken) - swap.sold);
-      ledger.setBalance(settlement, swap.buyToken, ledger.balanceOf(settlement, swap.buyToken) + swap.bought);
-    }
-    const trades = executions.map(({ order, sold, bought }): NewEvent => {
-      const { uid: orderUid, owner, sellToken, buyToken } = order;
-      const receiver = order.receiver ?? owner;
-      if (buyToken === NATIVE_MARKER) {
-        ledger.transfer(wrappedNative, settlement, wrappedNative, bought);
-        ledger.setBalance(receiver, NATIVE_MARKER, ledger.balanceOf(receiver, NATIVE_MARKER) + bought);
-      } else ledger.transfer(buyToken, settlement, receiver, bought);
-      return {
-        event: 'Trade',
-        owner,
-        sellToken,
-        buyToken,
-        sellAmount: sold,
-        buyAmount: bought,
-        feeAmount: 0n,
-        orderUid,
-      };
-    });
-    return [...trades, { event: 'Settlement', solver }];
-  }
-
-  /** Wraps the native currency of the native-currency-flow contract. */
-  function wrapAll(): void {
-    const amount = ledger.balanceOf(nativeFlow, NATIVE_MARKER);
-    ledger.setBalance(nativeFlow, NATIVE_MARKER, 0n);
-    ledger.setBalance(nativeFlow, wrappedNative, ledger.balanceOf(nativeFlow, wrappedNative) + amount);
-    ledger.setAllowance(nativeFlow, wrappedNative, UNLIMITED);
-  }
+  const execute = (solution: Solution) =>
+    executeSettlement(solution, { state, pools, contracts, time: head().timestamp });
 
   const settler: Settler = {
     address: solver,
     async simulate(solution) {
-      const state = saveState();
+      const saved = saveState();
       try {
         execute(solution);
         return undefined;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       } finally {
-        restoreState(state);
+        restoreState(saved);
       }
     },
     async submit(solution, auctionId) {
@@ -233,7 +150,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
   };
 
   function getFunds({ owner, token }: FundsQuery): Funds {
-    return { balance: ledger.balanceOf(owner, token), allowance: ledger.allowanceOf(owner, token) };
+    return { balance: state.ledger.balanceOf(owner, token), allowance: state.ledger.allowanceOf(owner, token) };
   }
 
   function createFaultyClient(faults: Faults): ChainClient {
@@ -256,7 +173,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
       },
       async simulate(query) {
         await faults.pass('node');
-        const transferRevert = frozen.has(query.token) ? ('0x' as const) : undefined;
+        const transferRevert = state.frozen.has(query.token) ? ('0x' as const) : undefined;
         return { ...getFunds(query), transferRevert };
       },
       async tokenInfo(address) {
@@ -345,12 +262,13 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
 
     async fund(account, token, atoms) {
       const address = token === 'native' ? NATIVE_MARKER : token.address;
-      ledger.setBalance(account, address, ledger.balanceOf(account, address) + atoms);
+      state.ledger.setBalance(account, address, state.ledger.balanceOf(account, address) + atoms);
     },
 
-    approve: async (owner, token, atoms) => ledger.setAllowance(owner, token.address, atoms),
+    approve: async (owner, token, atoms) => state.ledger.setAllowance(owner, token.address, atoms),
 
-    balanceOf: async (account, token) => ledger.balanceOf(account, token === 'native' ? NATIVE_MARKER : token.address),
+    balanceOf: async (account, token) =>
+      state.ledger.balanceOf(account, token === 'native' ? NATIVE_MARKER : token.address),
 
     async setPrice(token, price) {
       pools.setPrice(token, price);
@@ -358,8 +276,8 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     },
 
     async freeze({ address }, isFrozen) {
-      if (isFrozen) frozen.add(address);
-      else frozen.delete(address);
+      if (isFrozen) state.frozen.add(address);
+      else state.frozen.delete(address);
       await mine();
     },
 
@@ -370,19 +288,19 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     },
 
     async setPresignature({ address }, orderUid, signed) {
-      if (signed) presigned.add(orderUid);
-      else presigned.delete(orderUid);
+      if (signed) state.presigned.add(orderUid);
+      else state.presigned.delete(orderUid);
       await mine([{ event: 'PreSignature', owner: address, orderUid, signed }]);
     },
 
     async invalidate({ address }, orderUid) {
-      filled.set(orderUid, INVALIDATED);
+      state.filled.set(orderUid, INVALIDATED);
       await mine([{ event: 'OrderInvalidated', owner: address, orderUid }]);
     },
 
     async placeNativeOrder(order) {
-      ledger.transfer(NATIVE_MARKER, order.owner, nativeFlow, order.sellAmount);
-      placed.set(placedUid(order), order.owner);
+      state.ledger.transfer(NATIVE_MARKER, order.owner, nativeFlow, order.sellAmount);
+      state.placed.set(placedUid(order), order.owner);
       const { buyToken, receiver, sellAmount, buyAmount, appData, partiallyFillable } = order;
       const userValidTo = order.validTo.toString(16).padStart(8, '0');
       return mine([
@@ -412,17 +330,21 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
 
     async invalidateNativeOrder(order, sender) {
       const orderUid = placedUid(order);
-      const owner = placed.get(orderUid);
+      const owner = state.placed.get(orderUid);
       const isExpired = order.validTo < head().timestamp;
       if (owner === undefined || (owner !== sender && !isExpired)) throw new Error('the order cannot be invalidated');
-      const rest = order.sellAmount - (filled.get(orderUid) ?? 0n);
-      const wrappedPart = ledger.balanceOf(nativeFlow, wrappedNative);
+      const rest = order.sellAmount - (state.filled.get(orderUid) ?? 0n);
+      const wrappedPart = state.ledger.balanceOf(nativeFlow, wrappedNative);
       // What was wrapped for a fill that did not happen is unwrapped.
-      ledger.setBalance(nativeFlow, wrappedNative, 0n);
-      ledger.setBalance(nativeFlow, NATIVE_MARKER, ledger.balanceOf(nativeFlow, NATIVE_MARKER) + wrappedPart);
-      ledger.transfer(NATIVE_MARKER, nativeFlow, owner, rest);
-      filled.set(orderUid, INVALIDATED);
-      placed.delete(orderUid);
+      state.ledger.setBalance(nativeFlow, wrappedNative, 0n);
+      state.ledger.setBalance(
+        nativeFlow,
+        NATIVE_MARKER,
+        state.ledger.balanceOf(nativeFlow, NATIVE_MARKER) + wrappedPart,
+      );
+      state.ledger.transfer(NATIVE_MARKER, nativeFlow, owner, rest);
+      state.filled.set(orderUid, INVALIDATED);
+      state.placed.delete(orderUid);
       await mine([
         owner === sender
           ? { event: 'OrderInvalidation', address: nativeFlow, orderUid }

@@ -15,6 +15,7 @@ type ChainEventRow = readonly [
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
+const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 /** Creates the deletion of old data besides orders. */
 export function createRetention(session: SqliteSession) {
@@ -60,9 +61,23 @@ function createChainEventPruner({ prefix: p, prepare, write }: SqliteSession) {
     `SELECT 1 FROM ${p}chain_events WHERE transaction_hash = ? AND type = ${TRADE} LIMIT 1`,
   ).pluck();
   const remove = prepare(`DELETE FROM ${p}chain_events WHERE block = ? AND log = ?`);
+  const hasEndedPlacement = prepare(
+    `SELECT 1 FROM ${p}chain_events WHERE uid = ? AND type = ${PLACEMENT} ` +
+      "AND json_extract(detail, '$.userValidTo') < ? LIMIT 1",
+  ).pluck();
+  const hasOtherEvent = prepare(
+    `SELECT 1 FROM ${p}chain_events WHERE uid = ? AND type <> ${PLACEMENT} LIMIT 1`,
+  ).pluck();
+
+  /** Returns whether the order has ended. A placement is needed until the other events of its order are deleted. */
+  function hasEnded(uid: Buffer, type: number, before: number): boolean {
+    if (unpackUid(toHex(uid)).validTo < before) return true;
+    if (hasEndedPlacement.get(uid, before) === undefined) return false;
+    return type !== PLACEMENT || hasOtherEvent.get(uid) === undefined;
+  }
 
   function isDue([, , type, timestamp, uid, transaction]: ChainEventRow, before: number): boolean {
-    if (uid !== null) return unpackUid(toHex(uid)).validTo < before && isStored.get(uid) === undefined;
+    if (uid !== null) return isStored.get(uid) === undefined && hasEnded(uid, type, before);
     // A settlement follows its trades in the log.
     return type === SETTLEMENT && timestamp !== null && hasTrade.get(transaction) === undefined;
   }

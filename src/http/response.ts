@@ -24,8 +24,8 @@ export function joinHeaders(first: Headers, second: Headers): Headers {
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;
 
-/** Creates a response whose body is JSON text or bytes. Not cacheable unless `headers` set `cache-control`. */
-export function jsonText(status: number, body: string | Uint8Array, headers: Headers = {}): ApiResponse {
+/** Creates a response whose body is JSON. Not cacheable unless `headers` set `cache-control`. */
+export function jsonText(status: number, body: NonNullable<ApiResponse['body']>, headers: Headers = {}): ApiResponse {
   return { status, headers: joinHeaders(JSON_HEADERS, headers), body };
 }
 

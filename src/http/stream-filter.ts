@@ -1,6 +1,6 @@
 import { assertKnownFilters } from '../orders/listing.ts';
-import type { OrderStreamFilter } from '../streams/order-stream.ts';
-import { STREAM_FILTERS } from '../streams/order-stream.ts';
+import type { OrderStreamFilter } from '../streams/order-stream-event.ts';
+import { STREAM_FILTERS } from '../streams/order-stream-event.ts';
 import { queryText } from './query.ts';
 
 /**

@@ -5,13 +5,14 @@ import { OrderBookError } from '../errors.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderSimulator } from '../ports/order-simulator.ts';
-import type { OrderStore, Store } from '../ports/store.ts';
+import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { AuthenticationContext } from './authenticate.ts';
 import type { ContractSignatures, Terms } from './checks.ts';
 import type { ConvertCodes } from './convert-codes.ts';
+import type { GroupCommit } from './group-commit.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
 import type { OrderQuoting } from './new-quote.ts';
 import type { VerifiedOrder } from './verified-order.ts';
@@ -43,7 +44,7 @@ export interface AdmissionContext extends AuthenticationContext {
   /** Waits until the order may be processed when many arrive at once. */
   readonly pace: () => Promise<void>;
   /** Inserts orders like `store.orders.insert`, grouped with those of other callers. */
-  readonly insert: OrderStore['insert'];
+  readonly insert: GroupCommit['insert'];
   readonly clock: Clock;
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;

@@ -2,10 +2,12 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
+import type { Member } from './busy-inserts.ts';
 
 /** Inserts orders like `OrderStore.insert`, grouped with those of other callers. */
 export interface GroupCommit {
-  insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
+  /** @param since - When the caller began to use the store, in milliseconds since 1970. Default: now. */
+  insert(inserts: readonly OrderInsert[], options?: InsertOptions, since?: number): Promise<InsertOutcome[]>;
   /** Waits until all pending inserts have completed or failed. */
   drained(): Promise<void>;
 }
@@ -30,19 +32,11 @@ export const MAX_GROUP_WAIT_MS = 50;
 /** Number of results delivered per event-loop tick: each may cause the caller to continue with further work. */
 const RESULTS_PER_TICK = 16;
 
-/** Delay before an order of an owner with a running write is inserted again, in milliseconds. */
-export const BUSY_DELAY_MS = 50;
-
-/** Maximum time in milliseconds that an order waits for running writes of its owner. */
-export const MAX_BUSY_MS = 5000;
-
-interface Member {
-  readonly inserts: readonly OrderInsert[];
-  readonly settle: (outcomes: InsertOutcome[]) => void;
-  readonly fail: (failure: unknown) => void;
-  /** When an insert of this member was first `busy`. */
-  readonly busySince?: number;
-}
+/**
+ * Time in milliseconds after which the outcome of a running insert is reported as unknown. It includes the search for a
+ * quote.
+ */
+export const MAX_INSERT_MS = 9000;
 
 /**
  * Creates a group commit: concurrent submissions are stored in one durable step, because the sync to disk dominates its
@@ -63,9 +57,11 @@ export function createGroupCommit({
   async function drain(): Promise<void> {
     while (queue.length > 0) {
       await gather();
-      const step = commit(take()).finally(() => committing.delete(step));
+      const group = take();
+      const step = commit(group).finally(() => committing.delete(step));
       committing.add(step);
       await waitAtMost(step);
+      if (committing.has(step)) for (const member of group) limit(member, step);
     }
     draining = undefined;
   }
@@ -98,6 +94,13 @@ export function createGroupCommit({
     cancel();
   }
 
+  /** Reports an unknown outcome if a step does not end in time. The step continues: its orders may be stored. */
+  function limit({ inserts, settle, since }: Member, step: Promise<void>): void {
+    const left = since + MAX_INSERT_MS - clock.now();
+    const cancel = clock.after(left, () => settle(inserts.map(() => ({ status: 'unknown' }))));
+    void step.finally(cancel);
+  }
+
   async function commit(group: readonly Member[]): Promise<void> {
     let outcomes: InsertOutcome[];
     try {
@@ -116,35 +119,16 @@ export function createGroupCommit({
     }
   }
 
-  /** Settles a member, or inserts its busy orders again later. */
+  /** Settles a member, or inserts its busy orders again later. Only stores with several writers have busy orders. */
   function settle(member: Member, outcomes: InsertOutcome[]): void {
-    const busy = outcomes.flatMap(({ status }, i) => (status === 'busy' ? [i] : []));
-    const { busySince = clock.now() } = member;
-    if (busy.length === 0) member.settle(outcomes);
-    else if (clock.now() - busySince >= MAX_BUSY_MS) {
-      member.fail(new StoreError('Unavailable', 'another write of orders of the same owner does not end'));
-    } else {
-      const retry: Member = {
-        inserts: member.inserts.filter((_, i) => outcomes[i]?.status === 'busy'),
-        busySince,
-        // The other orders of the member are stored: its busy ones keep an outcome that is not known.
-        fail: busy.length < outcomes.length ? () => member.settle(outcomes) : member.fail,
-        settle(later) {
-          for (const [i, position] of busy.entries()) outcomes[position] = later[i] ?? { status: 'unknown' };
-          member.settle(outcomes);
-        },
-      };
-      postpone(retry);
+    if (outcomes.every(({ status }) => status !== 'busy')) {
+      member.settle(outcomes);
+      return;
     }
-  }
-
-  function postpone(member: Member): void {
-    const waiting = new Promise<void>((resolve) => {
-      clock.after(BUSY_DELAY_MS, resolve);
-    }).then(() => {
-      committing.delete(waiting);
-      add(member);
-    });
+    const waiting = import('./busy-inserts.ts')
+      .then(({ waitForOwners }) => waitForOwners(member, outcomes, clock))
+      .then((retry) => retry && add(retry), member.fail)
+      .finally(() => committing.delete(waiting));
     committing.add(waiting);
   }
 
@@ -173,10 +157,10 @@ export function createGroupCommit({
   }
 
   return {
-    insert(inserts, options) {
+    insert(inserts, options, since = clock.now()) {
       if (options?.transaction !== undefined) return store.orders.insert(inserts, options);
       return new Promise((settle, fail) => {
-        add({ inserts, settle, fail });
+        add({ inserts, settle, fail, since });
       });
     },
     async drained() {

@@ -1,3 +1,4 @@
+import { withDeadline } from '../concurrency/deadline.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quotes.ts';
 import type { Store } from '../ports/store.ts';
@@ -16,6 +17,9 @@ export interface OrderQuoting {
   readonly timeout: number;
 }
 
+/** Time in milliseconds that the store may take in addition to the estimators. */
+const STORE_TIME = 1000;
+
 /** The dependencies of a quote for an order. */
 export interface NewQuoteContext {
   readonly store: Pick<Store, 'quotes'>;
@@ -24,7 +28,8 @@ export interface NewQuoteContext {
 }
 
 /**
- * Requests a quote for an order that has none. The time is bounded by the options of quotes.
+ * Requests a quote for an order that has none. The time is bounded by the options of quotes, also if the store does not
+ * respond.
  *
  * @returns `undefined` if there is no price. A failure is reported, and the order is stored without a quote.
  */
@@ -37,20 +42,22 @@ export async function requestNewQuote(
   const { sellToken, buyToken, receiver, kind, sellAmount, buyAmount, validTo } = data;
   const size = kind === 'sell' ? { sellAmountAfterFee: String(sellAmount) } : { buyAmountAfterFee: String(buyAmount) };
   try {
-    const result = await requestQuote({
-      sellToken,
-      buyToken,
-      receiver,
-      kind,
-      validTo,
-      from: owner,
-      signingScheme: creation.signingScheme,
-      appData: document.text,
-      timeout,
-      ...size,
+    return await withDeadline(clock, timeout + STORE_TIME, async () => {
+      const result = await requestQuote({
+        sellToken,
+        buyToken,
+        receiver,
+        kind,
+        validTo,
+        from: owner,
+        signingScheme: creation.signingScheme,
+        appData: document.text,
+        timeout,
+        ...size,
+      });
+      if (result.status === 'rejected' || result.quote.id === null) return undefined;
+      return store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
     });
-    if (result.status === 'rejected' || result.quote.id === null) return undefined;
-    return await store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
   } catch (failure) {
     onFailure(failure); // an order must not depend on estimators
     return undefined;

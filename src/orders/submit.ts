@@ -181,12 +181,13 @@ async function insert(
   { transaction }: SubmitOptions,
 ): Promise<ReadonlyMap<VerifiedOrder, InsertOutcome>> {
   if (candidates.length === 0) return new Map();
+  const since = context.clock.now();
   // A transaction of the host must not stay open while estimators run.
   const linking = transaction === undefined ? context : { ...context, orderQuoting: undefined };
   const entries = await Promise.all(
     candidates.map(async (candidate) => toOrderInsert(candidate, await findQuote(candidate, linking), context)),
   );
-  const outcomes = await context.insert(entries, transaction === undefined ? {} : { transaction });
+  const outcomes = await context.insert(entries, transaction === undefined ? {} : { transaction }, since);
   return new Map(
     candidates.map((candidate, i) => {
       const outcome = outcomes[i];

@@ -11,7 +11,10 @@ export interface LogPruneRequest {
 
 /** The old chain events to delete. */
 export interface ChainEventPruneRequest {
-  /** Only events of blocks and of orders' signed `validTo` before this time. In seconds since 1970. */
+  /**
+   * Only events of blocks before this time, and of orders whose signed `validTo`, or that of their placement, is before
+   * it. In seconds since 1970.
+   */
   readonly before: number;
   /** Only events after this position. Default: from the first on. */
   readonly after?: Pick<LogPosition, 'blockNumber' | 'logIndex'>;
@@ -49,7 +52,10 @@ export interface RetentionStore {
   /**
    * Examines chain events in chain order and deletes those of orders that are no longer stored. MUST keep:
    * - events of blocks whose hash is stored, and of later blocks, because they may be rolled back;
-   * - events of orders that are stored, or whose signed `validTo` is not before `before`;
+   * - events of orders that are stored;
+   * - events of orders whose signed `validTo` is not before `before`, unless the `userValidTo` of a stored placement is
+   *   (the contract that has placed such an order does not sign it any more);
+   * - such a placement, while another event of its order is stored;
    * - settlements of a transaction with a trade that is kept.
    *
    * The first trades of tokens are kept.

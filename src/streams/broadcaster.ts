@@ -1,5 +1,5 @@
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
-import { createThrottle } from '../concurrency/throttle.ts';
+import { nextStep } from '../concurrency/steps.ts';
 import { isSameIncarnation } from '../ports/store.ts';
 import type { LogPage, Stream, StreamOptions } from './stream.ts';
 import type { StreamSubscriber } from './subscriber.ts';
@@ -48,8 +48,8 @@ export interface StreamBroadcaster {
  *
  * It reads the log once for all subscribers, and only while there are any. Each subscriber has a bounded queue; one
  * that is too slow receives a gap and does not delay the others. A subscriber that resumes reads the log separately
- * until it has caught up. One page of one subscriber is read per tick of the event loop, so that many subscribers that
- * resume do not delay other work.
+ * until it has caught up. A page is a step of a long read: one of them is read per tick of the event loop, so that
+ * many subscribers that resume, or many new entries, do not delay other work.
  */
 export function createStreamBroadcaster({
   log,
@@ -60,7 +60,6 @@ export function createStreamBroadcaster({
   const subscribers = new Map<string, Set<StreamSubscriber>>();
   const open = new Set<StreamSubscriber>();
   const resuming = createConcurrencyLimit(MAX_RESUMING);
-  const resumePages = createThrottle(1);
   /** The last position that was distributed. `undefined` while there are no subscribers. */
   let position: number | undefined;
   let unwatch = () => {};
@@ -73,6 +72,8 @@ export function createStreamBroadcaster({
   async function distribute(): Promise<void> {
     try {
       while (requested && position !== undefined) {
+        await nextStep();
+        if (position === undefined) return;
         requested = false;
         joinedDuringRead = new Set();
         const { items, keysOf, through, hasGap } = await log.follow(position, new Set(subscribers.keys()));
@@ -140,7 +141,7 @@ export function createStreamBroadcaster({
         position: () => position,
         resume: (from, of, last) =>
           resuming.run(async () => {
-            await resumePages.acquire();
+            await nextStep();
             // A subscriber may have left while its page was queued.
             if (!open.has(subscriber)) return { items: [], through: from, pruned: 0 };
             const page = await log.resume(from, of, last);

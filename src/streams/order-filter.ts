@@ -3,7 +3,7 @@ import type { Order } from '../orders/order-json.ts';
 import { ORDER_STATUSES } from '../orders/status.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import type { OrderStreamFilter } from './order-stream.ts';
+import type { OrderStreamFilter } from './order-stream-event.ts';
 import type { Stream, StreamEvent, StreamItem } from './stream.ts';
 
 /** Returns whether an order is sent to a subscriber. */

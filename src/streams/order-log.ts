@@ -1,4 +1,3 @@
-import { nextStep } from '../concurrency/steps.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { RenderedResult } from '../orders/read.ts';
 import type { OrderStore, StoredEvent } from '../ports/store.ts';
@@ -8,11 +7,8 @@ import type { EventLog } from './event-log.ts';
 import { isAfterGap } from './log-gap.ts';
 import type { StreamItem } from './stream.ts';
 
-/** Log entries that are read in one call. */
-const BATCH_SIZE = 500;
-
-/** Orders that are read and rendered in one tick of the event loop. */
-const ORDERS_PER_TICK = 128;
+/** Log entries of a page. Their orders are read, rendered and written to a client in one tick of the event loop. */
+const PAGE_SIZE = 128;
 
 /** The key of subscribers to all orders. */
 export const ALL_ORDERS = 'all';
@@ -33,15 +29,6 @@ export interface OrderLogReads {
  * with the block that had placed it becomes `withdrawn`.
  */
 export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): StreamLog {
-  async function readInSteps(uids: readonly Hex[]): Promise<RenderedResult[]> {
-    const results: RenderedResult[] = [];
-    for (let i = 0; i < uids.length; i += ORDERS_PER_TICK) {
-      if (i > 0) await nextStep();
-      results.push(...(await read(uids.slice(i, i + ORDERS_PER_TICK))));
-    }
-    return results;
-  }
-
   /** Returns the entries that concern the subscribers of a key, before any order is read. */
   async function select(events: readonly StoredEvent[], key: string): Promise<readonly StoredEvent[]> {
     if (key === ALL_ORDERS) return events;
@@ -51,7 +38,8 @@ export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): 
   }
 
   async function render(events: readonly StoredEvent[]) {
-    const results = await readInSteps([...new Set(events.map(({ uid }) => uid))]);
+    const uids = new Set(events.map(({ uid }) => uid));
+    const results = uids.size === 0 ? [] : await read([...uids]);
     const texts = new Map(results.flatMap(({ order }) => (order === undefined ? [] : [[order.uid, order.json]])));
     const unreadable = new Set(results.flatMap(({ error }) => (error === undefined ? [] : [error.uid])));
     const items: StreamItem[] = [];
@@ -77,7 +65,7 @@ export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): 
     prunedThrough: log.prunedThrough,
     watch: log.watch,
     async follow(after, keys) {
-      const events = await log.after(after, BATCH_SIZE);
+      const events = await log.after(after, PAGE_SIZE);
       // Subscribers by UID need only their orders. An owner is not known before the order is read.
       const hasOwnerKeys = [...keys].some((key) => !key.startsWith(UID_KEY));
       const relevant = events.filter(({ uid }) => hasOwnerKeys || keys.has(toUidKey(uid)));
@@ -85,7 +73,7 @@ export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): 
       return { ...(await render(relevant)), through, hasGap: isAfterGap(after, events) };
     },
     async resume(after, key) {
-      const events = await log.after(after, BATCH_SIZE);
+      const events = await log.after(after, PAGE_SIZE);
       const { items, keysOf } = await render(await select(events, key));
       return { items: items.filter((_, i) => keysOf[i]?.includes(key)), through: events.at(-1)?.id ?? after };
     },

@@ -6,8 +6,8 @@ import { createStreamBroadcaster } from './broadcaster.ts';
 import type { EventLog } from './event-log.ts';
 import { createOrderMatcher, filterStream } from './order-filter.ts';
 import { orderLog } from './order-log.ts';
-import type { OrderStreamFilter } from './order-stream.ts';
-import { getOrderStreamKey, toOrderStreamEvent } from './order-stream.ts';
+import type { OrderStreamFilter } from './order-stream-event.ts';
+import { getOrderStreamKey, toOrderStreamEvent } from './order-stream-event.ts';
 import type { Stream, StreamOptions } from './stream.ts';
 
 /** The order streams of a book. */

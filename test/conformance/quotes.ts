@@ -9,7 +9,7 @@ const LATER = PLACED_AT + 60_000;
 const content = (n: number) => ({ body: `{ "sellAmount": "${n}" }`, metadata: `{ "plan": ${n} }` });
 
 /** Returns a quote for a sale of 1000 atoms. Its rank has three digits. */
-function quote(n: number, changes: Partial<NewQuote> = {}): NewQuote {
+export function quote(n: number, changes: Partial<NewQuote> = {}): NewQuote {
   return {
     sellToken: WETH,
     buyToken: USDC,

@@ -130,6 +130,26 @@ export const RETENTION: readonly Rule[] = [
     },
   },
   {
+    name: 'deletes chain events of orders placed on chain after the validity of their placement',
+    async run({ store }) {
+      // Signed without an end: the contract that has placed the order limits its validity.
+      const unlimited = order(7, { validTo: 2 ** 32 - 1 });
+      const refund = { type: 'refund', ...at(3), uid: PLACED.uid } as const;
+      await index(store, 50, placement(1), trade(PLACED, 2), refund, trade(unlimited, 5));
+      const ended = PLACED.validTo + 1;
+      assert.equal(await pruneChainEvents(store, { before: ended, limit: ALL }), 0);
+      await store.orders.expire(ended, ALL);
+      assert.equal(await store.orders.prune({ before: ended, limit: ALL }), 1);
+      assert.equal(await pruneChainEvents(store, { before: PLACED.validTo, limit: ALL }), 0);
+      // The placement shows when the order has ended, so it is deleted after the other events.
+      assert.equal(await pruneChainEvents(store, { before: ended, limit: ALL }), 2);
+      assert.deepEqual(await tradesOf(store, PLACED), []);
+      assert.equal(await pruneChainEvents(store, { before: ended, limit: ALL }), 1);
+      assert.equal(await pruneChainEvents(store, { before: LATE, limit: ALL }), 0);
+      assert.equal((await tradesOf(store, unlimited)).length, 1);
+    },
+  },
+  {
     name: 'keeps chain events of blocks that may be rolled back',
     async run({ store }) {
       const gone = order(1);
@@ -152,16 +172,6 @@ export const RETENTION: readonly Rule[] = [
       const first = await store.retention.pruneChainEvents({ before: LATE, limit: 3 });
       assert.deepEqual(first, { removed: 1, next: { blockNumber: 3, logIndex: 0 } });
       assert.equal(await pruneChainEvents(store, { before: LATE, limit: 3 }), 2);
-    },
-  },
-  {
-    name: 'keeps chain events of orders that were placed on chain with an unlimited signed validity',
-    async run({ store }) {
-      await index(store, 50, placement(1), trade(PLACED, 2));
-      await store.orders.expire(LATE, ALL);
-      assert.equal(await store.orders.prune({ before: LATE, limit: ALL }), 1);
-      assert.equal(await pruneChainEvents(store, { before: LATE, limit: ALL }), 0);
-      assert.equal((await tradesOf(store, PLACED)).length, 1);
     },
   },
   {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +22,8 @@ export const ENTRIES = Object.keys(manifest.exports)
 /** Folder of a host that has installed the package. */
 export interface Host {
   readonly folder: string;
+  /** Size of the packed package in bytes. */
+  readonly packedSize: number;
   /** Writes a program and runs it. @returns its output. */
   run(file: string, code: string): string;
   [Symbol.dispose](): void;
@@ -46,6 +48,7 @@ export function unpackHost(packages: readonly string[] = []): Host {
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
   return {
     folder,
+    packedSize: statSync(join(folder, first.filename)).size,
     run(file, code) {
       writeFileSync(join(folder, file), code);
       return execFileSync(process.execPath, [file], {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Metafile, OutputFile } from 'esbuild';
@@ -79,6 +79,24 @@ describe('bundle of a host, minified and compressed', () => {
   test('is below 5 kB without a book', async () => {
     const { outputFiles } = await bundle(`export { fixedPrices } from 'intentbook/estimators';`);
     expect(gzipped([...outputFiles])).toBeLessThan(5_000);
+  });
+});
+
+describe('packed package', () => {
+  test('is less than 800 kB', () => {
+    expect(host.packedSize).toBeLessThan(800_000);
+  });
+
+  test('names the file and the line of the source in stack traces', () => {
+    const code = `
+      process.setSourceMapsEnabled(true);
+      import('intentbook').then(({ createOrderBook }) => {
+        try { createOrderBook({ chainId: 1, store: 3 }); } catch (error) { console.log(error.stack); }
+      });`;
+    const trace = host.run('trace.js', code);
+    const [, line = ''] = /src\/options\.ts:(\d+)/.exec(trace) ?? [];
+    const source = readFileSync(new URL('../../src/options.ts', import.meta.url), 'utf8').split('\n');
+    expect(source[Number(line) - 1]).toContain('new TypeError(`createOrderBook: ');
   });
 });
 

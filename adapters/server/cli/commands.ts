@@ -21,6 +21,8 @@ const named = (...names: readonly string[]) =>
 const SERVE_FLAGS = [...named('config'), ...FLAGS.filter(({ scope }) => scope !== 'command')];
 const BOOK = ['chain', 'environment', 'settlement-contract', 'db', 'postgres', 'schema'];
 
+const RETENTION = ['retention-events', 'retention-chain-events', 'retention-documents', 'retention-notifications'];
+
 const MAINTENANCE = [
   {
     name: 'export',
@@ -64,12 +66,19 @@ contract are counted separately, since only the chain can verify them. Exits wit
   },
   {
     name: 'prune',
-    summary: 'deletes orders that finished long ago',
+    summary: 'deletes orders that finished long ago, and further old data on request',
     description: `Deletes expired, cancelled and filled orders whose creation and validity are older than a number of days, and expired
-quotes. It runs in bounded steps beside a server on the same PostgreSQL database. Documents, the log and chain events
-stay.`,
-    flags: named(...BOOK, 'older-than', 'json'),
-    examples: ['prune --older-than 30 --chain sepolia --db intentbook.sqlite'],
+quotes. It runs in bounded steps beside a server on the same PostgreSQL database.
+
+Entries of the log, chain events, documents and notifications stay unless their --retention flag is given. Notifications
+require --accounts, whose expired nonces are deleted too. Readers of the log must have read what is deleted: entries about
+old blocks can be deleted as soon as they are written, so the indexer and notifications should have caught up.`,
+    flags: named(...BOOK, 'older-than', ...RETENTION, 'accounts', 'json'),
+    examples: [
+      'prune --older-than 30 --chain sepolia --db intentbook.sqlite',
+      'prune --older-than 30 --retention-events 30 --retention-documents 60 --postgres postgres://localhost/books',
+      'prune --accounts postgres://localhost/books --retention-notifications 90 --db intentbook.sqlite',
+    ],
   },
   {
     name: 'rollback',

@@ -1,5 +1,6 @@
 import { formatUnknownName } from '#internal';
 import type { CommandOptions } from '../commands/index.ts';
+import type { PruneAges } from '../commands/prune.ts';
 import { isTableFile, TABLES } from '../commands/table-export/index.ts';
 import { rejectUnknownVariables } from '../config/environment.ts';
 import type { BookOptions, ServeOptions } from '../index.ts';
@@ -100,8 +101,11 @@ function toMaintenanceCommand(
     throw new UsageError(`a file is missing: intentbook ${command} ${argument}`);
   }
   assertCompatible(flags, given, reader);
-  const book = readBook(flags, reader);
-  const days = Number(reader.value('older-than') ?? findFlag('older-than')?.setting.default);
+  const isRetention = ({ name }: Flag) => name.startsWith('retention-');
+  const book = readBook(
+    flags.filter((flag) => !isRetention(flag)),
+    reader,
+  );
   const toBlock = reader.value('to-block');
   if (command === 'rollback' && toBlock === undefined) {
     throw new UsageError('a block is missing: intentbook rollback --to-block <block>');
@@ -111,13 +115,40 @@ function toMaintenanceCommand(
     command,
     book: singleBook(book),
     file: file ?? '',
-    days,
+    ages: readAges(flags, reader),
     toBlock: Number(toBlock),
     ...readTableOptions(command, file ?? '', given, reader),
     json,
   };
   return { name: 'command', options };
 }
+
+/** @throws UsageError if data of orders is not kept as long as these, or if the account store is missing. */
+function readAges(flags: readonly Flag[], reader: SettingReader): PruneAges {
+  const orders = Number(reader.value('older-than') ?? findFlag('older-than')?.setting.default);
+  const read = (name: string) => {
+    const value = flags.some((flag) => flag.name === name) ? reader.value(name) : undefined;
+    return value === undefined ? undefined : Number(value);
+  };
+  const ages = Object.entries(AGE_FLAGS).map(([kind, name]) => [kind, read(name)] as const);
+  for (const kind of ['chainEvents', 'documents'] as const) {
+    const days = read(AGE_FLAGS[kind]);
+    if (days === undefined || days >= orders) continue;
+    throw new UsageError(`${reader.source(AGE_FLAGS[kind])} must be at least --older-than (${orders}), got ${days}`);
+  }
+  if (read(AGE_FLAGS.notifications) !== undefined && reader.value('accounts') === undefined) {
+    throw new UsageError(`${reader.source(AGE_FLAGS.notifications)} requires --accounts <location>`);
+  }
+  return { orders, ...Object.fromEntries(ages.filter(([, days]) => days !== undefined)) };
+}
+
+/** The flags of the ages of data besides orders. */
+const AGE_FLAGS = {
+  events: 'retention-events',
+  chainEvents: 'retention-chain-events',
+  documents: 'retention-documents',
+  notifications: 'retention-notifications',
+} as const satisfies Record<Exclude<keyof PruneAges, 'orders'>, string>;
 
 /** @throws UsageError if a flag of tables is given for another file. */
 function readTableOptions(
@@ -126,10 +157,12 @@ function readTableOptions(
   given: ReadonlyMap<string, string>,
   reader: SettingReader,
 ): Pick<CommandOptions, 'table' | 'after' | 'accounts'> {
+  const accounts = reader.value('accounts');
+  if (command === 'prune' && accounts !== undefined) return { table: 'orders', accounts: String(accounts) };
   if (command !== 'export') return { table: 'orders' };
   const misplaced = ['table', 'after', 'accounts'].find((name) => given.has(name) && !isTableFile(file));
   if (misplaced !== undefined) throw new UsageError(`--${misplaced} requires a file that ends with .csv or .parquet`);
-  const [table, after, accounts] = [reader.value('table'), reader.value('after'), reader.value('accounts')];
+  const [table, after] = [reader.value('table'), reader.value('after')];
   return {
     table: TABLES.find((name) => name === table) ?? 'orders',
     ...(after === undefined ? {} : { after: Number(after) }),
@@ -188,6 +221,7 @@ function assertCompatible(flags: readonly Flag[], given: ReadonlyMap<string, str
   for (const { name, setting } of flags) {
     const required = setting.requires === undefined ? undefined : flagOfPath([setting.requires]);
     if (!given.has(name) || required === undefined || reader.source(required.name) !== undefined) continue;
+    if (!flags.includes(required)) continue; // not a flag of this command
     throw new UsageError(`--${name} requires --${required.name} ${required.setting.type.value}`);
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Domain, Store } from 'intentbook';
+import type { AccountStore, Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { chainById, deployment } from '#internal';
 import { createChainOptions } from '../chain-options.ts';
@@ -12,7 +12,8 @@ import type { BookSettings } from '../settings/schema.ts';
 import { exportBook } from './export.ts';
 import { importBook } from './import.ts';
 import { type Progress, progressBar } from './progress.ts';
-import { pruneBook } from './prune.ts';
+import type { PruneAges, Pruned, PrunedAccounts } from './prune.ts';
+import { pruneAccounts, pruneBook } from './prune.ts';
 import { rollBackBook } from './rollback.ts';
 import type { ExportedTable, TableName } from './table-export/index.ts';
 import { assertNewFile, exportTable, isTableFile } from './table-export/index.ts';
@@ -25,14 +26,14 @@ export interface CommandOptions {
   /** The file of the command, if it has one. */
   readonly file: string;
   /** For `prune`. */
-  readonly days: number;
+  readonly ages: PruneAges;
   /** For `rollback`: the newest block whose chain events stay. */
   readonly toBlock: number;
   /** For `export` to a table. */
   readonly table: TableName;
   /** For `export` to a table: the position after which changes are exported. */
   readonly after?: number;
-  /** For `export` of notifications: the location of the account store. */
+  /** For `export` of notifications, and for `prune`: the location of the account store. */
   readonly accounts?: string;
   /** Whether the result is printed as JSON. */
   readonly json: boolean;
@@ -133,9 +134,9 @@ async function doWith(
       return { ok: data.problems.length === 0, words, data };
     }
     case 'prune': {
-      const data = await pruneBook(store, options.days, systemClock.now(), progress);
-      const words = `${data.orders} orders and ${data.quotes} quotes were removed, all over before ${data.before}`;
-      return { ok: true, words, data };
+      const pruned = await pruneBook(store, options.ages, systemClock.now(), progress);
+      const data = { ...pruned, ...(await pruneAccountStore(options)) };
+      return { ok: true, words: describePruned(data), data };
     }
     case 'rollback': {
       const { indexer } = await createChainOptions({ rpc: options.book.rpc });
@@ -146,6 +147,33 @@ async function doWith(
     }
     case 'backup':
       throw new Error('a backup does not open a store');
+  }
+}
+
+/** Deletes old data of the account store, if one is given. */
+async function pruneAccountStore({ accounts, ages }: CommandOptions): Promise<PrunedAccounts | undefined> {
+  if (accounts === undefined || accounts === 'off') return undefined;
+  return withAccountStore(accounts, (store) => pruneAccounts(store, ages, systemClock.now()));
+}
+
+function describePruned({ orders, quotes, before, ...data }: Pruned & Partial<PrunedAccounts>): string {
+  const { events, chainEvents, documents, notifications } = data;
+  const others = { events, 'chain events': chainEvents, documents, notifications };
+  const parts = Object.entries(others).flatMap(([kind, n]) => (n === undefined ? [] : [`, ${n} ${kind}`]));
+  return `${orders} orders and ${quotes} quotes were removed, all over before ${before}${parts.join('')}`;
+}
+
+/** Opens an account store that exists, and closes it. */
+async function withAccountStore<T>(place: string, work: (store: AccountStore) => Promise<T>): Promise<T> {
+  if (!isDatabase(place) && !existsSync(resolve(place))) {
+    throw new Error(`the database "${resolve(place)}" does not exist`);
+  }
+  const store = await accountStoreAt(place, { migrate: false });
+  await store.open({ clock: systemClock });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
   }
 }
 
@@ -163,19 +191,13 @@ async function exportNotifications(
   progress: Progress,
 ): Promise<CommandOutcome> {
   const place = options.accounts ?? defaultLocation(server);
-  const isFile = !isDatabase(place);
   if (place === 'off' || place === ':memory:')
     throw new Error('notifications require an account store: --accounts <location>');
-  if (isFile && !existsSync(resolve(place))) throw new Error(`the database "${resolve(place)}" does not exist`);
   const { createNotificationTable } = await import('./table-export/notification-table.ts');
-  const store = await accountStoreAt(place, { migrate: false });
-  await store.open({ clock: systemClock });
-  try {
+  return withAccountStore(place, async (store) => {
     const table = await createNotificationTable(store, options.after);
     return describeTable(options, await exportTable('notifications', table, resolve(options.file), progress));
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 function describeTable({ file: name }: CommandOptions, data: ExportedTable): CommandOutcome {

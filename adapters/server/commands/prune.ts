@@ -1,22 +1,48 @@
-import type { Store } from 'intentbook';
+import type { AccountStore, ChainEventPruneRequest, Store } from 'intentbook';
 import type { Progress } from './progress.ts';
 
+/** Days that data is kept. Kinds without a number are kept. */
+export interface PruneAges {
+  /** Finished orders, after their end. */
+  readonly orders: number;
+  /** Entries of the event log. */
+  readonly events?: number;
+  /** Chain events of deleted orders. */
+  readonly chainEvents?: number;
+  /** Documents without orders. */
+  readonly documents?: number;
+  /** Notifications, with their deliveries. */
+  readonly notifications?: number;
+}
+
+/** The numbers of deleted rows. Kinds that were not requested are absent. */
 export interface Pruned {
   /** Number of orders whose expiry was recorded first. */
   readonly swept: number;
   readonly orders: number;
   readonly quotes: number;
+  readonly events?: number;
+  readonly chainEvents?: number;
+  readonly documents?: number;
   /** Orders that finished before this time were deleted. ISO 8601. */
   readonly before: string;
+}
+
+/** The numbers of rows that were deleted from an account store. */
+export interface PrunedAccounts {
+  readonly notifications?: number;
+  readonly nonces: number;
 }
 
 /** Maximum number of rows per step, which bounds the time that other clients wait. */
 const STEP = 500;
 
-/** Deletes orders that finished a number of days ago, in bounded steps. */
-export async function pruneBook(store: Store, days: number, now: number, progress: Progress): Promise<Pruned> {
+const DAY = 24 * 60 * 60;
+
+/** Deletes orders that finished a number of days ago, and further old data, in bounded steps. */
+export async function pruneBook(store: Store, ages: PruneAges, now: number, progress: Progress): Promise<Pruned> {
   const second = Math.floor(now / 1000);
-  const before = second - days * 24 * 60 * 60;
+  const before = second - ages.orders * DAY;
   const swept = await repeat(() => store.orders.expire(second, STEP));
   const total = await store.orders.total?.(before);
   let orders = 0;
@@ -27,7 +53,50 @@ export async function pruneBook(store: Store, days: number, now: number, progres
     return removed;
   });
   const quotes = await repeat(() => store.quotes.prune(now, STEP));
-  return { swept, orders, quotes, before: new Date(before * 1000).toISOString() };
+  return {
+    swept,
+    orders,
+    quotes,
+    before: new Date(before * 1000).toISOString(),
+    // Chain events and documents belong to orders, which are deleted first.
+    ...(ages.chainEvents !== undefined && {
+      chainEvents: await pruneChainEvents(store, second - ages.chainEvents * DAY),
+    }),
+    ...(ages.documents !== undefined && { documents: await pruneDocuments(store, second - ages.documents * DAY) }),
+    ...(ages.events !== undefined && { events: await pruneEvents(store, now - ages.events * DAY * 1000) }),
+  };
+}
+
+/** Deletes old notifications, if they have an age, and expired nonces. */
+export async function pruneAccounts(
+  { notifications, retention }: AccountStore,
+  { notifications: days }: Pick<PruneAges, 'notifications'>,
+  now: number,
+): Promise<PrunedAccounts> {
+  const nonces = await repeat(() => retention.pruneNonces(now, STEP));
+  if (days === undefined) return { nonces };
+  const request = { before: now - days * DAY * 1000, through: await notifications.last(), limit: STEP };
+  return { nonces, notifications: await repeat(() => retention.pruneNotifications(request)) };
+}
+
+async function pruneEvents({ events, retention }: Store, before: number): Promise<number> {
+  const request = { before, through: await events.last(), limit: STEP };
+  return repeat(() => retention.pruneEvents(request));
+}
+
+const pruneDocuments = ({ retention }: Store, before: number) =>
+  repeat(() => retention.pruneDocuments({ before, limit: STEP }));
+
+async function pruneChainEvents({ retention }: Store, before: number): Promise<number> {
+  let total = 0;
+  let request: ChainEventPruneRequest | undefined = { before, limit: STEP };
+  while (request !== undefined) {
+    const { removed, next } = await retention.pruneChainEvents(request);
+    total += removed;
+    request = next === undefined ? undefined : { before, limit: STEP, after: next };
+    await yieldToEventLoop();
+  }
+  return total;
 }
 
 /** Repeats a step until it deletes nothing. The event loop runs between two steps. */
@@ -35,7 +104,9 @@ async function repeat(step: () => Promise<number>): Promise<number> {
   let total = 0;
   for (let done = await step(); done > 0; done = await step()) {
     total += done;
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToEventLoop();
   }
   return total;
 }
+
+const yieldToEventLoop = () => new Promise((resolve) => setImmediate(resolve));

@@ -5,6 +5,7 @@ import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel-errors.ts'
 import type { OrderCreation } from '../../orders/creation.ts';
 import type { ListQuery } from '../../orders/listing.ts';
 import { assertKnownFilters, formatCursor } from '../../orders/listing.ts';
+import type { RenderedOrder } from '../../orders/order-json.ts';
 import type { RenderedPage } from '../../orders/read.ts';
 import { parseUid, requireUid } from '../../protocol/uid.ts';
 import type { RouteCost } from '../cost.ts';
@@ -68,8 +69,7 @@ const listTransactionOrders: Route = {
   path: '/api/v1/transactions/:hash/orders',
   cost: readCost('orders', 'trades of the transaction'),
   async handle({ book, param, work }) {
-    const orders = await book.orders.rendered.listByTransaction(param('hash'), work);
-    return jsonText(200, `[${orders.map(({ json }) => json).join(',')}]`);
+    return renderOrders(await book.orders.rendered.listByTransaction(param('hash'), work));
   },
 };
 
@@ -190,9 +190,13 @@ export function listingQuery(query: URLSearchParams, names: readonly (keyof List
 }
 
 /** Creates the response of a page. */
-function pageResponse({ orders, next }: RenderedPage, query: URLSearchParams): ApiResponse {
-  const body = `[${orders.map(({ json }) => json).join(',')}]`;
-  return jsonText(200, body, nextPageLink(query, next && formatCursor(next)));
+function pageResponse({ orders, next }: RenderedPage, query: URLSearchParams): Promise<ApiResponse> {
+  return renderOrders(orders, nextPageLink(query, next && formatCursor(next)));
+}
+
+async function renderOrders(orders: readonly RenderedOrder[], headers?: Record<string, string>): Promise<ApiResponse> {
+  const { renderTexts } = await import('../json-array.ts');
+  return jsonText(200, await renderTexts(orders), headers);
 }
 
 /** Removes `orderUid`: this route takes lists only and ignores unknown members. */

@@ -1,5 +1,4 @@
 import type { TradeListQuery } from '../../chain/trades.ts';
-import { joinArray } from '../../protocol/json.ts';
 import { readCost } from '../cost.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
@@ -10,20 +9,14 @@ import { listingQuery } from './orders.ts';
 /** Maximum number of trades in a response of version 1, which has no pages. */
 const MAX_TRADES = 10_000;
 
-const encoder = /* @__PURE__ */ new TextEncoder();
-
 /** Lists the newest trades of an order or an account, up to 10,000, without pages. */
 const listTradesV1: Route = {
   method: 'GET',
   path: '/api/v1/trades',
   cost: readCost('trades', 'trades of the order or account, at most 10000'),
   async handle({ book, query, work }) {
-    const parts: Uint8Array[] = [];
-    for await (const page of book.trades.pages({ ...tradeFilter(query), limit: MAX_TRADES }, work)) {
-      // Each page is rendered on its own, so that no step of the event loop grows with the number of trades.
-      parts.push(encoder.encode(JSON.stringify(page).slice(1, -1)));
-    }
-    return jsonText(200, joinArray(parts));
+    const { renderPages } = await import('../json-array.ts');
+    return jsonText(200, await renderPages(book.trades.pages({ ...tradeFilter(query), limit: MAX_TRADES }, work)));
   },
 };
 
@@ -35,7 +28,8 @@ const listTradesV2: Route = {
   async handle({ book, query, work }) {
     const paging = listingQuery(query, ['cursor', 'offset', 'limit']);
     const { trades, next } = await book.trades.page({ ...tradeFilter(query), ...paging }, work);
-    return jsonResponse(200, trades, nextPageLink(query, next));
+    const { renderList } = await import('../json-array.ts');
+    return jsonText(200, await renderList(trades), nextPageLink(query, next));
   },
 };
 

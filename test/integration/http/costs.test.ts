@@ -130,7 +130,7 @@ async function readSome({ body, headers }: ApiResponse): Promise<void> {
   if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) return;
   const iterator = body[Symbol.asyncIterator]();
   const isEndless = headers['content-type'] === 'text/event-stream';
-  for (let i = 0; i < (isEndless ? 3 : 1000); i++) {
+  for (let i = 0; i < (isEndless ? 20 : 1000); i++) {
     const settled = new Promise<'later'>((resolve) => setImmediate(() => setImmediate(() => resolve('later'))));
     const next = await (isEndless ? Promise.race([iterator.next(), settled]) : iterator.next());
     if (next === 'later' || next.done) break;

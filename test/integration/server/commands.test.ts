@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { createOrderBook } from 'intentbook';
-import { sqliteStore } from 'intentbook/sqlite';
+import { createOrderBook, systemClock } from 'intentbook';
+import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { afterEach, describe, expect, test } from 'vitest';
 import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
 import { temporarySchema } from '../../support/postgres.ts';
@@ -176,6 +176,69 @@ describe('prune', () => {
       expect.stringMatching(/^4 orders and 0 quotes were removed, all over before 2/),
     ]);
     expect(await shown(sqliteStore({ path: db }))).toHaveLength(2);
+  });
+
+  test('removes entries of the log, chain events and documents with their flags only', async () => {
+    const { db } = await bookWith(6);
+    const file = new Database(db);
+    const old = Math.floor(Date.now() / 1000) - 40 * 24 * 60 * 60;
+    const ended = Buffer.from((old + 60).toString(16).padStart(8, '0'), 'hex');
+    file.prepare('UPDATE orders SET created = ?, valid_to = ?').run(old * 1000, old + 60);
+    file.prepare('UPDATE documents SET used_until = ?').run(old);
+    file.prepare('UPDATE events SET at = ?').run(old * 1000);
+    // A trade of an order that is not stored, in a block that is final.
+    file
+      .prepare(
+        'INSERT INTO chain_events (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, detail) ' +
+          "VALUES (1, 1, ?, ?, ?, 0, ?, ?, '{}')",
+      )
+      .run(
+        Buffer.alloc(32),
+        Buffer.alloc(32),
+        old,
+        Buffer.concat([Buffer.alloc(32), Buffer.alloc(20), ended]),
+        Buffer.alloc(20),
+      );
+    file.prepare('INSERT INTO progress (id, number, hash) VALUES (1, 9, ?)').run(Buffer.alloc(32));
+    const count = (table: string) => (file.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
+    const [events, chainEvents, documents] = ['events', 'chain_events', 'documents'].map(count);
+    const first = await done(['prune', '--older-than', '30', '--db', db]);
+    expect(first).toEqual(expect.objectContaining({ orders: 6 }));
+    expect(Object.keys(first)).not.toEqual(expect.arrayContaining(['events']));
+    expect(['chain_events', 'documents'].map(count)).toEqual([chainEvents, documents]);
+    const recorded = count('events');
+    expect(recorded).toBeGreaterThan(Number(events)); // expiries were recorded first
+    const flags = ['--retention-events', '30', '--retention-chain-events', '30', '--retention-documents', '30'];
+    const pruned = await done(['prune', '--older-than', '30', ...flags, '--db', db]);
+    expect(pruned).toMatchObject({ orders: 0, events: recorded - 1, chainEvents, documents });
+    expect(['events', 'chain_events', 'documents'].map(count)).toEqual([1, 0, 0]); // the newest entry stays
+    file.close();
+  });
+
+  test('removes notifications and nonces of an account store', async () => {
+    const { db, folder } = await bookWith(1);
+    const accounts = join(folder, 'accounts.sqlite');
+    const store = sqliteAccountStore({ path: accounts });
+    await store.open({ clock: systemClock });
+    await store.close();
+    const file = new Database(accounts);
+    const insert = file.prepare('INSERT INTO nonces (account, nonce, expires_at) VALUES (?, ?, ?)');
+    for (const [n, expires] of [1, Date.now() + 3_600_000].entries()) insert.run(Buffer.alloc(20, n), `${n}`, expires);
+    const flags = ['--retention-notifications', '30', '--accounts', accounts];
+    expect(await done(['prune', ...flags, '--db', db])).toMatchObject({ nonces: 1, notifications: 0 });
+    expect((file.prepare('SELECT count(*) AS n FROM nonces').get() as { n: number }).n).toBe(1);
+    file.close();
+  });
+
+  test.each([
+    [['--retention-chain-events', '20'], '--retention-chain-events must be at least --older-than (90), got 20'],
+    [
+      ['--retention-documents', '1', '--older-than', '2'],
+      '--retention-documents must be at least --older-than (2), got 1',
+    ],
+    [['--retention-notifications', '1'], '--retention-notifications requires --accounts <location>'],
+  ])('rejects %s', async (flags, message) => {
+    expect(await rejected(['prune', ...flags], 2)).toContain(message);
   });
 });
 

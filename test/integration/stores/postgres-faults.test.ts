@@ -153,10 +153,10 @@ describe('PostgreSQL connection that breaks', () => {
     });
     const store = await opened(pool);
     armed = true;
-    const storing = store.appData.put(document(1, '{}'));
-    if (committed) expect(await storing).toBe('stored');
-    else await expect(storing).rejects.toSatisfy(isUnavailable);
-    expect(await store.appData.get(document(1, '{}').hash)).toBe(committed ? '{}' : undefined);
+    const recording = store.auctions.record({ auctionId: 7, body: '{}' }, 9);
+    if (committed) expect(await recording).toBe('recorded');
+    else await expect(recording).rejects.toSatisfy(isUnavailable);
+    expect(await store.auctions.competitions(9)).toHaveLength(committed ? 1 : 0);
     await store.close();
     await pool.end();
   });

@@ -3,11 +3,13 @@ import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import type { Store } from 'intentbook';
 import { systemClock } from 'intentbook';
+import type { PgPool, PgPoolClient } from 'intentbook/postgres';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, address, BOB, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
+import { quote } from '../../conformance/quotes.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
 import { emptySchema, temporarySchema } from '../../support/postgres.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
@@ -122,6 +124,40 @@ describe('PostgreSQL connection', () => {
     await store.close();
   });
 
+  test('limits a statement to the time that is left after the wait for a connection', async () => {
+    const pool = new pg.Pool({ connectionString: here.url });
+    const limits: unknown[] = [];
+    let waited = 0;
+    const time = vi.spyOn(performance, 'now').mockImplementation(() => waited);
+    const slowPool: PgPool = {
+      async connect() {
+        const client: PgPoolClient = await pool.connect();
+        waited += 4000;
+        return {
+          query(query) {
+            limits.push(query.limit);
+            return client.query(query);
+          },
+          release: () => client.release(),
+        };
+      },
+    };
+    const store = postgresStore(slowPool, { schema: here.schema, listen: false });
+    try {
+      await store.open({ domain: DOMAIN, clock: systemClock });
+      limits.length = 0;
+      await store.orders.insert([{ order: order(1) }]);
+      await store.orders.get([order(1).uid]);
+      await store.quotes.insert(quote(1));
+      await store.appData.put({ hash: order(1).appData, document: '{}' }, 1);
+    } finally {
+      time.mockRestore();
+    }
+    expect(limits).toEqual([5000, 5000, 5000, 5000, 5000]);
+    await store.close();
+    await pool.end();
+  });
+
   test('to a server that became read-only is replaced', async () => {
     const store = await opened(here.url, { connections: 2 });
     // As if the address led to a standby for a moment: the session stays read-only after the server is writable again.
@@ -189,6 +225,8 @@ describe('PostgreSQL synchronous standby that is away', () => {
       await expect
         .poll(async () => (await client.query('SHOW synchronous_standby_names')).rows)
         .toEqual([{ synchronous_standby_names: 'ghost' }]);
+      // Orders do not depend on quotes, so these do not wait for the standby.
+      expect(await store.quotes.insert(quote(1))).toBeTypeOf('number');
       const inserting = range(3).map((n) => store.orders.insert([{ order: order(n, { owner: address(n + 1) }) }]));
       expect((await Promise.all(inserting)).flat()).toEqual(range(3).map(() => ({ status: 'unknown' })));
       // Stored on the primary, as the outcome permits.

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configureGlobal } from 'fast-check';
 import { createViteServer } from 'vitest/node';
+import { clearDatabase, createDatabase, replaceDatabase } from './pglite-database.mjs';
 
 /**
  * Number of runs of a property: failures show early, and hundreds of runs per mutant would only cost time. The seed is
@@ -69,7 +70,10 @@ const EXCLUDED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|serve
  */
 const ON_PGLITE = process.env['INTENTBOOK_MUTATION'] === 'pglite';
 
-const filesOf = () => (ON_PGLITE ? ['test/integration/stores/pglite.test.ts'] : inProcessFiles());
+/** Tests of the PostgreSQL store that need no server. */
+const PGLITE_FILES = ['pglite', 'postgres-batcher'].map((name) => `test/integration/stores/${name}.test.ts`);
+
+const filesOf = () => (ON_PGLITE ? PGLITE_FILES : inProcessFiles());
 const inProcessFiles = () =>
   FOLDERS.flatMap((folder) =>
     readdirSync(folder)
@@ -83,7 +87,7 @@ const inProcessFiles = () =>
  * Processor time for the tests of a mutant, in microseconds. A mutant that lives longer has survived, whatever slower
  * tests would find.
  */
-const BUDGET = ON_PGLITE ? 5_000_000 : 1_000_000;
+const BUDGET = ON_PGLITE ? 3_000_000 : 1_000_000;
 
 /** Milliseconds by which a test is deferred for each earlier one of its own file. */
 const CROWDED = 10;
@@ -143,12 +147,14 @@ class InProcessRunner {
           transform: (code, id) =>
             /\.test\.ts(\?|$)/.test(id)
               ? code
+                  .replace('PGlite.create()', 'globalThis.createDatabase()')
                   .replace(/numRuns: ([\w.]+)/g, `numRuns: Math.min($1, ${MOST_RUNS})`)
                   .replace(LEAVE_OUT, 'test.skip($1') // in mutants only, for the reasons given with LEFT_OUT
               : undefined,
         },
       ],
     });
+    globalThis.createDatabase = createDatabase;
     this.harness = await this.server.ssrLoadModule(standIn);
     await this.#collect('');
   }
@@ -161,8 +167,11 @@ class InProcessRunner {
     }
   }
 
-  async #renewDatabase() {
-    await Promise.race([this.harness.finish(this.tests), new Promise((resolve) => setTimeout(resolve, TIMEOUT))]);
+  /** Empties the database, or replaces it if that takes too long. */
+  async #renewDatabase(mutatedFile) {
+    const late = new Promise((resolve) => setTimeout(resolve, TIMEOUT, 'late'));
+    const cleared = await Promise.race([clearDatabase(mutatedFile).catch(() => 'late'), late]);
+    if (cleared === 'late') await replaceDatabase();
     this.version = (this.version ?? 0) + 1;
     await this.#collect(`?${this.version}`);
   }
@@ -214,7 +223,7 @@ class InProcessRunner {
       }
     } finally {
       Object.assign(stryker, { activeMutant: undefined, hitLimit: undefined });
-      if (ON_PGLITE && hasFailed) await this.#renewDatabase();
+      if (ON_PGLITE && hasFailed) await this.#renewDatabase(activeMutant.fileName);
     }
     if (killedBy.length === 0) return { status: 'survived', nrOfTests };
     return { status: 'killed', killedBy, failureMessage, nrOfTests };

@@ -3,12 +3,13 @@ import { StoreError } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
+import { BUSY_DELAY_MS } from '../../../src/orders/busy-inserts.ts';
 import type { GroupCommit } from '../../../src/orders/group-commit.ts';
 import {
-  BUSY_DELAY_MS,
   createGroupCommit,
   MAX_GROUP_SIZE,
   MAX_GROUP_WAIT_MS,
+  MAX_INSERT_MS,
   MAX_WAIT_MS,
 } from '../../../src/orders/group-commit.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
@@ -190,6 +191,50 @@ test('group commit step without a result delays later calls only until a timeout
   expect(await next).toEqual([{ status: 'inserted' }]);
   open();
   expect(await stuck).toEqual([{ status: 'inserted' }]);
+});
+
+test('group commit step without a result has an unknown outcome after a timeout', async () => {
+  let open = () => {};
+  watchedStore.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const results = [commits.insert([entry(1), entry(2)]), commits.insert([entry(3)])];
+  await begun(1);
+  clock.advance(MAX_GROUP_WAIT_MS);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  clock.advance(MAX_INSERT_MS - MAX_GROUP_WAIT_MS);
+  const unknown = { status: 'unknown' };
+  expect(await Promise.all(results)).toEqual([[unknown, unknown], [unknown]]);
+  open();
+  await commits.drained();
+  expect(await watchedStore.store.orders.get([entry(1).order.uid])).toHaveLength(1);
+  expect(clock.pending).toBe(0);
+});
+
+test('group commit limits the time of busy orders from their first insert on', async () => {
+  const clock = manualClock();
+  const { store } = await watched(clock);
+  let calls = 0;
+  const commits = createGroupCommit({
+    store: {
+      ...store,
+      orders: {
+        ...store.orders,
+        // The second insert has no result.
+        insert: async () => (++calls > 1 ? new Promise<never>(() => {}) : [{ status: 'busy' }]),
+      },
+    },
+    clock,
+    more: () => false,
+  });
+  const result = commits.insert([entry(1)]);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  clock.advance(BUSY_DELAY_MS);
+  while (calls < 2) await yieldToEventLoop();
+  clock.advance(MAX_GROUP_WAIT_MS);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  clock.advance(MAX_INSERT_MS - MAX_GROUP_WAIT_MS - BUSY_DELAY_MS);
+  expect(await result).toEqual([{ status: 'unknown' }]);
 });
 
 test('drained waits for all submitted calls', async () => {

@@ -1,4 +1,5 @@
 import type { EstimateFunction, QuoteOptions } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, it } from 'vitest';
 import { account, COW, signOrder, WETH } from '../../support/orders.ts';
 import { ETHER, quoted, quotesFixture, SELL, source } from './quotes-fixture.ts';
@@ -6,13 +7,13 @@ import { ETHER, quoted, quotesFixture, SELL, source } from './quotes-fixture.ts'
 let opened: Awaited<ReturnType<typeof quotesFixture>> | undefined;
 afterEach(async () => opened?.book.close());
 
-async function open(estimate: EstimateFunction, options: Partial<QuoteOptions> = {}) {
+async function open(estimate: EstimateFunction, options: Partial<QuoteOptions> = {}, store = memoryStore()) {
   let calls = 0;
   const counting: EstimateFunction = (...args) => {
     calls++;
     return estimate(...args);
   };
-  const fixture = await quotesFixture({ estimators: [source('s', counting)], ...options });
+  const fixture = await quotesFixture({ estimators: [source('s', counting)], ...options }, store);
   opened = fixture;
   const { book, clock } = fixture;
   const validTo = Math.floor(clock.now() / 1000) + 600;
@@ -64,6 +65,23 @@ describe('order without a fitting quote', () => {
     };
     await expect.poll(advance).toBe(true);
     expect(await placing).toBeUndefined();
+  });
+
+  it('is stored without a quote if the store does not store the quote in time', async () => {
+    const store = memoryStore();
+    const hanging = { ...store, quotes: { ...store.quotes, insert: () => new Promise<never>(() => {}) } };
+    const { place, clock, failures } = await open(() => ({ amount: 5000n, gas: 100_000 }), {}, hanging);
+    let stored = false;
+    const placing = place().finally(() => {
+      stored = true;
+    });
+    const advance = () => {
+      clock.advance(500);
+      return stored;
+    };
+    await expect.poll(advance).toBe(true);
+    expect(await placing).toBeUndefined();
+    expect(failures).toHaveLength(1);
   });
 
   it('is stored without a query if the time limit is 0', async () => {

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
+import { setTickScheduler } from '../../../src/concurrency/yield.ts';
 import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
-import type { StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
+import type { Stream, StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
 
 /** A log in memory whose entries have the keys `a` and `b`, and a broadcaster over it. */
 function fixture(options: Partial<BroadcasterOptions> = {}) {
@@ -68,6 +69,35 @@ function fixture(options: Partial<BroadcasterOptions> = {}) {
   };
 }
 
+/** Replaces the ticks of the event loop by those that the test runs. */
+async function controlTicks() {
+  await turn();
+  await turn();
+  let tasks: (() => void)[] = [];
+  setTickScheduler((task) => tasks.push(task));
+  const next = () => {
+    const due = tasks;
+    tasks = [];
+    for (const task of due) task();
+  };
+  const restore = async () => {
+    setTickScheduler(undefined);
+    for (let i = 0; i < 5; i++, await turn()) next();
+  };
+  return { next, restore };
+}
+
+/** Returns the events of a stream, which are added as they arrive. */
+function collect(stream: Stream): StreamEvent[] {
+  const events: StreamEvent[] = [];
+  const read = async () => {
+    for await (const event of stream) events.push(event);
+  };
+  void read();
+  return events;
+}
+
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const shown = (events: readonly StreamEvent[]) =>
   events.map((event) => (event.type === 'gap' ? `${event.from}..${event.to}` : event.id));
@@ -217,11 +247,37 @@ describe('stream broadcaster', () => {
     await turn();
     for (const leave of [b.leave, another.leave, a.leave]) {
       write('a');
-      await turn();
+      for (let page = 0; page < 4; page++) await turn(); // a page per tick
       leave();
     }
-    assert.deepEqual([...new Set(keysOfReads)], ['', 'a,b', 'a']);
+    const keys = new Set(keysOfReads);
+    keys.delete(''); // the read before the first subscriber is live
+    assert.deepEqual([...keys], ['a,b', 'a']);
     assert.deepEqual(keysOfReads.slice(-2), ['a', 'a']);
+  });
+
+  test('reads one page per tick of the event loop, for all subscribers and for those that resume', async () => {
+    const { hub, write, reads } = fixture({ queueSize: 100 });
+    write(...Array.from({ length: 9 }, () => 'a'));
+    const ticks = await controlTicks();
+    try {
+      const live = await hub.subscribe('a');
+      const resuming = [await hub.subscribe('a', { after: 0 }), await hub.subscribe('a', { after: 3 })];
+      const received = [live, ...resuming].map((stream) => collect(stream));
+      write(...Array.from({ length: 9 }, () => 'a'));
+      const perTick: number[] = [];
+      for (let i = 0, before = 0; i < 40; i++) {
+        await turn();
+        perTick.push(reads.follow + reads.resume - before);
+        before = reads.follow + reads.resume;
+        ticks.next();
+      }
+      // More pages in one tick would delay other requests by their sum.
+      assert.equal(Math.max(...perTick), 1);
+      assert.deepEqual(received.map(shown), [range(10, 18), range(1, 18), range(4, 18)]);
+    } finally {
+      await ticks.restore();
+    }
   });
 
   test('sends nothing pushed to a subscriber that has missed an earlier entry', async () => {

@@ -3,7 +3,7 @@ import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { createOrderMatcher, filterStream } from '../../../src/streams/order-filter.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from '../../../src/streams/order-log.ts';
-import { getOrderStreamKey, toOrderStreamEvent } from '../../../src/streams/order-stream.ts';
+import { getOrderStreamKey, toOrderStreamEvent } from '../../../src/streams/order-stream-event.ts';
 import type { Stream, StreamEvent } from '../../../src/streams/stream.ts';
 import { parseStreamLimits } from '../../../src/streams/stream-limits.ts';
 

@@ -45,12 +45,16 @@ const LONG_FAULT = 200_000;
 /** Maximum duration of a response, in milliseconds, with a second for the machine. */
 const MAX_WAIT = 11_000;
 
+const CLAIMS = ['stored', 'not stored', 'unknown'] as const;
+
 interface Response {
   /** Buy amount of the order, which is unique. */
   readonly id: string;
-  readonly claim: 'stored' | 'not stored' | 'unknown';
+  readonly claim: (typeof CLAIMS)[number];
   readonly server: number;
   readonly endedAt: number;
+  /** Duration in milliseconds; 0 if the server is frozen. */
+  readonly took: number;
 }
 
 interface Topology {
@@ -74,15 +78,19 @@ async function playOnce(share: LongShare): Promise<void> {
       await fault(topology);
       const recovery = await assertRecovered(name, topology);
       const [all, ended] = [Date.now() - started, recovery].map((ms) => `${(ms / 1000).toFixed(1)} s`);
+      await assertClaims(name, topology);
+      const during = topology.responses.filter(({ endedAt }) => endedAt > started);
+      const slowest = Math.max(...during.map(({ took }) => took));
+      const claims = CLAIMS.map((claim) => `${during.filter((response) => response.claim === claim).length} ${claim}`);
       share.count('faults');
-      share.note(name, `${all}, of which ${ended} are recovery`);
+      share.note(name, `${all}, of which ${ended} are recovery; ${claims.join(', ')}; slowest response ${slowest} ms`);
     }
     const { slowest, connections } = await load.stop();
-    await assertClaims(topology);
+    await assertClaims('the end', topology);
     if (slowest > MAX_WAIT) throw new Error(`a response took ${slowest} ms`);
     const pools = CONNECTIONS * topology.servers.length;
     if (connections > pools) throw new Error(`there were ${connections} connections of ${pools}`);
-    for (const claim of ['stored', 'not stored', 'unknown'] as const) {
+    for (const claim of CLAIMS) {
       share.count(`responses "${claim}"`, topology.responses.filter((response) => response.claim === claim).length);
     }
     share.note('slowest response', `${slowest} ms`);
@@ -148,8 +156,10 @@ function submitUntilStopped({ servers, responses, admin }: Topology) {
       const started = Date.now();
       const server = client % servers.length;
       const response = await post(`${servers[server]?.url}/api/v1/orders`, order);
-      slowest = Math.max(slowest, response.frozen ? 0 : Date.now() - started);
-      responses.push({ id: order.buyAmount, claim: response.claim, server, endedAt: Date.now() });
+      const endedAt = Date.now();
+      const took = response.frozen ? 0 : endedAt - started;
+      slowest = Math.max(slowest, took);
+      responses.push({ id: order.buyAmount, claim: response.claim, server, endedAt, took });
       if (response.claim !== 'stored') await sleep(100);
     }
   });
@@ -260,12 +270,14 @@ async function readStored({ url }: PostgresServer): Promise<ReadonlySet<string>>
   return new Set(rows.map(({ id }) => id));
 }
 
-async function assertClaims({ primary, responses }: Topology): Promise<void> {
+/** Compares each response with the table of the primary. */
+async function assertClaims(time: string, { primary, responses }: Topology): Promise<void> {
+  const received = [...responses]; // before the read, since the load continues
   const stored = await readStored(primary);
-  const lost = responses.filter(({ id, claim }) => claim === 'stored' && !stored.has(id));
-  if (lost.length > 0) throw new Error(`${lost.length} acknowledged orders are not stored`);
-  const denied = responses.filter(({ id, claim }) => claim === 'not stored' && stored.has(id));
-  if (denied.length > 0) throw new Error(`${denied.length} orders are stored, although a response denied it`);
+  const lost = received.filter(({ id, claim }) => claim === 'stored' && !stored.has(id));
+  if (lost.length > 0) throw new Error(`${time}: ${lost.length} acknowledged orders are not stored`);
+  const denied = received.filter(({ id, claim }) => claim === 'not stored' && stored.has(id));
+  if (denied.length > 0) throw new Error(`${time}: ${denied.length} orders are stored, although a response denied it`);
 }
 
 /** Stops the primary after its log was streamed, and promotes the standby: nothing acknowledged is lost. */
