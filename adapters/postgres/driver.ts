@@ -202,9 +202,10 @@ function requestCancellation({ processID, secretKey, host, port }: DriverClient)
   if (processID === undefined || secretKey === undefined || host === undefined || host.startsWith('/')) return;
   const key = Buffer.isBuffer(secretKey) ? secretKey : toInt32(secretKey);
   const request = Buffer.concat([toInt32(12 + key.length), toInt32(CANCEL_REQUEST), toInt32(processID), key]);
-  const socket = connect({ host, port: port ?? 5432, timeout: TIMEOUTS.cancelled });
+  const socket = connect({ host, port: port ?? 5432, timeout: TIMEOUTS.request });
   socket.on('error', ignore).on('timeout', () => socket.destroy());
-  socket.on('close', ignore).end(request);
+  // Not ended here: PgBouncer ends when the client of a cancellation leaves first. The server closes the connection.
+  socket.on('close', ignore).unref().write(request);
 }
 
 function toInt32(value: number): Buffer {

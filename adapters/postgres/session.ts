@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Clock } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { CommitOutcomeResolver, StartedTransaction } from './commit-outcome.ts';
 import { createCommitOutcomeResolver } from './commit-outcome.ts';
@@ -53,12 +54,15 @@ export interface SessionSettings {
   readonly committed?: (client: PgClient) => Promise<void>;
   /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
+  /** Milliseconds since any fixed moment. Without it, the wait for a connection does not shorten a statement. */
+  readonly monotonic: Clock['monotonic'] | undefined;
 }
 
 export function openSession(
   pool: PgPool,
-  { schema, named, direct, strict, joinable = true, wait, committed = async () => {} }: SessionSettings,
+  { schema, named, direct, strict, joinable = true, wait, monotonic, committed = async () => {} }: SessionSettings,
 ): PostgresSession {
+  const time = monotonic ?? (() => 0);
   const resolver = createCommitOutcomeResolver(pool, wait);
   const statements = new Map<string, Statement>();
   const failures = new WeakMap<StoreError, PgSession>();
@@ -67,10 +71,8 @@ export function openSession(
 
   /** Runs the statements of a request, whose time includes the wait for a connection. */
   function retryRequest<T>(operation: string, work: (client: PgClient, run: Query) => Promise<T>): Promise<T> {
-    const since = performance.now();
-    return retry(operation, (client) =>
-      work(client, createQuery(client, getStatementLimit(performance.now() - since))),
-    );
+    const since = time();
+    return retry(operation, (client) => work(client, createQuery(client, getStatementLimit(time() - since))));
   }
 
   async function runStatement<T>(client: PgClient, work: () => Promise<T>): Promise<T> {

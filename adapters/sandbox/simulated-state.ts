@@ -19,7 +19,7 @@ export interface ContractState {
 export const UNLIMITED = 2n ** 256n - 1n;
 
 /** Executed amount of an invalidated order (GPv2Settlement.sol). */
-export const INVALIDATED = UNLIMITED;
+export const INVALIDATED = 2n ** 256n - 1n;
 
 /** Creates an empty state. */
 export function createState(): ContractState {

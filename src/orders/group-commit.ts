@@ -96,7 +96,7 @@ export function createGroupCommit({
 
   /** Reports an unknown outcome if a step does not end in time. The step continues: its orders may be stored. */
   function limit({ inserts, settle, since }: Member, step: Promise<void>): void {
-    const left = since + MAX_INSERT_MS - clock.now();
+    const left = Math.min(MAX_INSERT_MS, since + MAX_INSERT_MS - clock.now());
     const cancel = clock.after(left, () => settle(inserts.map(() => ({ status: 'unknown' }))));
     void step.finally(cancel);
   }

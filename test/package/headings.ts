@@ -244,6 +244,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'POST {bff_url}/accounts/{account}/subscriptions',
   'POST {bff_url}/affiliate/{wallet_address}',
   'PUT /api/v1/app_data/{hash}',
+  'Partitions',
   'Parts',
   'Paths',
   'Performance',

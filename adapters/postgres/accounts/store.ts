@@ -91,7 +91,14 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const { named, direct, strict } = settings;
-  const session = openSession(connection.pool, { schema, named, direct, strict, wait });
+  const session = openSession(connection.pool, {
+    schema,
+    named,
+    direct,
+    strict,
+    wait,
+    monotonic: clock.monotonic?.bind(clock),
+  });
   const acquireLock = createSerialLock(session);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');

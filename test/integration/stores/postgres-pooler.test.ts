@@ -2,6 +2,7 @@ import type { Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPool, getErrorCode } from '../../../adapters/postgres/driver.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { address, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
 import type { FrontProgram } from '../../support/poolers.ts';
@@ -57,5 +58,24 @@ describe.each(['transaction', 'session'] as const)('PostgreSQL store behind PgBo
     await expect.poll(() => hints).toBeGreaterThan(1);
     stop?.();
     await Promise.all(stores.map((store) => store.close()));
+  });
+
+  test('cancels statements that take too long, and PgBouncer continues', async (context) => {
+    if (missing !== '') {
+      context.task.meta.skipped = `${missing} is not installed`;
+      context.skip(`${missing} is not installed`);
+    }
+    const pool = await createPool(pooler.url, { connections: 4 });
+    const clients = await Promise.all(range(4).map(() => pool.connect()));
+    const results = await Promise.allSettled(
+      clients.map((client) => client.query({ text: 'SELECT pg_sleep(60)', limit: 200 })),
+    );
+    const codes = results.map((result) => (result.status === 'rejected' ? getErrorCode(result.reason) : 'none'));
+    expect(codes).toEqual(clients.map(() => '57014')); // the response of the server to a cancellation
+    for (const client of clients) {
+      expect((await client.query({ text: 'SELECT 1', rowMode: 'array' })).rows).toEqual([[1]]);
+      client.release();
+    }
+    await pool.end();
   });
 });

@@ -35,7 +35,7 @@ const CONNECTIONS = 10;
 const CLIENTS = 12;
 /**
  * Limits of the sessions behind the pooler, which docs/deploy/postgresql.md recommends. Without them, the store cancels
- * each statement that waits for long, and PgBouncer 1.18 ends after some hundred cancellations.
+ * each statement that waits for long.
  */
 const LIMITS = 'SET lock_timeout = 4000; SET statement_timeout = 5000; SET idle_in_transaction_session_timeout = 4000';
 
