@@ -32,14 +32,22 @@ const MAX_STEPS_AT_ONE_TIME = 200_000;
 /**
  * Creates the scheduler and takes over the ticks of the event loop. Between two steps, one turn of the real event loop
  * drains the microtasks. So a step ends before the next one starts, and the seed alone decides the order.
+ *
+ * @param isBusy - Returns whether real work of the step has not ended. Then the next step waits for it.
  */
-export function createScheduler(random: SeededRandom): Scheduler {
+export function createScheduler(random: SeededRandom, isBusy: () => boolean = () => false): Scheduler {
   const heap: Entry[] = [];
   const ticks: (() => void)[] = [];
   let time = 0;
   let steps = 0;
   let sequence = 0;
   setTickScheduler((task) => ticks.push(task));
+
+  /** Waits until the microtasks and the real work of a step have ended. Nothing else runs in the meantime. */
+  async function drain(): Promise<void> {
+    do await turn();
+    while (isBusy());
+  }
 
   function nextStep(end: number): (() => void) | undefined {
     while (heap[0] !== undefined && heap[0].task === undefined) popEntry(heap);
@@ -93,8 +101,8 @@ export function createScheduler(random: SeededRandom): Scheduler {
   };
 }
 
-/** Waits until the microtasks have ended. Nothing else runs in the meantime, because all I/O is simulated. */
-function drain(): Promise<void> {
+/** Waits for a turn of the real event loop, which ends the microtasks. */
+function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });

@@ -34,7 +34,7 @@ export interface SimulateOptions {
   readonly seed: number | string;
   /**
    * The storage: one process on the memory store, two processes on a memory store that behaves like a database server,
-   * or one process on an SQLite file. Default: `memory`.
+   * one process on an SQLite file, or two processes on PGlite. Default: `memory`.
    */
   readonly store?: StorageName;
   /** How much happens. */
@@ -119,7 +119,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const accountStore = memoryAccountStore();
   await accountStore.open({ clock });
 
-  scheduler = createScheduler(random.derive('schedule'));
+  scheduler = createScheduler(random.derive('schedule'), storage.isBusy);
   const virtual = scheduler;
   const trace = createTrace(() => virtual.time, keep);
   let violation: Violation | undefined;
@@ -137,7 +137,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const balances = createBalances(virtual, BALANCE);
   let inner: Store = storage.connect();
   const observer: StoreObserver = createStoreObserver({
-    inner: () => inner,
+    inner: () => storage.observed ?? inner,
     model,
     pool,
     chain,

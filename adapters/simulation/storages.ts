@@ -1,11 +1,12 @@
 import type { Clock, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
+import { createPgliteStorage } from './pglite-storage.ts';
 import type { StoreFault } from './plan.ts';
 import { CHAIN_ID } from './pool-order.ts';
 import { createSqliteStorage } from './sqlite-storage.ts';
 
 /** The names of the storages that are included. */
-export const STORAGES = ['memory', 'shared', 'sqlite'] as const;
+export const STORAGES = ['memory', 'shared', 'sqlite', 'pglite'] as const;
 /** The name of a storage. */
 export type StorageName = (typeof STORAGES)[number];
 
@@ -21,6 +22,10 @@ export interface SimulatedStorage {
   connect(): Store;
   /** The traits that books see. */
   readonly traits: Store['traits'];
+  /** An open store for the checks. Absent: the store of the process that started last. */
+  readonly observed?: Store;
+  /** Whether a call has begun real work that has not ended. Absent: no call does. */
+  readonly isBusy?: () => boolean;
   /** Called when the process that has opened the store has been killed. */
   abandon(): void;
   dispose(): Promise<void>;
@@ -33,6 +38,7 @@ export async function createStorage(
   settlementContract: `0x${string}`,
 ): Promise<SimulatedStorage> {
   if (name === 'sqlite') return createSqliteStorage();
+  if (name === 'pglite') return createPgliteStorage({ domain: { chainId: CHAIN_ID, settlementContract }, clock });
   const store = memoryStore();
   await store.open({ domain: { chainId: CHAIN_ID, settlementContract }, clock });
   await store.chain.progress(); // loads the module of chain events

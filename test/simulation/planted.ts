@@ -140,8 +140,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'caches',
     store: 'memory',
     file: 'src/orders/cache.ts',
-    find: '        drop(uid);\n        if (id > version.id)',
-    replace: '        if (id > version.id)',
+    find: 'if (entry !== undefined) drop(toKey(uid), entry);',
+    replace: '',
   },
   {
     name: 'the cache keeps an order that was read before a change',
@@ -246,7 +246,7 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'totals',
     store: 'memory',
     file: 'src/chain/indexer.ts',
-    find: 'await recheck(end, blocks.at(-1) ?? indexedBlock);',
+    find: 'await recheck(end, recheckedTo, blocks);',
     replace: '',
   },
   {
@@ -353,8 +353,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'group commit',
     store: 'shared',
     file: 'src/orders/group-commit.ts',
-    find: '      postpone(retry);',
-    replace: '      void retry;',
+    find: '.then((retry) => retry && add(retry), member.fail)',
+    replace: '.then(() => {}, member.fail)',
   },
   {
     name: 'a replacement does not cancel the replaced order',

@@ -3,7 +3,7 @@
 //   npm run simulate -- --seeds 1000 --store shared
 //   npm run simulate -- --seed 42 --trace
 //
-// `--only 1,4-9` runs these actions of a plan, and `--hashes` shows the hash of each trace. A failure prints the command that replays it, with few actions.
+// `--only 1,4-9` runs these actions of a plan, `--short` a quarter of the usual actions, and `--hashes` shows the hash of each trace. A failure prints the command that replays it, with few actions.
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -13,6 +13,9 @@ const { shrink, simulate } = await import('intentbook/simulation');
 
 /** Sums of results. */
 const COUNTED = ['operations', 'faults', 'affectedCalls', 'forks', 'commits'];
+
+/** The scenario of `--short`. */
+const SHORT = { operations: 50, faults: 6, forks: 2, blocks: 8, waits: 0, funds: 2 };
 
 if (isMainThread) await main();
 else await work(workerData);
@@ -26,6 +29,7 @@ async function main() {
       store: { type: 'string', default: 'memory' },
       only: { type: 'string' },
       trace: { type: 'boolean', default: false },
+      short: { type: 'boolean', default: false },
       hashes: { type: 'boolean', default: false },
       jobs: { type: 'string', default: String(availableParallelism()) },
     },
@@ -34,28 +38,34 @@ async function main() {
   else await runMany(values);
 }
 
-async function runOne({ seed, store, only, trace }) {
+async function runOne({ seed, store, only, trace, short }) {
   const ids = only === undefined ? {} : { only: parseIds(only) };
-  const result = await simulate({ seed, store, trace, ...ids });
+  const result = await simulate({ seed, store, trace, ...getScenario(short), ...ids });
   for (const line of result.lines) console.log(line);
   console.log(`seed ${seed}: ${describe(result)}`);
   if (result.violation === undefined) return;
   process.exitCode = 1;
-  if (only === undefined) await printShrunk(seed, store);
+  if (only === undefined) await printShrunk(seed, store, short);
 }
 
-async function printShrunk(seed, store) {
-  const shrunk = await shrink({ seed, store });
+function getScenario(isShort) {
+  return isShort ? { scenario: SHORT } : {};
+}
+
+async function printShrunk(seed, store, short) {
+  const shrunk = await shrink({ seed, store, ...getScenario(short) });
   if (shrunk === undefined) return;
   const { only, result, runs } = shrunk;
   console.log(`\n${only.length} of its actions are enough (${runs} runs):`);
   for (const { id, delay, ...action } of result.plan)
     console.log(`  ${id} after ${delay} ms: ${JSON.stringify(action)}`);
   console.log(`  ${describe(result)}`);
-  console.log(`replay: npm run simulate -- --store ${store} --seed ${seed} --only ${formatIds(only)} --trace`);
+  console.log(
+    `replay: npm run simulate -- --store ${store} --seed ${seed} --only ${formatIds(only)} --trace${short ? ' --short' : ''}`,
+  );
 }
 
-async function runMany({ seeds, from, store, jobs, hashes }) {
+async function runMany({ seeds, from, store, jobs, hashes, short }) {
   const [count, first, threads] = [Number(seeds), Number(from), Math.min(Number(jobs), Number(seeds))];
   const since = performance.now();
   const cpuBefore = process.cpuUsage();
@@ -73,7 +83,7 @@ async function runMany({ seeds, from, store, jobs, hashes }) {
   };
   await Promise.all(
     Array.from({ length: threads }, (_, index) => {
-      const data = { first: first + index, step: threads, end: first + count, store };
+      const data = { first: first + index, step: threads, end: first + count, store, short };
       const worker = new Worker(fileURLToPath(import.meta.url), { workerData: data });
       worker.on('message', (result) => {
         done++;
@@ -94,12 +104,12 @@ async function runMany({ seeds, from, store, jobs, hashes }) {
   console.log(COUNTED.map((name) => `${name} ${sums[name].toLocaleString('en')}`).join(', '));
   if (failed.length === 0) return;
   process.exitCode = 1;
-  await printShrunk(failed[0], store);
+  await printShrunk(failed[0], store, short);
 }
 
-async function work({ first, step, end, store }) {
+async function work({ first, step, end, store, short }) {
   for (let seed = first; seed < end; seed += step) {
-    const { lines: _, plan: __, ...result } = await simulate({ seed, store });
+    const { lines: _, plan: __, ...result } = await simulate({ seed, store, ...getScenario(short) });
     parentPort.postMessage(result);
   }
 }

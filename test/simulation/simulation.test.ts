@@ -25,6 +25,11 @@ describe('simulation', () => {
     expect(output).toContain(`${store}: ${seeds} of ${seeds} seeds, 0 with a finding`);
   });
 
+  test('of the storage pglite has no finding', async () => {
+    const output = await simulate(['--store', 'pglite', '--from', '2', '--seeds', '1', '--jobs', '1', '--short']);
+    expect(output).toContain('pglite: 1 of 1 seeds, 0 with a finding');
+  });
+
   test.each(['memory', 'shared', 'sqlite'])('of the storage %s has one trace per seed', async (store) => {
     const first = await simulate(['--store', store, '--seed', '7', '--trace']);
     // The second process has run another seed before.
