@@ -76,7 +76,6 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'a failed group of orders is acknowledged',
-    isQuick: true,
     area: 'group commit',
     store: 'memory',
     file: 'src/orders/group-commit.ts',
@@ -93,7 +92,6 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'an unknown outcome is reported as accepted',
-    isQuick: true,
     area: 'outcomes',
     store: 'shared',
     file: 'src/orders/insert.ts',
@@ -102,6 +100,7 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   {
     name: 'an unknown outcome is reported as a rejection',
+    isQuick: true,
     area: 'outcomes',
     store: 'shared',
     file: 'src/orders/submit.ts',
