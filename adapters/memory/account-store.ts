@@ -144,7 +144,7 @@ export function memoryAccountStore(): AccountStore {
 
   const toKey = ({ account, nonce }: UsedNonce) => `${account} ${nonce}`;
 
-  /** Deletes expired nonces and returns whether a nonce is already usedSignatures. */
+  /** Deletes expired nonces and returns whether a nonce was used. */
   function isUsed(nonce: UsedNonce, at: number): boolean {
     for (const [key, { expiresAt }] of nonces) if (expiresAt < at) nonces.delete(key);
     return nonces.has(toKey(nonce));

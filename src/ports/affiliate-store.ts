@@ -25,7 +25,7 @@ export type RegisterOutcome =
   | { readonly status: 'registered' }
   /** The wallet already has a code. */
   | { readonly status: 'bound' }
-  /** The digest or the signature was used before, whether or not that registration succeeded. */
+  /** The digest or the signature was used for an earlier registration. */
   | { readonly status: 'used' }
   /** The code belongs to another wallet. */
   | { readonly status: 'taken' };
