@@ -75,6 +75,9 @@ export async function readManyBytes(
 /** Orders that are read and rendered in one tick of the event loop: a page of 100 with the row that follows it. */
 export const ORDERS_PER_STEP = 128;
 
+/** The same for longer pages, which have several steps. */
+const ORDERS_PER_LONG_STEP = 64;
+
 /** Orders that a listing skips in one step because of its offset. */
 const SKIPPED_PER_STEP = 1000;
 
@@ -154,7 +157,7 @@ export async function listOrders(
   const end = rows.length > page.length && last !== undefined ? toCursor(last) : next;
   const orders: RenderedOrder[] = [];
   for (const [i, row] of page.entries()) {
-    if (i > 0 && i % ORDERS_PER_STEP === 0) await endStep(options, 0);
+    if (i > 0 && i % getStepSize(limit) === 0) await endStep(options, 0);
     const order = prepare(row, context);
     if (order !== undefined) orders.push(renderPrepared(order, now));
   }
@@ -165,6 +168,8 @@ export async function listOrders(
 type Search = Omit<OrderQuery, 'after'> & { readonly after?: OrderCursor | undefined };
 
 const toCursor = ({ creationDate, uid }: StoredOrder): OrderCursor => ({ creationDate, uid });
+
+const getStepSize = (limit: number) => (limit > ORDERS_PER_STEP ? ORDERS_PER_LONG_STEP : ORDERS_PER_STEP);
 
 /** Waits for the next tick of the event loop, and ends a read whose result is no longer needed. */
 export async function endStep(options: ReadOptions, rows: number): Promise<void> {
@@ -201,7 +206,7 @@ async function collect(
   const rows: StoredOrder[] = [];
   let { after, offset = 0 } = query;
   for (let examined = 0; ; ) {
-    const limit = Math.min(ORDERS_PER_STEP, query.limit - rows.length);
+    const limit = Math.min(getStepSize(query.limit), query.limit - rows.length);
     const part = toQuery({ ...query, after, offset, limit });
     // A store without `scan` does not search in the thread of the book. An offset is part of no search.
     const isSearch = orders.scan !== undefined && offset === 0;
