@@ -201,6 +201,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Migration',
   'Migrations',
   'Missed limits',
+  'Size of the package',
   'Where the time goes',
   'Move a book to another store',
   'Mutation testing',
