@@ -1,5 +1,6 @@
 import type { ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
+import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
@@ -78,6 +79,9 @@ export const ORDERS_PER_STEP = 128;
 /** The same for longer pages, which have several steps. */
 const ORDERS_PER_LONG_STEP = 64;
 
+/** Long pages that are read at the same time. More texts would delay each collection of young garbage. */
+const longPages = /* @__PURE__ */ createConcurrencyLimit(2);
+
 /** Orders that a listing skips in one step because of its offset. */
 const SKIPPED_PER_STEP = 1000;
 
@@ -151,17 +155,19 @@ export async function listOrders(
     offset <= ORDERS_PER_STEP ? { after: query.after, offset } : await skip(filters, offset, context, options);
   if (start === undefined) return { orders: [] };
   // One extra row shows whether there is another page.
-  const { rows, next } = await collect({ ...filters, ...start, limit: limit + 1 }, context, options);
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  const end = rows.length > page.length && last !== undefined ? toCursor(last) : next;
-  const orders: RenderedOrder[] = [];
-  for (const [i, row] of page.entries()) {
-    if (i > 0 && i % getStepSize(limit) === 0) await endStep(options, 0);
-    const order = prepare(row, context);
-    if (order !== undefined) orders.push(renderPrepared(order, now));
-  }
+  const read = () => collect({ ...filters, ...start, limit: limit + 1 }, context, options, now);
+  const { entries, next } = await (limit > ORDERS_PER_STEP ? longPages.run(read) : read());
+  const page = entries.slice(0, limit);
+  const end = entries.length > page.length ? page.at(-1)?.cursor : next;
+  const orders = page.flatMap(({ order }) => order ?? []);
   return end === undefined ? { orders } : { orders, next: end };
+}
+
+/** A row of a page. */
+interface ListedOrder {
+  readonly cursor: OrderCursor;
+  /** `undefined` if the row is damaged. */
+  readonly order: RenderedOrder | undefined;
 }
 
 /** A listing without its optional members being absent. */
@@ -197,29 +203,38 @@ async function skip(
   return after && { after, offset: 0 };
 }
 
-/** Reads the rows of a page. `next` is the position where a search has stopped before the page was full. */
+/**
+ * Reads the rows of a page. Each is rendered in the step that has read it, so that a long page keeps no rows. The last
+ * row only shows that there is another page. `next` is the position where a search has stopped before the page was
+ * full.
+ */
 async function collect(
   query: Search,
-  { store: { orders } }: ReadContext,
+  context: ReadContext,
   options: ReadOptions,
-): Promise<{ readonly rows: readonly StoredOrder[]; readonly next?: OrderCursor | undefined }> {
-  const rows: StoredOrder[] = [];
+  now: number,
+): Promise<{ readonly entries: readonly ListedOrder[]; readonly next?: OrderCursor | undefined }> {
+  const { orders } = context.store;
+  const entries: ListedOrder[] = [];
   let { after, offset = 0 } = query;
   for (let examined = 0; ; ) {
-    const limit = Math.min(getStepSize(query.limit), query.limit - rows.length);
+    const limit = Math.min(getStepSize(query.limit), query.limit - entries.length);
     const part = toQuery({ ...query, after, offset, limit });
     // A store without `scan` does not search in the thread of the book. An offset is part of no search.
     const isSearch = orders.scan !== undefined && offset === 0;
     const { orders: found, next } = isSearch ? await scan(part) : await listPage(part);
-    rows.push(...found);
-    if (rows.length === query.limit || next === undefined) {
+    for (const row of found) {
+      const order = entries.length < query.limit - 1 ? prepare(row, context) : undefined;
+      entries.push({ cursor: toCursor(row), order: order && renderPrepared(order, now) });
+    }
+    if (entries.length === query.limit || next === undefined) {
       countRows(options, found.length);
-      return { rows };
+      return { entries };
     }
     const isPartial = found.length < limit;
     examined += isPartial ? EXAMINED_PER_STEP : found.length;
     await endStep(options, found.length + (isPartial ? EXAMINED_PER_STEP / SKIPPED_PER_ROW : 0));
-    if (examined >= MAX_EXAMINED) return { rows, next };
+    if (examined >= MAX_EXAMINED) return { entries, next };
     after = next;
     offset = 0;
   }
