@@ -89,12 +89,15 @@ export const TIMEOUTS = {
 } as const;
 
 /**
- * Returns the time after which a statement is cancelled, so that its caller receives a result within 10 seconds.
+ * Begins a request of a connection.
  *
- * @param elapsed - Time since the caller requested a connection, in milliseconds.
+ * @returns A function that returns the time in milliseconds after which a statement is cancelled, so that the caller
+ * receives a result within 10 seconds. The timer of a statement runs in real time, and so does this one: a manual clock
+ * may advance during a statement.
  */
-export function getStatementLimit(elapsed: number): number {
-  return Math.max(Math.min(TIMEOUTS.cancel, Math.floor(TIMEOUTS.request - elapsed)), 1);
+export function startRequest(): () => number {
+  const since = performance.now();
+  return () => Math.max(Math.min(TIMEOUTS.cancel, Math.floor(TIMEOUTS.request - (performance.now() - since))), 1);
 }
 
 /** Settings of a session, as the server names them. */

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { CommitOutcomeResolver, StartedTransaction } from './commit-outcome.ts';
 import { createCommitOutcomeResolver } from './commit-outcome.ts';
 import type { PgClient, PgPool } from './driver.ts';
-import { getErrorCode, getStatementLimit, TIMEOUTS, toStoreError } from './driver.ts';
+import { getErrorCode, startRequest, TIMEOUTS, toStoreError } from './driver.ts';
 import type { PgSession, Query, Statement } from './query.ts';
 import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
 
@@ -54,15 +53,12 @@ export interface SessionSettings {
   readonly committed?: (client: PgClient) => Promise<void>;
   /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
-  /** Milliseconds since any fixed moment. Without it, the wait for a connection does not shorten a statement. */
-  readonly monotonic: Clock['monotonic'] | undefined;
 }
 
 export function openSession(
   pool: PgPool,
-  { schema, named, direct, strict, joinable = true, wait, monotonic, committed = async () => {} }: SessionSettings,
+  { schema, named, direct, strict, joinable = true, wait, committed = async () => {} }: SessionSettings,
 ): PostgresSession {
-  const time = monotonic ?? (() => 0);
   const resolver = createCommitOutcomeResolver(pool, wait);
   const statements = new Map<string, Statement>();
   const failures = new WeakMap<StoreError, PgSession>();
@@ -71,8 +67,8 @@ export function openSession(
 
   /** Runs the statements of a request, whose time includes the wait for a connection. */
   function retryRequest<T>(operation: string, work: (client: PgClient, run: Query) => Promise<T>): Promise<T> {
-    const since = time();
-    return retry(operation, (client) => work(client, createQuery(client, getStatementLimit(time() - since))));
+    const getLimit = startRequest();
+    return retry(operation, (client) => work(client, createQuery(client, getLimit())));
   }
 
   async function runStatement<T>(client: PgClient, work: () => Promise<T>): Promise<T> {

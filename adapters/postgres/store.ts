@@ -166,10 +166,9 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const { named, direct, strict } = settings;
-  const monotonic = clock.monotonic?.bind(clock);
   const joinable = !connection.pool.singleConnection;
   const committed = replica === undefined ? {} : { committed: replica.committed };
-  const session = openSession(pool, { schema, named, direct, strict, joinable, wait, monotonic, ...committed });
+  const session = openSession(pool, { schema, named, direct, strict, joinable, wait, ...committed });
   const readers = createReaders(session, replica);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const owners = createOwnerCounts(session);

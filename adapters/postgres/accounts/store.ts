@@ -97,7 +97,6 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     direct,
     strict,
     wait,
-    monotonic: clock.monotonic?.bind(clock),
   });
   const acquireLock = createSerialLock(session);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };

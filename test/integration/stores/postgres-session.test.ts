@@ -19,7 +19,6 @@ function opened(respond: Respond, settings: Partial<SessionSettings> = {}, proce
     named: true,
     direct: true,
     strict: false,
-    monotonic: undefined,
     wait: async (ms) => void waits.push(ms),
     ...settings,
   });
