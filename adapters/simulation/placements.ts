@@ -65,6 +65,7 @@ function createTypedData({ user, sellAmount, buyAmount }: Terms) {
 }
 
 const word = (value: bigint | number) => value.toString(16).padStart(64, '0');
+const encodeAddress = (address: string) => address.slice(2).padStart(64, '0');
 const hashName = (name: string) => bytesToHex(keccak_256(new TextEncoder().encode(name))).slice(2);
 const pad = (hex: string) => hex.padEnd(Math.ceil(hex.length / 64) * 64, '0');
 const encodeBytes = (hex: string) => `${word(hex.length / 2)}${pad(hex)}`;
@@ -74,8 +75,12 @@ export function encodePlacement({ sellAmount, buyAmount, validTo, placedBy }: Po
   const user = placedBy ?? '0x';
   const { appData } = createTypedData({ user, sellAmount, buyAmount }).message;
   const order = [
-    ...[SELL_TOKEN, BUY_TOKEN, user].map((address) => address.slice(2).padStart(64, '0')),
-    ...[sellAmount, buyAmount, SIGNED_VALIDITY].map(word),
+    encodeAddress(SELL_TOKEN),
+    encodeAddress(BUY_TOKEN),
+    encodeAddress(user),
+    word(sellAmount),
+    word(buyAmount),
+    word(SIGNED_VALIDITY),
     appData.slice(2),
     word(0),
     hashName('sell'),
@@ -88,7 +93,7 @@ export function encodePlacement({ sellAmount, buyAmount, validTo, placedBy }: Po
   const extra = encodeBytes(`${'0'.repeat(16)}${validTo.toString(16).padStart(8, '0')}`);
   const [signatureAt, extraAt] = [14 * 32, 14 * 32 + signature.length / 2];
   const data: Hex = `0x${order.join('')}${word(signatureAt)}${word(extraAt)}${signature}${extra}`;
-  const topics: Hex[] = [PLACEMENT_TOPIC, `0x${user.slice(2).padStart(64, '0')}`];
+  const topics: Hex[] = [PLACEMENT_TOPIC, `0x${encodeAddress(user)}`];
   return { topics, data };
 }
 
