@@ -105,9 +105,11 @@ export function createSimulation(context: SimulationContext): SimulationApi {
       const calls = parseBundle(bundle);
       if (simulator === undefined) throw new AccountError(503, 'Simulations are not available on this chain');
       assertStarted();
-      const outcome = await observer.measure('simulation', simulator.name, () =>
-        run(limiter, simulator, chainId, calls, onFailure),
-      );
+      const outcome = await observer
+        .measure('simulation', simulator.name, () => run(limiter, simulator, chainId, calls))
+        .catch((failure: unknown) => {
+          throw toAccountError(failure, onFailure);
+        });
       switch (outcome.status) {
         case 'rejected':
           throw new AccountError(400, 'Build simulation error');
@@ -147,20 +149,14 @@ function parseBundle(bundle: unknown): BundleCall[] {
   }));
 }
 
-async function run(
-  limiter: DeadlineLimiter,
-  simulator: BundleSimulator,
-  chainId: number,
-  calls: readonly BundleCall[],
-  onFailure: (failure: unknown) => void,
-) {
-  try {
-    const limits = { maxWaiting: MAX_WAITING, maxWait: MAX_WAIT };
-    return await limiter.run(String(chainId), (signal) => simulator.simulate(calls, { signal }), limits);
-  } catch (failure) {
-    if (failure instanceof QueueFullError) throw new AccountError(503, 'Too many simulations wait', 1);
-    onFailure(failure);
-    const reason = failure instanceof DeadlineError ? 'timed out' : 'failed';
-    throw new AccountError(503, `The simulation ${reason}`, 1);
-  }
+function run(limiter: DeadlineLimiter, simulator: BundleSimulator, chainId: number, calls: readonly BundleCall[]) {
+  const limits = { maxWaiting: MAX_WAITING, maxWait: MAX_WAIT };
+  return limiter.run(String(chainId), (signal) => simulator.simulate(calls, { signal }), limits);
+}
+
+/** Converts a failure of a simulation, and reports it unless the simulator was not called. */
+function toAccountError(failure: unknown, onFailure: (failure: unknown) => void): AccountError {
+  if (failure instanceof QueueFullError) return new AccountError(503, 'Too many simulations wait', 1);
+  onFailure(failure);
+  return new AccountError(503, `The simulation ${failure instanceof DeadlineError ? 'timed out' : 'failed'}`, 1);
 }
