@@ -5,7 +5,7 @@ import { OrderBookError } from '../../errors.ts';
 import type { BundleCall, BundleSimulator, SimulatedLog, StateChange } from '../../ports/bundle-simulation.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import { hex, hexSchema, parseShape } from '../../protocol/shape.ts';
+import { formatValue, hex, hexSchema, parseShape } from '../../protocol/shape.ts';
 import { AccountError } from '../account-error.ts';
 import type { SourceObserver } from '../observations.ts';
 import { requireChainId } from '../usd-prices.ts';
@@ -75,7 +75,10 @@ const amountSchema = /* @__PURE__ */ (() => {
 
 /** The schema of the body. */
 export const simulationBundle = /* @__PURE__ */ (() => {
-  const gas = { error: `must be a whole number from 1 to ${MAX_GAS}` };
+  const gas = {
+    error: ({ input }: { readonly input?: unknown }) =>
+      `must be a whole number from 1 to ${MAX_GAS}, got ${formatValue(input)}`,
+  };
   const call = z.strictObject(
     {
       from: hexSchema(20),
@@ -83,7 +86,7 @@ export const simulationBundle = /* @__PURE__ */ (() => {
       input: hex(),
       value: z.optional(amountSchema),
       gas: z.optional(z.int(gas).check(z.minimum(1, gas), z.maximum(MAX_GAS, gas))),
-      gas_price: z.optional(z.union([z.string(), z.number()])),
+      gas_price: z.optional(z.union([z.string(), z.number()], { error: 'must be text or a number' })),
     },
     { error: (issue) => (issue.code === 'unrecognized_keys' ? `has the unknown key "${issue.keys?.[0]}"` : undefined) },
   );
