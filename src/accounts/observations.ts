@@ -1,3 +1,4 @@
+import { QueueFullError } from '../concurrency/deadline.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** The data that a source of the account interface returns. */
@@ -15,8 +16,11 @@ export interface SourceObservation {
   readonly subject: SourceSubject;
   /** Name of the source; `cache` for a value that was cached. */
   readonly source: string;
-  /** `empty`: the source has no value. `failed`: an error or a timeout. */
-  readonly outcome: 'cached' | 'responded' | 'empty' | 'failed';
+  /**
+   * `empty`: the source has no value. `failed`: an error or a timeout. `busy`: too many queries waited, or this one
+   * waited too long; the source was not queried.
+   */
+  readonly outcome: 'cached' | 'responded' | 'empty' | 'failed' | 'busy';
   /** Duration in milliseconds; 0 for a cached value. */
   readonly ms: number;
 }
@@ -64,7 +68,7 @@ export function createSourceObserver(clock: Clock, onFailure: (failure: unknown)
         report(value === undefined ? 'empty' : 'responded');
         return value;
       } catch (failure) {
-        report('failed');
+        report(failure instanceof QueueFullError ? 'busy' : 'failed');
         throw failure;
       }
     },

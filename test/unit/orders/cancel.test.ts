@@ -127,12 +127,12 @@ describe('malformed cancellation', () => {
   const rest = { signature: UNRECOVERABLE, signingScheme: 'eip712' };
   test.each<[unknown, string, string]>([
     [undefined, 'InvalidBody', 'the body is missing'],
-    [null, 'InvalidBody', 'must be of type object'],
-    [7, 'InvalidBody', 'must be of type object'],
-    ['orderUids', 'InvalidBody', 'must be of type object'],
+    [null, 'InvalidBody', 'must be an object, got null'],
+    [7, 'InvalidBody', 'must be an object, got 7'],
+    ['orderUids', 'InvalidBody', 'must be an object, got "orderUids"'],
     [rest, 'InvalidBody', 'orderUids is missing'],
     [{ ...rest, orderUids: [] }, 'InvalidBody', 'must name an order'],
-    [{ ...rest, orderUids: 'x'.repeat(200) }, 'InvalidBody', 'orderUids must be of type array'],
+    [{ ...rest, orderUids: 'x'.repeat(200) }, 'InvalidBody', `orderUids must be an array, got "${'x'.repeat(64)}"`],
     [{ ...rest, orderUids: [uidOf(1), '0x12'] }, 'InvalidBody', 'orderUids.1 must be 0x and 112 hex digits'],
     [{ ...rest, orderUid: '0x12' }, 'InvalidBody', 'orderUid must be 0x and 112 hex digits'],
     [
