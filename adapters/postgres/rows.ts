@@ -1,4 +1,5 @@
 import type { Address, Budget, Hex, OrderEventType, OrderState, StoredOrder } from 'intentbook';
+import { isEntry } from './conditions.ts';
 
 /**
  * Returns the columns of an order, in the order of {@link PgOrderRow}. `o` is the table of orders, `f` its fill. Short
@@ -19,7 +20,7 @@ const shortColumns = (source: 'o' | 'f') =>
 
 /** Returns the join of a partially filled order with its totals. Other orders cause no lookup. */
 export const joinFills = (schema: string) =>
-  `LEFT JOIN LATERAL (SELECT * FROM ${schema}.fills f WHERE f.key = o.key AND o.phase < ${UNFILLABLE} OFFSET 0) f ON true`;
+  `LEFT JOIN LATERAL (SELECT * FROM ${schema}.fills f WHERE ${isEntry('f', 'o.key')} AND o.phase < ${UNFILLABLE} OFFSET 0) f ON true`;
 
 export type PgOrderRow = readonly [
   key: Hex,
@@ -67,9 +68,6 @@ function parseQuote(text: string) {
   const [body = '', metadata = '{}'] = text.split(SEPARATOR);
   return { body, metadata };
 }
-
-/** Returns SQL for the part of an owner by which orders are indexed. */
-export const ownerPrefix = (owner: string) => `substr(${owner}, 14)`;
 
 /** Codes are indexes in these lists. They are stored in databases: append only. */
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
