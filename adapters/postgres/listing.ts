@@ -1,8 +1,9 @@
 import type { OrderQuery, StoredOrder } from 'intentbook';
 import { ownerPrefix } from './conditions.ts';
+import type { PgOrderRow } from './order-rows.ts';
+import { joinFills, readOrders, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
-import type { PgOrderRow } from './rows.ts';
-import { ENDED, getPhase, joinFills, orderColumns, PHASES, readOrders, sqlUid, toBytes } from './rows.ts';
+import { ENDED, getPhase, PHASES, sqlUid, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** SQL of a paged query and its parameters. */
@@ -18,9 +19,13 @@ export function createListing({
 }: PostgresSession): (run: Query, query: OrderQuery) => Promise<StoredOrder[]> {
   return async (run, query) => {
     const { text, values } = listingSql(schema, query);
-    return readOrders(await run(prepare<PgOrderRow>(text), ...values));
+    return readOrders(await run(prepare<PgOrderRow>(text), ...values)).sort(compareNewest);
   };
 }
+
+/** Compares orders like {@link NEWEST}. UIDs are hexadecimal texts in lower case. */
+const compareNewest = (a: StoredOrder, b: StoredOrder) =>
+  b.creationDate - a.creationDate || (a.uid < b.uid ? 1 : a.uid > b.uid ? -1 : 0);
 
 const NEWEST = `o.created DESC, ${sqlUid('o.key')} DESC`;
 
@@ -105,7 +110,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
     `SELECT * FROM (${parts.join(' UNION ALL ')}) o ORDER BY ${NEWEST} LIMIT ${pageSize}::bigint` +
     (skipped === undefined ? '' : ` OFFSET ${skipped}::bigint`);
   return {
-    text: `${placements}SELECT ${orderColumns(schema)}${query.quotes ? ', o.quote' : ''} FROM (${page}) o ${joinFills(schema)} ORDER BY ${NEWEST}`,
+    text: selectOrders(schema, `(${placements}${page}) o ${joinFills(schema)}`, { quotes: query.quotes ?? false }),
     values,
   };
 }

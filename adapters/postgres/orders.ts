@@ -13,22 +13,10 @@ import type {
 import { StoreError } from 'intentbook';
 import { isOrder, ordersByKey } from './conditions.ts';
 import { OUTCOMES } from './functions.ts';
+import type { PgOrderRow } from './order-rows.ts';
+import { ordersWithKeys, readOrders, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
-import type { PgOrderRow } from './rows.ts';
-import {
-  BUDGETS,
-  getPhase,
-  joinFills,
-  orderColumns,
-  readOrders,
-  SCHEMES,
-  SEPARATOR,
-  toByteArray,
-  toBytes,
-  toKey,
-  toNumberArray,
-  toUid,
-} from './rows.ts';
+import { BUDGETS, getPhase, SCHEMES, SEPARATOR, toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 export interface PgOrderTable {
@@ -55,7 +43,7 @@ export function createOrderTable(
 ): PgOrderTable {
   const { schema: s, prepare, read, call, write, join, settle } = session;
   const select = prepare<PgOrderRow>(
-    `SELECT ${orderColumns(s)}, o.quote FROM ${ordersByKey(s, '$1::bytea[]')} ${joinFills(s)}`,
+    selectOrders(s, ordersWithKeys(s, '$1::bytea[]', session.partitioned), { quotes: true }),
   );
   const selectPlaced = prepare<readonly [key: Hex]>(
     `SELECT o.key FROM ${ordersByKey(s, '$2::bytea[]')} WHERE o.onchain_user = $1`,

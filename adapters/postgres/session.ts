@@ -12,6 +12,8 @@ import { PARTITION_SETTINGS } from './tables.ts';
 export interface PostgresSession {
   /** Quoted schema name. */
   readonly schema: string;
+  /** Whether the tables of orders are partitioned. */
+  readonly partitioned: boolean;
   /** Returns a statement that each connection prepares on its first run. */
   prepare<Row extends readonly unknown[]>(text: string): Statement<Row>;
   /** Runs one or a few statements that only read. They are retried after a conflict. */
@@ -98,6 +100,7 @@ export function openSession(
 
   const session: PostgresSession = {
     schema,
+    partitioned,
     prepare(text) {
       const statement = statements.get(text) ?? (named ? { text, name: getStatementName(text) } : { text });
       statements.set(text, statement);
