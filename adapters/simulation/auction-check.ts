@@ -83,10 +83,14 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
   }
 
   /** Returns whether an order could have been in the auction, and whether it could have been left out. */
-  function explain(order: PoolOrder, executed: string | undefined, call: Call) {
+  function explain(
+    order: PoolOrder,
+    executed: string | undefined,
+    call: Call,
+    versions: readonly (ShownOrder | undefined)[],
+  ) {
     const { index, validTo } = order;
     const { earliest, latest, hasStepped } = call;
-    const versions = model.between(index, call.from, call.to).map(({ shown }) => shown);
     const amounts = listAmounts(order, call);
     const open = versions.filter((shown): shown is ShownOrder => shown?.state === 'open');
     const isLong = hasStepped || validTo >= earliest - MAX_AGE / 1000 + MIN_VALIDITY;
@@ -134,8 +138,11 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
     if (sorted.some((each, i) => each !== orders[i])) notify('auctions', 'the orders are not sorted');
     for (const order of pool.orders) {
       const found = listed.get(order.uid);
-      const { mayList, mayOmit } = explain(order, found?.executed, call);
-      const states = model.between(order.index, call.from, call.to).map(({ shown }) => shown?.state ?? 'absent');
+      const versions = model.between(order.index, call.from, call.to).map(({ shown }) => shown);
+      // Most orders are not stored.
+      if (found === undefined && versions.every((shown) => shown === undefined)) continue;
+      const { mayList, mayOmit } = explain(order, found?.executed, call, versions);
+      const states = versions.map((shown) => shown?.state ?? 'absent');
       if (found !== undefined && !mayList)
         notify('auctions', `order ${order.index} is listed with ${found.executed}, it was ${states.join()}`);
       if (found === undefined && !mayOmit)
@@ -163,12 +170,14 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
       };
     },
     onCompetition(competition) {
-      for (const each of competitions) each.isReplaced ||= each.auction === competition.auction;
+      const others = competitions.filter(({ auction }) => auction === competition.auction);
+      for (const each of others) each.isReplaced = true;
       const added = {
         ...competition,
         requested: scheduler.time,
         recorded: Number.POSITIVE_INFINITY,
-        isReplaced: false,
+        // The store may execute a concurrent request last.
+        isReplaced: others.some(({ recorded }) => recorded === Number.POSITIVE_INFINITY),
       };
       competitions.push(added);
       return () => {

@@ -100,7 +100,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
   function receive({ id }: OrderEvent): void {
     if (process.isDead) return;
     const after = position ?? before;
-    const next = log.entries.find((entry) => entry.id > after);
+    const [next] = log.after(after);
     // The book may have started at any position since the call.
     if (position === undefined ? id <= before : next?.id !== id) {
       report('listeners', `${process.name} emitted entry ${id} after ${after}`);

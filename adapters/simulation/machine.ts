@@ -22,6 +22,8 @@ export interface Machine {
   /** The process with an index, if its book has started. */
   find(index: number): BookProcess | undefined;
   readonly running: readonly BookProcess[];
+  /** Whether a process has started. */
+  readonly isRunning: boolean;
   apply(fault: Fault): void;
   /**
    * The virtual time until which a delivery may wait: a process whose clock was ahead has claimed or postponed it. In
@@ -256,6 +258,9 @@ export function createMachine(context: MachineContext): Machine {
       for (const end of [...endings]) end();
     },
     notify: () => hint(watchers),
+    get isRunning() {
+      return hosts.some(({ current }) => current?.isStarted === true);
+    },
     kill() {
       for (const host of hosts) host.process?.kill();
     },

@@ -196,11 +196,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       log: observer.log,
       report,
       trace: trace.add,
-      findBook() {
-        const found = random.pick([0, 1]);
-        const process = machine.find(found);
-        return process && { book: process.book, isAlive: () => process.isStarted };
-      },
+      findProcess: () => machine.find(random.pick([0, 1])),
     }),
   );
   if (random.derive('auctions').chance(0.5)) {
@@ -229,7 +225,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   async function perform(action: Action): Promise<void> {
     switch (action.type) {
       case 'operation': {
-        while (machine.running.length === 0 && !isOver()) await virtual.run(CLIENT_DELAY, isOver);
+        while (!machine.isRunning && !isOver()) await virtual.run(CLIENT_DELAY, isOver);
         const found = machine.find(action.process) ?? machine.running[0];
         if (found !== undefined) void clients.run(action.operation, found);
         break;
