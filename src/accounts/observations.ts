@@ -1,5 +1,6 @@
 import { QueueFullError } from '../concurrency/deadline.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 
 /** The data that a source of the account interface returns. */
 export type SourceSubject =
@@ -41,7 +42,6 @@ export interface SourceObserver {
 /** Creates an observer. An error of a listener is reported, and the query is not affected. */
 export function createSourceObserver(clock: Clock, onFailure: (failure: unknown) => void): SourceObserver {
   const listeners = new Set<SourceListener>();
-  const readTime = () => clock.monotonic?.() ?? clock.now();
 
   function notify(observation: SourceObservation): void {
     for (const listener of listeners) {
@@ -60,9 +60,9 @@ export function createSourceObserver(clock: Clock, onFailure: (failure: unknown)
     },
     cached: (subject) => notify({ subject, source: 'cache', outcome: 'cached', ms: 0 }),
     async measure(subject, source, query) {
-      const since = readTime();
+      const since = readMonotonic(clock);
       const report = (outcome: SourceObservation['outcome']) =>
-        notify({ subject, source, outcome, ms: Math.max(0, readTime() - since) });
+        notify({ subject, source, outcome, ms: Math.max(0, readMonotonic(clock) - since) });
       try {
         const value = await query();
         report(value === undefined ? 'empty' : 'responded');

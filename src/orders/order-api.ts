@@ -8,6 +8,7 @@ import type { Observer, SubmissionObservation } from '../instrumentation.ts';
 import { toSubmissionObservation } from '../instrumentation.ts';
 import type { OrderApi } from '../order-book.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
@@ -114,10 +115,11 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       return result;
     },
     async submitMany(creations, options) {
-      const startedAt = clock.now();
+      const startedAt = readMonotonic(clock);
       const admission = context.admission();
       const results = await Promise.all((await submit(creations, admission, options)).map(admission.convertCodes));
-      if (onSubmitted.hasListeners()) onSubmitted.notify(toSubmissionObservation(results, clock.now() - startedAt));
+      if (onSubmitted.hasListeners())
+        onSubmitted.notify(toSubmissionObservation(results, readMonotonic(clock) - startedAt));
       if (results.some(({ status }) => status === 'accepted')) wake();
       return results;
     },

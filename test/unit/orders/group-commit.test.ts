@@ -280,6 +280,27 @@ test('group commit step without a result has an unknown outcome after a timeout'
   expect(clock.pending).toBe(0);
 });
 
+test.each([
+  ['forwards', 3_600_000],
+  ['backwards', -3_600_000],
+])('group commit step has its time when the clock steps %s', async (_, step) => {
+  watchedStore.gate = new Promise(() => {});
+  let outcome: unknown;
+  void commits.insert([entry(1)]).then((outcomes) => {
+    outcome = outcomes;
+  });
+  await begun(1);
+  clock.jump(step);
+  clock.advance(MAX_GROUP_WAIT_MS);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  clock.advance(MAX_INSERT_MS - MAX_GROUP_WAIT_MS - 1);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  expect(outcome).toBeUndefined();
+  clock.advance(1);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  expect(outcome).toEqual([{ status: 'unknown' }]);
+});
+
 test('group commit limits the time of busy orders from their first insert on', async () => {
   const clock = manualClock();
   const { store } = await watched(clock);
