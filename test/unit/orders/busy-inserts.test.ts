@@ -2,6 +2,7 @@ import type { InsertOutcome, OrderInsert } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { BUSY_DELAY_MS, MAX_BUSY_MS, waitForOwners } from '../../../src/orders/busy-inserts.ts';
+import { readMonotonic } from '../../../src/ports/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const INSERTS = ['a', 'b', 'c'].map((uid) => ({ order: { uid } }) as unknown as OrderInsert); // only passed on
@@ -16,7 +17,7 @@ function fixture(outcomes: readonly InsertOutcome[], age = 0) {
     inserts: INSERTS.slice(0, outcomes.length),
     settle: (given: InsertOutcome[]) => void settled.push(given),
     fail: (failure: unknown) => void failed.push(failure),
-    since: clock.now() - age,
+    since: readMonotonic(clock) - age,
   };
   return { clock, settled, failed, member, wait: () => waitForOwners(member, [...outcomes], clock) };
 }

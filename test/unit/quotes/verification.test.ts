@@ -8,6 +8,7 @@ import type {
   VerificationOutcome,
 } from 'intentbook';
 import { afterEach, describe, expect, it } from 'vitest';
+import { readMonotonic } from '../../../src/ports/clock.ts';
 import type { OrderHasher } from '../../../src/protocol/order.ts';
 import type { ValidatedEstimate } from '../../../src/quotes/estimate-validation.ts';
 import type { QuoteSide } from '../../../src/quotes/fee.ts';
@@ -208,7 +209,7 @@ describe('estimate verification', () => {
   ])('chooses the best unverified estimate after %s', async (_, rest, limit) => {
     const { choose, clock } = direct(() => new Promise(() => {}));
     let chosen: unknown;
-    const done = choose(preparedOf(), [estimateOf(60n), estimateOf(61n)], COST, clock.now() + rest).then(
+    const done = choose(preparedOf(), [estimateOf(60n), estimateOf(61n)], COST, readMonotonic(clock) + rest).then(
       (candidate) => {
         chosen = candidate?.estimate.amount;
       },
@@ -223,8 +224,8 @@ describe('estimate verification', () => {
 
   it('chooses nothing without a usable estimate', async () => {
     const { choose, clock } = direct(verified);
-    expect(await choose(preparedOf(), [], COST, clock.now())).toBeUndefined();
-    expect(await choose(preparedOf(), [estimateOf(2n ** 256n, null)], COST, clock.now())).toBeUndefined();
+    expect(await choose(preparedOf(), [], COST, readMonotonic(clock))).toBeUndefined();
+    expect(await choose(preparedOf(), [estimateOf(2n ** 256n, null)], COST, readMonotonic(clock))).toBeUndefined();
   });
 });
 
