@@ -155,8 +155,9 @@ describe('outcome of a cancellation', () => {
   const cancelWith = async (outcome: () => Promise<unknown>) => {
     const orderUids = [uidOf(1), uidOf(2)];
     const signed = { orderUids, ...(await signCancellation(ALICE, { orderUids })) };
-    const orders = { cancel: outcome };
-    return cancel(signed, { ...context, store: { orders } as unknown as CancelContext['store'] }); // the method that is used
+    // The method that is used.
+    const store = { orders: { cancel: outcome } } as unknown as CancelContext['store'];
+    return cancel(signed, { ...context, store });
   };
 
   test('is unknown if the store does not know it, with the UIDs to query', async () => {

@@ -132,7 +132,7 @@ describe('estimator race', () => {
     expect([early.responses, patient.responses, patient.over]).toEqual([[1], [1, 2], true]);
   });
 
-  test('wakes subscribers on a response and at the end, and tells them when it is over', async () => {
+  test('wakes subscribers on a response and at the end, and calls them back when it is over', async () => {
     const { race, value, respond } = fixture();
     const over: unknown[] = [];
     const subscription = race.subscribe(1000, (given) => over.push(given));
