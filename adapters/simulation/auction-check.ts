@@ -35,6 +35,8 @@ export interface AuctionCheckContext {
   readonly scheduler: Pick<Scheduler, 'time'>;
   readonly observer: Pick<StoreObserver, 'blocksBetween'>;
   readonly reads: ReadCheck;
+  /** Whether the books quote. Then an order that is placed on chain without a quote cannot trade. */
+  readonly hasQuotes: boolean;
   readonly report: Report;
 }
 
@@ -52,6 +54,8 @@ interface Call extends Interval {
   readonly end: number;
   readonly hasStepped: boolean;
   readonly areFundsUnknown: boolean;
+  /** Whether tokens can have been without a price, so that their orders are left out. */
+  readonly isUnpriced: boolean;
   /** Numbers of the blocks that were the checkpoint. */
   readonly blocks: readonly number[];
 }
@@ -83,10 +87,14 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
   }
 
   /** Returns whether an order could have been in the auction, and whether it could have been left out. */
-  function explain(order: PoolOrder, executed: string | undefined, call: Call) {
+  function explain(
+    order: PoolOrder,
+    executed: string | undefined,
+    call: Call,
+    versions: readonly (ShownOrder | undefined)[],
+  ) {
     const { index, validTo } = order;
     const { earliest, latest, hasStepped } = call;
-    const versions = model.between(index, call.from, call.to).map(({ shown }) => shown);
     const amounts = listAmounts(order, call);
     const open = versions.filter((shown): shown is ShownOrder => shown?.state === 'open');
     const isLong = hasStepped || validTo >= earliest - MAX_AGE / 1000 + MIN_VALIDITY;
@@ -99,6 +107,8 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
       mayOmit:
         isShort ||
         flight !== 'none' ||
+        call.isUnpriced ||
+        (context.hasQuotes && order.placedBy !== undefined) ||
         open.length < versions.length ||
         open.some((shown) => shown.isSwept || amounts.some((amount) => !canSolve(order, shown, amount))),
     };
@@ -134,8 +144,11 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
     if (sorted.some((each, i) => each !== orders[i])) notify('auctions', 'the orders are not sorted');
     for (const order of pool.orders) {
       const found = listed.get(order.uid);
-      const { mayList, mayOmit } = explain(order, found?.executed, call);
-      const states = model.between(order.index, call.from, call.to).map(({ shown }) => shown?.state ?? 'absent');
+      const versions = model.between(order.index, call.from, call.to).map(({ shown }) => shown);
+      // Most orders are not stored.
+      if (found === undefined && versions.every((shown) => shown === undefined)) continue;
+      const { mayList, mayOmit } = explain(order, found?.executed, call, versions);
+      const states = versions.map((shown) => shown?.state ?? 'absent');
       if (found !== undefined && !mayList)
         notify('auctions', `order ${order.index} is listed with ${found.executed}, it was ${states.join()}`);
       if (found === undefined && !mayOmit)
@@ -145,7 +158,7 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
 
   return {
     onText,
-    begin({ process, funds }) {
+    begin({ process, funds, market }) {
       const end = reads.mark(process);
       const start = scheduler.time;
       return (text, notify = report) => {
@@ -157,18 +170,21 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
           end: scheduler.time,
           hasStepped: process.lastStep >= start - MAX_AGE,
           areFundsUnknown: funds.lastFault >= start - MAX_AGE,
+          isUnpriced: (market?.lastFault ?? Number.NEGATIVE_INFINITY) >= start - MAX_AGE,
           blocks: observer.blocksBetween(interval.from, interval.to),
         };
         check(text, call, notify);
       };
     },
     onCompetition(competition) {
-      for (const each of competitions) each.isReplaced ||= each.auction === competition.auction;
+      const others = competitions.filter(({ auction }) => auction === competition.auction);
+      for (const each of others) each.isReplaced = true;
       const added = {
         ...competition,
         requested: scheduler.time,
         recorded: Number.POSITIVE_INFINITY,
-        isReplaced: false,
+        // The store may execute a concurrent request last.
+        isReplaced: others.some(({ recorded }) => recorded === Number.POSITIVE_INFINITY),
       };
       competitions.push(added);
       return () => {

@@ -1,5 +1,6 @@
 import type { AuctionCheck } from './auction-check.ts';
 import type { BookProcess } from './book-process.ts';
+import { createConnection } from './connection.ts';
 import type { SeededRandom } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Report } from './store-observer.ts';
@@ -40,19 +41,13 @@ interface DeltaJson {
   readonly added: readonly OrderJson[];
 }
 
-/** Milliseconds between two looks at whether the process of a connection still runs. */
-const CHECK_INTERVAL = 400;
-
 /**
  * Creates a client that follows the auction stream and rebuilds each auction from its deltas. The texts that it builds
  * must equal those that the book serves under the same ids.
  */
 export function createAuctionSubscriber(context: AuctionSubscriberContext): Subscriber {
   const { name, scheduler, random, auctions, report, trace } = context;
-  let connection = 0;
-  let leave = () => {};
   let current: AuctionJson | undefined;
-  let process: BookProcess | undefined;
 
   function receive(type: 'auction' | 'delta', text: string): void {
     if (type === 'auction')
@@ -81,59 +76,39 @@ export function createAuctionSubscriber(context: AuctionSubscriberContext): Subs
     };
   }
 
-  async function follow(at: BookProcess, generation: number): Promise<void> {
-    const resumes = current !== undefined && random.chance(0.7);
-    const stream = await at.book.auctions.rendered.stream(resumes && current ? { after: current.id } : {});
-    leave = () => stream.leave();
-    for await (const { type, json, id } of stream) {
-      if (generation !== connection) return;
-      receive(type, json.join(''));
-      if (current?.id !== id) report('auctions', `${name} has auction ${current?.id}, the event is ${id}`);
-      await compareWithBook(at);
-      if (generation !== connection) return;
-    }
-    reconnect();
-  }
-
   /** Requests the complete auction, which often has the id of the rebuilt one. */
   async function compareWithBook({ book }: BookProcess): Promise<void> {
     const { bytes } = await book.auctions.rendered.current();
     auctions.onText(new TextDecoder().decode(bytes));
   }
 
-  function connect(): void {
-    const generation = ++connection;
-    const found = context.findProcess();
-    if (found === undefined) {
-      reconnect();
-      return;
-    }
-    process = found;
-    follow(found, generation).catch(() => {
-      if (generation === connection) reconnect();
-    });
-    const check = () => {
-      if (generation !== connection) return;
-      if (found.isStarted) scheduler.after(CHECK_INTERVAL, check);
-      else reconnect();
-    };
-    check();
-  }
+  const connection = createConnection({
+    scheduler,
+    random,
+    find() {
+      const found = context.findProcess();
+      return found && { at: found, onEnd: found.process.onEnd };
+    },
+    async follow({ at }, isCurrent, onLeave) {
+      const resumes = current !== undefined && random.chance(0.7);
+      const stream = await at.book.auctions.rendered.stream(resumes && current ? { after: current.id } : {});
+      onLeave(() => stream.leave());
+      for await (const { type, json, id } of stream) {
+        if (!isCurrent()) return;
+        receive(type, json.join(''));
+        if (current?.id !== id) report('auctions', `${name} has auction ${current?.id}, the event is ${id}`);
+        await compareWithBook(at);
+        if (!isCurrent()) return;
+      }
+    },
+  });
 
-  function reconnect(): void {
-    connection++;
-    process = undefined;
-    leave();
-    leave = () => {};
-    scheduler.after(random.integer(1, 600), connect);
-  }
-
-  connect();
   return {
-    disconnect: reconnect,
+    disconnect: connection.reconnect,
     requireAll(notify) {
-      if (process === undefined || current === undefined) notify('liveness', `${name} has no auction`);
-      else auctions.begin(process)(JSON.stringify(current), notify);
+      const at = connection.endpoint?.at;
+      if (at === undefined || current === undefined) notify('liveness', `${name} has no auction`);
+      else auctions.begin(at)(JSON.stringify(current), notify);
     },
   };
 }

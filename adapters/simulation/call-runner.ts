@@ -36,7 +36,12 @@ export function createCallRunner({ process, scheduler, random, onFault }: CallRu
     faults,
     run: (name, execute, lose) =>
       new Promise((resolve, reject) => {
-        const finish = (end: () => void) => void scheduler.after(drawDelay(), () => process.enter(end));
+        // A result without a delay arrives in the step that has created it.
+        const finish = (end: () => void) => {
+          const delay = drawDelay();
+          if (delay === 0) process.enter(end);
+          else scheduler.after(delay, () => process.enter(end));
+        };
         const settle = (create: () => Parameters<typeof resolve>[0]) =>
           finish(() => {
             try {

@@ -77,13 +77,14 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
   /** Returns the facts of plans after a block, as far as the contract allows them. */
   function realize(parent: SimulatedBlock, plans: readonly FactPlan[]): ChainFact[] {
     const facts: ChainFact[] = [];
+    const earlier = listPositions(parent).map(({ fact }) => fact);
     for (const { type, order: n, amount } of plans) {
       const { kind, sellAmount, buyAmount } = at(pool, n);
       // Neighbours sometimes share a transaction.
       if (facts.length === 0 || amount % 2 === 0) transactions++;
       const transactionHash = toHash('7a', transactions);
       const base = { type, order: n, sold: 0n, bought: 0n, signed: amount % 3 !== 0, transactionHash };
-      const before = [...listFacts(parent), ...facts];
+      const before = [...earlier, ...facts];
       if (!isAllowed(type, at(pool, n), before)) continue;
       if (type !== 'trade') {
         facts.push(base);
@@ -140,17 +141,18 @@ export interface FactPosition {
   readonly timestamp: number;
 }
 
-/** Returns the facts up to a block, in chain order, with the key of each. */
-export function listPositions(block: SimulatedBlock): FactPosition[] {
-  const path: SimulatedBlock[] = [];
-  for (let each: SimulatedBlock | undefined = block; each !== undefined; each = each.parent) path.unshift(each);
-  return path.flatMap(({ hash, facts, timestamp }) =>
-    facts.map((fact, i) => ({ key: `${hash} ${i}`, fact, timestamp })),
-  );
-}
+const positions = new WeakMap<SimulatedBlock, readonly FactPosition[]>();
 
-function listFacts(block: SimulatedBlock): ChainFact[] {
-  return listPositions(block).map(({ fact }) => fact);
+/** Returns the facts up to a block, in chain order, with the key of each. */
+export function listPositions(block: SimulatedBlock): readonly FactPosition[] {
+  const known = positions.get(block);
+  if (known !== undefined) return known;
+  const { hash, facts, timestamp, parent } = block;
+  const own = facts.map((fact, i) => ({ key: `${hash} ${i}`, fact, timestamp }));
+  const earlier = parent === undefined ? [] : listPositions(parent);
+  const all = own.length === 0 ? earlier : [...earlier, ...own];
+  positions.set(block, all);
+  return all;
 }
 
 function getRemaining({ index, kind, sellAmount, buyAmount }: PoolOrder, facts: readonly ChainFact[]): bigint {

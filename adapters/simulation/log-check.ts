@@ -3,12 +3,17 @@ import type { Model } from './model.ts';
 import type { Pool } from './pool.ts';
 import type { Report } from './store-observer.ts';
 
+/** An entry, and the commit that has written it. */
+export type LogEntry = StoredEvent & { readonly commit: number };
+
 /** Checks that the log is ordered and complete, and that it alone gives the state of every order. */
 export interface LogCheck {
   /** Id of the newest entry. */
   readonly last: number;
-  /** The entries so far, each with the commit that has written it. */
-  readonly entries: readonly (StoredEvent & { readonly commit: number })[];
+  /** The entries so far. */
+  readonly entries: readonly LogEntry[];
+  /** Returns the entries after an id. */
+  after(id: number): Iterable<LogEntry>;
   add(event: StoredEvent): void;
   /** Compares the entries in effect with the model. */
   compare(): void;
@@ -23,14 +28,22 @@ export function createLogCheck({
   readonly pool: Pool;
   readonly report: Report;
 }): LogCheck {
-  const entries: (StoredEvent & { readonly commit: number })[] = [];
+  const entries: LogEntry[] = [];
+  /** Descriptions of the entries in effect since the last one of an order. */
+  const descriptions = new Map<number, string>();
   /** The entries in effect by order, by type and position. */
   const effective = new Map<number, Map<string, StoredEvent>>();
   let last = 0;
 
-  function show(n: number): string | undefined {
-    const events = effective.get(n);
-    if (events === undefined) return undefined;
+  function show(n: number, events: ReadonlyMap<string, StoredEvent>): string {
+    const known = descriptions.get(n);
+    if (known !== undefined) return known;
+    const description = describe(events);
+    descriptions.set(n, description);
+    return description;
+  }
+
+  function describe(events: ReadonlyMap<string, StoredEvent>): string {
     const list = [...events.values()];
     const count = (type: string) => list.filter((event) => event.type === type).length;
     const trades = list.flatMap(({ cause }) => cause?.trade ?? []);
@@ -56,6 +69,7 @@ export function createLogCheck({
     add(event) {
       const { id, uid, type, cause } = event;
       const order = pool.byUid.get(uid)?.index ?? -1;
+      descriptions.delete(order);
       if (id <= last) report('log order', `entry ${id} follows ${last}`);
       last = id;
       entries.push({ ...event, commit: model.commit });
@@ -80,9 +94,20 @@ export function createLogCheck({
       if (events.has(`${type} ${place}`)) report('log', `${type} twice for order ${order}`);
       events.set(`${type} ${place}`, event);
     },
+    *after(id) {
+      let [low, high] = [0, entries.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((entries[middle]?.id ?? 0) > id) high = middle;
+        else low = middle + 1;
+      }
+      for (; low < entries.length; low++) yield entries[low] as LogEntry; // in the list
+    },
     compare() {
       for (const { index, scheme } of pool.orders) {
         const standing = model.placed.has(index) ? model.standing(index) : undefined;
+        const events = effective.get(index);
+        if (standing === undefined && events === undefined) continue;
         const expected =
           standing &&
           [
@@ -94,7 +119,7 @@ export function createLogCheck({
             standing.isCancellationLogged,
             standing.isExpiryLogged ? 1 : 0,
           ].join();
-        const actual = show(index);
+        const actual = events && show(index, events);
         if (actual !== expected) report('log', `order ${index}: got ${actual}, expected ${expected}`);
       }
     },

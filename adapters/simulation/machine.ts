@@ -8,6 +8,7 @@ import { createNodePort } from './chain-port.ts';
 import type { Receiver } from './channel.ts';
 import type { Balances } from './funds-port.ts';
 import { createFundsPort } from './funds-port.ts';
+import { createMarketPort } from './market.ts';
 import type { Fault } from './plan.ts';
 import type { VirtualProcess } from './process.ts';
 import { createVirtualProcess } from './process.ts';
@@ -22,6 +23,8 @@ export interface Machine {
   /** The process with an index, if its book has started. */
   find(index: number): BookProcess | undefined;
   readonly running: readonly BookProcess[];
+  /** Whether a process has started. */
+  readonly isRunning: boolean;
   apply(fault: Fault): void;
   /**
    * The virtual time until which a delivery may wait: a process whose clock was ahead has claimed or postponed it. In
@@ -43,6 +46,8 @@ export interface MachineContext {
   readonly accountStore: AccountStore;
   readonly chain: SimulatedChain;
   readonly balances: Balances;
+  /** Whether the books quote. */
+  readonly hasQuotes: boolean;
   readonly observer: StoreObserver;
   readonly receiver: Receiver;
   readonly recovery: RecoveryBackend;
@@ -129,6 +134,7 @@ export function createMachine(context: MachineContext): Machine {
       accountStore,
       nodes,
       funds: createFundsPort({ ...shared, balances: context.balances, random: source.derive('funds') }),
+      market: context.hasQuotes ? createMarketPort({ ...shared, random: source.derive('market') }) : undefined,
       receiver,
       random: source.derive('book'),
       recovery: context.recovery,
@@ -234,6 +240,7 @@ export function createMachine(context: MachineContext): Machine {
           if (random.chance(0.7)) toggle(node.faults, fault.mode, fault.duration);
         }
         if (random.chance(0.5)) toggle(host.current?.funds.faults, fault.mode, fault.duration);
+        if (context.hasQuotes) toggle(host.current?.market?.faults, fault.mode, fault.duration);
         break;
     }
   }
@@ -256,6 +263,9 @@ export function createMachine(context: MachineContext): Machine {
       for (const end of [...endings]) end();
     },
     notify: () => hint(watchers),
+    get isRunning() {
+      return hosts.some(({ current }) => current?.isStarted === true);
+    },
     kill() {
       for (const host of hosts) host.process?.kill();
     },

@@ -58,6 +58,9 @@ export class Model {
   /** Facts of the indexed blocks, in chain order. */
   facts: readonly ChainFact[] = [];
   readonly #pool: Pool;
+  readonly #factsByOrder = new Map<number, ChainFact[]>();
+  /** Lists of accounts since the last change of the stored orders. */
+  readonly #accountLists = new Map<string, readonly Hex[]>();
   /** Standings since the last change. */
   readonly #standings = new Map<number, Standing>();
   readonly #versions: Version[][];
@@ -85,8 +88,7 @@ export class Model {
     let isCancellationLogged = isInvalidated;
     let [isSigned, wasSigned] = [false, false];
     const isFull = () => (kind === 'sell' ? sold >= sellAmount : bought >= buyAmount);
-    for (const fact of this.facts) {
-      if (fact.order !== n) continue;
+    for (const fact of this.#factsByOrder.get(n) ?? []) {
       if (fact.type === 'trade') {
         sold += fact.sold;
         bought += fact.bought;
@@ -148,6 +150,7 @@ export class Model {
     if (replaces !== undefined) this.#cancelOne(replaces);
     this.placed.set(n, { at, isCancelled: false, isSwept: false });
     this.#standings.delete(n);
+    this.#accountLists.clear();
     return 'inserted';
   }
 
@@ -195,6 +198,12 @@ export class Model {
 
   setFacts(positions: readonly FactPosition[]): void {
     this.facts = positions.map(({ fact }) => fact);
+    this.#factsByOrder.clear();
+    for (const fact of this.facts) {
+      const known = this.#factsByOrder.get(fact.order);
+      if (known === undefined) this.#factsByOrder.set(fact.order, [fact]);
+      else known.push(fact);
+    }
     this.#standings.clear();
     this.#setPlacements(positions);
     // An order that has ended is not expired. If its end is rolled back, the next sweep records the expiry again.
@@ -203,6 +212,7 @@ export class Model {
 
   /** Adds the orders that are placed on chain, and removes those whose placement is no longer part of it. */
   #setPlacements(positions: readonly FactPosition[]): void {
+    this.#accountLists.clear();
     const placements = positions.filter(({ fact }) => fact.type === 'placement');
     const times = new Map(placements.map(({ fact, timestamp }) => [fact.order, timestamp * 1000]));
     for (const n of [...this.placed.keys()]) {
@@ -221,19 +231,24 @@ export class Model {
   }
 
   /** Returns the UIDs of the orders that an account owns or has placed on chain, newest first. */
-  list(owner: string): Hex[] {
-    return [...this.placed]
-      .filter(([n]) => this.#order(n).owner === owner || this.#order(n).placedBy === owner)
+  list(account: string): readonly Hex[] {
+    const known = this.#accountLists.get(account);
+    if (known !== undefined) return known;
+    const list = [...this.placed]
+      .filter(([n]) => this.#order(n).owner === account || this.#order(n).placedBy === account)
       .sort(([a, x], [b, y]) => y.at - x.at || (this.#order(a).uid < this.#order(b).uid ? 1 : -1))
       .map(([n]) => this.#order(n).uid);
+    this.#accountLists.set(account, list);
+    return list;
   }
 
   /** Ends a commit: keeps the new state of each order for later checks. */
   endCommit(): void {
     this.commit++;
     for (const [n, versions] of this.#versions.entries()) {
-      const shown = this.show(n);
       const last = versions.at(-1)?.shown;
+      if (last === undefined && !this.placed.has(n)) continue;
+      const shown = this.show(n);
       const isEqual =
         last?.state === shown?.state &&
         last?.isSwept === shown?.isSwept &&

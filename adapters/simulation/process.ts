@@ -20,6 +20,8 @@ export interface VirtualProcess {
   /** Stops running tasks until `resume`. */
   pause(): void;
   resume(): void;
+  /** Calls `task` when the process is killed. The returned function cancels this. */
+  onEnd(task: () => void): () => void;
   /** Ends the process. Its tasks never run again. */
   kill(): void;
 }
@@ -28,6 +30,7 @@ export interface VirtualProcess {
 export function createVirtualProcess(name: string, scheduler: Scheduler, offset: number): VirtualProcess {
   const waiting: (() => void)[] = [];
   const ranges = new Set<{ low: number; high: number }>();
+  const endings = new Set<() => void>();
   let lastStep = Number.NEGATIVE_INFINITY;
   let isDead = false;
   let isPaused = false;
@@ -84,9 +87,15 @@ export function createVirtualProcess(name: string, scheduler: Scheduler, offset:
       // A task may pause or end the process again.
       while (!isPaused && !isDead && waiting.length > 0) waiting.shift()?.();
     },
+    onEnd(task) {
+      endings.add(task);
+      return () => void endings.delete(task);
+    },
     kill() {
+      if (isDead) return;
       isDead = true;
       waiting.length = 0;
+      for (const task of endings) task();
     },
   };
 }

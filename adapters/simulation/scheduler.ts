@@ -29,25 +29,24 @@ const OVERTAKE = 0.25;
 /** Steps without progress of the virtual time after which a simulation counts as stuck. */
 const MAX_STEPS_AT_ONE_TIME = 200_000;
 
+/** Number of steps in one turn of the real event loop, if no step begins real work. */
+const STEPS_PER_TURN = 64;
+
 /**
- * Creates the scheduler and takes over the ticks of the event loop. Between two steps, one turn of the real event loop
- * drains the microtasks. So a step ends before the next one starts, and the seed alone decides the order.
+ * Creates the scheduler and takes over the ticks of the event loop. Each step is a callback of `setImmediate`, after
+ * which the runtime drains the microtasks. So a step ends before the next one starts, and the seed alone decides the
+ * order.
  *
- * @param isBusy - Returns whether real work of the step has not ended. Then the next step waits for it.
+ * @param isBusy - Returns whether real work of the step has not ended. Then the next step waits for it. Absent: no step
+ *   begins real work.
  */
-export function createScheduler(random: SeededRandom, isBusy: () => boolean = () => false): Scheduler {
+export function createScheduler(random: SeededRandom, isBusy?: () => boolean): Scheduler {
   const heap: Entry[] = [];
   const ticks: (() => void)[] = [];
   let time = 0;
   let steps = 0;
   let sequence = 0;
   setTickScheduler((task) => ticks.push(task));
-
-  /** Waits until the microtasks and the real work of a step have ended. Nothing else runs in the meantime. */
-  async function drain(): Promise<void> {
-    do await turn();
-    while (isBusy());
-  }
 
   function nextStep(end: number): (() => void) | undefined {
     while (heap[0] !== undefined && heap[0].task === undefined) popEntry(heap);
@@ -58,6 +57,19 @@ export function createScheduler(random: SeededRandom, isBusy: () => boolean = ()
     popEntry(heap);
     time = Math.max(time, entry.due);
     return entry.task;
+  }
+
+  /** Runs steps until `next` returns none, with drained microtasks before each and after the last. */
+  function runAll(next: () => (() => void) | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const advance = () => {
+        if (isBusy?.() === true) return true;
+        const step = next();
+        step?.();
+        return step !== undefined;
+      };
+      runTurns(advance, isBusy === undefined ? STEPS_PER_TURN : 1, resolve, reject);
+    });
   }
 
   return {
@@ -78,34 +90,55 @@ export function createScheduler(random: SeededRandom, isBusy: () => boolean = ()
     async run(duration, isOver) {
       const end = time + duration;
       let since = { time, steps };
-      await drain();
-      while (!isOver()) {
-        const step = nextStep(end);
-        if (step === undefined) break;
-        steps++;
-        step();
-        await drain();
+      await runAll(() => {
         if (time > since.time) since = { time, steps };
         else if (steps - since.steps > MAX_STEPS_AT_ONE_TIME) throw new Error('the simulated program runs in a loop');
-      }
+        const step = isOver() ? undefined : nextStep(end);
+        if (step !== undefined) steps++;
+        return step;
+      });
       if (!isOver()) time = Math.max(time, end);
     },
     async release() {
       // Throttles are shared by all books of a process, and must not wait for a tick for ever.
-      for (let tick = ticks.shift(); tick !== undefined; tick = ticks.shift()) {
-        tick();
-        await drain();
-      }
+      await runAll(() => ticks.shift());
       setTickScheduler(undefined);
     },
   };
 }
 
-/** Waits for a turn of the real event loop, which ends the microtasks. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+/**
+ * Calls `advance` in turns of the real event loop until it returns false. The runtime drains the microtasks after each
+ * call. Many calls in one turn save the time that a turn takes.
+ */
+function runTurns(
+  advance: () => boolean,
+  callsPerTurn: number,
+  resolve: () => void,
+  reject: (failure: unknown) => void,
+): void {
+  let isRunning = true;
+  const end = (settle: () => void) => {
+    isRunning = false;
+    settle();
+  };
+  const call = () => {
+    if (!isRunning) return;
+    try {
+      if (!advance()) end(resolve);
+    } catch (failure) {
+      end(() => reject(failure));
+    }
+  };
+  const last = () => {
+    call();
+    if (isRunning) schedule();
+  };
+  function schedule(): void {
+    for (let i = 1; i < callsPerTurn; i++) setImmediate(call);
+    setImmediate(last);
+  }
+  schedule();
 }
 
 const precedes = (a: Entry, b: Entry) => a.due < b.due || (a.due === b.due && a.rank < b.rank);

@@ -3,6 +3,7 @@ import type { CallRunnerContext } from './call-runner.ts';
 import { createCallRunner, listGroups, loseOutcome } from './call-runner.ts';
 import type { StoreFault } from './plan.ts';
 import type { StoreObserver } from './store-observer.ts';
+import { OBSERVED_CALLS } from './store-observer.ts';
 
 /** The connection of a virtual process to a store. */
 export interface StorePort {
@@ -49,9 +50,10 @@ export function createStorePort(context: StorePortContext): StorePort {
 
   const groups = listGroups(inner).map(([noun, group]) => {
     const calls = Object.entries(group).map(([name, call]) => {
+      const isObserved = OBSERVED_CALLS.has(`${noun}.${name}`);
       const execute = async (args: readonly unknown[]) => {
         const result = await call(...args);
-        await observer.onCall(`${noun}.${name}`, args, result);
+        if (isObserved) await observer.onCall(`${noun}.${name}`, args, result);
         return result;
       };
       const lose = LOSABLE.has(name) ? loseOutcome : undefined;
