@@ -38,15 +38,12 @@ interface DateIndex {
 
 const DATE_INDEX: DateIndex = { order: 'o.created DESC', reach: (date) => `o.created <= ${date}` };
 
-/** The last date of the columns. */
-const MAX_DATE = 2 ** 47 - 1;
-
 const { high, low } = splitDate('o.created');
 const OWNER_INDEX: DateIndex = {
-  order: `${high} DESC, ${low} DESC`,
+  // Dates beyond the bounds have the same columns.
+  order: `${high} DESC, ${low} DESC, o.created DESC`,
   reach(date) {
-    // A cursor may have any date; the columns have none beyond these.
-    const limit = splitDate(`greatest(least(${date}, ${MAX_DATE}), 0)`);
+    const limit = splitDate(date);
     return `(${high}, ${low}) <= (${limit.high}, ${limit.low})`;
   },
 };
@@ -83,7 +80,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
     const rest = [...others];
     if (cursor !== undefined) {
       all.push(index.reach(`${cursor[0]}::bigint`));
-      rest.push(`(o.created < ${cursor[0]} OR ${sqlUid('o.key')} < ${cursor[1]})`);
+      rest.push(`(o.created < ${cursor[0]} OR o.created = ${cursor[0]} AND ${sqlUid('o.key')} < ${cursor[1]})`);
     }
     if (phase < ENDED && now !== undefined) rest.push(`o.valid_to >= ${now}`);
     if (rest.length > 0) all.push(`coalesce(${rest.join(' AND ')}, false)`);

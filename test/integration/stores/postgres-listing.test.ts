@@ -8,7 +8,11 @@ import { temporarySchema } from '../../support/postgres.ts';
 
 /** The index of owners has the creation date in two columns, which change at these dates. */
 const BOUNDARY = 396 * 2 ** 32;
-const DATES = [0, 1, 2 ** 31, 2 ** 32].flatMap((n) => [BOUNDARY + n - 1, BOUNDARY + n]);
+const DATES = [
+  0,
+  ...[0, 1, 2 ** 31, 2 ** 32].flatMap((n) => [BOUNDARY + n - 1, BOUNDARY + n]),
+  ...[0, 1, 2].map((n) => 2 ** 50 + n),
+];
 
 test('PostgreSQL listing of an owner is sorted by creation date and reads each page from its cursor on', async () => {
   await using here = await temporarySchema();
@@ -34,6 +38,7 @@ test('PostgreSQL listing of an owner is sorted by creation date and reads each p
 
     const after = (creationDate: number) => list({ after: { creationDate, uid: uid(0) } });
     expect(uids(await after(Number.MAX_SAFE_INTEGER))).toEqual(newest);
+    expect(uids(await after(2 ** 50 + 1))).toEqual(newest.slice(2));
     expect(await after(0)).toEqual([]);
     expect(await after(-1)).toEqual([]);
   } finally {
