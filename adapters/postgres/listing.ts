@@ -1,5 +1,5 @@
 import type { OrderQuery, StoredOrder } from 'intentbook';
-import { ownerPrefix } from './conditions.ts';
+import { ownerPrefix, splitDate } from './conditions.ts';
 import type { PgOrderRow } from './order-rows.ts';
 import { joinFills, readOrders, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
@@ -27,7 +27,26 @@ export function createListing({
 const compareNewest = (a: StoredOrder, b: StoredOrder) =>
   b.creationDate - a.creationDate || (a.uid < b.uid ? 1 : a.uid > b.uid ? -1 : 0);
 
-const NEWEST = `o.created DESC, ${sqlUid('o.key')} DESC`;
+const BY_UID = `${sqlUid('o.key')} DESC`;
+const NEWEST = `o.created DESC, ${BY_UID}`;
+
+/** How the last columns of an index are sorted, and the condition of the entries from a creation date on. */
+interface DateIndex {
+  readonly order: string;
+  readonly reach: (date: string) => string;
+}
+
+const DATE_INDEX: DateIndex = { order: 'o.created DESC', reach: (date) => `o.created <= ${date}` };
+
+const { high, low } = splitDate('o.created');
+const OWNER_INDEX: DateIndex = {
+  // Dates beyond the bounds have the same columns.
+  order: `${high} DESC, ${low} DESC, o.created DESC`,
+  reach(date) {
+    const limit = splitDate(date);
+    return `(${high}, ${low}) <= (${limit.high}, ${limit.low})`;
+  },
+};
 
 /**
  * Returns the query of a listing. It merges one part for each phase that the status includes. A part reads at most one
@@ -56,16 +75,16 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
   const reach = `LIMIT ${pageSize}::bigint${skipped === undefined ? '' : ` + ${skipped}::bigint`}`;
 
   /** Selects from one index: `first` has the conditions besides that of the phase. */
-  const part = (phase: number, first: readonly string[], others: readonly string[]) => {
+  const part = (phase: number, first: readonly string[], others: readonly string[], index = DATE_INDEX) => {
     const all = [...first, `o.phase = ${phase}`];
     const rest = [...others];
     if (cursor !== undefined) {
-      all.push(`o.created <= ${cursor[0]}`);
-      rest.push(`(o.created < ${cursor[0]} OR ${sqlUid('o.key')} < ${cursor[1]})`);
+      all.push(index.reach(`${cursor[0]}::bigint`));
+      rest.push(`(o.created < ${cursor[0]} OR o.created = ${cursor[0]} AND ${sqlUid('o.key')} < ${cursor[1]})`);
     }
     if (phase < ENDED && now !== undefined) rest.push(`o.valid_to >= ${now}`);
     if (rest.length > 0) all.push(`coalesce(${rest.join(' AND ')}, false)`);
-    return `(SELECT o.* FROM ${schema}.orders o WHERE ${all.join(' AND ')} ORDER BY ${NEWEST} ${reach})`;
+    return `(SELECT o.* FROM ${schema}.orders o WHERE ${all.join(' AND ')} ORDER BY ${index.order}, ${BY_UID} ${reach})`;
   };
 
   /** Selects live orders whose expiry the next sweep records: these few are read from the index of expiry. */
@@ -92,6 +111,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
             phase,
             [`${ownerPrefix('o.owner')} = ${ownerPrefix(`${account}::bytea`)}`],
             [`o.owner = ${account}`, ...tokens],
+            OWNER_INDEX,
           ),
           part(
             phase,

@@ -1,4 +1,4 @@
-import { ownerOfKey, ownerPrefix } from './conditions.ts';
+import { ownerOfKey, ownerPrefix, splitDate } from './conditions.ts';
 import type { Query } from './query.ts';
 
 /** Maximum number of partitions. Each has its own indexes, which sweeps and listings of all orders read. */
@@ -97,7 +97,7 @@ const ORDERS: OwnedTable = {
   primaryKey: 'key',
   by: ownerPrefix('owner'),
   createIndexes: (s, table) => `
-CREATE INDEX ${table}_owner ON ${s}.${table} (${ownerPrefix('owner')}, phase, created);
+CREATE INDEX ${table}_owner ON ${s}.${table} (${ownerPrefix('owner')}, phase, ${splitDate('created').high}, ${splitDate('created').low});
 CREATE INDEX ${table}_sell ON ${s}.${table} (sell_token, phase, created);
 CREATE INDEX ${table}_buy ON ${s}.${table} (buy_token, phase, created);
 CREATE INDEX ${table}_newest ON ${s}.${table} (phase, created);

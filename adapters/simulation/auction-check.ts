@@ -35,6 +35,8 @@ export interface AuctionCheckContext {
   readonly scheduler: Pick<Scheduler, 'time'>;
   readonly observer: Pick<StoreObserver, 'blocksBetween'>;
   readonly reads: ReadCheck;
+  /** Whether the books quote. Then an order that is placed on chain without a quote cannot trade. */
+  readonly hasQuotes: boolean;
   readonly report: Report;
 }
 
@@ -52,6 +54,8 @@ interface Call extends Interval {
   readonly end: number;
   readonly hasStepped: boolean;
   readonly areFundsUnknown: boolean;
+  /** Whether tokens can have been without a price, so that their orders are left out. */
+  readonly isUnpriced: boolean;
   /** Numbers of the blocks that were the checkpoint. */
   readonly blocks: readonly number[];
 }
@@ -103,6 +107,8 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
       mayOmit:
         isShort ||
         flight !== 'none' ||
+        call.isUnpriced ||
+        (context.hasQuotes && order.placedBy !== undefined) ||
         open.length < versions.length ||
         open.some((shown) => shown.isSwept || amounts.some((amount) => !canSolve(order, shown, amount))),
     };
@@ -152,7 +158,7 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
 
   return {
     onText,
-    begin({ process, funds }) {
+    begin({ process, funds, market }) {
       const end = reads.mark(process);
       const start = scheduler.time;
       return (text, notify = report) => {
@@ -164,6 +170,7 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
           end: scheduler.time,
           hasStepped: process.lastStep >= start - MAX_AGE,
           areFundsUnknown: funds.lastFault >= start - MAX_AGE,
+          isUnpriced: (market?.lastFault ?? Number.NEGATIVE_INFINITY) >= start - MAX_AGE,
           blocks: observer.blocksBetween(interval.from, interval.to),
         };
         check(text, call, notify);

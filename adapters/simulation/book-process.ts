@@ -7,6 +7,8 @@ import type { NodePort } from './chain-port.ts';
 import type { Receiver } from './channel.ts';
 import type { FundsPort } from './funds-port.ts';
 import type { LogCheck } from './log-check.ts';
+import type { MarketPort } from './market.ts';
+import { GAS_PRICE } from './market.ts';
 import { PLACING_CONTRACT } from './placements.ts';
 import { CAPS, CHAIN_ID, MIN_VALIDITY } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
@@ -24,6 +26,8 @@ export interface BookProcess {
   readonly accountStore: AccountPort;
   readonly nodes: readonly NodePort[];
   readonly funds: FundsPort;
+  /** `undefined` if the book does not quote. */
+  readonly market: MarketPort | undefined;
   /** Whether the book has started and does not close. */
   readonly isStarted: boolean;
   start(): Promise<void>;
@@ -38,6 +42,7 @@ export interface BookProcessContext {
   readonly accountStore: AccountPort;
   readonly nodes: readonly NodePort[];
   readonly funds: FundsPort;
+  readonly market: MarketPort | undefined;
   readonly receiver: Receiver;
   readonly random: SeededRandom;
   readonly recovery: RecoveryBackend;
@@ -62,7 +67,7 @@ const EVENT_NAMES = [
 
 /** Creates the process. Nothing runs before `start`. */
 export function createBookProcess(context: BookProcessContext): BookProcess {
-  const { process, store, accountStore, nodes, funds, random, recovery, log, report, onFailure } = context;
+  const { process, store, accountStore, nodes, funds, market, random, recovery, log, report, onFailure } = context;
   const { clock } = process;
   const book = createOrderBook({
     chainId: CHAIN_ID,
@@ -73,6 +78,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     limits: { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending, minValidity: MIN_VALIDITY },
     eip1271: 'accept-unverified',
     justInTimeOrders: 'off',
+    ...(market === undefined ? {} : { quotes: { estimators: market.estimators, gasPrice: GAS_PRICE } }),
     indexer: {
       sources: nodes.map(({ source }) => source),
       fromBlock: 101,
@@ -117,6 +123,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     accountStore,
     nodes,
     funds,
+    market,
     get isStarted() {
       return isStarted && !process.isDead;
     },

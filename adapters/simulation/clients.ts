@@ -1,4 +1,4 @@
-import type { OrderBook, OrderResult, SubmitResult } from 'intentbook';
+import type { OrderBook, OrderCreation, OrderResult, SubmitResult } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { BookProcess } from './book-process.ts';
 import type { HttpClient, HttpOperation } from './http-client.ts';
@@ -8,7 +8,10 @@ import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
 import { MIN_VALIDITY } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
+import type { QuoteCheck } from './quote-check.ts';
+import { createQuoteClient } from './quote-client.ts';
 import type { Interval, ReadCheck } from './read-check.ts';
+import type { Scheduler } from './scheduler.ts';
 import type { Insertion, Report } from './store-observer.ts';
 
 /** Clients that call books and check each result against the model. */
@@ -29,6 +32,8 @@ export interface ClientsContext {
   readonly trace: (text: string) => void;
   readonly reads: ReadCheck;
   readonly http: HttpClient;
+  readonly quotes: QuoteCheck;
+  readonly scheduler: Pick<Scheduler, 'time'>;
 }
 
 /** Codes for which the model has a reason that does not change. */
@@ -45,12 +50,13 @@ export function createClients(context: ClientsContext): Clients {
   /** Operations in progress whose order may be inserted without a result, by order. */
   const uncertain = new Map<number, number>();
   const pending = new Map<string, VirtualProcess>();
+  const quoteClient = createQuoteClient(context);
   let started = 0;
 
   const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
   const { mark, versions, mayBeExpired, mayBeValid, checkRead } = context.reads;
 
-  function checkSubmission(n: number, code: string, interval: Interval, process: string): void {
+  function checkSubmission(n: number, code: string, interval: Interval, process: string): Insertion | undefined {
     const { rejection, validTo, replaces } = order(n);
     const isNew = (each: Insertion) =>
       each.order === n && each.commit > interval.from && !each.isAcknowledged && each.process === process;
@@ -60,9 +66,9 @@ export function createClients(context: ClientsContext): Clients {
         report('admission', `order ${n} is accepted, but it is ${rejection ?? 'valid for too short a time'}`);
       if (inserted === undefined) report('acknowledged', `order ${n} is accepted, but was not stored by this call`);
       else inserted.isAcknowledged = true;
-      return;
+      return inserted;
     }
-    if (code === 'unknown') return;
+    if (code === 'unknown') return undefined;
     // Another call may have stored the order, and has not returned yet.
     if (inserted !== undefined && (uncertain.get(n) ?? 0) === 0)
       report('refused', `order ${n} is stored, but the result is ${code}`);
@@ -87,6 +93,7 @@ export function createClients(context: ClientsContext): Clients {
       }
     })();
     if (!isExplained) report('admission', `order ${n}: the result ${code} has no reason`);
+    return undefined;
   }
 
   /** Returns whether a code was the reason against a cancellation at some time of the interval. */
@@ -105,9 +112,14 @@ export function createClients(context: ClientsContext): Clients {
     return result.status;
   }
 
-  async function submit(orders: readonly number[], book: OrderBook): Promise<string[]> {
+  async function submit(
+    orders: readonly number[],
+    book: OrderBook,
+    named: readonly (number | undefined)[],
+  ): Promise<string[]> {
+    const creations = orders.map((n, i) => ({ ...order(n).creation, quoteId: named[i] }) as OrderCreation);
     try {
-      const results = await book.orders.submitMany(orders.flatMap((n) => order(n).creation ?? []));
+      const results = await book.orders.submitMany(creations);
       return results.map(toCode);
     } catch (failure) {
       if (!(failure instanceof StoreError)) throw failure;
@@ -115,18 +127,27 @@ export function createClients(context: ClientsContext): Clients {
     }
   }
 
-  async function runSubmission(orders: readonly number[], book: OrderBook, process: VirtualProcess): Promise<string> {
+  async function runSubmission({ orders, quote }: Operation & { kind: 'submit' }, at: BookProcess): Promise<string> {
+    const { book, process } = at;
     const end = mark(process);
+    const stored = context.quotes.mark();
+    const named = orders.map((n) => quoteClient.find(n, quote));
     const change = (by: number) => {
       for (const n of orders) uncertain.set(n, (uncertain.get(n) ?? 0) + by);
     };
     change(1);
-    const codes = await submit(orders, book);
+    const codes = await submit(orders, book, named);
     change(-1);
     const interval = end();
-    for (const [i, n] of orders.entries()) {
-      const code = codes[i] ?? 'none';
-      checkSubmission(n, code, interval, process.name);
+    const results = orders.map((n, i) => ({ n, code: codes[i] ?? 'none', id: named[i] }));
+    // Of two copies of an order, the second may be the one that is stored.
+    results.sort((a, b) => Number(b.code === 'accepted') - Number(a.code === 'accepted'));
+    for (const { n, code, id } of results) {
+      const inserted = checkSubmission(n, code, interval, process.name);
+      // Of two copies of an order, either can be stored.
+      const isUnique = orders.indexOf(n) === orders.lastIndexOf(n);
+      if (inserted !== undefined && isUnique && quoteClient.isQuoting(at))
+        context.quotes.onAccepted(n, inserted.quote, id, stored, interval);
       // Its order may be stored without an acknowledgement, at any time.
       if (code === 'unknown') uncertain.set(n, (uncertain.get(n) ?? 0) + 1);
     }
@@ -166,6 +187,8 @@ export function createClients(context: ClientsContext): Clients {
       case 'get': {
         const found = await book.orders.get(order(operation.order).uid);
         checkRead(operation.order, found, end());
+        if (found !== undefined && order(operation.order).placedBy === undefined)
+          context.quotes.onRead(operation.order, found);
         return found?.status ?? 'absent';
       }
       case 'getMany': {
@@ -214,8 +237,9 @@ export function createClients(context: ClientsContext): Clients {
       pending.set(key, process);
       let result: string;
       try {
-        if (operation.kind === 'submit') result = await runSubmission(operation.orders, book, process);
+        if (operation.kind === 'submit') result = await runSubmission(operation, at);
         else if (operation.kind === 'cancel') result = await runCancellation(operation, book, process);
+        else if (operation.kind === 'quote') result = await quoteClient.run(operation.order, at);
         else if (isHttp(operation)) result = await http.run(operation, at);
         else result = await runRead(operation, book, process);
       } catch (failure) {
@@ -237,6 +261,7 @@ const isHttp = (operation: Operation): operation is HttpOperation =>
 function describeOperation(operation: Operation): string {
   switch (operation.kind) {
     case 'submit':
+      return `submit ${operation.orders.join()} ${operation.quote ?? ''}`;
     case 'getMany':
       return `${operation.kind} ${operation.orders.join()}`;
     case 'cancel':
@@ -244,6 +269,7 @@ function describeOperation(operation: Operation): string {
     case 'get':
     case 'trades':
     case 'http':
+    case 'quote':
     case 'compete':
       return `${operation.kind} ${operation.order}`;
     case 'auction':

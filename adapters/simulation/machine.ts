@@ -8,6 +8,7 @@ import { createNodePort } from './chain-port.ts';
 import type { Receiver } from './channel.ts';
 import type { Balances } from './funds-port.ts';
 import { createFundsPort } from './funds-port.ts';
+import { createMarketPort } from './market.ts';
 import type { Fault } from './plan.ts';
 import type { VirtualProcess } from './process.ts';
 import { createVirtualProcess } from './process.ts';
@@ -45,6 +46,8 @@ export interface MachineContext {
   readonly accountStore: AccountStore;
   readonly chain: SimulatedChain;
   readonly balances: Balances;
+  /** Whether the books quote. */
+  readonly hasQuotes: boolean;
   readonly observer: StoreObserver;
   readonly receiver: Receiver;
   readonly recovery: RecoveryBackend;
@@ -131,6 +134,7 @@ export function createMachine(context: MachineContext): Machine {
       accountStore,
       nodes,
       funds: createFundsPort({ ...shared, balances: context.balances, random: source.derive('funds') }),
+      market: context.hasQuotes ? createMarketPort({ ...shared, random: source.derive('market') }) : undefined,
       receiver,
       random: source.derive('book'),
       recovery: context.recovery,
@@ -236,6 +240,7 @@ export function createMachine(context: MachineContext): Machine {
           if (random.chance(0.7)) toggle(node.faults, fault.mode, fault.duration);
         }
         if (random.chance(0.5)) toggle(host.current?.funds.faults, fault.mode, fault.duration);
+        if (context.hasQuotes) toggle(host.current?.market?.faults, fault.mode, fault.duration);
         break;
     }
   }

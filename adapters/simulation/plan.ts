@@ -4,7 +4,14 @@ import type { SeededRandom } from './random.ts';
 
 /** What a client does. */
 export type Operation =
-  | { readonly kind: 'submit'; readonly orders: readonly number[] }
+  | {
+      readonly kind: 'submit';
+      readonly orders: readonly number[];
+      /** The quote that each order names: the last one for its terms, or the last one for any. Absent: none. */
+      readonly quote?: 'own' | 'any';
+    }
+  /** A request of a quote with the terms of an order. */
+  | { readonly kind: 'quote'; readonly order: number }
   | { readonly kind: 'cancel'; readonly orders: readonly number[]; readonly signer: number }
   | { readonly kind: 'get'; readonly order: number }
   | { readonly kind: 'getMany'; readonly orders: readonly number[] }
@@ -74,6 +81,8 @@ export interface PlanContext {
   readonly processes: number;
   readonly subscribers: number;
   readonly storeFaults: readonly StoreFault[];
+  /** Whether the books quote. */
+  readonly hasQuotes: boolean;
 }
 
 type Draft = Action extends infer A ? (A extends Action ? Omit<A, 'id' | 'delay'> : never) : never;
@@ -116,13 +125,17 @@ function shuffle(random: SeededRandom, list: unknown[]): void {
 }
 
 function drawDelay(random: SeededRandom, type: Action['type']): number {
-  if (type === 'wait') return random.pick([5_000, 20_000, 45_000, 90_000, 150_000]);
+  if (type === 'wait') return random.pick([2_000, 8_000, 20_000, 40_000, 70_000]);
   // Most actions overlap with the previous one.
   if (random.chance(0.4)) return 0;
   return random.chance(0.85) ? random.integer(0, 40) : random.integer(100, 2_000);
 }
 
-function drawOperation(random: SeededRandom, { pool, processes }: PlanContext, hot: readonly number[]): Draft {
+function drawOperation(
+  random: SeededRandom,
+  { pool, processes, hasQuotes }: PlanContext,
+  hot: readonly number[],
+): Draft {
   const order = () => random.pick(hot);
   const placed = pool.orders.filter(({ placedBy }) => placedBy !== undefined);
   const readable = () => (random.chance(0.2) ? random.pick(placed).index : order());
@@ -130,7 +143,12 @@ function drawOperation(random: SeededRandom, { pool, processes }: PlanContext, h
   const process = random.integer(0, processes - 1);
   const dice = random.fraction();
   const operation = ((): Operation => {
-    if (dice < 0.36) return { kind: 'submit', orders: orders(random.chance(0.7) ? 1 : 4) };
+    if (hasQuotes && random.chance(0.15)) return { kind: 'quote', order: order() };
+    if (dice < 0.36) {
+      const list = orders(random.chance(0.7) ? 1 : 4);
+      if (!hasQuotes || random.chance(0.4)) return { kind: 'submit', orders: list };
+      return { kind: 'submit', orders: list, quote: random.chance(0.8) ? 'own' : 'any' };
+    }
     if (dice < 0.5) return drawCancellation();
     if (dice < 0.58) return { kind: 'get', order: readable() };
     if (dice < 0.67) return { kind: 'http', order: readable() };

@@ -17,6 +17,7 @@ import { createPlan } from './plan.ts';
 import { loadPool } from './pool.ts';
 import { CHAIN_ID } from './pool-order.ts';
 import { START } from './process.ts';
+import { createQuoteCheck } from './quote-check.ts';
 import { createSeededRandom } from './random.ts';
 import { createReadCheck } from './read-check.ts';
 import { createScheduler } from './scheduler.ts';
@@ -136,10 +137,13 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const chain = createSimulatedChain(pool, settlementContract, () => START + Math.floor(virtual.time / 1000));
   const balances = createBalances(virtual, BALANCE);
   let inner: Store = storage.connect();
+  const hasQuotes = random.derive('quotes').chance(0.35);
+  const quotes = createQuoteCheck({ pool, report });
   const observer: StoreObserver = createStoreObserver({
     inner: () => storage.observed ?? inner,
     model,
     pool,
+    quotes,
     chain,
     isHidden: (hash) => hidden.has(hash),
     report,
@@ -160,6 +164,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     accountStore,
     chain,
     balances,
+    hasQuotes,
     observer,
     receiver,
     recovery,
@@ -173,7 +178,16 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     },
   });
   const reads = createReadCheck({ pool, model, report });
-  const auctions = createAuctionCheck({ pool, model, balances, scheduler: virtual, observer, reads, report });
+  const auctions = createAuctionCheck({
+    pool,
+    model,
+    balances,
+    scheduler: virtual,
+    observer,
+    reads,
+    hasQuotes,
+    report,
+  });
   const http = createHttpClient({ pool, chain, reads, auctions, report });
   const clients = createClients({
     pool,
@@ -183,6 +197,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     trace: trace.add,
     reads,
     http,
+    quotes,
+    scheduler: virtual,
   });
   const filters = [...pool.owners.map((owner) => ({ owner })), {}, { uid: pool.orders[0]?.uid ?? '' }];
   const subscribers = filters.map((filter, i) =>
@@ -217,6 +233,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     processes: storage.processes,
     subscribers: subscribers.length,
     storeFaults: storage.faults,
+    hasQuotes,
   };
   const all = createPlan(random.derive('plan'), scenario, context);
   const selected = only === undefined ? undefined : new Set(only);

@@ -5,7 +5,10 @@ import type {
   ChainEventBatch,
   Hex,
   InsertOutcome,
+  NewQuote,
   OrderInsert,
+  OrderQuote,
+  QuoteQuery,
   ReinstateRequest,
   RollbackOutcome,
   Store,
@@ -19,6 +22,7 @@ import { select } from './model.ts';
 import { PLACING_CONTRACT } from './placements.ts';
 import type { Pool } from './pool.ts';
 import { CAPS } from './pool-order.ts';
+import type { QuoteCheck } from './quote-check.ts';
 
 /** Reports a broken invariant. The first one ends the simulation. */
 export type Report = (invariant: string, details: string) => void;
@@ -45,12 +49,16 @@ export const OBSERVED_CALLS: ReadonlySet<string> = new Set([
   'orders.reinstate',
   'chain.apply',
   'chain.rollback',
+  'quotes.insert',
+  'quotes.match',
+  'quotes.prune',
 ]);
 
 export interface Insertion {
   readonly order: number;
   readonly commit: number;
   readonly process: string;
+  readonly quote: OrderQuote | undefined;
   /** Whether a client has received the result. */
   isAcknowledged: boolean;
 }
@@ -59,6 +67,7 @@ export interface StoreObserverContext {
   readonly inner: () => Store;
   readonly model: Model;
   readonly pool: Pool;
+  readonly quotes: QuoteCheck;
   readonly chain: SimulatedChain;
   /** Whether a node has hidden the logs of a block. */
   readonly isHidden: (hash: string) => boolean;
@@ -67,7 +76,7 @@ export interface StoreObserverContext {
 }
 
 export function createStoreObserver(context: StoreObserverContext): StoreObserver {
-  const { model, pool, chain, report } = context;
+  const { model, pool, chain, quotes, report } = context;
   const insertions: Insertion[] = [];
   const log = createLogCheck({ model, pool, report });
   /** Keys of the chain events that are stored. */
@@ -185,7 +194,9 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         expect('admission', actual, expected, `order ${found.index}:`);
         expect('caps', cap, CAPS[found.budget], `limit of order ${found.index}:`);
         if (expected !== 'inserted') continue;
-        insertions.push({ order: found.index, commit: model.commit + 1, process, isAcknowledged: false });
+        const { quote } = order;
+        quotes.onInserted(found.index, quote);
+        insertions.push({ order: found.index, commit: model.commit + 1, process, quote, isAcknowledged: false });
         hasChanged = true;
       }
       if (hasChanged) await endStep(Math.floor(at / 1000));
@@ -218,6 +229,15 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
           if (onApply(batch, result as ApplyOutcome)) await endStep(Math.floor(batch.at / 1000));
           break;
         }
+        case 'quotes.insert':
+          quotes.onStored(first as NewQuote, result as number);
+          break;
+        case 'quotes.match':
+          quotes.onMatch(first as QuoteQuery, result as OrderQuote | undefined);
+          break;
+        case 'quotes.prune':
+          quotes.onPruned(first as number, args[1] as number, result as number);
+          break;
         case 'chain.rollback':
           if (onRollback(result as RollbackOutcome)) await endStep(Math.floor((first as { at: number }).at / 1000));
           break;

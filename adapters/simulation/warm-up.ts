@@ -5,9 +5,10 @@ import { chainById, deployment } from '#internal';
 import { createSimulatedChain } from './chain.ts';
 import { createNodePort } from './chain-port.ts';
 import { loadRecovery } from './keys.ts';
+import { createMarketPort, GAS_PRICE } from './market.ts';
 import { PLACING_CONTRACT } from './placements.ts';
 import { loadPool } from './pool.ts';
-import { CHAIN_ID } from './pool-order.ts';
+import { BUY_TOKEN, CHAIN_ID, SELL_TOKEN } from './pool-order.ts';
 import { createVirtualProcess, START } from './process.ts';
 import { createSeededRandom } from './random.ts';
 
@@ -28,15 +29,14 @@ async function use(): Promise<void> {
   chain.mine([{ type: 'trade', order: 0, amount: 1 }]);
   chain.mine([{ type: 'placement', order: pool.orders.length - 1, amount: 1 }]);
   const scheduler = { time: 0, steps: 0, after: runAtOnce, ...IDLE };
-  const node = createNodePort({
-    name: 'warm-up',
-    chain,
+  const shared = {
     process: createVirtualProcess('warm-up', scheduler, 0),
     scheduler,
     random: createSeededRandom('warm-up'),
-    onHidden() {},
     onFault() {},
-  });
+  };
+  const node = createNodePort({ ...shared, name: 'warm-up', chain, onHidden() {} });
+  const { estimators } = createMarketPort(shared);
   const clock = { now: () => START * 1000, after: () => () => {} };
   const book = createOrderBook({
     chainId: CHAIN_ID,
@@ -45,12 +45,15 @@ async function use(): Promise<void> {
     recovery,
     chain: { balancesAndAllowances: async (queries) => queries.map(() => ({ balance: 9n, allowance: 9n })) },
     eip1271: 'accept-unverified',
+    quotes: { estimators, gasPrice: GAS_PRICE },
     indexer: { sources: [node.source], fromBlock: 101, onchainOrderContracts: [PLACING_CONTRACT] },
   });
   await book.start();
   const accounts = createAccounts({ books: [book], store: memoryAccountStore(), clock, recovery });
   await accounts.start();
   for (const { creation } of pool.orders) if (creation !== undefined) await book.orders.submit(creation);
+  const tokens = { sellToken: SELL_TOKEN, buyToken: BUY_TOKEN };
+  await book.quotes.request({ ...tokens, kind: 'sell', from: pool.owners[0] ?? '', sellAmountBeforeFee: '10' });
   await book.orders.cancel(pool.cancel([0], 0));
   await book.orders.getMany(pool.orders.map(({ uid }) => uid));
   await book.orders.get(pool.orders[0]?.uid ?? '');

@@ -1,5 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import { StoreError } from '../ports/store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -45,6 +46,9 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
 
   async function price(token: Address, signal: AbortSignal): Promise<string | undefined> {
     const result = await nativePrice?.(token, signal);
+    // The token may have a price, so its orders must not be left out.
+    if (result?.status === 'rejected' && result.error.code === 'InternalServerError')
+      throw new StoreError('Closed', 'the book has closed during the pricing of an auction');
     const decimal = result?.status === 'priced' ? parseDecimal(result.price) : undefined;
     const scaled = decimal && toPricePerEther(decimal);
     if (scaled !== undefined && scaled !== '0') return scaled;
@@ -69,6 +73,7 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
       const deadline = new AbortController();
       const timeout = new OrderBookError('NoLiquidity', 'the price arrived after the deadline of the auction');
       const cancel = clock.after(MAX_WAIT_MS, () => deadline.abort(timeout));
+      let closing: StoreError | undefined;
       const worker = async () => {
         for (let token = queue.shift(); token !== undefined; token = queue.shift()) {
           if (deadline.signal.aborted) return;
@@ -76,12 +81,14 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
             const result = await price(token, deadline.signal);
             if (result !== undefined) prices.set(token, result);
           } catch (failure) {
-            if (!deadline.signal.aborted) onFailure(failure);
+            if (failure instanceof StoreError && failure.code === 'Closed') closing = failure;
+            else if (!deadline.signal.aborted) onFailure(failure);
           }
         }
       };
       await Promise.all(Array.from({ length: MAX_CONCURRENT }, worker));
       cancel();
+      if (closing !== undefined) throw closing;
       return toSorted(prices);
     },
   };

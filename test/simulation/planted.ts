@@ -1,6 +1,7 @@
 import type { StorageName } from 'intentbook/simulation';
 import { PLANTED_AUCTIONS } from './planted-auctions.ts';
 import { PLANTED_PLACEMENTS } from './planted-placements.ts';
+import { PLANTED_QUOTES } from './planted-quotes.ts';
 
 /** A fault that is put into the code in memory, to see whether the simulator finds it. */
 export interface PlantedFault {
@@ -21,7 +22,8 @@ export interface PlantedFault {
     | 'expiry'
     | 'auctions'
     | 'entity tags'
-    | 'placements';
+    | 'placements'
+    | 'quotes';
   readonly store: StorageName;
   /** Whether a few seeds find it, so that `npm test` includes it. */
   readonly isQuick?: true;
@@ -365,4 +367,5 @@ export const PLANTED: readonly PlantedFault[] = [
   },
   ...PLANTED_AUCTIONS,
   ...PLANTED_PLACEMENTS,
+  ...PLANTED_QUOTES,
 ];

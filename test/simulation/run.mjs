@@ -14,6 +14,9 @@ const { shrink, simulate } = await import('intentbook/simulation');
 /** Sums of results. */
 const COUNTED = ['operations', 'faults', 'affectedCalls', 'forks', 'commits'];
 
+/** A simulation allocates much that is used for a short time only. */
+const resourceLimits = { maxYoungGenerationSizeMb: 128 };
+
 /** The scenario of `--short`. */
 const SHORT = { operations: 50, faults: 6, forks: 2, blocks: 8, waits: 0, funds: 2 };
 
@@ -84,7 +87,7 @@ async function runMany({ seeds, from, store, jobs, hashes, short }) {
   await Promise.all(
     Array.from({ length: threads }, (_, index) => {
       const data = { first: first + index, step: threads, end: first + count, store, short };
-      const worker = new Worker(fileURLToPath(import.meta.url), { workerData: data });
+      const worker = new Worker(fileURLToPath(import.meta.url), { workerData: data, resourceLimits });
       worker.on('message', (result) => {
         done++;
         for (const name of COUNTED) sums[name] += result[name];
