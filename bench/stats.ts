@@ -45,7 +45,7 @@ export function createByUidsRequest(uids: readonly Hex[]): ApiRequest {
   };
 }
 
-/** Opens a file of orders with the driver, configured as by the store, and with the SELECT of the store. */
+/** Opens a file of orders with the driver, configured as by the store, and with a SELECT of the same columns. */
 export async function openBareDatabase(count: number) {
   const database = new Database(await orderFile(count), { readonly: true });
   database.pragma('cache_size = -65536');
@@ -53,7 +53,7 @@ export async function openBareDatabase(count: number) {
     const list = Array.from({ length: size }, () => '?').join(', ');
     return database
       .prepare<Buffer[], unknown[]>(
-        `SELECT ${orderColumns('')}, ${quoteColumns} FROM orders o ` +
+        `SELECT ${orderColumns('', false)}, ${quoteColumns} FROM orders o ` +
           `LEFT JOIN order_quotes q ON q.order_id = o.id WHERE o.uid IN (${list})`,
       )
       .raw();

@@ -2,6 +2,7 @@ import type { RecoveryBackend } from './crypto/backend.ts';
 import type { ErrorCode } from './errors.ts';
 import type { SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
+import { readMonotonic } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
 import type { Verifier } from './verification/verifier.ts';
 
@@ -51,11 +52,11 @@ function observedMethods(part: string, methods: object, clock: Clock, observer: 
   const observed = Object.keys(methods).map((name) => {
     const call = (...args: readonly unknown[]): unknown => {
       const measured = observer.hasListeners();
-      const startedAt = measured ? clock.now() : 0;
+      const startedAt = measured ? readMonotonic(clock) : 0;
       const result: unknown = Reflect.apply(Reflect.get(methods, name), methods, args);
       if (!measured || !(result instanceof Promise)) return result;
       const operation = `${part}.${name}`;
-      const notify = (failed: boolean) => observer.notify({ operation, ms: clock.now() - startedAt, failed });
+      const notify = (failed: boolean) => observer.notify({ operation, ms: readMonotonic(clock) - startedAt, failed });
       result.then(
         () => notify(false),
         () => notify(true),
@@ -73,9 +74,9 @@ export function observedVerifier(verifier: Verifier, clock: Clock, observer: Obs
     ...verifier,
     async recoverDigests(signed) {
       if (!observer.hasListeners() || signed.length === 0) return verifier.recoverDigests(signed);
-      const startedAt = clock.now();
+      const startedAt = readMonotonic(clock);
       const signers = await verifier.recoverDigests(signed);
-      observer.notify({ backend: verifier.backend, signatures: signed.length, ms: clock.now() - startedAt });
+      observer.notify({ backend: verifier.backend, signatures: signed.length, ms: readMonotonic(clock) - startedAt });
       return signers;
     },
   };

@@ -29,6 +29,7 @@ import type { Address } from './protocol/hex.ts';
 import { parseHex } from './protocol/hex.ts';
 import type { Profile, Rules } from './protocol/profile.ts';
 import { PROFILE_RULES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
+import { formatValue } from './protocol/shape.ts';
 import type { QuoteOptions } from './quotes/quote-options.ts';
 import type { StreamLimits } from './streams/stream-limits.ts';
 import { parseStreamLimits } from './streams/stream-limits.ts';
@@ -209,11 +210,9 @@ export interface Configuration {
 export function parseOptions(options: OrderBookOptions): Configuration {
   assertKnownOptions('createOrderBook', options, OPTIONS);
   const { chainId, store, chain, quotes, recovery, recoveryPool, checkTimeout = 5000 } = options;
-  if (!Number.isSafeInteger(chainId) || chainId <= 0)
-    throw invalid(`chainId must be a positive integer, got ${describe(chainId)}`);
+  requireInteger(chainId, 'chainId', 1);
   assertStore(store);
-  if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1)
-    throw invalid(`checkTimeout must be a positive integer of milliseconds, got ${describe(checkTimeout)}`);
+  requireInteger(checkTimeout, 'checkTimeout', 1);
   const eip1271 = requireMember('eip1271', ['reject', 'accept-unverified'], options.eip1271);
   const appDataHash = requireMember('appDataHash', ['accept', 'reject'], options.appDataHash);
   const contracts = parseContracts(options);
@@ -264,19 +263,18 @@ function assertStore(store: unknown): void {
   const isStore = typeof store === 'object' && store !== null && 'traits' in store && 'open' in store;
   if (isStore) return;
   const example = typeof store === 'string' ? `sqliteStore({ path: ${JSON.stringify(store)} })` : 'memoryStore()';
-  throw invalid(`store must be a store such as ${example}, got ${describe(store)}`);
+  throw invalid(`store must be a store such as ${example}, got ${formatValue(store)}`);
 }
 
 function expiryInterval({ expiryInterval: interval = 1000 }: OrderBookOptions): number | undefined {
   if (interval === 'off') return undefined;
   if (Number.isSafeInteger(interval) && interval > 0) return interval;
-  throw invalid(`expiryInterval must be a positive integer of milliseconds or "off", got ${describe(interval)}`);
+  throw invalid(`expiryInterval must be a positive integer of milliseconds or "off", got ${formatValue(interval)}`);
 }
 
 /** Returns the cache size. Other writers, and rolled-back transactions of a host, would make a cached order stale. */
 function cacheBytes({ cacheBytes: bytes = 32 * 1024 * 1024, store }: OrderBookOptions): number {
-  if (!Number.isSafeInteger(bytes) || bytes < 0)
-    throw invalid(`cacheBytes must be an integer from 0 up, got ${describe(bytes)}`);
+  requireInteger(bytes, 'cacheBytes', 0);
   return store.traits.writers === 'single' && !store.traits.hostTransaction ? bytes : 0;
 }
 
@@ -321,7 +319,7 @@ function parseDeniedTokens(tokens: readonly string[] | ReadonlySet<string>): Rea
 
 function parseDocumentSource({ documentSource: source }: OrderBookOptions): DocumentSource | undefined {
   if (source === undefined || typeof source?.find === 'function') return source;
-  throw invalid(`documentSource must have a function find, got ${describe(source)}`);
+  throw invalid(`documentSource must have a function find, got ${formatValue(source)}`);
 }
 
 function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): OrderPolicy {
@@ -372,25 +370,20 @@ function omitUndefined<T extends object>(value: T): T {
 
 function requireInteger(value: unknown, name: string, least: number): void {
   if (!Number.isSafeInteger(value) || Number(value) < least) {
-    throw invalid(`${name} must be an integer from ${least} up, got ${describe(value)}`);
+    throw invalid(`${name} must be an integer from ${least} up, got ${formatValue(value)}`);
   }
 }
 
 function requireMember<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
   const chosen = value ?? allowed[0];
   if (allowed.includes(chosen)) return chosen;
-  throw invalid(`${name} must be one of ${allowed.join(', ')}, got ${describe(value)}`);
+  throw invalid(`${name} must be one of ${allowed.join(', ')}, got ${formatValue(value)}`);
 }
 
 function address(text: string, option: string): Address {
   const parsed = parseHex(text, 20);
-  if (parsed === undefined) throw invalid(`${option} must be 0x and 40 hex digits, got ${describe(text)}`);
+  if (parsed === undefined) throw invalid(`${option} must be 0x and 40 hex digits, got ${formatValue(text)}`);
   return parsed;
-}
-
-/** Formats a value for an error message. */
-function describe(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 function invalid(reason: string): TypeError {

@@ -74,7 +74,10 @@ export async function assertServer(client: PgClient, durable: boolean): Promise<
   if (server === undefined) throw new StoreError('Unavailable', 'the server returned no settings');
   const [version, standby, encoding, byteaOutput, commit, fsync, fullPageWrites, standbys, isolation, processId] =
     server;
-  if (version < 140_000) throw createError(`version ${version / 10_000}, and 14 is the oldest that is supported`);
+  if (version < 140_000) {
+    const name = `${Math.floor(version / 10_000)}.${version % 10_000}`;
+    throw createError(`version ${name}, and 14 is the oldest that is supported`);
+  }
   if (standby) throw new StoreError('Unavailable', 'the server is a standby: it cannot be written to');
   if (encoding !== 'UTF8') throw createError(`the encoding ${encoding}, which cannot store every document; use UTF8`);
   if (byteaOutput !== 'hex') throw createError(`bytea_output = ${byteaOutput}, and the store reads hex`);

@@ -1,10 +1,10 @@
 import type { Hex, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { PgChainEventTable } from './chain-events.ts';
+import { isOrder } from './conditions.ts';
 
 import type { Query } from './query.ts';
 import { EVENT_TYPES, EXPIRED, getScheme, LIVE, toByteArray, toKey, toNumberArray, toUid } from './rows.ts';
-
 import type { PostgresSession } from './session.ts';
 
 type ExpiredRow = readonly [key: Hex, validTo: number, scheme: number];
@@ -37,8 +37,8 @@ export function createExpirySweeper(
   const due = prepare<readonly [Hex]>(sql.due);
   // The conditions are checked again: an order may have changed before its owner was locked.
   const recordExpiry = prepare<ExpiredRow>(
-    `WITH expired AS (UPDATE ${s}.orders SET phase = phase + 2 WHERE key = ANY($1::bytea[]) AND phase < 2 ` +
-      'AND valid_to < $2 RETURNING key, owner, budget, valid_to, signing_scheme), ' +
+    `WITH expired AS (UPDATE ${s}.orders o SET phase = phase + 2 FROM unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} ` +
+      'AND phase < 2 AND valid_to < $2 RETURNING key, owner, budget, valid_to, signing_scheme), ' +
       `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open - d.open, live_pending = w.live_pending - d.pending ` +
       'FROM (SELECT owner, count(*) FILTER (WHERE budget = 0) AS open, count(*) FILTER (WHERE budget = 1) AS pending ' +
       'FROM expired GROUP BY owner) d WHERE w.owner = d.owner) ' +
@@ -86,7 +86,7 @@ export function createReinstater(
       'ORDER BY o.valid_to LIMIT $2 FOR NO KEY UPDATE OF w SKIP LOCKED',
   );
   const reinstate = prepare<readonly [key: Hex, scheme: number]>(
-    `WITH live AS (UPDATE ${s}.orders SET phase = phase - 2 WHERE key = ANY($1::bytea[]) AND ${EXPIRED} ` +
+    `WITH live AS (UPDATE ${s}.orders o SET phase = phase - 2 FROM unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} AND ${EXPIRED} ` +
       'RETURNING key, owner, budget, valid_to, signing_scheme), ' +
       `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +
       'FROM (SELECT owner, count(*) FILTER (WHERE budget = 0) AS open, count(*) FILTER (WHERE budget = 1) AS pending ' +

@@ -1,5 +1,7 @@
 import { INCARNATION_SIZE } from 'intentbook/store-kit';
-import { EVENT_TYPES, LIVE, ownerPrefix } from './rows.ts';
+import { isEntry, isOrder, ownerPrefix } from './conditions.ts';
+import { EVENT_TYPES, LIVE } from './rows.ts';
+import { PARTITION_SETTINGS } from './tables.ts';
 
 const CREATED = EVENT_TYPES.indexOf('created');
 const CANCELLED = EVENT_TYPES.indexOf('cancelled');
@@ -12,7 +14,9 @@ const REINSTATED = EVENT_TYPES.indexOf('reinstated');
  * `lock_timeout` limits the wait for the lock of an owner. Sequential scans are disabled, because a plan that is cached
  * while a table is nearly empty would be used until the next `ANALYZE`.
  */
-export const createFunctions = (s: string) => `
+export function createFunctions(s: string, partitions: number): string {
+  const options = getOptions(partitions);
+  return `
 CREATE FUNCTION ${s}.cancel_rejection(phase smallint, valid_to bigint, scheme smallint, now bigint)
 RETURNS integer LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
@@ -26,7 +30,7 @@ RETURNS integer LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 CREATE FUNCTION ${s}.live_count(p_owner bytea, p_budget integer, p_now bigint)
-RETURNS bigint LANGUAGE plpgsql STABLE ${OPTIONS} AS $$
+RETURNS bigint LANGUAGE plpgsql STABLE ${options} AS $$
 DECLARE
   live bigint;
   expired bigint;
@@ -45,7 +49,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION ${s}.lock_owners(p_owners bytea[], p_skip boolean)
-RETURNS bytea[] LANGUAGE plpgsql ${OPTIONS} AS $$
+RETURNS bytea[] LANGUAGE plpgsql ${options} AS $$
 DECLARE
   held bytea[];
   missing bytea[];
@@ -70,11 +74,13 @@ BEGIN
   END IF;
   IF p_skip THEN
     SELECT array_agg(l.owner) INTO held FROM (
-      SELECT w.owner FROM ${s}.owners w WHERE w.owner = ANY(p_owners) ORDER BY w.owner FOR NO KEY UPDATE SKIP LOCKED
+      SELECT w.owner FROM (SELECT o FROM unnest(p_owners) o ORDER BY o) p CROSS JOIN LATERAL
+        (SELECT x.owner FROM ${s}.owners x WHERE x.owner = p.o FOR NO KEY UPDATE SKIP LOCKED) w
     ) l;
   ELSE
     SELECT array_agg(l.owner) INTO held FROM (
-      SELECT w.owner FROM ${s}.owners w WHERE w.owner = ANY(p_owners) ORDER BY w.owner FOR NO KEY UPDATE
+      SELECT w.owner FROM (SELECT o FROM unnest(p_owners) o ORDER BY o) p CROSS JOIN LATERAL
+        (SELECT x.owner FROM ${s}.owners x WHERE x.owner = p.o FOR NO KEY UPDATE) w
     ) l;
   END IF;
   RETURN coalesce(held, '{}');
@@ -84,7 +90,7 @@ CREATE FUNCTION ${s}.cancel_stored(p_keys bytea[], p_at bigint)
 RETURNS void LANGUAGE sql AS $$
   WITH found AS (
     SELECT k.key, k.ordinal, o.phase FROM unnest(p_keys) WITH ORDINALITY k (key, ordinal)
-    JOIN ${s}.orders o ON o.key = k.key
+    JOIN ${s}.orders o ON ${isOrder('o', 'k.key')}
   ), cancelled AS (
     UPDATE ${s}.orders o SET phase = 4, invalidated = true, cancelled_off_chain = true,
       version = coalesce(f.version, o.version) + 1,
@@ -93,10 +99,10 @@ RETURNS void LANGUAGE sql AS $$
       executed_fee_amount = coalesce(f.executed_fee_amount, o.executed_fee_amount),
       executed_fee = coalesce(f.executed_fee, o.executed_fee),
       executed_fee_token = coalesce(f.executed_fee_token, o.executed_fee_token)
-    FROM found k LEFT JOIN ${s}.fills f ON f.key = k.key
-    WHERE o.key = k.key RETURNING o.owner, o.budget, k.phase
+    FROM found k LEFT JOIN ${s}.fills f ON ${isEntry('f', 'k.key')}
+    WHERE ${isOrder('o', 'k.key')} RETURNING o.owner, o.budget, k.phase
   ), filled AS (
-    DELETE FROM ${s}.fills WHERE key = ANY(p_keys)
+    DELETE FROM ${s}.fills f USING unnest(p_keys) k WHERE ${isEntry('f', 'k')}
   ), logged AS (
     -- A recorded expiry is reverted first. Only orders with an ECDSA signature are cancelled, whose expiry is logged.
     INSERT INTO ${s}.events (xid, at, type, key)
@@ -112,7 +118,7 @@ RETURNS void LANGUAGE sql AS $$
 $$;
 
 CREATE FUNCTION ${s}.cancel_orders(p_keys bytea[], p_now bigint, p_at bigint)
-RETURNS bigint LANGUAGE plpgsql ${OPTIONS} AS $$
+RETURNS bigint LANGUAGE plpgsql ${options} AS $$
 DECLARE
   rejection bigint;
 BEGIN
@@ -120,7 +126,7 @@ BEGIN
   FOR attempt IN 1..2 LOOP
     SELECT c.ordinal * 10 + c.reason INTO rejection FROM (
       SELECT k.ordinal, ${s}.cancel_rejection(o.phase, o.valid_to, o.signing_scheme, p_now) AS reason
-      FROM unnest(p_keys) WITH ORDINALITY k (key, ordinal) LEFT JOIN ${s}.orders o ON o.key = k.key
+      FROM unnest(p_keys) WITH ORDINALITY k (key, ordinal) LEFT JOIN ${s}.orders o ON ${isOrder('o', 'k.key')}
     ) c WHERE c.reason > 0 ORDER BY c.reason <> 1, c.ordinal LIMIT 1;
     IF FOUND THEN
       RETURN rejection;
@@ -137,7 +143,7 @@ CREATE FUNCTION ${s}.insert_orders(
   p_skip boolean, p_split boolean, p_attempt integer, p_created bigint[], p_valid_to bigint[], p_scheme smallint[], p_phase smallint[],
   p_budget smallint[], p_key bytea[], p_sell bytea[], p_buy bytea[], p_app bytea[], p_bodies text, p_quotes text[],
   p_cap bigint[], p_replaces bytea[], p_hash bytea[], p_document text[])
-RETURNS bigint[] LANGUAGE plpgsql ${OPTIONS} AS $$
+RETURNS bigint[] LANGUAGE plpgsql ${options} AS $$
 DECLARE
   bodies text[] := string_to_array(p_bodies, chr(30));
   held bytea[];
@@ -155,7 +161,7 @@ BEGIN
   -- Chain events that are already stored are applied by the caller, one order at a time.
   IF NOT p_split AND EXISTS (
     SELECT FROM ${s}.chain_events e WHERE e.key = ANY(p_key)
-      AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.key = e.key)
+      AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE ${isOrder('o', 'e.key')})
   ) THEN
     RETURN ARRAY[${OUTCOMES.split}];
   END IF;
@@ -177,15 +183,16 @@ BEGIN
         outcomes := outcomes || ${OUTCOMES.busy}::bigint;
         CONTINUE;
       END IF;
-      IF EXISTS (SELECT FROM ${s}.orders o WHERE o.key = r.key)
-        OR EXISTS (SELECT FROM ${s}.tombstones t WHERE t.key = r.key)
+      IF EXISTS (SELECT FROM ${s}.orders o WHERE ${isOrder('o', 'r.key')})
+        OR EXISTS (SELECT FROM ${s}.tombstones t WHERE ${isEntry('t', 'r.key')})
       THEN
         outcomes := outcomes || ${OUTCOMES.duplicate}::bigint;
         CONTINUE;
       END IF;
       used := 0;
       IF r.replaces IS NOT NULL THEN
-        SELECT o.phase, o.valid_to, o.signing_scheme, o.budget INTO old FROM ${s}.orders o WHERE o.key = r.replaces;
+        SELECT o.phase, o.valid_to, o.signing_scheme, o.budget INTO old FROM ${s}.orders o
+        WHERE ${isOrder('o', 'r.replaces')};
         reason := ${s}.cancel_rejection(old.phase, old.valid_to, old.signing_scheme, r.created / 1000);
         IF reason > 0 THEN
           outcomes := outcomes || (${OUTCOMES.irreplaceable} + reason)::bigint;
@@ -217,7 +224,7 @@ BEGIN
     ), inserted AS (
       INSERT INTO ${s}.orders (${COLUMNS})
       SELECT ${VALUES('i')} FROM input i WHERE substr(i.key, 37) = ANY(held)
-        AND NOT EXISTS (SELECT FROM ${s}.tombstones t WHERE t.key = i.key) ORDER BY i.ordinal
+        AND NOT EXISTS (SELECT FROM ${s}.tombstones t WHERE ${isEntry('t', 'i.key')}) ORDER BY i.ordinal
       ON CONFLICT DO NOTHING RETURNING key, owner, budget
     ), logged AS (
       INSERT INTO ${s}.events (xid, at, type, key)
@@ -255,7 +262,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION ${s}.number_events(p_channel text, p_signature text)
-RETURNS bigint LANGUAGE plpgsql ${OPTIONS} AS $$
+RETURNS bigint LANGUAGE plpgsql ${options} AS $$
 DECLARE
   newest bigint := 0;
   seen pg_snapshot := '1:1:';
@@ -296,7 +303,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION ${s}.read_events(p_after bigint, p_limit bigint, p_channel text, p_signature text)
-RETURNS TABLE (id bigint, type smallint, key bytea, at bigint, cause text) LANGUAGE plpgsql ${OPTIONS} AS $$
+RETURNS TABLE (id bigint, type smallint, key bytea, at bigint, cause text) LANGUAGE plpgsql ${options} AS $$
 #variable_conflict use_column
 BEGIN
   PERFORM ${s}.number_events(p_channel, p_signature);
@@ -315,6 +322,7 @@ BEGIN
     ORDER BY 1 LIMIT p_limit;
 END $$;
 `;
+}
 
 /** Outcomes of an insert. To the last two, a reason or a number is added. */
 export const OUTCOMES = { inserted: 0, duplicate: 1, busy: 2, split: 3, irreplaceable: 10, capped: 100 } as const;
@@ -328,7 +336,13 @@ export const DOCUMENT_MARGIN = 604_800;
 /** Time that an insert that skips locked owners waits for a new owner of another transaction, in milliseconds. */
 const SKIP_TIMEOUT = 20;
 
-const OPTIONS = "SET lock_timeout = '4s' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan";
+const OPTIONS = "SET lock_timeout = '4s' SET plan_cache_mode = force_generic_plan";
+
+/** Returns the settings of a function. */
+function getOptions(partitions: number): string {
+  const disabled = partitions === 1 ? (['enable_seqscan'] as const) : PARTITION_SETTINGS;
+  return [OPTIONS, ...disabled.map((name) => `SET ${name} = off`)].join(' ');
+}
 
 const XID = 'pg_current_xact_id()::text::bigint';
 

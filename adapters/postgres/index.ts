@@ -10,6 +10,7 @@ import type { PgliteDatabase, PgliteOptions } from './pglite.ts';
 import { getPglitePool } from './pglite.ts';
 import { BASE_SCHEMA, MIGRATIONS } from './schema.ts';
 import { createPostgresStore } from './store.ts';
+import { MAX_PARTITIONS } from './tables.ts';
 
 export type { PgClient, PgPool, PgPoolClient, PgQuery } from './driver.ts';
 export type { PgliteDatabase, PgliteOptions, PgliteQueryOptions, PgliteResult } from './pglite.ts';
@@ -50,12 +51,24 @@ export interface PostgresUrlOptions extends PostgresOptions {
   readonly readUrl?: string;
   /** Maximum number of connections to each of the two servers. Default: 10. */
   readonly connections?: number;
+  /**
+   * Number of partitions in which a new schema has its orders, from 1 to 256: by hash of the owner, in tables of
+   * PostgreSQL. It cannot change later. The store rejects a schema with another number with `Unsupported`. Default: 1
+   * for a new schema; any for an existing one.
+   */
+  readonly partitions?: number;
 }
 
 /** Options of a store on a pool of the host. */
 export interface PostgresPoolOptions extends PostgresOptions {
   /** Pool for reads, of streaming replicas of the same database. */
   readonly readPool?: PgPool;
+  /**
+   * Number of partitions in which a new schema has its orders, from 1 to 256: by hash of the owner, in tables of
+   * PostgreSQL. It cannot change later. The store rejects a schema with another number with `Unsupported`. Default: 1
+   * for a new schema; any for an existing one.
+   */
+  readonly partitions?: number;
 }
 
 /**
@@ -73,18 +86,18 @@ export function postgresStore(options: PostgresUrlOptions): Store;
 export function postgresStore(pool: PgPool, options?: PostgresPoolOptions): Store;
 export function postgresStore(target: PostgresUrlOptions | PgPool, options: PostgresPoolOptions = {}): Store {
   if ('connect' in target) {
-    assertKnownOptions('postgresStore', options, [...COMMON, 'readPool']);
+    assertKnownOptions('postgresStore', options, [...COMMON, 'readPool', 'partitions']);
     const { readPool } = options;
     const source = { kind: 'pool', pool: target, ...(readPool === undefined ? {} : { readPool }) } as const;
-    return createPostgresStore(source, parseSettings(options, 'intentbook'), MIGRATIONS);
+    return createPostgresStore(source, parseBookSettings(options), MIGRATIONS);
   }
-  assertKnownOptions('postgresStore', target, [...COMMON, 'url', 'readUrl', 'connections']);
+  assertKnownOptions('postgresStore', target, [...COMMON, 'url', 'readUrl', 'connections', 'partitions']);
   const { readUrl } = target;
   const source = parseUrlSource(target);
   if (readUrl !== undefined) assertConnectionString('readUrl', readUrl);
   return createPostgresStore(
     { ...source, ...(readUrl === undefined ? {} : { readUrl }) },
-    parseSettings(target, 'intentbook'),
+    parseBookSettings(target),
     MIGRATIONS,
   );
 }
@@ -98,12 +111,15 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
  * const book = createOrderBook({ store: pgliteStore(await PGlite.create()), ... });
  */
 export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {}): Store {
-  assertKnownOptions('pgliteStore', options, ['schema']);
+  assertKnownOptions('pgliteStore', options, ['schema', 'partitions']);
   return postgresStore(getPglitePool(database), { ...options, ...PGLITE });
 }
 
 /** Creates an account store in a PGlite database. See `pgliteStore`. */
-export function pgliteAccountStore(database: PgliteDatabase, options: PgliteOptions = {}): AccountStore {
+export function pgliteAccountStore(
+  database: PgliteDatabase,
+  options: Omit<PgliteOptions, 'partitions'> = {},
+): AccountStore {
   assertKnownOptions('pgliteAccountStore', options, ['schema']);
   return postgresAccountStore(getPglitePool(database), { ...options, ...PGLITE });
 }
@@ -112,7 +128,7 @@ export function pgliteAccountStore(database: PgliteDatabase, options: PgliteOpti
 const PGLITE = { migrate: true, durable: false } as const;
 
 /** Options of an account store with its own connections. */
-export type PostgresAccountOptions = Omit<PostgresUrlOptions, 'readUrl'>;
+export type PostgresAccountOptions = Omit<PostgresUrlOptions, 'readUrl' | 'partitions'>;
 
 /**
  * Creates an account store in a PostgreSQL database (14 or later), for any number of processes. It has its own schema,
@@ -164,9 +180,18 @@ function parseSettings(options: PostgresOptions, defaultSchema: string) {
   return { schema: parseSchemaName(schema), migrate, durable, named, listen, pollInterval };
 }
 
-function assertInteger(name: string, value: number, minimum: number): void {
-  if (Number.isSafeInteger(value) && value >= minimum && value < 2 ** 31) return;
-  throw new TypeError(`postgresStore: \`${name}\` must be an integer from ${minimum} to 2147483647, got ${value}`);
+function parseBookSettings(options: PostgresOptions & { readonly partitions?: number }) {
+  return { ...parseSettings(options, 'intentbook'), partitions: parsePartitions(options) };
+}
+
+function parsePartitions({ partitions }: { readonly partitions?: number }): number | undefined {
+  if (partitions !== undefined) assertInteger('partitions', partitions, 1, MAX_PARTITIONS);
+  return partitions;
+}
+
+function assertInteger(name: string, value: number, minimum: number, maximum = 2 ** 31 - 1): void {
+  if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return;
+  throw new TypeError(`postgresStore: \`${name}\` must be an integer from ${minimum} to ${maximum}, got ${value}`);
 }
 
 /** Validates a schema name, which becomes part of SQL text. */
@@ -189,21 +214,30 @@ export interface SchemaStep {
 export interface SchemaOptions {
   readonly schema?: string;
   readonly of?: 'book' | 'accounts';
+  /** Number of partitions in which a new schema of a book has its orders, from 1 to 256. Default: 1. */
+  readonly partitions?: number;
 }
 
 const getMigrations = ({ of }: SchemaOptions) => (of === 'accounts' ? ACCOUNT_MIGRATIONS : MIGRATIONS);
+/** Validates the partitions of a schema. @throws TypeError if they are given for the tables of accounts. */
+function parseSchemaPartitions(options: SchemaOptions): number | undefined {
+  if (options.partitions === undefined || options.of !== 'accounts') return parsePartitions(options);
+  throw new TypeError('postgresStore: `partitions` must be absent for the schema of accounts');
+}
+
 const getDefaultSchema = ({ of }: SchemaOptions) => (of === 'accounts' ? 'intentbook_accounts' : 'intentbook');
 
 /** Returns the migrations of a schema as plain SQL, in order, for use with other migration tools. */
 export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
-  assertKnownOptions('postgresMigrations', options, ['schema', 'of']);
+  assertKnownOptions('postgresMigrations', options, ['schema', 'of', 'partitions']);
   const schema = quote(parseSchemaName(options.schema ?? getDefaultSchema(options)));
+  const partitions = parseSchemaPartitions(options) ?? 1;
   return getMigrations(options).map(({ version, name, breaking, sql }) => ({
     version,
     name,
     breaking,
     sql:
-      `${version === 1 ? `CREATE SCHEMA IF NOT EXISTS ${schema};\n${BASE_SCHEMA(schema)}` : ''}${sql(schema)}` +
+      `${version === 1 ? `CREATE SCHEMA IF NOT EXISTS ${schema};\n${BASE_SCHEMA(schema)}` : ''}${sql(schema, partitions)}` +
       `\nINSERT INTO ${schema}.migrations (version, name, breaking) VALUES (${version}, '${name}', ${breaking});\n`,
   }));
 }
@@ -215,11 +249,12 @@ export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
  * @returns The versions that this call applied.
  */
 export async function migratePostgres(options: SchemaOptions & { readonly url: string }): Promise<number[]> {
-  assertKnownOptions('migratePostgres', options, ['url', 'schema', 'of']);
+  assertKnownOptions('migratePostgres', options, ['url', 'schema', 'of', 'partitions']);
+  const partitions = parseSchemaPartitions(options);
   const schema = parseSchemaName(options.schema ?? getDefaultSchema(options));
   const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
   try {
-    return await migrate(pool, schema, getMigrations(options));
+    return await migrate(pool, schema, getMigrations(options), partitions);
   } finally {
     await disconnect();
   }

@@ -1,7 +1,9 @@
 import type { OrderQuery, StoredOrder } from 'intentbook';
+import { ownerPrefix, splitDate } from './conditions.ts';
+import type { PgOrderRow } from './order-rows.ts';
+import { joinFills, readOrders, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
-import type { PgOrderRow } from './rows.ts';
-import { ENDED, getPhase, joinFills, orderColumns, ownerPrefix, PHASES, readOrders, sqlUid, toBytes } from './rows.ts';
+import { ENDED, getPhase, PHASES, sqlUid, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** SQL of a paged query and its parameters. */
@@ -17,11 +19,34 @@ export function createListing({
 }: PostgresSession): (run: Query, query: OrderQuery) => Promise<StoredOrder[]> {
   return async (run, query) => {
     const { text, values } = listingSql(schema, query);
-    return readOrders(await run(prepare<PgOrderRow>(text), ...values));
+    return readOrders(await run(prepare<PgOrderRow>(text), ...values)).sort(compareNewest);
   };
 }
 
-const NEWEST = `o.created DESC, ${sqlUid('o.key')} DESC`;
+/** Compares orders like {@link NEWEST}. UIDs are hexadecimal texts in lower case. */
+const compareNewest = (a: StoredOrder, b: StoredOrder) =>
+  b.creationDate - a.creationDate || (a.uid < b.uid ? 1 : a.uid > b.uid ? -1 : 0);
+
+const BY_UID = `${sqlUid('o.key')} DESC`;
+const NEWEST = `o.created DESC, ${BY_UID}`;
+
+/** How the last columns of an index are sorted, and the condition of the entries from a creation date on. */
+interface DateIndex {
+  readonly order: string;
+  readonly reach: (date: string) => string;
+}
+
+const DATE_INDEX: DateIndex = { order: 'o.created DESC', reach: (date) => `o.created <= ${date}` };
+
+const { high, low } = splitDate('o.created');
+const OWNER_INDEX: DateIndex = {
+  // Dates beyond the bounds have the same columns.
+  order: `${high} DESC, ${low} DESC, o.created DESC`,
+  reach(date) {
+    const limit = splitDate(date);
+    return `(${high}, ${low}) <= (${limit.high}, ${limit.low})`;
+  },
+};
 
 /**
  * Returns the query of a listing. It merges one part for each phase that the status includes. A part reads at most one
@@ -49,17 +74,17 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
   const skipped = offset === undefined || offset === 0 ? undefined : bind(offset);
   const reach = `LIMIT ${pageSize}::bigint${skipped === undefined ? '' : ` + ${skipped}::bigint`}`;
 
-  /** Selects from one index: `first` is its first column, if that is not the phase. */
-  const part = (phase: number, first: string | undefined, others: readonly string[]) => {
-    const all = [...(first === undefined ? [] : [first]), `o.phase = ${phase}`];
+  /** Selects from one index: `first` has the conditions besides that of the phase. */
+  const part = (phase: number, first: readonly string[], others: readonly string[], index = DATE_INDEX) => {
+    const all = [...first, `o.phase = ${phase}`];
     const rest = [...others];
     if (cursor !== undefined) {
-      all.push(`o.created <= ${cursor[0]}`);
-      rest.push(`(o.created < ${cursor[0]} OR ${sqlUid('o.key')} < ${cursor[1]})`);
+      all.push(index.reach(`${cursor[0]}::bigint`));
+      rest.push(`(o.created < ${cursor[0]} OR o.created = ${cursor[0]} AND ${sqlUid('o.key')} < ${cursor[1]})`);
     }
     if (phase < ENDED && now !== undefined) rest.push(`o.valid_to >= ${now}`);
     if (rest.length > 0) all.push(`coalesce(${rest.join(' AND ')}, false)`);
-    return `(SELECT o.* FROM ${schema}.orders o WHERE ${all.join(' AND ')} ORDER BY ${NEWEST} ${reach})`;
+    return `(SELECT o.* FROM ${schema}.orders o WHERE ${all.join(' AND ')} ORDER BY ${index.order}, ${BY_UID} ${reach})`;
   };
 
   /** Selects live orders whose expiry the next sweep records: these few are read from the index of expiry. */
@@ -79,21 +104,33 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
 
   const parts =
     account === undefined
-      ? phases.map((phase) => part(phase, tokens[0], tokens.slice(1)))
+      ? phases.map((phase) => part(phase, tokens.slice(0, 1), tokens.slice(1)))
       : // Orders that an account owns, and orders that it placed on chain through a contract.
         phases.flatMap((phase) => [
-          part(phase, `${ownerPrefix('o.owner')} = ${ownerPrefix(`${account}::bytea`)}`, [
-            `o.owner = ${account}`,
-            ...tokens,
-          ]),
-          part(phase, `o.onchain_user = ${account}`, [...tokens, `o.owner <> ${account}`]),
+          part(
+            phase,
+            [`${ownerPrefix('o.owner')} = ${ownerPrefix(`${account}::bytea`)}`],
+            [`o.owner = ${account}`, ...tokens],
+            OWNER_INDEX,
+          ),
+          part(
+            phase,
+            [`o.onchain_user = ${account}`, '(SELECT found FROM placements)'],
+            [...tokens, `o.owner <> ${account}`],
+          ),
         ]);
+  // Most accounts have placed no order on chain. One lookup then replaces those in every part and every partition.
+  const placements =
+    account === undefined
+      ? ''
+      : `WITH placements AS MATERIALIZED (SELECT EXISTS (SELECT FROM ${schema}.chain_events p ` +
+        `WHERE p.onchain_user = ${account}) AS found) `;
   if (status?.is === 'expired') parts.push(unrecorded());
   const page =
     `SELECT * FROM (${parts.join(' UNION ALL ')}) o ORDER BY ${NEWEST} LIMIT ${pageSize}::bigint` +
     (skipped === undefined ? '' : ` OFFSET ${skipped}::bigint`);
   return {
-    text: `SELECT ${orderColumns(schema)}${query.quotes ? ', o.quote' : ''} FROM (${page}) o ${joinFills(schema)} ORDER BY ${NEWEST}`,
+    text: selectOrders(schema, `(${placements}${page}) o ${joinFills(schema)}`, { quotes: query.quotes ?? false }),
     values,
   };
 }

@@ -9,15 +9,22 @@ import { toBytes } from './rows.ts';
 import type { PgMigration } from './schema.ts';
 import { BASE_SCHEMA } from './schema.ts';
 import type { PostgresSession } from './session.ts';
+import { readPartitions } from './tables.ts';
 
 /**
  * Applies the missing migrations, each in its own transaction. Several processes may call this at the same time: one
  * applies the migrations, the others wait and find none missing.
  *
  * @param name - Name of the schema, without quotes. It is created if it does not exist.
+ * @param partitions - Number of partitions of a new schema. An existing one must have it, if it is given.
  * @returns The versions that were applied.
  */
-export async function migrate(pool: PgPool, name: string, migrations: readonly PgMigration[]): Promise<number[]> {
+export async function migrate(
+  pool: PgPool,
+  name: string,
+  migrations: readonly PgMigration[],
+  partitions?: number,
+): Promise<number[]> {
   const schema = quote(name);
   try {
     return await withConnection(pool, async (client) => {
@@ -25,7 +32,7 @@ export async function migrate(pool: PgPool, name: string, migrations: readonly P
       for (;;) {
         await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
         try {
-          const next = await applyNext(client, name, migrations);
+          const next = await applyNext(client, name, migrations, partitions);
           await client.query({ text: 'COMMIT' });
           if (next === undefined) return applied;
           applied.push(next);
@@ -45,6 +52,7 @@ async function applyNext(
   client: PgClient,
   name: string,
   migrations: readonly PgMigration[],
+  partitions: number | undefined,
 ): Promise<number | undefined> {
   const schema = quote(name);
   const run = createQuery(client);
@@ -56,9 +64,12 @@ async function applyNext(
   if (exists === undefined) await run({ text: `CREATE SCHEMA ${schema}` });
   const [initialized] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
   if (initialized?.[0] !== true) await client.query({ text: BASE_SCHEMA(schema) });
-  const next = findMissing(await readApplied(run, schema), migrations)[0];
+  const applied = await readApplied(run, schema);
+  const next = findMissing(applied, migrations)[0];
+  const existing = applied.length === 0 ? undefined : await readPartitions(run, schema);
+  if (existing !== undefined) assertPartitions(schema, existing, partitions);
   if (next === undefined) return undefined;
-  await client.query({ text: next.sql(schema) });
+  await client.query({ text: next.sql(schema, existing ?? partitions ?? 1) });
   await run(
     { text: `INSERT INTO ${schema}.migrations (version, name, breaking) VALUES ($1, $2, $3)` },
     next.version,
@@ -66,6 +77,21 @@ async function applyNext(
     next.breaking,
   );
   return next.version;
+}
+
+/**
+ * Checks the number of partitions of a schema.
+ *
+ * @param expected - Undefined accepts any number.
+ * @throws StoreError `Unsupported` if the schema has another number.
+ */
+export function assertPartitions(schema: string, actual: number, expected: number | undefined): void {
+  if (expected === undefined || expected === actual) return;
+  const has = actual === 1 ? 'is not partitioned' : `has ${actual} partitions`;
+  throw new StoreError(
+    'Unsupported',
+    `partitions must be ${actual}, got ${expected}: the schema ${schema} ${has}, and the number of a schema cannot change`,
+  );
 }
 
 interface AppliedMigration {

@@ -1,6 +1,7 @@
 import type { Address, Budget, Hex, NewOrder } from 'intentbook';
 import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook/store-kit';
 import { getPlacementVersion } from 'intentbook/store-kit';
+import { isEntry, isOrder, ordersByKey } from './conditions.ts';
 import { DOCUMENT_MARGIN } from './functions.ts';
 import type { Query } from './query.ts';
 import {
@@ -60,8 +61,8 @@ interface Change {
 
 export function createOrderProjectionTable({ schema: s, prepare }: PostgresSession): PgOrderProjectionTable {
   const selectOrders = prepare<OrderStateRow>(
-    'SELECT key, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, phase, valid_to, invalidated, ' +
-      `placement, onchain_user FROM ${s}.orders WHERE key = ANY($1::bytea[])`,
+    'SELECT o.key, o.body, o.signing_scheme, o.budget, o.cancelled_off_chain, o.placed_on_chain, o.phase, o.valid_to, ' +
+      `o.invalidated, o.placement, o.onchain_user FROM ${ordersByKey(s, '$1::bytea[]')}`,
   );
   const insert = prepare(
     `INSERT INTO ${s}.orders (key, owner, sell_token, buy_token, created, valid_to, signing_scheme, phase, budget, ` +
@@ -79,7 +80,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
   );
   // The totals of a partially filled order move from its fill to its row.
   const update = prepare(
-    `WITH filled AS (DELETE FROM ${s}.fills WHERE key = ANY($1::bytea[]) RETURNING key, version) ` +
+    `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE ${isEntry('f', 'k')} RETURNING f.key, f.version) ` +
       `UPDATE ${s}.orders o SET version = coalesce(f.version, o.version) + c.versions, phase = c.phase, ` +
       'invalidated = c.invalidated, budget = c.budget, valid_to = c.valid_to, executed_sell_amount = c.sold, ' +
       'executed_buy_amount = c.bought, executed_fee_amount = c.signed_fee, executed_fee = c.fee, ' +
@@ -88,22 +89,25 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       '$6::bigint[], $7::numeric[], $8::numeric[], $9::numeric[], $10::numeric[], $11::bytea[], $12::text[], ' +
       '$13::bytea[]) ' +
       'c (key, versions, phase, invalidated, budget, valid_to, sold, bought, signed_fee, fee, fee_token, ' +
-      'placement, onchain_user) LEFT JOIN filled f ON f.key = c.key WHERE o.key = c.key',
+      'placement, onchain_user) LEFT JOIN filled f ON f.key = c.key ' +
+      `WHERE ${isOrder('o', 'c.key')}`,
   );
+  // The owners are locked, so that no other transaction inserts a fill between the update and the insert.
   const fill = prepare(
-    `INSERT INTO ${s}.fills AS f (key, version, executed_sell_amount, executed_buy_amount, executed_fee_amount, ` +
+    'WITH c AS MATERIALIZED (SELECT * FROM unnest($1::bytea[], $2::numeric[], $3::numeric[], $4::numeric[], ' +
+      '$5::numeric[], $6::bytea[]) c (key, sold, bought, signed_fee, fee, fee_token)), ' +
+      `filled AS (UPDATE ${s}.fills f SET version = f.version + 1, executed_sell_amount = c.sold, ` +
+      'executed_buy_amount = c.bought, executed_fee_amount = c.signed_fee, executed_fee = c.fee, ' +
+      `executed_fee_token = c.fee_token FROM c WHERE ${isEntry('f', 'c.key')} RETURNING f.key) ` +
+      `INSERT INTO ${s}.fills (key, version, executed_sell_amount, executed_buy_amount, executed_fee_amount, ` +
       'executed_fee, executed_fee_token) ' +
-      `SELECT c.key, o.version + 1, c.sold, c.bought, c.signed_fee, c.fee, c.fee_token FROM ` +
-      'unnest($1::bytea[], $2::numeric[], $3::numeric[], $4::numeric[], $5::numeric[], $6::bytea[]) ' +
-      `c (key, sold, bought, signed_fee, fee, fee_token) JOIN ${s}.orders o ON o.key = c.key ` +
-      'ON CONFLICT (key) DO UPDATE SET version = f.version + 1, ' +
-      'executed_sell_amount = excluded.executed_sell_amount, executed_buy_amount = excluded.executed_buy_amount, ' +
-      'executed_fee_amount = excluded.executed_fee_amount, executed_fee = excluded.executed_fee, ' +
-      'executed_fee_token = excluded.executed_fee_token',
+      'SELECT c.key, o.version + 1, c.sold, c.bought, c.signed_fee, c.fee, c.fee_token FROM c ' +
+      `CROSS JOIN LATERAL (SELECT o.version FROM ${s}.orders o WHERE ${isOrder('o', 'c.key')} OFFSET 0) o ` +
+      'WHERE c.key NOT IN (SELECT key FROM filled)',
   );
   const remove = prepare(
-    `WITH filled AS (DELETE FROM ${s}.fills WHERE key = ANY($1::bytea[])) ` +
-      `DELETE FROM ${s}.orders WHERE key = ANY($1::bytea[])`,
+    `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE ${isEntry('f', 'k')}) ` +
+      `DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')}`,
   );
   const count = prepare(
     `UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +

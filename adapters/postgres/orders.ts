@@ -11,23 +11,12 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
+import { isOrder, ordersByKey } from './conditions.ts';
 import { OUTCOMES } from './functions.ts';
+import type { PgOrderRow } from './order-rows.ts';
+import { ordersWithKeys, readOrders, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
-import type { PgOrderRow } from './rows.ts';
-import {
-  BUDGETS,
-  getPhase,
-  joinFills,
-  orderColumns,
-  readOrders,
-  SCHEMES,
-  SEPARATOR,
-  toByteArray,
-  toBytes,
-  toKey,
-  toNumberArray,
-  toUid,
-} from './rows.ts';
+import { BUDGETS, getPhase, SCHEMES, SEPARATOR, toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 export interface PgOrderTable {
@@ -54,20 +43,20 @@ export function createOrderTable(
 ): PgOrderTable {
   const { schema: s, prepare, read, call, write, join, settle } = session;
   const select = prepare<PgOrderRow>(
-    `SELECT ${orderColumns(s)}, o.quote FROM ${s}.orders o ${joinFills(s)} WHERE o.key = ANY($1::bytea[])`,
+    selectOrders(s, ordersWithKeys(s, '$1::bytea[]', session.partitioned), { quotes: true }),
   );
   const selectPlaced = prepare<readonly [key: Hex]>(
-    `SELECT key FROM ${s}.orders WHERE key = ANY($2::bytea[]) AND onchain_user = $1`,
+    `SELECT o.key FROM ${ordersByKey(s, '$2::bytea[]')} WHERE o.onchain_user = $1`,
   );
   const parameters = Array.from({ length: 18 }, (_, i) => `$${i + 1}`).join();
   const insert = prepare<readonly [codes: string]>(`SELECT ${s}.insert_orders(${parameters})::text`);
   const cancel = prepare<readonly [code: number]>(`SELECT ${s}.cancel_orders($1, $2, $3)`);
   const selectAttempts = prepare<readonly [key: Hex, attempt: number]>(
-    `SELECT key, attempt FROM ${s}.orders WHERE key = ANY($1::bytea[])`,
+    `SELECT o.key, o.attempt FROM ${ordersByKey(s, '$1::bytea[]')}`,
   );
   const selectWithEvents = prepare<readonly [key: Hex]>(
     `SELECT DISTINCT e.key FROM ${s}.chain_events e WHERE e.key = ANY($1::bytea[]) ` +
-      `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.key = e.key)`,
+      `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE ${isOrder('o', 'e.key')})`,
   );
 
   /** Inserts a batch in one statement. @returns undefined if a chain event of an order is already stored. */
@@ -144,7 +133,7 @@ export function createOrderTable(
   }
 
   async function isNothingStored(inserts: readonly OrderInsert[]): Promise<boolean> {
-    const keys = toByteArray(inserts.map(({ order }) => toKey(order.uid)));
+    const keys = toByteArray([...new Set(inserts.map(({ order }) => toKey(order.uid)))]);
     return read('read orders', (run) => run(select, keys)).then(
       (rows) => rows.length === 0,
       () => false,
@@ -173,7 +162,9 @@ export function createOrderTable(
 
     async filterPlaced(run, account, uids) {
       if (uids.length === 0) return [];
-      return (await run(selectPlaced, toBytes(account), toByteArray(uids.map(toKey)))).map(([key]) => toUid(key));
+      return (await run(selectPlaced, toBytes(account), toByteArray([...new Set(uids)].map(toKey)))).map(([key]) =>
+        toUid(key),
+      );
     },
 
     async cancel({ uids, now, cancelledAt }) {

@@ -1,6 +1,6 @@
 import type { Hex, PruneRequest } from 'intentbook';
+import { isEntry, isOrder } from './conditions.ts';
 import { toByteArray } from './rows.ts';
-
 import type { PostgresSession } from './session.ts';
 
 /**
@@ -40,16 +40,15 @@ export function createPruner({
   const due = prepare<readonly [Hex]>(pruningSql(s));
   // The condition is checked again: an order may be live again before its owner was locked.
   const remove = prepare<readonly [Hex]>(
-    `WITH filled AS (DELETE FROM ${s}.fills WHERE key = ANY($1::bytea[]) AND EXISTS (SELECT FROM ${s}.orders o ` +
-      'WHERE o.key = fills.key AND o.phase >= 2)), ' +
-      `removed AS (DELETE FROM ${s}.orders WHERE key = ANY($1::bytea[]) AND phase >= 2 ` +
+    `WITH removed AS (DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} AND phase >= 2 ` +
       'RETURNING key, cancelled_off_chain), ' +
+      `filled AS (DELETE FROM ${s}.fills f USING removed k WHERE ${isEntry('f', 'k.key')}), ` +
       `marked AS (INSERT INTO ${s}.tombstones (key) SELECT key FROM removed WHERE cancelled_off_chain ` +
       'ON CONFLICT DO NOTHING) SELECT key FROM removed',
   );
   const release = prepare(
-    `DELETE FROM ${s}.tombstones WHERE key = ANY(ARRAY(SELECT key FROM ${s}.tombstones ` +
-      `WHERE key < ${firstKey('$1')} ORDER BY key LIMIT $2))`,
+    `DELETE FROM ${s}.tombstones t USING (SELECT key FROM ${s}.tombstones ` +
+      `WHERE key < ${firstKey('$1')} ORDER BY key LIMIT $2) k WHERE ${isEntry('t', 'k.key')}`,
   );
 
   return ({ before, limit, tombstonesBefore }) =>

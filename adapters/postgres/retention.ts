@@ -1,5 +1,6 @@
 import type { ChainEventPruneOutcome, RetentionStore } from 'intentbook';
 import { CHAIN_EVENT_TYPES, countOldEntries } from 'intentbook/store-kit';
+import { isOrder } from './conditions.ts';
 import { firstKey, toValidTo } from './pruning.ts';
 import type { Query } from './query.ts';
 import { toNumberArray } from './rows.ts';
@@ -92,7 +93,7 @@ function createChainEventPruner({ schema: s, prepare, write }: PostgresSession):
   const lock = prepare(`SELECT ${NO_SCANS} FROM ${s}.progress FOR UPDATE`);
   const examined = prepare<ChainEventRow>(
     `SELECT f.block, f.log, f."timestamp", f.type, coalesce((${hasEnded(s)}) AND ` +
-      `(SELECT true FROM ${s}.orders o WHERE o.key = f.key OFFSET 0) IS NULL, f."timestamp" IS NOT NULL) ` +
+      `(SELECT true FROM ${s}.orders o WHERE ${isOrder('o', 'f.key')} OFFSET 0) IS NULL, f."timestamp" IS NOT NULL) ` +
       `FROM ${s}.chain_events f WHERE (f.block, f.log) > ($1, $2) AND ` +
       `f.block < coalesce((SELECT min(number) FROM ${s}.blocks), (SELECT number FROM ${s}.progress), 0) ` +
       'ORDER BY f.block, f.log LIMIT $3',

@@ -1,75 +1,7 @@
-import type { Address, Budget, Hex, OrderEventType, OrderState, StoredOrder } from 'intentbook';
-
-/**
- * Returns the columns of an order, in the order of {@link PgOrderRow}. `o` is the table of orders, `f` its fill. Short
- * values are combined in one text: each value costs server and driver a microsecond, and a page has thousands.
- *
- * Many orders of a page refer to the same document. Only the first of them reads and returns it.
- */
-export const orderColumns = (schema: string) =>
-  `o.key, o.body, CASE WHEN f.key IS NULL THEN ${shortColumns('o')} ELSE ${shortColumns('f')} END, o.placement, ` +
-  'o.app_data, CASE WHEN row_number() OVER (PARTITION BY o.app_data) = 1 THEN ' +
-  `(SELECT d.document FROM ${schema}.documents d WHERE d.hash = o.app_data) END`;
-
-const shortColumns = (source: 'o' | 'f') =>
-  `concat_ws(' ', ${source}.version, o.created, o.valid_to, o.phase, o.invalidated, ${source}.executed_sell_amount, ` +
-  `${source}.executed_buy_amount, ${source}.executed_fee_amount, ${source}.executed_fee, ` +
-  // The fee token comes last, because concat_ws omits it if it is null.
-  `${source}.executed_fee_token)`;
-
-/** Returns the join of a partially filled order with its totals. Other orders cause no lookup. */
-export const joinFills = (schema: string) =>
-  `LEFT JOIN LATERAL (SELECT * FROM ${schema}.fills f WHERE f.key = o.key AND o.phase < ${UNFILLABLE} OFFSET 0) f ON true`;
-
-export type PgOrderRow = readonly [
-  key: Hex,
-  body: string,
-  short: string,
-  placement: string | null,
-  appData: Hex,
-  document: string | null,
-  quote?: string | null,
-];
-
-/** Converts rows to orders. Nothing is parsed; the caller detects a damaged row when it renders the order. */
-export function readOrders(rows: readonly PgOrderRow[]): StoredOrder[] {
-  const documents = new Map<Hex, string>();
-  for (const row of rows) if (row[5] !== null) documents.set(row[4], row[5]);
-  return rows.map((row) => readOrder(row, documents.get(row[4]) ?? null));
-}
-
-function readOrder([key, body, short, placement, , , quote]: PgOrderRow, document: string | null): StoredOrder {
-  const [version, created, validTo, phase, invalidated, sold, bought, signedFee, fee, feeToken] = short.split(' ');
-  // Without object spread, which would be slower.
-  return {
-    uid: toUid(key),
-    body,
-    version: Number(version),
-    creationDate: Number(created),
-    validTo: Number(validTo),
-    state: PHASES[Number(phase)]?.state as OrderState, // the table checks the range
-    invalidated: invalidated === 't',
-    executedSellAmount: sold ?? '',
-    executedBuyAmount: bought ?? '',
-    executedFeeAmount: signedFee ?? '',
-    executedFee: fee ?? '',
-    executedFeeToken: feeToken === undefined ? null : `0x${feeToken.slice(2)}`,
-    placement,
-    fullAppData: document,
-    quote: quote ? parseQuote(quote) : null,
-  };
-}
+import type { Address, Budget, Hex, OrderEventType, OrderState } from 'intentbook';
 
 /** Separates texts that are JSON, in which this character can only occur as an escape sequence. */
 export const SEPARATOR = '\x1e';
-
-function parseQuote(text: string) {
-  const [body = '', metadata = '{}'] = text.split(SEPARATOR);
-  return { body, metadata };
-}
-
-/** Returns SQL for the part of an owner by which orders are indexed. */
-export const ownerPrefix = (owner: string) => `substr(${owner}, 14)`;
 
 /** Codes are indexes in these lists. They are stored in databases: append only. */
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
@@ -142,8 +74,8 @@ export function toKey(uid: Hex): string {
   return `\\x${uid.slice(VALID_TO_AT, UID_END)}${uid.slice(2, VALID_TO_AT)}`;
 }
 
-/** Converts a key, as it is parsed from the server, to the UID. */
-export function toUid(key: Hex): Hex {
+/** Converts a key to the UID. The key has a prefix of two characters. */
+export function toUid(key: string): Hex {
   return `0x${key.slice(10)}${key.slice(2, 10)}`;
 }
 

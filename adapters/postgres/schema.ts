@@ -1,5 +1,5 @@
 import { createFunctions } from './functions.ts';
-import { ownerPrefix } from './rows.ts';
+import { createOwnedTables } from './tables.ts';
 
 /** One schema migration. */
 export interface PgMigration {
@@ -10,8 +10,11 @@ export interface PgMigration {
    * Whether a release without this migration can no longer use the tables. Migrations only add, so few are breaking.
    */
   readonly breaking: boolean;
-  /** Returns the SQL statements. The schema is a quoted identifier, which is already validated. */
-  readonly sql: (schema: string) => string;
+  /**
+   * Returns the SQL statements. The schema is a quoted identifier, which is already validated. With more than one
+   * partition, the tables with rows of owners are partitioned.
+   */
+  readonly sql: (schema: string, partitions: number) => string;
 }
 
 /**
@@ -47,7 +50,8 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  * precedes the creation date, so that each index serves the listings of every status.
  *
  * The keys of the index of owners are random, so each of its pages is written to the log of the server once per
- * checkpoint. It contains the last seven bytes of an owner, with which it is a fifth smaller.
+ * checkpoint. It contains the last seven bytes of an owner, and the creation date in two columns without padding, with
+ * which it is two fifths smaller.
  *
  * Statistics of owners and tokens are disabled. They contain averages, by which an owner has few orders; the planner
  * would then read and sort all orders of an owner with a million. Without statistics, the planner expects many rows for
@@ -67,66 +71,8 @@ const createBook: PgMigration = {
   version: 1,
   name: 'book',
   breaking: false,
-  sql: (s) => `
-CREATE TABLE ${s}.orders (
-  created bigint NOT NULL,
-  valid_to bigint NOT NULL,
-  version bigint NOT NULL DEFAULT 1,
-  attempt integer NOT NULL DEFAULT 0,
-  signing_scheme smallint NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
-  phase smallint NOT NULL CHECK (phase BETWEEN 0 AND 5),
-  budget smallint NOT NULL CHECK (budget BETWEEN 0 AND 1),
-  invalidated boolean NOT NULL DEFAULT false,
-  cancelled_off_chain boolean NOT NULL DEFAULT false,
-  placed_on_chain boolean NOT NULL DEFAULT false,
-  key bytea PRIMARY KEY CHECK (octet_length(key) = 56),
-  owner bytea NOT NULL CHECK (octet_length(owner) = 20),
-  sell_token bytea NOT NULL CHECK (octet_length(sell_token) = 20),
-  buy_token bytea NOT NULL CHECK (octet_length(buy_token) = 20),
-  app_data bytea NOT NULL CHECK (octet_length(app_data) = 32),
-  executed_sell_amount numeric NOT NULL DEFAULT 0 CHECK (executed_sell_amount >= 0),
-  executed_buy_amount numeric NOT NULL DEFAULT 0 CHECK (executed_buy_amount >= 0),
-  executed_fee_amount numeric NOT NULL DEFAULT 0 CHECK (executed_fee_amount >= 0),
-  executed_fee numeric NOT NULL DEFAULT 0 CHECK (executed_fee >= 0),
-  executed_fee_token bytea CHECK (octet_length(executed_fee_token) = 20),
-  onchain_user bytea CHECK (octet_length(onchain_user) = 20),
-  body text NOT NULL CHECK (body::json IS NOT NULL),
-  quote text,
-  placement text
-);
-
-CREATE INDEX orders_owner ON ${s}.orders (${ownerPrefix('owner')}, phase, created);
-CREATE INDEX orders_sell ON ${s}.orders (sell_token, phase, created);
-CREATE INDEX orders_buy ON ${s}.orders (buy_token, phase, created);
-CREATE INDEX orders_newest ON ${s}.orders (phase, created);
-CREATE INDEX orders_expiry ON ${s}.orders ((phase / 2), valid_to) WHERE phase < 4;
-CREATE INDEX orders_onchain_user ON ${s}.orders (onchain_user, phase, created) WHERE onchain_user IS NOT NULL;
-CREATE INDEX orders_onchain_expiry ON ${s}.orders (valid_to) WHERE onchain_user IS NOT NULL;
-
-ALTER INDEX ${s}.orders_owner ALTER COLUMN 1 SET STATISTICS 0;
-ALTER TABLE ${s}.orders ALTER owner SET STATISTICS 0, ALTER sell_token SET STATISTICS 0,
-  ALTER buy_token SET STATISTICS 0, ALTER onchain_user SET STATISTICS 0, ALTER phase SET STATISTICS 0;
-
-CREATE TABLE ${s}.fills (
-  version bigint NOT NULL,
-  key bytea PRIMARY KEY CHECK (octet_length(key) = 56),
-  executed_sell_amount numeric NOT NULL CHECK (executed_sell_amount >= 0),
-  executed_buy_amount numeric NOT NULL CHECK (executed_buy_amount >= 0),
-  executed_fee_amount numeric NOT NULL CHECK (executed_fee_amount >= 0),
-  executed_fee numeric NOT NULL CHECK (executed_fee >= 0),
-  executed_fee_token bytea CHECK (octet_length(executed_fee_token) = 20)
-) WITH (fillfactor = 45);
-
-CREATE TABLE ${s}.tombstones (
-  key bytea PRIMARY KEY CHECK (octet_length(key) = 56)
-);
-
-CREATE TABLE ${s}.owners (
-  owner bytea PRIMARY KEY CHECK (octet_length(owner) = 20),
-  live_open bigint NOT NULL CHECK (live_open >= 0),
-  live_pending bigint NOT NULL CHECK (live_pending >= 0)
-) WITH (fillfactor = 45);
-
+  sql: (s, partitions) => `
+${createOwnedTables(s, partitions)}
 CREATE TABLE ${s}.documents (
   ordinal bigint GENERATED ALWAYS AS IDENTITY,
   used_until bigint NOT NULL DEFAULT 0,
@@ -236,7 +182,7 @@ CREATE TABLE ${s}.competitions (
   auction bigint PRIMARY KEY,
   body text NOT NULL CHECK (body::json IS NOT NULL)
 );
-${createFunctions(s)}`,
+${createFunctions(s, partitions)}`,
 };
 
 /** Schema migrations. A released migration is never changed: new ones are appended. */

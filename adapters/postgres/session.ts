@@ -6,11 +6,14 @@ import type { PgClient, PgPool } from './driver.ts';
 import { getErrorCode, startRequest, TIMEOUTS, toStoreError } from './driver.ts';
 import type { PgSession, Query, Statement } from './query.ts';
 import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
+import { PARTITION_SETTINGS } from './tables.ts';
 
 /** Database access for the tables of the store. */
 export interface PostgresSession {
   /** Quoted schema name. */
   readonly schema: string;
+  /** Whether the tables of orders are partitioned. */
+  readonly partitioned: boolean;
   /** Returns a statement that each connection prepares on its first run. */
   prepare<Row extends readonly unknown[]>(text: string): Statement<Row>;
   /** Runs one or a few statements that only read. They are retried after a conflict. */
@@ -53,13 +56,24 @@ export interface SessionSettings {
   readonly committed?: (client: PgClient) => Promise<void>;
   /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
+  /** Whether the tables are partitioned. Default: false. */
+  readonly partitioned?: boolean;
 }
 
 export function openSession(
   pool: PgPool,
-  { schema, named, direct, strict, joinable = true, wait, committed = async () => {} }: SessionSettings,
+  {
+    schema,
+    named,
+    direct,
+    strict,
+    joinable = true,
+    wait,
+    partitioned = false,
+    committed = async () => {},
+  }: SessionSettings,
 ): PostgresSession {
-  const resolver = createCommitOutcomeResolver(pool, wait);
+  const resolver = createCommitOutcomeResolver(pool, wait, partitioned ? PLANNER_SETTINGS : '');
   const statements = new Map<string, Statement>();
   const failures = new WeakMap<StoreError, PgSession>();
 
@@ -86,6 +100,7 @@ export function openSession(
 
   const session: PostgresSession = {
     schema,
+    partitioned,
     prepare(text) {
       const statement = statements.get(text) ?? (named ? { text, name: getStatementName(text) } : { text });
       statements.set(text, statement);
@@ -152,6 +167,8 @@ export async function withRetry<T>(
     }
   }
 }
+
+const PLANNER_SETTINGS = PARTITION_SETTINGS.map((name) => `SET LOCAL ${name} = off; `).join('');
 
 /** Number and interval of the attempts to end a session, in milliseconds. */
 const END = { times: 8, interval: 250 };

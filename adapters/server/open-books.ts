@@ -162,10 +162,10 @@ export async function openStore(place: StoreLocation, writeThread: boolean | 'au
     case 'file':
       return (await import('intentbook/sqlite')).sqliteStore({ path: place.path, writeThread });
     case 'postgres': {
-      const { url, readUrl, schema, migrate, connections, pooler } = place;
+      const { url, readUrl, schema, migrate, connections, pooler, partitions } = place;
       const { postgresStore } = await import('intentbook/postgres');
       const session = pooler === undefined || pooler === 'detect' ? undefined : pooler === 'session';
-      const traits = defined({ readUrl, prepare: session, listen: session });
+      const traits = defined({ readUrl, prepare: session, listen: session, partitions });
       return postgresStore({ url, schema, migrate, connections, ...traits });
     }
   }

@@ -1,7 +1,8 @@
 import type { Address, Hex, OrderCursor, OrderQuery, OrderScan, StoredOrder } from 'intentbook';
 import type { SqliteStatement } from './driver.ts';
-import type { OrderRow } from './rows.ts';
-import { orderColumns, quoteColumns, readOrder, STATES, toBytes, toHexText } from './rows.ts';
+import type { OrderRowsQuery } from './order-rows.ts';
+import { prepareOrderRows } from './order-rows.ts';
+import { STATES, toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** SQL of a paged query and its parameters. */
@@ -21,32 +22,29 @@ export interface Listing {
 }
 
 /** Creates the listing of orders. Statements are cached, one for each combination of filters. */
-export function createListing({ prefix, prepare, read }: SqliteSession): Listing {
-  const statements = new Map<string, SqliteStatement>();
+export function createListing(session: SqliteSession): Listing {
+  const { prefix, prepare, read } = session;
+  const pages = new Map<string, OrderRowsQuery>();
+  const frontiers = new Map<string, SqliteStatement>();
   const hasPlaced = prepare(`SELECT 1 FROM ${prefix}orders WHERE onchain_user = ? LIMIT 1`).pluck();
   const hasPlacements = (owner: Address | undefined) =>
     owner !== undefined && hasPlaced.get(toBytes(owner)) !== undefined;
 
-  function run({ sql, parameters }: ListingSql): unknown[] {
-    let statement = statements.get(sql);
-    if (statement === undefined) {
-      statement = prepare(sql).raw();
-      statements.set(sql, statement);
-    }
-    return statement.all(...parameters);
-  }
-
   function list(query: BoundedQuery, placements: boolean): StoredOrder[] {
-    const { owner } = query;
-    const sql = placements && owner !== undefined ? accountSql(prefix, owner, query) : listingSql(prefix, query);
-    return (run(sql) as OrderRow[]).map(readOrder); // the columns selected
+    const { owner, quotes = false } = query;
+    const ids = placements && owner !== undefined ? accountSql(prefix, owner, query) : listingSql(prefix, query);
+    const from = pageSql(prefix, ids.sql, quotes);
+    const page = findOrAdd(pages, from, () => prepareOrderRows(session, from, quotes));
+    return page.all(...ids.parameters).map(({ order }) => order);
   }
 
   /** Returns the newest position up to which every index of a listing was examined. `undefined`: to the end. */
   function findFrontier(query: OrderQuery, placements: boolean, examine: number): OrderCursor | undefined {
     let frontier: readonly [created: number, uid: Hex] | undefined;
     for (const index of getScannedIndexes(query, placements)) {
-      const [row] = run(frontierSql(prefix, index, query, examine)) as [created: number, uid: Hex][]; // as selected
+      const { sql, parameters } = frontierSql(prefix, index, query, examine);
+      const statement = findOrAdd(frontiers, sql, () => prepare(sql).raw());
+      const row = statement.get(...parameters) as readonly [created: number, uid: Hex] | undefined; // as selected
       if (row !== undefined && (frontier === undefined || isNewer(row, frontier))) frontier = row;
     }
     return frontier && { creationDate: frontier[0], uid: frontier[1] };
@@ -64,6 +62,12 @@ export function createListing({ prefix, prepare, read }: SqliteSession): Listing
         return next === undefined ? { orders } : { orders, next };
       }),
   };
+}
+
+function findOrAdd<T>(prepared: Map<string, T>, sql: string, prepare: () => T): T {
+  const found = prepared.get(sql) ?? prepare();
+  prepared.set(sql, found);
+  return found;
 }
 
 const isNewer = (a: readonly [number, Hex], b: readonly [number, Hex]) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
@@ -130,7 +134,17 @@ export function createPlacedLookup({
     });
 }
 
-/** Returns the query of a listing for an account with orders placed on chain, whose owner is a contract. */
+/**
+ * Returns the `FROM` of the rows of a page, in its order: `CROSS JOIN` keeps it.
+ *
+ * @param ids - The query of their ids.
+ */
+export function pageSql(prefix: string, ids: string, quotes: boolean): string {
+  const join = quotes ? ` LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id` : '';
+  return `FROM (${ids}) p CROSS JOIN ${prefix}orders o ON o.id = p.id${join}`;
+}
+
+/** Returns the query of the row ids of a listing for an account with orders placed on chain, owned by a contract. */
 export function accountSql(prefix: string, owner: Address, query: BoundedQuery): ListingSql {
   const account = toBytes(owner);
   return mergedSql(prefix, query, [
@@ -140,9 +154,9 @@ export function accountSql(prefix: string, owner: Address, query: BoundedQuery):
 }
 
 /**
- * Returns the query of a listing. The query reads one index in the order of the listing, from the cursor to the end of
- * the page. It sorts nothing, and orders before the cursor cost nothing. The index is named, so that statistics
- * gathered by a host cannot change the plan.
+ * Returns the query of the row ids of a listing. The query reads one index in the order of the listing, from the
+ * cursor to the end of the page. It sorts nothing, and orders before the cursor cost nothing. The index is named, so
+ * that statistics gathered by a host cannot change the plan.
  *
  * Only expired orders are in two indexes: those whose expiry is recorded, and those that the next sweep will find.
  */
@@ -155,18 +169,11 @@ export function listingSql(prefix: string, query: BoundedQuery): ListingSql {
     ]);
   }
   const { conditions, parameters } = getConditions(query);
-  const { columns, join } = getSelection(prefix, query);
   const sql =
-    `SELECT ${columns} FROM ${prefix}orders o INDEXED BY ${prefix}${listingIndex(query)}${join}` +
+    `SELECT o.id FROM ${prefix}orders o INDEXED BY ${prefix}${listingIndex(query)}` +
     `${conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`}` +
     ` ORDER BY o.created DESC, o.uid DESC LIMIT ?${offset === undefined ? '' : ' OFFSET ?'}`;
   return { sql, parameters: [...parameters, limit, ...(offset === undefined ? [] : [offset])] };
-}
-
-function getSelection(prefix: string, { quotes }: OrderQuery): { readonly columns: string; readonly join: string } {
-  if (quotes !== true) return { columns: orderColumns(prefix), join: '' };
-  const join = ` LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id`;
-  return { columns: `${orderColumns(prefix)}, ${quoteColumns}`, join };
 }
 
 /** One part of a merged listing: the index and an additional condition. */
@@ -176,7 +183,7 @@ interface ListingPart {
   readonly values: readonly unknown[];
 }
 
-/** Merges two parts. Each stops at the end of the page, and only the rows of the page are read, by row id. */
+/** Merges two parts. Each stops at the end of the page. */
 function mergedSql(prefix: string, query: BoundedQuery, parts: readonly ListingPart[]): ListingSql {
   const { offset = 0, limit } = query;
   const { owner: _, ...others } = query;
@@ -187,10 +194,7 @@ function mergedSql(prefix: string, query: BoundedQuery, parts: readonly ListingP
       `SELECT * FROM (SELECT o.id, o.created, o.uid FROM ${prefix}orders o INDEXED BY ${prefix}${index} ` +
       `WHERE ${[where, ...conditions].join(' AND ')} ${order} LIMIT ?)`,
   );
-  const { columns, join } = getSelection(prefix, query);
-  const sql =
-    `SELECT ${columns} FROM ${prefix}orders o NOT INDEXED${join} WHERE o.id IN (SELECT id FROM ` +
-    `(${selects.join(' UNION ALL ')}) ORDER BY created DESC, uid DESC LIMIT ? OFFSET ?) ${order}`;
+  const sql = `SELECT id FROM (${selects.join(' UNION ALL ')}) ORDER BY created DESC, uid DESC LIMIT ? OFFSET ?`;
   const values = parts.flatMap((part) => [...part.values, ...parameters, limit + offset]);
   return { sql, parameters: [...values, limit, offset] };
 }

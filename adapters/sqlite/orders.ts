@@ -2,6 +2,7 @@ import type {
   CancelOutcome,
   CancelRejection,
   CancelRequest,
+  EncodedOrder,
   Hex,
   InsertOptions,
   InsertOutcome,
@@ -10,28 +11,19 @@ import type {
 } from 'intentbook';
 import { checkCancellable } from 'intentbook/store-kit';
 import type { AppDataTable } from './app-data.ts';
-import type { SqliteStatement } from './driver.ts';
 import type { EventTable } from './events.ts';
 import type { LogReinstatement } from './expiry.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
+import type { OrderRowsQuery } from './order-rows.ts';
+import { prepareOrderRow, prepareOrderRows } from './order-rows.ts';
 import type { OwnerCounts } from './owner-counts.ts';
-import type { OrderRow } from './rows.ts';
-import {
-  BUDGETS,
-  isExpiryRecorded,
-  orderColumns,
-  quoteColumns,
-  readOrder,
-  SCHEMES,
-  STATES,
-  toBytes,
-  toHex,
-} from './rows.ts';
+import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 export interface OrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[];
   get(uids: readonly Hex[]): StoredOrder[];
+  getEncoded(uids: readonly Hex[]): EncodedOrder[];
   cancel(request: CancelRequest): CancelOutcome;
 }
 
@@ -79,7 +71,7 @@ export function createOrderTable(
       'cancelled_off_chain = 1, ' +
       'version = version + 1 WHERE id = ?',
   );
-  const selects = BATCHES.map((size) => ({ size, statement: selectMany(session, size) }));
+  const selects = BATCHES.map((size) => ({ size, query: prepareBatch(session, size) }));
 
   function findOrder(hex: Hex): OrderRecord | undefined {
     const uid = toBytes(hex);
@@ -133,6 +125,21 @@ export function createOrderTable(
     return { status: 'inserted' };
   }
 
+  function getEncoded(uids: readonly Hex[]): EncodedOrder[] {
+    return read('read orders', () => {
+      const unique = [...new Set(uids)];
+      const orders: EncodedOrder[] = [];
+      for (let start = 0; start < unique.length; start += LARGEST_BATCH) {
+        const batch = unique.slice(start, start + LARGEST_BATCH).map(toBytes);
+        const select = selects.find(({ size }) => size >= batch.length);
+        if (select === undefined) break; // not reached: no batch is larger than the largest
+        while (batch.length < select.size) batch.push(batch[0] as Buffer); // a batch is not empty
+        orders.push(...select.query.all(...batch));
+      }
+      return orders;
+    });
+  }
+
   return {
     insert(inserts, options) {
       const transaction = options?.transaction;
@@ -144,19 +151,8 @@ export function createOrderTable(
       });
     },
 
-    get: (uids) =>
-      read('read orders', () => {
-        const unique = [...new Set(uids)];
-        const orders: StoredOrder[] = [];
-        for (let start = 0; start < unique.length; start += LARGEST_BATCH) {
-          const batch = unique.slice(start, start + LARGEST_BATCH).map(toBytes);
-          const select = selects.find(({ size }) => size >= batch.length);
-          if (select === undefined) break; // not reached: no batch is larger than the largest
-          while (batch.length < select.size) batch.push(batch[0] as Buffer); // a batch is not empty
-          for (const row of select.statement.all(...batch)) orders.push(readOrder(row as OrderRow)); // as selected
-        }
-        return orders;
-      }),
+    get: (uids) => getEncoded(uids).map(({ order }) => order),
+    getEncoded,
 
     cancel: ({ uids, now, cancelledAt }) =>
       write('cancel orders', () => {
@@ -181,10 +177,10 @@ export function createOrderTable(
 const BATCHES = [1, 16, 128] as const;
 const LARGEST_BATCH = 128;
 
-function selectMany({ prefix, prepare }: SqliteSession, size: number): SqliteStatement {
+function prepareBatch(session: SqliteSession, size: number): OrderRowsQuery {
   const placeholders = Array.from({ length: size }, () => '?').join(', ');
-  return prepare(
-    `SELECT ${orderColumns(prefix)}, ${quoteColumns} FROM ${prefix}orders o ` +
-      `LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id WHERE o.uid IN (${placeholders})`,
-  ).raw();
+  const from =
+    `FROM ${session.prefix}orders o LEFT JOIN ${session.prefix}order_quotes q ON q.order_id = o.id ` +
+    `WHERE o.uid IN (${placeholders})`;
+  return size === 1 ? prepareOrderRow(session, from, true) : prepareOrderRows(session, from, true);
 }

@@ -10,9 +10,13 @@ export const toHexText = (column: string) => `'0x' || lower(hex(${column}))`;
 /** Returns the same SQL for a nullable column. */
 export const hexOrNull = (column: string) => `CASE WHEN ${column} IS NOT NULL THEN ${toHexText(column)} END`;
 
-/** Returns the columns of an order, in the order of {@link OrderRow}. `o` is the table of orders. */
-export const orderColumns = (prefix: string) =>
-  `${toHexText('o.uid')}, o.body, o.checksum, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
+/**
+ * Returns the columns of an order, in the order of {@link OrderRow}. `o` is the table of orders.
+ *
+ * @param aggregated - Whether the body is read apart: its column is its length, and the UID has upper-case digits only.
+ */
+export const orderColumns = (prefix: string, aggregated: boolean) =>
+  `${aggregated ? 'hex(o.uid), octet_length(o.body)' : `${toHexText('o.uid')}, o.body`}, o.checksum, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
   'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, ' +
   `${hexOrNull('o.executed_fee_token')}, ` +
   'o.placement, ' +
@@ -47,8 +51,13 @@ export const quoteColumns = 'q.body, q.metadata';
  * empty, and the caller detects other damage when it renders the order. See docs/internals/decisions.md#d2-27.
  */
 export function readOrder(row: OrderRow): StoredOrder {
-  const [uid, body, checksum] = row;
-  const isIntact = checksum === null ? isSoundBody(body, uid) : crc32(body) === checksum;
+  const body = typeof row[1] === 'string' ? row[1] : ''; // a damaged column can have another type
+  return toStoredOrder(row, row[0], body, crc32(body));
+}
+
+/** Converts a row whose UID and body were read apart. @param checksum - The checksum of the body as it was read. */
+export function toStoredOrder(row: OrderRow, uid: Hex, body: string, checksum: number): StoredOrder {
+  const isIntact = row[2] === null ? isSoundBody(body, uid) : row[2] === checksum;
   return {
     uid,
     body: isIntact ? body : '',

@@ -75,6 +75,7 @@ export function createStoreOf(
     orders: {
       insert: async (inserts, options) => book().orders.insert(inserts, options),
       get: async (uids) => book().orders.get(uids),
+      getEncoded: async (uids) => book().orders.getEncoded(uids),
       list: async (query) => book().listing.list(query),
       scan: async (query, examine) => book().listing.scan(query, examine),
       filterPlaced: async (account, uids) => book().filterPlaced(account, uids),

@@ -46,6 +46,7 @@ function withWrites(book: SqliteBook, thread: WriteThread) {
   return {
     orders: {
       get: book.orders.get,
+      getEncoded: book.orders.getEncoded,
       insert: (inserts: readonly OrderInsert[], options?: InsertOptions) => {
         if (options?.transaction === undefined) return insert(thread, inserts);
         throw new StoreError('Unsupported', 'a store on its own file has no host transaction to join');

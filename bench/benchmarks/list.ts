@@ -1,5 +1,6 @@
 import type { OrderQuery } from 'intentbook';
-import { listingSql } from '../../adapters/sqlite/listing.ts';
+import { listingSql, pageSql } from '../../adapters/sqlite/listing.ts';
+import { orderColumns } from '../../adapters/sqlite/rows.ts';
 import type { CreateBenchmark, Sample, Subject } from '../benchmark.ts';
 import { getSample, measureTime, readMeasured } from '../benchmark.ts';
 import { getCreationDate, getOwner, getToken, getUid } from '../files.ts';
@@ -57,14 +58,15 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       'SQL statement': async () => {
         const { database } = await openBareDatabase(count);
         const statements = Object.entries(pages).map(([page, { storeQuery }]) => {
-          const { sql, parameters } = listingSql('', storeQuery);
+          const ids = listingSql('', storeQuery);
+          const sql = `SELECT ${orderColumns('', false)} ${pageSql('', ids.sql, false)}`;
           return [
             page,
             () =>
               database
                 .prepare(sql)
                 .raw()
-                .all(...parameters),
+                .all(...ids.parameters),
           ] as const;
         });
         const byPage = new Map(statements);

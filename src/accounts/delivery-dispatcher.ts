@@ -4,6 +4,7 @@ import { createWorker } from '../concurrency/worker.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
 import { createHashedId } from './notification-rules.ts';
 import { createSlowHosts } from './slow-hosts.ts';
@@ -73,15 +74,15 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       return { status: 'failed', error: `the channel ${subscription.channel} is not configured` };
     const id = `msg_${createHashedId([subscription.id, notification])}`;
     const host = channel.getHost?.(subscription.target);
-    const startedAt = clock.now();
+    const startedAt = readMonotonic(clock);
     try {
       return await withDeadline(clock, slowHosts.getTimeout(host), (signal) =>
-        channel.deliver({ id, subscription, body, now: startedAt, ...getUnsubscribePath(subscription) }, { signal }),
+        channel.deliver({ id, subscription, body, now: clock.now(), ...getUnsubscribePath(subscription) }, { signal }),
       );
     } catch (failure) {
       return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
     } finally {
-      slowHosts.record(host, clock.now() - startedAt);
+      slowHosts.record(host, readMonotonic(clock) - startedAt);
     }
   }
 

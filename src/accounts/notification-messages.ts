@@ -20,12 +20,14 @@ export interface OrderTokens {
 
 /** Formats an amount for people: in whole tokens if decimals and symbol are known, otherwise in atoms. */
 export function formatAmount(atoms: string, address: Address, token: TokenLabel | undefined): string {
-  const { decimals, symbol } = token ?? {};
-  const usable = Number.isSafeInteger(decimals) && Number(decimals) >= 0 && Number(decimals) <= 255;
-  if (!usable || decimals === undefined || symbol === undefined || symbol === '') return `${atoms} atoms of ${address}`;
+  const { decimals = -1, symbol = '' } = token ?? {};
   // A symbol is untrusted contract data: control characters are removed and its length is limited.
-  const name = [...symbol.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()].slice(0, 20).join('');
-  return `${formatDecimal({ digits: BigInt(atoms), scale: decimals })} ${name}`;
+  const visible = symbol.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
+  const name = [...visible].slice(0, 20).join('').trimEnd();
+  const isUsable = Number.isSafeInteger(decimals) && decimals >= 0 && decimals <= 255 && name !== '';
+  return isUsable
+    ? `${formatDecimal({ digits: BigInt(atoms), scale: decimals })} ${name}`
+    : `${atoms} atoms of ${address}`;
 }
 
 /** Formats both amounts of an exchange: `1.5 WETH for 3000 USDC`. */

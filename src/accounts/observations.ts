@@ -1,4 +1,6 @@
+import { QueueFullError } from '../concurrency/deadline.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 
 /** The data that a source of the account interface returns. */
 export type SourceSubject =
@@ -15,8 +17,11 @@ export interface SourceObservation {
   readonly subject: SourceSubject;
   /** Name of the source; `cache` for a value that was cached. */
   readonly source: string;
-  /** `empty`: the source has no value. `failed`: an error or a timeout. */
-  readonly outcome: 'cached' | 'responded' | 'empty' | 'failed';
+  /**
+   * `empty`: the source has no value. `failed`: an error or a timeout. `busy`: too many queries waited, or this one
+   * waited too long; the source was not queried.
+   */
+  readonly outcome: 'cached' | 'responded' | 'empty' | 'failed' | 'busy';
   /** Duration in milliseconds; 0 for a cached value. */
   readonly ms: number;
 }
@@ -37,7 +42,6 @@ export interface SourceObserver {
 /** Creates an observer. An error of a listener is reported, and the query is not affected. */
 export function createSourceObserver(clock: Clock, onFailure: (failure: unknown) => void): SourceObserver {
   const listeners = new Set<SourceListener>();
-  const readTime = () => clock.monotonic?.() ?? clock.now();
 
   function notify(observation: SourceObservation): void {
     for (const listener of listeners) {
@@ -56,15 +60,15 @@ export function createSourceObserver(clock: Clock, onFailure: (failure: unknown)
     },
     cached: (subject) => notify({ subject, source: 'cache', outcome: 'cached', ms: 0 }),
     async measure(subject, source, query) {
-      const since = readTime();
+      const since = readMonotonic(clock);
       const report = (outcome: SourceObservation['outcome']) =>
-        notify({ subject, source, outcome, ms: Math.max(0, readTime() - since) });
+        notify({ subject, source, outcome, ms: Math.max(0, readMonotonic(clock) - since) });
       try {
         const value = await query();
         report(value === undefined ? 'empty' : 'responded');
         return value;
       } catch (failure) {
-        report('failed');
+        report(failure instanceof QueueFullError ? 'busy' : 'failed');
         throw failure;
       }
     },

@@ -88,6 +88,9 @@ export interface SubscriptionsContext {
   readonly onFailure: (failure: unknown) => void;
 }
 
+const SECONDS = { error: 'must be seconds since 1970' };
+const TYPES = { error: `must have 1 to ${NOTIFICATION_TYPES.length} elements` };
+
 /** Schemas inside functions, so that bundlers can remove them when unused. */
 const PROOF = /* @__PURE__ */ (() =>
   z.object({
@@ -95,14 +98,16 @@ const PROOF = /* @__PURE__ */ (() =>
       z.regex(/^\d{1,78}$/, { error: 'must be a decimal number', abort: true }),
       z.refine((text) => BigInt(text) < 2n ** 256n, { error: 'must fit in 256 bits' }),
     ),
-    deadline: z.int({ error: 'must be seconds since 1970' }).check(z.minimum(0)),
-    signature: z.string().check(z.minLength(1)),
+    deadline: z.int(SECONDS).check(z.minimum(0, SECONDS)),
+    signature: z.string().check(z.minLength(1, { error: 'must not be empty' })),
   }))();
 const REQUEST = /* @__PURE__ */ (() =>
   z.object({
-    channel: z.string().check(z.maxLength(32)),
-    target: z.string().check(z.maxLength(2048)),
-    types: z.array(z.enum(NOTIFICATION_TYPES)).check(z.minLength(1), z.maxLength(NOTIFICATION_TYPES.length)),
+    channel: z.string().check(z.maxLength(32, { error: 'must have at most 32 characters' })),
+    target: z.string().check(z.maxLength(2048, { error: 'must have at most 2048 characters' })),
+    types: z
+      .array(z.enum(NOTIFICATION_TYPES))
+      .check(z.minLength(1, TYPES), z.maxLength(NOTIFICATION_TYPES.length, TYPES)),
     ...PROOF.shape,
   }))();
 

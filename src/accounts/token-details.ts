@@ -62,9 +62,11 @@ const MAX_CACHED_HOLDERS = 1_000;
 /** Time limit per source of holders, in milliseconds. */
 const TIMEOUT = 5_000;
 
+const SIZE = { error: `must have 1 to ${MAX_TOKENS} elements` };
+
 /** The schema of the body. */
 export const tokenAddresses = /* @__PURE__ */ (() =>
-  z.object({ tokenAddresses: z.array(hexSchema(20)).check(z.minLength(1), z.maxLength(MAX_TOKENS)) }))();
+  z.object({ tokenAddresses: z.array(hexSchema(20)).check(z.minLength(1, SIZE), z.maxLength(MAX_TOKENS, SIZE)) }))();
 
 /** Parses the body of a request for many tokens. @throws OrderBookError `InvalidParameter`. */
 export function parseTokenAddresses(body: unknown): readonly Address[] {
@@ -141,7 +143,7 @@ export function createTokenApi(context: TokenDetailsContext): TokenApi {
     },
     async getMany(chainId, tokens) {
       if (tokens.length === 0 || tokens.length > MAX_TOKENS) {
-        throw new AccountError(400, `tokenAddresses: must have 1 to ${MAX_TOKENS} elements`);
+        throw new AccountError(400, `tokenAddresses: ${SIZE.error}`);
       }
       const addresses = tokens.map((token) => requireToken(token, 'tokenAddresses'));
       return measureTokens(requireBook(chainId), addresses);

@@ -1,5 +1,5 @@
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
-import { createDeadlineLimiter } from '../concurrency/deadline.ts';
+import { createDeadlineLimiter, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DocumentSource } from '../ports/document-source.ts';
@@ -83,6 +83,10 @@ export function createDocumentFinder(source: DocumentSource, context: DocumentFi
         write(hash, text);
         return text;
       } catch (failure) {
+        if (failure instanceof QueueFullError) {
+          const description = 'too many app-data documents are queried; try again in 1 s';
+          throw new OrderBookError('RateLimited', description, { retryAfter: 1 });
+        }
         onFailure(failure);
         const description = 'the app-data source is not available; nothing was stored';
         throw new OrderBookError('InternalServerError', description, { hash });

@@ -47,7 +47,8 @@ export interface CompetitionQuery {
   readonly published?: boolean;
 }
 
-const whole = (least = 0, error = 'must not be negative') => z.int().check(z.minimum(least, { error }));
+const whole = (least = 0, error = 'must not be negative') =>
+  z.int('must be an integer').check(z.minimum(least, { error }));
 const digits = () => z.string().check(z.regex(/^[0-9]{1,100}$/, { error: 'must be decimal digits only' }));
 /** A decimal amount of any size. Leading zeros are removed. */
 const amount = () =>

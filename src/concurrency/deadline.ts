@@ -10,7 +10,7 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-/** Thrown when a queue is full. */
+/** Thrown when a queue is full, or has no free slot within the maximum wait. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
@@ -31,8 +31,8 @@ export interface QueueOptions {
 export interface DeadlineLimiter {
   /**
    * Runs a request as soon as fewer than four requests of this queue are running. Rejects with the request's error,
-   * with a `DeadlineError` after the timeout or the maximum wait, with a `QueueFullError` if too many requests wait,
-   * with an `AbortedError` if the caller has disconnected, or with the reason of `cancelled`.
+   * with a `DeadlineError` after the timeout, with a `QueueFullError` if too many requests wait or after the maximum
+   * wait, with an `AbortedError` if the caller has disconnected, or with the reason of `cancelled`.
    */
   run<T>(queue: string, request: (signal: AbortSignal) => T | Promise<T>, options?: QueueOptions): Promise<T>;
 }
@@ -63,7 +63,7 @@ export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLi
       };
       const giveUp = () => {
         waiting.delete(start);
-        reject(new DeadlineError(`no free slot within ${maxWait} ms`));
+        reject(new QueueFullError(`no free slot within ${maxWait} ms`));
       };
       const cancelTimer = maxWait === undefined ? undefined : clock.after(maxWait, giveUp);
       waiting.add(start);

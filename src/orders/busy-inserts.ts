@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
 
@@ -13,7 +14,7 @@ export interface Member {
   readonly inserts: readonly OrderInsert[];
   readonly settle: (outcomes: InsertOutcome[]) => void;
   readonly fail: (failure: unknown) => void;
-  /** When the caller began to use the store, in milliseconds since 1970. */
+  /** When the caller began to use the store, in milliseconds of `readMonotonic`. */
   readonly since: number;
 }
 
@@ -31,7 +32,7 @@ export async function waitForOwners(
   const busy = outcomes.flatMap(({ status }, i) => (status === 'busy' ? [i] : []));
   // The other orders of the member are stored: its busy ones keep an outcome that is not known.
   const fail = busy.length < outcomes.length ? () => member.settle(outcomes) : member.fail;
-  if (clock.now() - since >= MAX_BUSY_MS) {
+  if (readMonotonic(clock) - since >= MAX_BUSY_MS) {
     fail(new StoreError('Unavailable', 'another write of orders of the same owner does not end'));
     return undefined;
   }

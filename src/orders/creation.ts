@@ -53,7 +53,7 @@ export const orderCreation = /* @__PURE__ */ z.object({
   signingScheme: z.enum(SIGNING_SCHEMES),
   signature: hex(),
   from: z.nullish(hexSchema(20)),
-  quoteId: z.nullish(z.int()),
+  quoteId: z.nullish(z.int('must be an integer')),
   appData: z.string(),
   appDataHash: z.nullish(hexSchema(32)),
   fullBalanceCheck: z._default(z.boolean(), false),

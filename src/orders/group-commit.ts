@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { Member } from './busy-inserts.ts';
@@ -68,9 +69,9 @@ export function createGroupCommit({
 
   /** Waits for inserts of the same event-loop tick, and for those that are expected. */
   async function gather(): Promise<void> {
-    const since = clock.now();
+    const since = readMonotonic(clock);
     do await nextTick();
-    while (more() && countOrders(queue) < MAX_GROUP_SIZE && clock.now() - since < MAX_WAIT_MS);
+    while (more() && countOrders(queue) < MAX_GROUP_SIZE && readMonotonic(clock) - since < MAX_WAIT_MS);
   }
 
   function take(): Member[] {
@@ -96,7 +97,7 @@ export function createGroupCommit({
 
   /** Reports an unknown outcome if a step does not end in time. The step continues: its orders may be stored. */
   function limit({ inserts, settle, since }: Member, step: Promise<void>): void {
-    const left = Math.min(MAX_INSERT_MS, since + MAX_INSERT_MS - clock.now());
+    const left = Math.min(MAX_INSERT_MS, since + MAX_INSERT_MS - readMonotonic(clock));
     const cancel = clock.after(left, () => settle(inserts.map(() => ({ status: 'unknown' }))));
     void step.finally(cancel);
   }
@@ -157,7 +158,7 @@ export function createGroupCommit({
   }
 
   return {
-    insert(inserts, options, since = clock.now()) {
+    insert(inserts, options, since = readMonotonic(clock)) {
       if (options?.transaction !== undefined) return store.orders.insert(inserts, options);
       return new Promise((settle, fail) => {
         add({ inserts, settle, fail, since });

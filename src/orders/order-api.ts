@@ -8,6 +8,7 @@ import type { Observer, SubmissionObservation } from '../instrumentation.ts';
 import { toSubmissionObservation } from '../instrumentation.ts';
 import type { OrderApi } from '../order-book.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
@@ -17,11 +18,12 @@ import type { AdmissionContext } from './admission.ts';
 import { parseListQuery, toOrderPage, toOrderResults } from './listing.ts';
 import type { Order } from './order-json.ts';
 import type { ReadContext } from './read.ts';
-import { listOrders, readManyBytes, readOrder, readOrders } from './read.ts';
+import { readManyBytes, readOrder, readOrders } from './read.ts';
 import { parseInput, submit } from './submit.ts';
 
-/** Cancellation is loaded on first use. */
+/** Cancellation and listings are loaded on first use. */
 const cancellation = lazy(() => import('./cancel.ts'));
+const listing = lazy(() => import('./list.ts'));
 
 /** Lists of cached orders that are joined in one tick of the event loop. 128 orders take a tenth of a millisecond. */
 const CACHED_LISTS_PER_TICK = 8;
@@ -87,11 +89,11 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
     async list(query = {}, options) {
       const parsed = parseListQuery(query);
-      if (share === readAlone) return listOrders(parsed, reading, options);
+      if (share === readAlone) return listing.use(({ listOrders }) => listOrders(parsed, reading, options));
       // A shared read does not end when one of its callers disconnects.
       const page = await share(
         () => `list ${JSON.stringify(parsed)}`,
-        () => listOrders(parsed, reading),
+        () => listing.use(({ listOrders }) => listOrders(parsed, reading)),
       );
       countRows(options ?? {}, page.orders.length);
       return page;
@@ -113,10 +115,11 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       return result;
     },
     async submitMany(creations, options) {
-      const startedAt = clock.now();
+      const startedAt = readMonotonic(clock);
       const admission = context.admission();
       const results = await Promise.all((await submit(creations, admission, options)).map(admission.convertCodes));
-      if (onSubmitted.hasListeners()) onSubmitted.notify(toSubmissionObservation(results, clock.now() - startedAt));
+      if (onSubmitted.hasListeners())
+        onSubmitted.notify(toSubmissionObservation(results, readMonotonic(clock) - startedAt));
       if (results.some(({ status }) => status === 'accepted')) wake();
       return results;
     },

@@ -4,10 +4,11 @@ import { seconds } from '../ports/clock.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
+import { endStep, ORDERS_PER_STEP } from './list.ts';
 import type { RenderedOrder } from './order-json.ts';
 import { renderPrepared } from './order-json.ts';
 import type { ReadContext } from './read.ts';
-import { endStep, ORDERS_PER_STEP, prepare } from './read.ts';
+import { prepare } from './read.ts';
 
 /**
  * Reads the orders that a transaction has traded, in the order of its trades. A damaged row is reported and left out.

@@ -10,7 +10,7 @@ import type { StoredOrder } from '../ports/store.ts';
  */
 export function findDamage(order: StoredOrder, bodyIsVerified = false): string | undefined {
   const { uid, body, placement } = order;
-  if (!body.startsWith(uid, UID_OFFSET) || !(bodyIsVerified || isSoundBody(body, uid))) return 'body';
+  if (!hasUid(body, uid) || !(bodyIsVerified || isSoundBody(body, uid))) return 'body';
   if (!STATES.has(order.state) || typeof order.invalidated !== 'boolean') return 'state';
   if (!isCount(order.version) || !isCount(order.creationDate)) return 'version';
   // Only an order that was placed on chain may have another validity than the signed one.
@@ -26,6 +26,7 @@ export function findDamage(order: StoredOrder, bodyIsVerified = false): string |
 }
 
 const UID_OFFSET = '{"uid":"'.length;
+const UID_END = UID_OFFSET + 114;
 const OWNER = '","owner":"0x';
 const STATES: ReadonlySet<unknown> = /* @__PURE__ */ new Set([
   'open',
@@ -68,14 +69,19 @@ const BODY = /* @__PURE__ */ new RegExp(
 );
 
 /** The position after `{"uid":"…",`. */
-const MEMBERS_OFFSET = UID_OFFSET + 114 + '",'.length;
+const MEMBERS_OFFSET = UID_END + '",'.length;
 
 /** Returns whether a body has the structure that `renderBody` writes, and the UID. */
 export function isSoundBody(body: string, uid: string): boolean {
   BODY.lastIndex = MEMBERS_OFFSET;
-  if (!body.startsWith(uid, UID_OFFSET) || !body.startsWith('{"uid":"') || !BODY.test(body)) return false;
+  if (!hasUid(body, uid) || !body.startsWith('{"uid":"') || !BODY.test(body)) return false;
   // The owner in the body must be that of the UID.
   return body.startsWith(uid.slice(66, 106), body.indexOf(OWNER) + OWNER.length);
+}
+
+/** Comparing a slice takes a fifth of the time of `startsWith`. */
+function hasUid(body: string, uid: string): boolean {
+  return body.slice(UID_OFFSET, UID_END) === uid;
 }
 
 function isAmount(text: unknown): boolean {

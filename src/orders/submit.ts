@@ -3,7 +3,7 @@ import type { AbortState } from '../concurrency/abort.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
-import { seconds } from '../ports/clock.ts';
+import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
@@ -181,7 +181,7 @@ async function insert(
   { transaction }: SubmitOptions,
 ): Promise<ReadonlyMap<VerifiedOrder, InsertOutcome>> {
   if (candidates.length === 0) return new Map();
-  const since = context.clock.now();
+  const since = readMonotonic(context.clock);
   // A transaction of the host must not stay open while estimators run.
   const linking = transaction === undefined ? context : { ...context, orderQuoting: undefined };
   const entries = await Promise.all(

@@ -19,6 +19,11 @@ export interface Clock {
   after(ms: number, task: () => void): Cancel;
 }
 
+/** Milliseconds for the measurement of durations. They do not step if the clock has monotonic time. */
+export function readMonotonic(clock: Clock): number {
+  return clock.monotonic?.() ?? clock.now();
+}
+
 /** Whole seconds since 1970, as `validTo` counts. */
 export function seconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);

@@ -34,6 +34,13 @@ export interface StoredOrder {
   readonly placement: string | null;
 }
 
+/** An order with its body as bytes. */
+export interface EncodedOrder {
+  readonly order: StoredOrder;
+  /** The body in UTF-8; `undefined` if the row is damaged. It may share its memory with other bodies. */
+  readonly encodedBody: Uint8Array | undefined;
+}
+
 /** An order to store, and everything that is written in the same step. */
 export interface OrderInsert {
   readonly order: NewOrder;
@@ -144,6 +151,9 @@ export interface OrderStore {
 
   /** Reads orders by UID, each at most once, in any order. Unknown ones are absent. */
   get(uids: readonly Hex[]): Promise<StoredOrder[]>;
+
+  /** Like `get`, for stores that read the bodies as bytes, which are then not encoded again. Other stores omit it. */
+  getEncoded?(uids: readonly Hex[]): Promise<EncodedOrder[]>;
 
   /**
    * Lists orders newest first: by creation date, then by UID, both descending. MUST apply every filter before it limits

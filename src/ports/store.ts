@@ -14,6 +14,7 @@ export type {
   CancelOutcome,
   CancelRejection,
   CancelRequest,
+  EncodedOrder,
   InsertOptions,
   InsertOutcome,
   OrderCounts,

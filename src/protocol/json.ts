@@ -30,18 +30,17 @@ function jsonDepth(text: string): number {
 /** Returns bytes of a size, which the caller overwrites completely. */
 export type Allocate = (size: number) => Uint8Array;
 
-/** Joins encoded elements to a JSON array: each part has one or more elements, separated by commas. */
-export function joinArray(parts: readonly Uint8Array[], allocate: Allocate = allocateBytes): Uint8Array {
-  let size = Math.max(2, parts.length + 1);
-  for (const part of parts) size += part.length;
+/** Joins chunks of JSON text to an array. Each element begins with a comma, which need not be in the same chunk. */
+export function joinArray(chunks: readonly Uint8Array[], allocate: Allocate = allocateBytes): Uint8Array {
+  let size = chunks.length === 0 ? 2 : 1;
+  for (const chunk of chunks) size += chunk.length;
   const array = allocate(size);
-  array[0] = BRACKET_OPEN;
-  let end = 1;
-  for (const part of parts) {
-    if (end > 1) array[end++] = COMMA;
-    array.set(part, end);
-    end += part.length;
+  let end = chunks.length === 0 ? 1 : 0;
+  for (const chunk of chunks) {
+    array.set(chunk, end);
+    end += chunk.length;
   }
+  array[0] = BRACKET_OPEN; // in place of the first comma
   array[end] = BRACKET_CLOSE;
   return array;
 }
@@ -51,7 +50,6 @@ export const allocateBytes: Allocate =
   Reflect.get(globalThis, 'Buffer')?.allocUnsafeSlow ?? ((size: number) => new Uint8Array(size));
 
 const QUOTE = 0x22;
-const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const BRACKET_OPEN = 0x5b;
 const BRACKET_CLOSE = 0x5d;

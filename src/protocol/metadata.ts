@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Address, Hex } from './hex.ts';
 import { MAX_UINT32 } from './order.ts';
-import { firstShapeError, hex, hexSchema } from './shape.ts';
+import { firstShapeError, hex, hexSchema, SHAPE_TEXTS } from './shape.ts';
 import { UID_SIZE } from './uid.ts';
 import { parseUint256 } from './uint256.ts';
 
@@ -168,9 +168,9 @@ const metadata = /* @__PURE__ */ z.object({
  */
 export function parseMetadata(given: unknown, name: string): Metadata | string {
   const value = withFeesAsList(given);
-  const result = metadata.safeParse(value);
+  const result = metadata.safeParse(value, SHAPE_TEXTS);
   if (!result.success) {
-    const { path, reason } = firstShapeError(result.error, value);
+    const { path, reason } = firstShapeError(result.error);
     return `${path === '' ? name : `${name}.${path}`} ${reason}`;
   }
   const { hooks, signer, replacedOrder, partnerFee: partnerFees, flashloan, wrappers, validFrom } = result.data;

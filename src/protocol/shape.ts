@@ -29,37 +29,31 @@ export function parseShape<T>(
   value: unknown,
   code: 'InvalidBody' | 'InvalidParameter' = 'InvalidBody',
 ): T | OrderBookError {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, SHAPE_TEXTS);
   if (result.success) return result.data;
-  const { path, reason } = firstShapeError(result.error, value);
+  const { path, reason } = firstShapeError(result.error);
   return new OrderBookError(code, `${path === '' ? 'the body' : path} ${reason}`, { path }, 'shape');
 }
 
 /** Returns the first invalid field and the reason. The path of the whole value is empty. */
-export function firstShapeError(
-  error: z.core.$ZodError,
-  value: unknown,
-): { readonly path: string; readonly reason: string } {
-  const [issue] = error.issues;
-  if (issue === undefined) return { path: '', reason: 'is not valid' };
-  return { path: issue.path.map(String).join('.'), reason: getReason(issue, value) };
+export function firstShapeError({ issues: [issue] }: z.core.$ZodError) {
+  return { path: issue?.path.join('.') ?? '', reason: issue?.message ?? 'is not valid' };
 }
 
-function getReason(issue: z.core.$ZodIssue, value: unknown): string {
-  if (getAtPath(value, issue.path) === undefined) return 'is missing';
-  switch (issue.code) {
-    case 'invalid_type':
-      return `must be of type ${issue.expected}`;
-    case 'invalid_value':
-      return `must be one of ${issue.values.join(', ')}`;
-    default:
-      return issue.message;
-  }
-}
+/** The texts for schemas without their own. Those of zod depend on the language that the application has chosen. */
+export const SHAPE_TEXTS = {
+  error(issue: z.core.$ZodRawIssue): string {
+    const { code, input, expected, values } = issue;
+    if (input === undefined) return 'is missing';
+    if (code === 'invalid_value') return `must be one of ${values.join(', ')}`;
+    if (code !== 'invalid_type') return 'is not valid';
+    return `must be a${/^[aio]/.test(expected) ? 'n' : ''} ${expected}, got ${formatValue(input)}`;
+  },
+};
 
-function getAtPath(value: unknown, path: readonly PropertyKey[]): unknown {
-  let found = value;
-  // A path from zod.
-  for (const key of path) found = (found as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key];
-  return found;
+/** Formats a value for an error message. Objects are not rendered, because their text may be long, or fail. */
+export function formatValue(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 64));
+  if (value !== Object(value)) return String(value);
+  return Array.isArray(value) ? 'an array' : 'an object';
 }

@@ -116,7 +116,12 @@ function readInteractions(value: unknown): readonly InteractionData[] | 'invalid
 
 /** Adds the calls of a route to metadata, in the form of the production order book. */
 function withInteractions(metadata: unknown, interactions: readonly InteractionData[]): object {
-  return { version: '1.0', interactions, preInteractions: [], jitOrders: [], ...Object(metadata ?? {}) };
+  const given = isPlainObject(metadata) ? metadata : {};
+  return { version: '1.0', interactions, preInteractions: [], jitOrders: [], ...given };
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Validates an unsupported-token result. The token must be one of the trade's. */
@@ -143,7 +148,7 @@ function validateRejection({ rejection, reason }: Readonly<Record<string, unknow
  * SQLite parses at most 1000 levels. Also returns `{}` for text that PostgreSQL cannot store.
  */
 function toMetadataText(metadata: unknown): string {
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return '{}';
+  if (!isPlainObject(metadata)) return '{}';
   try {
     const text = JSON.stringify(metadata);
     const fits = text.startsWith('{') && text.length <= MAX_METADATA && !isNestedDeeper(text, MAX_JSON_DEPTH);

@@ -1,6 +1,7 @@
 import type { AsyncQueue } from '../concurrency/async-queue.ts';
 import { createAsyncQueue } from '../concurrency/async-queue.ts';
 import { OrderBookError } from '../errors.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { RaceSubscription } from './estimator-race.ts';
 import type { GasCost } from './fee.ts';
@@ -41,7 +42,7 @@ export async function streamQuotes(
   signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
 
-  const deadline = context.clock.now() + prepared.timeout;
+  const deadline = readMonotonic(context.clock) + prepared.timeout;
   const subscription = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
   const queue = createAsyncQueue<QuoteStreamEvent>(() => subscription.unsubscribe());
   let cost: GasCost | OrderBookError;
@@ -60,7 +61,7 @@ export async function streamQuotes(
   signal?.addEventListener('abort', abort);
   let stopWaiting = () => {};
   const deadlineReached = new Promise<undefined>((resolve) => {
-    stopWaiting = context.clock.after(deadline - context.clock.now(), () => resolve(undefined));
+    stopWaiting = context.clock.after(deadline - readMonotonic(context.clock), () => resolve(undefined));
   });
   emitQuotes({ prepared, subscription, cost, queue, deadlineReached }, context)
     .catch((failure) => {
@@ -129,7 +130,7 @@ async function findCandidate(
 ): Promise<QuoteCandidate | undefined> {
   if (verification === undefined || prepared.request.priceQuality === 'fast')
     return findBestCandidate(prepared, estimates, cost);
-  return verification.choose(prepared, estimates, cost, clock.now());
+  return verification.choose(prepared, estimates, cost, readMonotonic(clock));
 }
 
 /** Stores a quote and renders it. If it cannot be stored, or not in time, it has no id. */

@@ -1,5 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { ConvertCodes } from '../orders/convert-codes.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { EstimatorPool } from './estimators.ts';
 import type { GasCost } from './fee.ts';
@@ -38,7 +39,7 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
   const fast = prepared.request.priceQuality === 'fast';
   const verification = fast ? undefined : context.verification;
-  const deadline = context.clock.now() + prepared.timeout;
+  const deadline = readMonotonic(context.clock) + prepared.timeout;
   const subscription = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
   try {
     const cost = await getGasCost(prepared, context, fast ? 'first response' : 'end', signal);

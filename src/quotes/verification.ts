@@ -1,5 +1,6 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { QuoteVerifier, VerificationOutcome } from '../ports/quote-verifier.ts';
 import type { Address } from '../protocol/hex.ts';
 import { bytesToHex, ZERO_ADDRESS } from '../protocol/hex.ts';
@@ -32,7 +33,7 @@ export interface EstimateVerification {
   /**
    * Returns the best candidate among the simulated ones. Without one: the best of all, unverified.
    *
-   * @param until - The deadline of the request, in milliseconds since 1970.
+   * @param until - The deadline of the request, in milliseconds of `readMonotonic`.
    */
   choose(
     prepared: Prepared,
@@ -96,7 +97,7 @@ export function createEstimateVerification(context: VerificationContext): Estima
     verify,
     async choose(prepared, estimates, cost, until) {
       const ranked = rank(prepared, estimates, cost);
-      const limit = Math.max(until - clock.now(), GRACE);
+      const limit = Math.max(until - readMonotonic(clock), GRACE);
       const results = await Promise.all(
         ranked.map(({ estimate }, i) => {
           if (i >= MAX_SIMULATED) return estimate;

@@ -73,6 +73,24 @@ export const READ: readonly Rule[] = [
     },
   },
   {
+    name: 'returns the orders of a batch read with their bodies as bytes',
+    async run({ store }) {
+      if (store.orders.getEncoded === undefined) return; // optional
+      await place(store, order(1), order(2), order(3));
+      for (const uids of [[], [uid(99)], [order(2).uid], [order(1).uid, uid(99), order(3).uid, order(1).uid]]) {
+        const encoded = await store.orders.getEncoded(uids);
+        assert.deepEqual(
+          encoded.map((each) => each.order),
+          await store.orders.get(uids),
+        );
+        for (const each of encoded) {
+          if (each.encodedBody === undefined) continue;
+          assert.equal(new TextDecoder().decode(each.encodedBody), each.order.body);
+        }
+      }
+    },
+  },
+  {
     name: 'accepts any number of UIDs in a batch read',
     async run({ store }) {
       await place(store, ...range(400).map((n) => order(n)));

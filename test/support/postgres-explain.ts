@@ -9,23 +9,59 @@ export interface RecordingPool extends PgPool {
    * @returns The number of blocks that each statement reads or finds in memory, by its text.
    */
   countBlocks(work: () => Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Does the same, and returns the sums of all statements.
+   *
+   * @param preparations - Statements that undo the effect of the operation before each of them.
+   */
+  measureCost(work: () => Promise<unknown>, preparations?: readonly string[]): Promise<StatementCost>;
+}
+
+/** What statements cost the server. */
+export interface StatementCost {
+  readonly blocks: number;
+  /** Bytes of the write-ahead log. */
+  readonly wal: number;
 }
 
 export function createRecordingPool(pool: pg.Pool): RecordingPool {
   let recorded: PgQuery[] | undefined;
   const wrapped = new WeakMap<object, PgPoolClient>();
 
-  async function explain({ text, values = [] }: PgQuery): Promise<number> {
+  async function explain({ text, values = [] }: PgQuery, settings: readonly string[]): Promise<StatementCost> {
     const client = await pool.connect();
     try {
       await client.query('BEGIN');
-      const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [...values]);
+      for (const setting of settings) await client.query(setting);
+      const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, WAL, FORMAT JSON) ${text}`, [...values]);
       const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
-      return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+      return { blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], wal: plan['WAL Bytes'] };
     } finally {
       await client.query('ROLLBACK');
       client.release();
     }
+  }
+
+  async function measure(
+    work: () => Promise<unknown>,
+    preparations: readonly string[] = [],
+  ): Promise<readonly (readonly [string, StatementCost])[]> {
+    const statements: PgQuery[] = [];
+    recorded = statements;
+    await work().finally(() => {
+      recorded = undefined;
+    });
+    const costs: (readonly [string, StatementCost])[] = [];
+    let settings = preparations;
+    for (const statement of statements) {
+      if (statement.text.startsWith('BEGIN')) {
+        settings = [...preparations, ...(statement.text.match(/SET LOCAL enable_\w+ = off/g) ?? [])];
+        continue;
+      }
+      await explain(statement, settings); // fills the caches of the session, which read the catalogue
+      costs.push([statement.text, await explain(statement, settings)]);
+    }
+    return costs;
   }
 
   return {
@@ -35,7 +71,7 @@ export function createRecordingPool(pool: pg.Pool): RecordingPool {
       if (known !== undefined) return known;
       const recording: PgPoolClient = {
         query: (query) => {
-          if (/^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(query.text)) recorded?.push(query);
+          if (/^\s*(SELECT|WITH|INSERT|UPDATE|DELETE|BEGIN)/.test(query.text)) recorded?.push(query);
           return (client as PgPoolClient).query(query);
         },
         release: (error) => client.release(error),
@@ -46,17 +82,14 @@ export function createRecordingPool(pool: pg.Pool): RecordingPool {
       return recording;
     },
     async countBlocks(work) {
-      const statements: PgQuery[] = [];
-      recorded = statements;
-      await work().finally(() => {
-        recorded = undefined;
-      });
       const blocks = new Map<string, number>();
-      for (const statement of statements) {
-        await explain(statement); // fills the caches of the session, which read the catalogue
-        blocks.set(statement.text, (blocks.get(statement.text) ?? 0) + (await explain(statement)));
-      }
+      for (const [text, cost] of await measure(work)) blocks.set(text, (blocks.get(text) ?? 0) + cost.blocks);
       return blocks;
+    },
+    async measureCost(work, preparations) {
+      const costs = await measure(work, preparations);
+      const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+      return { blocks: sum(costs.map(([, { blocks }]) => blocks)), wal: sum(costs.map(([, { wal }]) => wal)) };
     },
   };
 }

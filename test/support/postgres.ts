@@ -47,7 +47,10 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'auctions',
     'competitions',
   ];
-  const found = await query(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
+  const found = await query(
+    `SELECT relname AS tablename FROM pg_class WHERE relnamespace = '"${schema}"'::regnamespace
+       AND relkind IN ('r', 'p') AND NOT relispartition`,
+  );
   const expected = [...tables, 'log_lock', 'progress', 'migrations'].sort();
   const names = found.map(({ tablename }) => tablename).sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);

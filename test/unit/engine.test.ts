@@ -42,7 +42,7 @@ describe('book options', () => {
       { chainId: 1, store: 'x.sqlite' },
       /store must be a store such as sqliteStore\({ path: "x.sqlite" }\), got "x.sql/,
     ],
-    [{ chainId: 1, store: {} }, /store must be a store such as memoryStore\(\), got \[object Object\]/],
+    [{ chainId: 1, store: {} }, /store must be a store such as memoryStore\(\), got an object/],
     [{ chainId: 1, store: memoryStore(), deniedTokens: new Set(['x']) }, /deniedTokens/],
     [
       { chainId: 1, store: memoryStore(), settlementContract: '0x12' },

@@ -19,7 +19,10 @@ import { createSerialLock } from './serial-lock.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
 
 /** Creates an account store. */
-export function createPostgresAccountStore(source: PostgresSource, settings: StoreSettings): AccountStore {
+export function createPostgresAccountStore(
+  source: PostgresSource,
+  settings: Omit<StoreSettings, 'partitions'>,
+): AccountStore {
   const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'PostgreSQL account store',
     'this PostgreSQL account store is already in use; create one for each user',
@@ -73,7 +76,7 @@ export function createPostgresAccountStore(source: PostgresSource, settings: Sto
 
 const REMEDY = 'run "intentbook migrate --accounts <url>", or open it with `migrate`';
 
-async function start(source: PostgresSource, settings: StoreSettings, clock: Clock) {
+async function start(source: PostgresSource, settings: Omit<StoreSettings, 'partitions'>, clock: Clock) {
   const connection = await connectPostgres(source);
   try {
     const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, settings.durable));

@@ -3,11 +3,11 @@ import type { MigrateOptions } from '../cli/parse.ts';
 import { accountStoreAt, isDatabase } from '../open-accounts.ts';
 
 /** Migrates the given schemas. @returns one line per schema. */
-export async function migrateAll({ postgres, schema, accounts }: MigrateOptions): Promise<string[]> {
+export async function migrateAll({ postgres, schema, partitions, accounts }: MigrateOptions): Promise<string[]> {
   const lines: string[] = [];
-  if (postgres !== undefined) lines.push(await migrateSchema(postgres, schema));
+  if (postgres !== undefined) lines.push(await migrateBook(postgres, schema, partitions));
   if (accounts === undefined) return lines;
-  if (isDatabase(accounts)) return [...lines, await migrateSchema(accounts)];
+  if (isDatabase(accounts)) return [...lines, await migrateAccounts(accounts)];
   // A store in a file migrates when it is opened.
   const store = await accountStoreAt(accounts, { migrate: true });
   await store.open({ clock: systemClock });
@@ -15,10 +15,16 @@ export async function migrateAll({ postgres, schema, accounts }: MigrateOptions)
   return [...lines, `the accounts in ${accounts} are up to date`];
 }
 
-/** Migrates one schema. @param schema - Schema of a book. Absent: the schema of accounts. */
-async function migrateSchema(url: string, schema?: string): Promise<string> {
+async function migrateBook(url: string, schema: string, partitions: number | undefined): Promise<string> {
   const { migratePostgres } = await import('intentbook/postgres');
-  const applied = await migratePostgres(schema === undefined ? { url, of: 'accounts' } : { url, schema });
-  const name = schema === undefined ? 'the schema of accounts' : `the schema ${schema}`;
-  return applied.length === 0 ? `${name} was up to date` : `${name} was brought to version ${applied.at(-1)}`;
+  const applied = await migratePostgres(partitions === undefined ? { url, schema } : { url, schema, partitions });
+  return describeResult(`the schema ${schema}`, applied);
 }
+
+async function migrateAccounts(url: string): Promise<string> {
+  const { migratePostgres } = await import('intentbook/postgres');
+  return describeResult('the schema of accounts', await migratePostgres({ url, of: 'accounts' }));
+}
+
+const describeResult = (name: string, applied: readonly number[]) =>
+  applied.length === 0 ? `${name} was up to date` : `${name} was brought to version ${applied.at(-1)}`;

@@ -19,6 +19,7 @@ export type StoreLocation =
       readonly migrate: boolean;
       readonly connections: number;
       readonly pooler: 'detect' | 'transaction' | 'session' | undefined;
+      readonly partitions: number | undefined;
     };
 
 /** Default number of PostgreSQL connections of all books together. A PostgreSQL server allows 100. */
@@ -125,12 +126,13 @@ function toStoreLocation(
   name: string,
   { folder, share }: PlanContext,
 ): StoreLocation {
-  const { postgres: url, postgresRead: readUrl, postgresPooler: pooler, migrate } = settings;
+  const { postgres: url, postgresRead: readUrl, postgresPooler: pooler, postgresPartitions: partitions } = settings;
   // The file of a book wins over a shared database.
   if (url !== undefined && db === undefined) {
     const schema = settings.schema ?? `intentbook_${name.replaceAll('-', '_')}`;
     const connections = settings.postgresConnections ?? share;
-    return { kind: 'postgres', url, readUrl, schema, migrate, connections, pooler };
+    const { migrate } = settings;
+    return { kind: 'postgres', url, readUrl, schema, migrate, connections, pooler, partitions };
   }
   return db === ':memory:' ? { kind: 'memory' } : { kind: 'file', path: resolve(folder, db ?? `${name}.sqlite`) };
 }

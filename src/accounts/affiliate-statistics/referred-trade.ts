@@ -33,11 +33,11 @@ const CODE = /^[A-Z0-9_-]{5,20}$/;
 
 /** Returns the referrer code of an app-data document, in upper case. `undefined` if it has no valid one. */
 export function parseReferrerCode(document: string | null): string | undefined {
-  if (document === null || !document.includes('"referrer"')) return undefined;
+  if (!document?.includes('"referrer"')) return undefined; // most documents are not parsed
   try {
-    const code: unknown = JSON.parse(document)?.metadata?.referrer?.code;
-    const normal = typeof code === 'string' ? code.trim().toUpperCase() : '';
-    return CODE.test(normal) ? normal : undefined;
+    // A missing member, and a code that is not text, throw a TypeError.
+    const code: string = JSON.parse(document).metadata.referrer.code.trim().toUpperCase();
+    return CODE.test(code) ? code : undefined;
   } catch {
     return undefined;
   }

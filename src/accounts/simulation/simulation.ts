@@ -5,7 +5,7 @@ import { OrderBookError } from '../../errors.ts';
 import type { BundleCall, BundleSimulator, SimulatedLog, StateChange } from '../../ports/bundle-simulation.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import { hex, hexSchema, parseShape } from '../../protocol/shape.ts';
+import { formatValue, hex, hexSchema, parseShape } from '../../protocol/shape.ts';
 import { AccountError } from '../account-error.ts';
 import type { SourceObserver } from '../observations.ts';
 import { requireChainId } from '../usd-prices.ts';
@@ -75,7 +75,10 @@ const amountSchema = /* @__PURE__ */ (() => {
 
 /** The schema of the body. */
 export const simulationBundle = /* @__PURE__ */ (() => {
-  const gas = { error: `must be a whole number from 1 to ${MAX_GAS}` };
+  const gas = {
+    error: ({ input }: { readonly input?: unknown }) =>
+      `must be a whole number from 1 to ${MAX_GAS}, got ${formatValue(input)}`,
+  };
   const call = z.strictObject(
     {
       from: hexSchema(20),
@@ -83,7 +86,7 @@ export const simulationBundle = /* @__PURE__ */ (() => {
       input: hex(),
       value: z.optional(amountSchema),
       gas: z.optional(z.int(gas).check(z.minimum(1, gas), z.maximum(MAX_GAS, gas))),
-      gas_price: z.optional(z.union([z.string(), z.number()])),
+      gas_price: z.optional(z.union([z.string(), z.number()], { error: 'must be text or a number' })),
     },
     { error: (issue) => (issue.code === 'unrecognized_keys' ? `has the unknown key "${issue.keys?.[0]}"` : undefined) },
   );
@@ -105,9 +108,11 @@ export function createSimulation(context: SimulationContext): SimulationApi {
       const calls = parseBundle(bundle);
       if (simulator === undefined) throw new AccountError(503, 'Simulations are not available on this chain');
       assertStarted();
-      const outcome = await observer.measure('simulation', simulator.name, () =>
-        run(limiter, simulator, chainId, calls, onFailure),
-      );
+      const outcome = await observer
+        .measure('simulation', simulator.name, () => run(limiter, simulator, chainId, calls))
+        .catch((failure: unknown) => {
+          throw toAccountError(failure, onFailure);
+        });
       switch (outcome.status) {
         case 'rejected':
           throw new AccountError(400, 'Build simulation error');
@@ -147,20 +152,14 @@ function parseBundle(bundle: unknown): BundleCall[] {
   }));
 }
 
-async function run(
-  limiter: DeadlineLimiter,
-  simulator: BundleSimulator,
-  chainId: number,
-  calls: readonly BundleCall[],
-  onFailure: (failure: unknown) => void,
-) {
-  try {
-    const limits = { maxWaiting: MAX_WAITING, maxWait: MAX_WAIT };
-    return await limiter.run(String(chainId), (signal) => simulator.simulate(calls, { signal }), limits);
-  } catch (failure) {
-    if (failure instanceof QueueFullError) throw new AccountError(503, 'Too many simulations wait', 1);
-    onFailure(failure);
-    const reason = failure instanceof DeadlineError ? 'timed out' : 'failed';
-    throw new AccountError(503, `The simulation ${reason}`, 1);
-  }
+function run(limiter: DeadlineLimiter, simulator: BundleSimulator, chainId: number, calls: readonly BundleCall[]) {
+  const limits = { maxWaiting: MAX_WAITING, maxWait: MAX_WAIT };
+  return limiter.run(String(chainId), (signal) => simulator.simulate(calls, { signal }), limits);
+}
+
+/** Converts a failure of a simulation, and reports it unless the simulator was not called. */
+function toAccountError(failure: unknown, onFailure: (failure: unknown) => void): AccountError {
+  if (failure instanceof QueueFullError) return new AccountError(503, 'Too many simulations wait', 1);
+  onFailure(failure);
+  return new AccountError(503, `The simulation ${failure instanceof DeadlineError ? 'timed out' : 'failed'}`, 1);
 }

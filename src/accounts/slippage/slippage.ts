@@ -111,10 +111,10 @@ export function createSlippage(context: SlippageContext): SlippageModule {
     const wrapped = chainById(chainId)?.wrappedNative;
     const isNative = (token: Address) => token === NATIVE_MARKER;
     const unwrap = (token: Address) => (isNative(token) && wrapped !== undefined ? wrapped : token);
-    const [baseMarket, quoteMarket] = await Promise.all(
-      [base, quote].map((token) => readMarket(chainId, unwrap(token))),
-    );
-    if (baseMarket === undefined || quoteMarket === undefined) return undefined;
+    const [baseMarket, quoteMarket] = await Promise.all([
+      readMarket(chainId, unwrap(base)),
+      readMarket(chainId, unwrap(quote)),
+    ]);
     // As in production, a pair with native currency has the volatility of its most volatile token.
     const pair = isNative(base) || isNative(quote) ? undefined : computePairVolatility(baseMarket, quoteMarket);
     if (pair !== undefined) return pair;

@@ -1,5 +1,6 @@
 import type { Observer } from '../../instrumentation.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { readMonotonic } from '../../ports/clock.ts';
 import type { DriverContext, SolverDriver } from './solver-driver.ts';
 
 /** A finished call of a driver. */
@@ -24,11 +25,11 @@ export function observedDriver(
     call: (request: Request, context: DriverContext) => Promise<Result>,
   ) {
     return async (request: Request, context: DriverContext): Promise<Result> => {
-      const start = clock.now();
+      const start = readMonotonic(clock);
       let isReported = false;
       const report = (failed: boolean) => {
         if (!isReported && observer.hasListeners())
-          observer.notify({ driver: driver.name, step, ms: clock.now() - start, failed });
+          observer.notify({ driver: driver.name, step, ms: readMonotonic(clock) - start, failed });
         isReported = true;
       };
       const abort = () => report(true);

@@ -50,7 +50,7 @@ const order = /* @__PURE__ */ z.object({
 });
 
 const solution = /* @__PURE__ */ z.object({
-  solutionId: z.int().check(z.minimum(0, { error: 'must not be negative' })),
+  solutionId: z.int('must be an integer').check(z.minimum(0, { error: 'must not be negative' })),
   submissionAddress: hexSchema(20),
   orders: z.record(hexSchema(56), order),
 });

@@ -147,6 +147,30 @@ describe('book with a document source', () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('rejects queries above the bound with a retryable code, and reports no failure of the source', async () => {
+    const clock = manualClock();
+    const queried: string[] = [];
+    const reported: unknown[] = [];
+    const source: DocumentSource = {
+      find(hash) {
+        queried.push(hash);
+        return new Promise(() => {});
+      },
+    };
+    const onFailure = (failure: unknown) => void reported.push(failure);
+    const find = createDocumentFinder(source, { clock, timeout: 1000, maxBytes: 1000, onFailure });
+    const codes: string[] = [];
+    const pending = Array.from({ length: 4 + 64 + 1 }, (_, i) =>
+      find(`0x${i.toString(16).padStart(64, '0')}`).catch(({ code }) => codes.push(code)),
+    );
+    await pending.at(-1);
+    expect(codes).toEqual(['RateLimited']);
+    clock.advance(1000);
+    await Promise.all(pending);
+    expect(codes.filter((code) => code === 'RateLimited')).toHaveLength(1 + 64);
+    expect([queried.length, reported.length]).toEqual([4, 4]);
+  });
+
   test('does not query the source for a read of a document', async () => {
     const book = await open();
     expect(await book.appData.get(HASH)).toBeUndefined();

@@ -166,7 +166,7 @@ describe('a simulated bundle on anvil', () => {
     ['too much gas', [{ ...call, gas: 30_000_001 }], '0.gas must be a whole number from 1 to 30000000'],
     ['a negative value', [{ ...call, value: '-1' }], '0.value must be an amount of wei'],
     ['a value above 256 bits', [{ ...call, value: String(2n ** 256n) }], '0.value must be an amount of wei'],
-    ['an object', call, 'the body must be of type array'],
+    ['an object', call, 'the body must be an array, got an object'],
   ])('rejects a bundle with %s', async (_, bundle, message) => {
     const { status, body } = await simulate(bundle);
     expect([status, body.message]).toEqual([400, expect.stringContaining(message)]);

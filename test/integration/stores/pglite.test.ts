@@ -2,10 +2,11 @@ import { PGlite } from '@electric-sql/pglite';
 import { createOrderBook, systemClock } from 'intentbook';
 import type { PgPool, PgQuery } from 'intentbook/postgres';
 import { pgliteAccountStore, pgliteStore, postgresStore } from 'intentbook/postgres';
+import type { StoreHarness } from 'intentbook/testing';
 import { afterAll, describe, expect, test } from 'vitest';
 import { getPglitePool } from '../../../adapters/postgres/pglite.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
-import { ALICE, NOW, order } from '../../conformance/orders.ts';
+import { ALICE, address, NOW, order, range } from '../../conformance/orders.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import { emptySchema } from '../../support/postgres.ts';
 import { describeAccountConformance, describeConformance } from './conformance.ts';
@@ -24,17 +25,21 @@ const place = (schema: string) => ({
 /** PGlite decodes text without the byte order mark at its start. The bytes in the table are complete. */
 const MARK = 'PGlite drops a byte order mark at the start of a text';
 
-describeConformance('PostgreSQL store on PGlite', {
+const createHarness = (schema: string, partitions: number): StoreHarness => ({
   traits: pgliteStore(database).traits,
   exceptions: {
     'returns a document unchanged, and undefined for an unknown hash': MARK,
     'stores a document with its order and returns both unchanged': MARK,
   },
   create: async () => ({
-    connect: () => pgliteStore(database),
-    dispose: () => emptySchema(place('intentbook')),
+    connect: () => pgliteStore(database, { schema, partitions }),
+    dispose: () => emptySchema(place(schema)),
   }),
 });
+
+describeConformance('PostgreSQL store on PGlite', createHarness('intentbook', 1));
+// `INTENTBOOK_TEST_LONG` runs all groups.
+describeConformance('PostgreSQL store on PGlite with 16 partitions', createHarness('partitioned', 16), ['replace']);
 
 describeAccountConformance('PostgreSQL account store on PGlite', {
   traits: pgliteAccountStore(database).traits,
@@ -55,6 +60,18 @@ test('book on PGlite serves an order, and leaves the database to the application
   await book.close();
   const { rows } = await database.query<{ n: number }>('SELECT count(*)::integer AS n FROM books.orders');
   expect(rows).toEqual([{ n: 1 }]);
+});
+
+test('store on PGlite serves orders of every partition', async () => {
+  const store = pgliteStore(database, { schema: 'owners', partitions: 16 });
+  await store.open({ domain: DOMAIN, clock: systemClock });
+  const orders = range(40).map((n) => order(n, { owner: address(n) }));
+  await store.orders.insert(orders.map((each) => ({ order: each })));
+  expect(await store.orders.get(orders.map(({ uid }) => uid))).toHaveLength(orders.length);
+  expect(await store.orders.list({ limit: 100 })).toHaveLength(orders.length);
+  await store.close();
+  const { rows } = await database.query('SELECT DISTINCT tableoid FROM owners.orders');
+  expect(rows.length).toBeGreaterThan(8);
 });
 
 test('store on PGlite does not join a transaction of the host', () => {
@@ -193,7 +210,7 @@ describe('PostgreSQL store whose connection breaks during an insert', () => {
     const { store, state } = book;
     let isFirst = true;
     state.intercept = async (query, run) => {
-      if (query.text.startsWith('SELECT key, attempt')) await database.query('DELETE FROM intentbook.orders');
+      if (query.text.startsWith('SELECT o.key, o.attempt')) await database.query('DELETE FROM intentbook.orders');
       const result = await run();
       if (!isInsert(query) || !isFirst) return result;
       isFirst = false;

@@ -1,19 +1,27 @@
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import type { StoreHarness } from 'intentbook/testing';
 import pg from 'pg';
 import { afterAll } from 'vitest';
+import type { TemporarySchema } from '../../support/postgres.ts';
 import { emptySchema, temporarySchema } from '../../support/postgres.ts';
 import { describeConformance } from './conformance.ts';
 
 const place = await temporarySchema();
 const { url, schema } = place;
 await migratePostgres({ url, schema });
-afterAll(async () => await place[Symbol.asyncDispose]());
+const partitioned = await temporarySchema();
+await migratePostgres({ url, schema: partitioned.schema, partitions: 16 });
+afterAll(async () => {
+  await place[Symbol.asyncDispose]();
+  await partitioned[Symbol.asyncDispose]();
+});
 
-describeConformance('PostgreSQL store with its own connections', {
+/** Returns the harness of a store with its own connections. */
+const createHarness = (tables: TemporarySchema): StoreHarness => ({
   traits: postgresStore({ url: 'postgres://never-opened' }).traits,
   async create() {
     return {
-      connect: () => postgresStore({ url, schema }),
+      connect: () => postgresStore({ url, schema: tables.schema }),
       async transact(work) {
         const client = new pg.Client({ connectionString: url });
         await client.connect();
@@ -23,10 +31,16 @@ describeConformance('PostgreSQL store with its own connections', {
           await client.end();
         }
       },
-      dispose: () => emptySchema(place),
+      dispose: () => emptySchema(tables),
     };
   },
 });
+
+describeConformance('PostgreSQL store with its own connections', createHarness(place));
+
+/** Groups that write by key. `INTENTBOOK_TEST_LONG` runs all. */
+const PARTITION_GROUPS = ['insert', 'replace', 'cancel', 'caps', 'pruning'];
+describeConformance('PostgreSQL store with 16 partitions', createHarness(partitioned), PARTITION_GROUPS);
 
 /** Planner settings for small tables: a subplan that repeats for each row must return the same rows each time. */
 const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'memoize'].map(

@@ -1,16 +1,24 @@
 import Database from 'better-sqlite3';
 import type { OrderQuery } from 'intentbook';
 import { expect, test } from 'vitest';
-import { accountSql, listingSql } from '../../../adapters/sqlite/listing.ts';
+import { accountSql, listingSql, pageSql } from '../../../adapters/sqlite/listing.ts';
 import { FOUNDATION, MIGRATIONS } from '../../../adapters/sqlite/schema.ts';
 import { ALICE, NOW, PLACED_AT, USDC, uid, WETH } from '../../conformance/orders.ts';
 
+/** Returns the plan of the row ids of a page. The rows are then read by row id, in the order of the ids. */
 function planOf(query: OrderQuery, { sql, parameters } = listingSql('', query)): string[] {
   const database = new Database(':memory:');
   try {
     for (const migration of [FOUNDATION, ...MIGRATIONS]) database.exec(migration(''));
-    const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters) as { detail: string }[]; // by SQLite
-    return rows.map(({ detail }) => detail);
+    const page = `EXPLAIN QUERY PLAN SELECT o.body ${pageSql('', sql, false)}`;
+    const rows = database.prepare(page).all(...parameters) as { detail: string }[]; // by SQLite
+    const plan = rows.map(({ detail }) => detail);
+    expect([plan[0], ...plan.slice(-2)]).toEqual([
+      'CO-ROUTINE p',
+      'SCAN p',
+      'SEARCH o USING INTEGER PRIMARY KEY (rowid=?)',
+    ]);
+    return plan.slice(1, -2);
   } finally {
     database.close();
   }
@@ -49,8 +57,8 @@ test.each(FILTERS)('SQLite listing by %o scans one index in its own order and so
   const index = walk.split(' ')[0];
   for (const page of [{ limit: 10 }, { limit: 10, offset: 20 }]) {
     const [first, ...rest] = planOf({ ...filters, ...page });
-    expect(first).toMatch(new RegExp(`^(SCAN|SEARCH) o USING INDEX ${index}\\b`));
-    expect(rest.filter((detail) => !/SCALAR SUBQUERY|documents|SEARCH d /.test(detail))).toEqual([]);
+    expect(first).toMatch(new RegExp(`^(SCAN|SEARCH) o USING (COVERING )?INDEX ${index}\\b`));
+    expect(rest).toEqual([]);
   }
 });
 
@@ -61,7 +69,7 @@ test.each(FILTERS)('SQLite listing page by %o starts at its cursor', (filters, w
   const bounds = [equal.join(' ').replace(/[()]/g, '') || undefined, '(created,uid)<(?,?)'].filter(
     (bound) => bound !== undefined,
   );
-  expect(plan[0]).toBe(`SEARCH o USING INDEX ${index} (${bounds.join(' AND ')})`);
+  expect(plan[0]?.replace('COVERING ', '')).toBe(`SEARCH o USING INDEX ${index} (${bounds.join(' AND ')})`);
   expect(plan.join('\n')).not.toContain('TEMP B-TREE');
 });
 
@@ -73,16 +81,15 @@ test.each(MINE)(
     const after = { creationDate: PLACED_AT, uid: uid(1) };
     const query = { ...filters, after, limit: 10 };
     const plan = planOf(query, accountSql('', ALICE, query));
-    expect(plan[0]).toBe('SEARCH o USING INTEGER PRIMARY KEY (rowid=?)');
-    const walks = plan.slice(1).filter((detail) => /\bo\b/.test(detail));
+    const walks = plan.filter((detail) => /\bo\b/.test(detail));
     const index = walk.split(' ')[0];
     expect(walks[0]).toMatch(
       new RegExp(`^SEARCH o USING (COVERING )?INDEX ${index} \\(owner=\\? AND \\(created,uid\\)<`),
     );
     expect(walks[1]).toMatch(/^SEARCH o USING INDEX orders_onchain_user \(onchain_user=\? AND \(created,uid\)</);
-    // Sorted rows are those of the two scans, at most a page of each, and the page itself.
+    // Sorted rows are those of the two scans, at most a page of each.
     expect(walks).toHaveLength(2);
-    expect(plan.filter((detail) => detail.startsWith('USE TEMP B-TREE'))).toHaveLength(2);
+    expect(plan.filter((detail) => detail.startsWith('USE TEMP B-TREE'))).toHaveLength(1);
   },
 );
 
@@ -90,8 +97,7 @@ test('SQLite listing of expired orders scans swept orders and sorts only the oth
   for (const filters of [{}, { sellToken: WETH, buyToken: USDC }]) {
     const after = { creationDate: PLACED_AT, uid: uid(1) };
     const plan = planOf({ ...filters, status: { is: 'expired', now: NOW }, after, limit: 10 });
-    expect(plan[0]).toBe('SEARCH o USING INTEGER PRIMARY KEY (rowid=?)');
-    const walks = plan.slice(1).filter((detail) => /\bo\b/.test(detail));
+    const walks = plan.filter((detail) => /\bo\b/.test(detail));
     expect(walks[0]).toMatch(/^SEARCH o USING (COVERING )?INDEX orders_expired \(\(created,uid\)<\(\?,\?\)\)$/);
     expect(walks[1]).toMatch(/^SEARCH o USING INDEX orders_expiring \(valid_to<\?\)$/);
     expect(walks).toHaveLength(2);

@@ -71,9 +71,13 @@ const EXCLUDED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|serve
 const ON_PGLITE = process.env['INTENTBOOK_MUTATION'] === 'pglite';
 
 /** Tests of the PostgreSQL store that need no server. */
-const PGLITE_FILES = ['pglite', 'postgres-batcher', 'postgres-session', 'postgres-replica-position'].map(
-  (name) => `test/integration/stores/${name}.test.ts`,
-);
+const PGLITE_FILES = [
+  'pglite',
+  'postgres-batcher',
+  'postgres-options',
+  'postgres-session',
+  'postgres-replica-position',
+].map((name) => `test/integration/stores/${name}.test.ts`);
 
 const filesOf = () => (ON_PGLITE ? PGLITE_FILES : inProcessFiles());
 const inProcessFiles = () =>

@@ -65,11 +65,11 @@ describe('POST /affiliate/{wallet_address}', () => {
 
   const good = { walletAddress: ALICE.address, code: 'ALICE-1', signedMessage: `0x${'11'.repeat(65)}` };
   test.each([
-    ['a body that is not an object', [], 'the body must be of type object'],
+    ['a body that is not an object', [], 'the body must be an object, got an array'],
     ['no wallet', { ...good, walletAddress: undefined }, 'walletAddress is missing'],
     ['an invalid wallet', { ...good, walletAddress: '0x12' }, 'walletAddress must be 0x and 40 hex digits'],
     ['no code', { ...good, code: undefined }, 'code is missing'],
-    ['a code that is a number', { ...good, code: 12345 }, 'code must be of type string'],
+    ['a code that is a number', { ...good, code: 12345 }, 'code must be a string, got 12345'],
     ...['ABCD', 'A'.repeat(21), 'ALICE 1', 'ALICE.1', 'ÄLICE', 'ßßß', 'ſſſſſ', 'ALICE\u0000', ''].map((code) => [
       `the code ${JSON.stringify(code)}`,
       { ...good, code },

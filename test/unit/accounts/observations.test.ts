@@ -61,6 +61,26 @@ describe('observations of the account interface', () => {
     expect(observed.length).toBe(7);
   });
 
+  it('report a bundle that found no slot of the simulator as busy, not as failed', async () => {
+    const simulate = () => new Promise<never>(() => {});
+    const { accounts, clock, failures } = await accountFixture({
+      simulators: { [SEPOLIA]: { name: 'node', simulate } },
+    });
+    const outcomes: string[] = [];
+    accounts.observe(({ source, outcome, ms }) => outcomes.push(`${source} ${outcome} ${ms}`));
+    const call = { from: TOKEN, to: TOKEN, input: '0x' };
+    const pending = Array.from({ length: 4 + 16 + 1 }, () =>
+      accounts.simulation.simulate(SEPOLIA, [call]).catch(({ message }) => message),
+    );
+    expect(await pending.at(-1)).toBe('Too many simulations wait');
+    expect(outcomes).toEqual(['node busy 0']);
+    clock.advance(5000);
+    expect(await pending.at(-2)).toBe('Too many simulations wait');
+    await Promise.all(pending.slice(4));
+    expect(outcomes).toEqual(['node busy 0', ...Array.from({ length: 16 }, () => 'node busy 5000')]);
+    expect(failures).toEqual([]);
+  });
+
   it('report an error of a listener, and continue', async () => {
     const { accounts, observed, failures } = await observedFixture();
     accounts.observe(() => {

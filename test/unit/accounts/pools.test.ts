@@ -1,9 +1,9 @@
-import type { PoolSource } from 'intentbook';
+import type { Address, PoolSource } from 'intentbook';
 import { fixedPools, jsonPools } from 'intentbook/prices';
 import { describe, expect, it } from 'vitest';
 import { accountFixture } from './account-api-fixture.ts';
 
-const address = (n: number) => `0x${n.toString(16).padStart(40, '0')}`;
+const address = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`;
 const pool = (n: number, project = 'Uniswap V2', apr = n, tvl = n) =>
   ({ address: address(n), project, apr, fee: 0.3, tvl, volume: 2 * tvl }) as const;
 const row = (n: number, project = 'Uniswap V2') => ({
@@ -67,6 +67,48 @@ describe('POST /{chain_id}/yield/pools', () => {
     expect([calls, failures.length]).toEqual([1, 2]);
     clock.advance(600_000);
     expect(await list([])).toEqual([200, [row(2)]]);
+  });
+
+  it.each([
+    ['an address in capitals', { address: address(171).replace('ab', 'AB') }],
+    ['an address with a suffix', { address: `${address(1)}0` }],
+    ['an address with a prefix', { address: ` ${address(1)}` }],
+    ['a project that is not text', { project: 5 }],
+    ['a yield that is not finite', { apr: Number.NEGATIVE_INFINITY }],
+    ['a negative fee', { fee: -1 }],
+    ['a negative value', { tvl: -0.1 }],
+    ['a volume that is not finite', { volume: Number.POSITIVE_INFINITY }],
+  ])('rejects pools of a source with %s', async (_, changes) => {
+    const source: PoolSource = { name: 'broken', pools: () => [pool(2), { ...pool(1), ...changes } as never] };
+    const { list, failures } = await poolFixture(source);
+    expect((await list([]))[0]).toBe(503);
+    const message = 'pools must have an address in lower case, a project and finite numbers';
+    expect(failures).toEqual([new TypeError(message)]);
+  });
+
+  it('accepts pools without a fee, a value, a volume, and with a loss', async () => {
+    const empty = { ...pool(1), apr: -3, fee: 0, tvl: 0, volume: 0 };
+    const { list } = await poolFixture({ name: 'new', pools: () => [empty] });
+    expect(await list([])).toEqual([200, [{ ...row(1), apr: -3, fee: 0, tvl: 0, volume: 0 }]]);
+  });
+
+  it('limits the addresses and the pools of a call in process to 500', async () => {
+    const many = Array.from({ length: 501 }, (_, i) => pool(i + 1));
+    const { accounts } = await poolFixture(fixedPools({ 1: many }));
+    const addresses = many.map(({ address: each }) => each);
+    await expect(accounts.pools.list(1, addresses)).rejects.toMatchObject({
+      status: 400,
+      message: 'At most 500 pool addresses are allowed',
+    });
+    expect(await accounts.pools.list(1, addresses.slice(1))).toHaveLength(500);
+    expect(await accounts.pools.list(1)).toHaveLength(500);
+  });
+
+  it('rejects sources without a function', async () => {
+    const message = 'createAccounts: pools must be a list of sources';
+    for (const sources of [[undefined], [fixedPools({}), {}]]) {
+      await expect(poolFixture(...(sources as PoolSource[]))).rejects.toThrow(message); // untyped applications
+    }
   });
 
   it('responds 503 without a source, and if every source fails', async () => {

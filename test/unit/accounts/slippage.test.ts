@@ -3,6 +3,9 @@ import type { AccountsOptions } from 'intentbook/accounts';
 import { createAccountApi } from 'intentbook/accounts';
 import { fixedUsdPrices } from 'intentbook/prices';
 import { describe, expect, it } from 'vitest';
+import type { KnownBook } from '../../../src/accounts/account-books.ts';
+import { createSourceObserver } from '../../../src/accounts/observations.ts';
+import { createSlippage } from '../../../src/accounts/slippage/slippage.ts';
 import {
   computePairVolatility,
   computeTokenVolatility,
@@ -11,6 +14,7 @@ import {
 import { described } from '../../integration/http/described.ts';
 import { directFixture } from '../../integration/http/http-fixture.ts';
 import { tradeOf } from '../../support/chain-events.ts';
+import { manualClock } from '../../support/clock.ts';
 import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
 import { accountFixture } from './accounts-fixture.ts';
 
@@ -47,10 +51,19 @@ describe('volatility of a pair', () => {
     expect(computePairVolatility(base, quote)).toBeCloseTo((deviation * Math.sqrt(2)) / 4, 12);
   });
 
+  it('ignores periods in which one of the tokens has no price', () => {
+    const base = market([2, 3], 1);
+    const quote = { history: series([5, 1, 1, 7], 5 * MINUTE, 1_704_067_200_000 - 5 * MINUTE), spot: 1 };
+    expect(computePairVolatility(base, quote)).toBe(0.5); // of 2 and 3, which are one period apart
+  });
+
   it('is unknown without a history, a spot price or two common points', () => {
     const known = market([1, 2, 3], 1);
     expect(computePairVolatility({ ...known, history: undefined }, known)).toBeUndefined();
+    expect(computePairVolatility(known, { ...known, history: undefined })).toBeUndefined();
     expect(computePairVolatility(known, { ...known, spot: undefined })).toBeUndefined();
+    expect(computePairVolatility({ ...known, spot: undefined }, known)).toBeUndefined();
+    expect(computeTokenVolatility({ ...known, spot: undefined })).toBeUndefined();
     expect(computePairVolatility(known, { history: series([1, 2], 5 * MINUTE, 0), spot: 1 })).toBeUndefined();
     expect(computeTokenVolatility({ history: [], spot: 1 })).toBeUndefined();
     expect(computeTokenVolatility({ history: series([1, 2], 0), spot: 1 })).toBeUndefined();
@@ -175,6 +188,147 @@ describe('slippage route', () => {
     [{ historie: [] }, 'unknown option "historie"'],
   ])('requires valid options: %j', async (slippage, message) => {
     await expect(slippageFixture({ slippage: slippage as never })).rejects.toThrow(message);
+  });
+});
+
+describe('slippage module', () => {
+  const [BASE, QUOTE] = [`0x${'0a'.repeat(20)}`, `0x${'0b'.repeat(20)}`] as const;
+  const WRAPPED = WETH.toLowerCase();
+
+  function create(
+    histories: readonly PriceHistorySource[],
+    spots: Readonly<Record<string, number>> = {},
+    options: object = {},
+    chainId: number = SEPOLIA,
+  ) {
+    const observed: string[] = [];
+    const failures: unknown[] = [];
+    const prices: string[] = [];
+    const clock = manualClock();
+    const observer = createSourceObserver(clock, () => {});
+    observer.observe(({ subject, source, outcome }) => observed.push(`${subject} ${source} ${outcome}`));
+    const slippage = createSlippage({
+      options: { histories, ...options },
+      // The members that are used.
+      books: [{ env: 'prod', book: { chainId } }] as unknown as readonly KnownBook[],
+      usdPrices: {
+        get: async (_, token) => {
+          prices.push(token);
+          const price = spots[token];
+          return price === undefined ? undefined : { price, freshFor: 1 };
+        },
+      },
+      ownHistory: { name: 'own', priceHistory: () => undefined },
+      clock,
+      onFailure: (failure) => void failures.push(failure),
+      observer,
+      assertStarted: () => {},
+    });
+    return { ...slippage, observed, failures, prices };
+  }
+  const source = (histories: Readonly<Record<string, readonly PricePoint[]>>, name = 'a'): PriceHistorySource => ({
+    name,
+    priceHistory: ({ token }) => histories[token],
+  });
+  const moving = { [BASE]: series([2, 3]), [QUOTE]: series([4, 6]) };
+
+  it('uses the newest price of the history without a price source', async () => {
+    // The deviation is 0.5 with a price of 3; the prices of the other token do not move.
+    const { get } = create([source({ ...moving, [QUOTE]: series([1, 1]) })]);
+    expect(await get(SEPOLIA, BASE, QUOTE)).toEqual({ slippageBps: 1667, known: true });
+  });
+
+  it('uses the volatility of the pair, not of its tokens', async () => {
+    const { get } = create([source(moving)]);
+    expect(await get(SEPOLIA, BASE, QUOTE)).toEqual({ slippageBps: 0, known: true });
+  });
+
+  it.each([
+    [NATIVE, BASE],
+    [BASE, NATIVE],
+  ])('uses the larger volatility of the tokens of %s and %s', async (base, quote) => {
+    const { get, prices } = create([source({ ...moving, [WRAPPED]: series([4, 6]) })], { [WRAPPED]: 2, [BASE]: 3 });
+    expect(await get(SEPOLIA, base, quote)).toEqual({ slippageBps: 5000, known: true });
+    expect(prices.toSorted()).toEqual([BASE, WRAPPED]);
+  });
+
+  it('is unknown if one of the tokens has no history', async () => {
+    const { get } = create([source({ [BASE]: series([2, 3]) })]);
+    expect(await get(SEPOLIA, BASE, NATIVE)).toEqual({ slippageBps: 50, known: false });
+    expect(await get(SEPOLIA, NATIVE, BASE)).toEqual({ slippageBps: 50, known: false });
+  });
+
+  it('reads native currency as itself on a chain without a known wrapped token', async () => {
+    const { get, prices } = create([source(moving)], {}, {}, 424_242);
+    await get(424_242, NATIVE, BASE);
+    expect(prices).toEqual([NATIVE, BASE]);
+  });
+
+  it('returns a history, or undefined', async () => {
+    const { readHistory, observed } = create([source(moving)]);
+    expect(await readHistory({ chainId: SEPOLIA, token: BASE })).toEqual(series([2, 3]));
+    expect(await readHistory({ chainId: SEPOLIA, token: UNKNOWN })).toBeUndefined();
+    expect(observed).toEqual(['priceHistory a responded', 'priceHistory a empty', 'priceHistory own empty']);
+  });
+
+  it('queries the next source after an empty history, which is no failure', async () => {
+    const { readHistory, failures } = create([source({ [BASE]: [] }), source({}), source(moving, 'b')]);
+    expect(await readHistory({ chainId: SEPOLIA, token: BASE })).toEqual(series([2, 3]));
+    expect(failures).toEqual([]);
+  });
+
+  it.each([
+    [[{ at: Number.NaN, price: 1 }]],
+    [[{ at: 1, price: Number.POSITIVE_INFINITY }]],
+    [[{ at: 1, price: 0 }]],
+    [[{ at: 1, price: -1 }]],
+    [
+      [
+        { at: 1, price: 1 },
+        { at: 2, price: Number.NaN },
+      ],
+    ],
+    [{ length: 1 }],
+  ])('rejects the history %j', async (history) => {
+    const broken = source({ [BASE]: history as readonly PricePoint[] }); // an untyped source
+    const { readHistory, failures } = create([broken]);
+    expect(await readHistory({ chainId: SEPOLIA, token: BASE })).toBeUndefined();
+    const cause = new TypeError('the history must be a list of times and positive prices');
+    expect(failures).toMatchObject([{ message: `a failed for ${BASE} on chain ${SEPOLIA}`, cause }]);
+  });
+
+  it.each([
+    ['no time', { validFor: 0 }, 5000],
+    ['a negative time', { validFor: -1 }, 5000],
+    ['5 minutes', { validFor: 300 }, 5000],
+    ['an amount without a kind', { sellAmount: 1n, buyAmount: 1n }, 5000],
+    ['a kind without amounts', { kind: 'sell' }, 5000],
+    ['a bought amount of 0', { kind: 'sell', buyAmount: 0n }, 5000],
+    ['a bought amount of one atom', { kind: 'sell', sellAmount: 9n, buyAmount: 1n }, 10_000],
+    ['the other amount', { kind: 'sell', sellAmount: 1n }, 5000],
+  ] as const)('considers %s', async (_, order, slippageBps) => {
+    const { get } = create([source({ [BASE]: series([2, 3]), [QUOTE]: series([1, 1]) })], { [BASE]: 1, [QUOTE]: 1 });
+    expect((await get(SEPOLIA, BASE, QUOTE, order)).slippageBps).toBe(slippageBps);
+  });
+
+  it.each([0, 10_000])('accepts the default %i', async (defaultBps) => {
+    expect(await create([], {}, { defaultBps }).get(SEPOLIA, BASE, QUOTE)).toEqual({
+      slippageBps: defaultBps,
+      known: false,
+    });
+  });
+
+  it.each([
+    [{ defaultBps: 10_001 }, 'createAccounts: slippage.defaultBps must be an integer from 0 to 10000, got 10001'],
+    [{ defaultBps: 0.5 }, 'createAccounts: slippage.defaultBps must be an integer from 0 to 10000, got 0.5'],
+    [{ histories: [undefined] }, 'createAccounts: slippage.histories must be a list of sources'],
+    [{ defaultBp: 1 }, 'createAccounts, slippage: unknown option "defaultBp", did you mean "defaultBps"?'],
+  ])('rejects the options %j', (options, message) => {
+    expect(() => create([], {}, options)).toThrow(new TypeError(message));
+  });
+
+  it('accepts dollar tokens, which the own history uses', () => {
+    expect(() => create([], {}, { dollarTokens: {} })).not.toThrow();
   });
 });
 

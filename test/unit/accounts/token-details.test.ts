@@ -92,6 +92,35 @@ describe('POST /{chain_id}/tokens/details', () => {
     expect((await request('details', { tokenAddresses: addresses }))[0]).toBe(400);
   });
 
+  it('limits the number of tokens of a call in process, and names the parameter', async () => {
+    const { accounts, queries } = await tokenFixture();
+    const failure = { status: 400, message: 'tokenAddresses: must have 1 to 100 elements' };
+    await expect(accounts.tokens.getMany(SEPOLIA, [])).rejects.toMatchObject(failure);
+    const many = Array.from({ length: 101 }, () => WETH);
+    await expect(accounts.tokens.getMany(SEPOLIA, many)).rejects.toMatchObject(failure);
+    await expect(accounts.tokens.getMany(SEPOLIA, ['0x12'])).rejects.toMatchObject({
+      code: 'InvalidParameter',
+      message: 'tokenAddresses: must be 0x and 40 hex digits',
+    });
+    expect(queries()).toBe(0);
+    expect(await accounts.tokens.getMany(SEPOLIA, many.slice(1))).toHaveLength(100);
+  });
+
+  it('returns no member that the contract does not have', async () => {
+    const { accounts } = await tokenFixture();
+    expect(Object.keys((await accounts.tokens.get(SEPOLIA, COW)) ?? {})).toEqual(['address', 'decimals']);
+    const { accounts: plain } = await accountFixture({ tokens: () => ({ symbol: 'T' }) });
+    expect(Object.keys((await plain.tokens.get(SEPOLIA, COW)) ?? {})).toEqual(['address', 'symbol']);
+  });
+
+  it('reports whether the chain or the host was queried', async () => {
+    const { accounts } = await tokenFixture();
+    const sources: string[] = [];
+    accounts.observe(({ subject, source }) => sources.push(`${subject} ${source}`));
+    await accounts.tokens.get(SEPOLIA, WETH);
+    expect(sources).toEqual(['tokenDetails chain']);
+  });
+
   it.each([[{}], [[]], [{ tokenAddresses: [] }], [{ tokenAddresses: ['0x12'] }], [{ tokenAddresses: WETH }], [null]])(
     'rejects %j',
     async (body) => {

@@ -163,7 +163,7 @@ describe('bounded queue', () => {
     void start(ALICE, '6', undefined, { maxWait: 101 });
     await settle();
     clock.advance(100);
-    await expect(impatient).rejects.toThrow(DeadlineError);
+    await expect(impatient).rejects.toThrow(QueueFullError);
     await answer('1');
     expect(recordedCalls).toEqual(['1', '2', '3', '4', '6']);
     clock.advance(1000); // the wait of a call that runs has ended

@@ -1,4 +1,5 @@
 import type { OrderBookError } from 'intentbook';
+import { StoreError } from 'intentbook';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CancelContext } from '../../../src/orders/cancel.ts';
 import { cancel } from '../../../src/orders/cancel.ts';
@@ -127,12 +128,12 @@ describe('malformed cancellation', () => {
   const rest = { signature: UNRECOVERABLE, signingScheme: 'eip712' };
   test.each<[unknown, string, string]>([
     [undefined, 'InvalidBody', 'the body is missing'],
-    [null, 'InvalidBody', 'must be of type object'],
-    [7, 'InvalidBody', 'must be of type object'],
-    ['orderUids', 'InvalidBody', 'must be of type object'],
+    [null, 'InvalidBody', 'must be an object, got null'],
+    [7, 'InvalidBody', 'must be an object, got 7'],
+    ['orderUids', 'InvalidBody', 'must be an object, got "orderUids"'],
     [rest, 'InvalidBody', 'orderUids is missing'],
     [{ ...rest, orderUids: [] }, 'InvalidBody', 'must name an order'],
-    [{ ...rest, orderUids: 'x'.repeat(200) }, 'InvalidBody', 'orderUids must be of type array'],
+    [{ ...rest, orderUids: 'x'.repeat(200) }, 'InvalidBody', `orderUids must be an array, got "${'x'.repeat(64)}"`],
     [{ ...rest, orderUids: [uidOf(1), '0x12'] }, 'InvalidBody', 'orderUids.1 must be 0x and 112 hex digits'],
     [{ ...rest, orderUid: '0x12' }, 'InvalidBody', 'orderUid must be 0x and 112 hex digits'],
     [
@@ -147,5 +148,39 @@ describe('malformed cancellation', () => {
     ],
   ])('rejects %j', async (input, code, words) => {
     expect(await rejection(input)).toMatchObject({ code, message: expect.stringContaining(words) });
+  });
+});
+
+describe('outcome of a cancellation', () => {
+  const cancelWith = async (outcome: () => Promise<unknown>) => {
+    const orderUids = [uidOf(1), uidOf(2)];
+    const signed = { orderUids, ...(await signCancellation(ALICE, { orderUids })) };
+    // The method that is used.
+    const store = { orders: { cancel: outcome } } as unknown as CancelContext['store'];
+    return cancel(signed, { ...context, store });
+  };
+
+  test('is unknown if the store does not know it, with the UIDs to query', async () => {
+    const unknown = () => Promise.reject(new StoreError('OutcomeUnknown', 'the connection was lost'));
+    const uids = [uidOf(1), uidOf(2)];
+    expect(await cancelWith(unknown)).toMatchObject({
+      status: 'unknown',
+      error: { code: 'OutcomeUnknown', data: { uids } },
+    });
+  });
+
+  test.each([
+    new StoreError('Unavailable', 'offline'),
+    Object.assign(new Error('of another kind'), { code: 'OutcomeUnknown' }),
+  ])('is thrown if it is a failure: %s', async (failure) => {
+    await expect(cancelWith(() => Promise.reject(failure))).rejects.toBe(failure);
+  });
+
+  test('is a rejection with the order that has another state', async () => {
+    const missing = async () => ({ status: 'rejected', reason: 'missing', uid: uidOf(2) });
+    expect(await cancelWith(missing)).toMatchObject({
+      status: 'rejected',
+      error: { code: 'OrderNotFound', data: { uid: uidOf(2) } },
+    });
   });
 });

@@ -87,17 +87,38 @@ test('contract orders above the bound of the queue are rejected with a retryable
   expect(failures).toEqual([]);
 });
 
-test('checks of contract orders time out while they wait', async () => {
+test('contract orders that wait longer than the timeout of a check are rejected, and no failure is reported', async () => {
   await using fixture = await slowSignatures();
-  const { book, clock, count } = fixture;
+  const { book, clock, count, failures } = fixture;
   const results = await flood(book, 20, '203.0.113.1');
   await settle();
   const started = count('isValidSignature');
   clock.advance(5000);
+  const codes: string[] = [];
   for (const result of results) {
-    expect(await result).toMatchObject({ status: 'rejected', error: { code: 'ChainUnavailable' } });
+    const decided = await result;
+    codes.push(decided.status === 'rejected' ? decided.error.code : decided.status);
   }
+  // The node was queried for these orders only, so only they say something about it.
+  const queried = codes.filter((code) => code === 'ChainUnavailable');
+  expect(queried).toHaveLength(started);
+  expect(codes.filter((code) => code === 'RateLimited')).toHaveLength(20 - started);
+  expect(failures).toHaveLength(started);
   expect(count('isValidSignature')).toBe(started);
+});
+
+test('order that waits too long for a policy function is rejected with a retryable error, not as a failure', async () => {
+  await using fixture = await slowSignatures({ isDenied: () => new Promise<boolean>(() => {}) });
+  const { book, clock, failures } = fixture;
+  const results = await flood(book, 5, '203.0.113.1');
+  await settle();
+  clock.advance(5000);
+  expect(await results[4]).toMatchObject({
+    status: 'rejected',
+    error: { code: 'RateLimited', data: { retryAfter: 1 } },
+  });
+  expect(await results[0]).toMatchObject({ status: 'rejected', error: { code: 'InternalServerError' } });
+  expect(failures).toHaveLength(4); // of the functions that were called
 });
 
 test('waiting checks of a client that has disconnected are skipped', async () => {

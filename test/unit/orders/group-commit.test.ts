@@ -170,6 +170,75 @@ describe('group commit failure', () => {
   });
 });
 
+test.each([
+  ['a value that does not fit', new StoreError('InvalidValue', 'too large'), 'fulfilled'],
+  ['a database that is not available', new StoreError('Unavailable', 'offline'), 'rejected'],
+])('group commit retries the other members after %s only if the store itself works', async (_, failure, status) => {
+  const calls: number[] = [];
+  const insert: Store['orders']['insert'] = async (inserts) => {
+    calls.push(inserts.length);
+    if (inserts.some(({ order }) => order.uid === entry(2).order.uid)) throw failure;
+    return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
+  };
+  const store = { ...watchedStore.store, orders: { ...watchedStore.store.orders, insert } };
+  const grouped = createGroupCommit({ store, clock, more: () => false });
+  const results = await Promise.allSettled(numbers(3).map((n) => grouped.insert([entry(n)])));
+  expect(results.map((result) => result.status)).toEqual([status, 'rejected', status]);
+  expect(calls).toEqual(status === 'fulfilled' ? [3, 1, 1, 1] : [3]);
+});
+
+test('group commit retries the other members only while the store can be used', async () => {
+  let checks = 0;
+  const insert: Store['orders']['insert'] = async (inserts) => {
+    if (inserts.some(({ order }) => order.uid === entry(2).order.uid)) throw new Error('of this order, or of the disk');
+    return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
+  };
+  const check = async () => {
+    checks++;
+    throw new Error('offline');
+  };
+  const store = { ...watchedStore.store, check, orders: { ...watchedStore.store.orders, insert } };
+  const grouped = createGroupCommit({ store, clock, more: () => false });
+  const results = await Promise.allSettled(numbers(4).map((n) => grouped.insert([entry(n)])));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
+  expect(checks).toBe(1);
+});
+
+test('group commit does not wait for owners with a running write', async () => {
+  const options: unknown[] = [];
+  const insert: Store['orders']['insert'] = async (inserts, given) => {
+    options.push(given);
+    if (inserts.length > 1) throw new Error('one of them');
+    return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
+  };
+  const store = { ...watchedStore.store, orders: { ...watchedStore.store.orders, insert } };
+  const grouped = createGroupCommit({ store, clock, more: () => false });
+  await Promise.all(numbers(2).map((n) => grouped.insert([entry(n)])));
+  expect(options).toEqual([{ skipLocked: true }, { skipLocked: true }, { skipLocked: true }]);
+});
+
+test('group commit begins when a full step has arrived, although more orders are expected', async () => {
+  waiting = 1;
+  const results = numbers(MAX_GROUP_SIZE).map((n) => commits.insert([entry(n)]));
+  await Promise.all(results);
+  expect(watchedStore.steps).toEqual([MAX_GROUP_SIZE]);
+});
+
+test.each([
+  [16, 1],
+  [17, 3],
+  [33, 4],
+])('group commit returns the results of %i callers in %i ticks', async (count, ticks) => {
+  let counted = 0;
+  const nextTick = async () => {
+    counted++;
+    await yieldToEventLoop();
+  };
+  const grouped = createGroupCommit({ store: watchedStore.store, clock, more: () => false, nextTick });
+  await Promise.all(numbers(count).map((n) => grouped.insert([entry(n)])));
+  expect(counted).toBe(ticks); // one of them before the step
+});
+
 test('group commit excludes calls within a host transaction', async () => {
   const joined = commits.insert([entry(1)], { transaction: {} });
   expect(watchedStore.steps).toEqual([1]); // synchronously
@@ -209,6 +278,27 @@ test('group commit step without a result has an unknown outcome after a timeout'
   await commits.drained();
   expect(await watchedStore.store.orders.get([entry(1).order.uid])).toHaveLength(1);
   expect(clock.pending).toBe(0);
+});
+
+test.each([
+  ['forwards', 3_600_000],
+  ['backwards', -3_600_000],
+])('group commit step has its time when the clock steps %s', async (_, step) => {
+  watchedStore.gate = new Promise(() => {});
+  let outcome: unknown;
+  void commits.insert([entry(1)]).then((outcomes) => {
+    outcome = outcomes;
+  });
+  await begun(1);
+  clock.jump(step);
+  clock.advance(MAX_GROUP_WAIT_MS);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  clock.advance(MAX_INSERT_MS - MAX_GROUP_WAIT_MS - 1);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  expect(outcome).toBeUndefined();
+  clock.advance(1);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  expect(outcome).toEqual([{ status: 'unknown' }]);
 });
 
 test('group commit limits the time of busy orders from their first insert on', async () => {

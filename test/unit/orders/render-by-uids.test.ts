@@ -33,8 +33,32 @@ test('by_uids response has the bytes of the separately rendered orders', () => {
       // Twice valid, then expired: the encoding is reused, and replaced with the status.
       for (const now of [NOW, NOW + 1, NOW + 20]) {
         const wanted = orders.map((each) => `{"order":${renderPrepared(each, now).json}}`);
-        expect(text(renderByUids({ orders, unreadable: [], now }))).toBe(`[${wanted.join(',')}]`);
+        expect(text(renderByUids({ cached: orders, read: [], unreadable: [], now }))).toBe(`[${wanted.join(',')}]`);
       }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('by_uids response has the same bytes for orders that were read as bytes, read as text, or cached', () => {
+  const document = fc.string({ unit: fc.constantFrom('a', '"', 'é', '€', '😀'), maxLength: 20 });
+  const source = fc.constantFrom('cached', 'text', 'bytes');
+  fc.assert(
+    fc.property(fc.array(fc.tuple(document, source), { maxLength: 20 }), (choices) => {
+      const orders = choices.map(([content, from], i) => ({ from, order: prepared(i, content, i % 3 === 0) }));
+      const read = orders
+        .filter(({ from }) => from !== 'cached')
+        .map(({ from, order }) => ({
+          order,
+          encodedBody: from === 'bytes' ? new TextEncoder().encode(`${order.head}}`) : undefined,
+        }));
+      const cached = orders.filter(({ from }) => from === 'cached').map(({ order }) => order);
+      const unreadable = choices.length % 2 === 0 ? [] : [{ uid: order(99).uid, description: 'cannot be read' }];
+      const wanted = [
+        ...[...cached, ...read.map(({ order }) => order)].map((each) => `{"order":${renderPrepared(each, NOW).json}}`),
+        ...unreadable.map((error) => JSON.stringify({ error })),
+      ];
+      expect(text(renderByUids({ cached, read, unreadable, now: NOW }))).toBe(`[${wanted.join(',')}]`);
     }),
     { numRuns: 200 },
   );
@@ -42,15 +66,15 @@ test('by_uids response has the bytes of the separately rendered orders', () => {
 
 test('by_uids response holds many long orders and later ones', () => {
   const kept = Array.from({ length: 128 }, (_, n) => prepared(n, '€'.repeat(10_000), false));
-  const large = renderByUids({ orders: kept, unreadable: [], now: NOW });
+  const large = renderByUids({ cached: kept, read: [], unreadable: [], now: NOW });
   expect(JSON.parse(text(large))).toHaveLength(128);
-  expect(text(renderByUids({ orders: [], unreadable: [], now: NOW }))).toBe('[]');
+  expect(text(renderByUids({ cached: [], read: [], unreadable: [], now: NOW }))).toBe('[]');
   expect(JSON.parse(text(large))).toHaveLength(128); // its content is intact
 });
 
 test('by_uids response names damaged orders', () => {
   const [uid, other] = [order(1).uid, order(2).uid];
   const damaged = [uid, other].map((each) => ({ uid: each, description: 'cannot be read' }));
-  const answer = text(renderByUids({ orders: [prepared(3, '', false)], unreadable: damaged, now: NOW }));
+  const answer = text(renderByUids({ cached: [prepared(3, '', false)], read: [], unreadable: damaged, now: NOW }));
   expect(JSON.parse(answer).slice(1)).toEqual(damaged.map((error) => ({ error })));
 });

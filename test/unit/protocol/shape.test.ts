@@ -54,20 +54,49 @@ describe('shape parser error names path and reason', () => {
   const good = { kind: 'buy', legs: [], full: true };
 
   test.each([
-    [7, '', 'the body must be of type object'],
-    [null, '', 'the body must be of type object'],
+    [7, '', 'the body must be an object, got 7'],
+    [null, '', 'the body must be an object, got null'],
     [undefined, '', 'the body is missing'],
     [{ ...good, kind: 'Buy' }, 'kind', 'kind must be one of buy, sell'],
     [{ ...good, kind: undefined }, 'kind', 'kind is missing'],
-    [{ ...good, full: 'yes' }, 'full', 'full must be of type boolean'],
+    [{ ...good, full: 'yes' }, 'full', 'full must be a boolean, got "yes"'],
     [{ kind: 'buy', full: true }, 'legs', 'legs is missing'],
-    [{ ...good, legs: {} }, 'legs', 'legs must be of type array'],
+    [{ ...good, legs: {} }, 'legs', 'legs must be an array, got an object'],
     [{ ...good, legs: [{}] }, 'legs.0.token', 'legs.0.token is missing'],
     [{ ...good, legs: [{ token: '0x12' }] }, 'legs.0.token', 'legs.0.token must be 0x and 40 hex digits'],
     [{ kind: 'x', legs: 7, full: 7 }, 'kind', 'kind must be one of buy, sell'],
   ])('of %j', (value, path, message) => {
     const rejection = rejectionOf(order, value);
     expect([rejection.code, rejection.message, rejection.data]).toEqual(['InvalidBody', message, { path }]);
+  });
+
+  test.each([
+    [z.string(), 7, 'must be a string, got 7'],
+    [z.string(), 7n, 'must be a string, got 7'],
+    [z.string(), Number.NaN, 'must be a string, got NaN'],
+    [z.string(), [], 'must be a string, got an array'],
+    [z.string(), { toString: 1, valueOf: 1 }, 'must be a string, got an object'],
+    [z.string(), Object.create(null), 'must be a string, got an object'],
+    [z.number(), '"'.repeat(70), `must be a number, got "${'\\"'.repeat(64)}"`],
+    [z.int(), 1.5, 'must be an int, got 1.5'],
+    [z.int('must be an integer'), 1.5, 'must be an integer'],
+    [z.boolean(), 0, 'must be a boolean, got 0'],
+    [z.string().check(z.minLength(1)), '', 'is not valid'],
+    [z.union([z.string(), z.number()]), null, 'is not valid'],
+  ])('of %#: the type of a schema without its own text', (schema, value, reason) => {
+    expect(rejectionOf(schema, value).message).toBe(`the body ${reason}`);
+  });
+
+  test('in English, whatever language the application has set for zod', () => {
+    const { localeError } = z.config();
+    z.config({ localeError: () => 'ungültig' });
+    try {
+      expect(rejectionOf(order, { ...good, full: 1 }).message).toBe('full must be a boolean, got 1');
+      expect(rejectionOf(order, { ...good, kind: 1 }).message).toBe('kind must be one of buy, sell');
+      expect(rejectionOf(order, {}).message).toBe('kind is missing');
+    } finally {
+      z.config({ localeError });
+    }
   });
 
   test('with the code of the route', () => {

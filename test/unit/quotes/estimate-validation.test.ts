@@ -99,6 +99,78 @@ describe('unsupported token', () => {
   });
 });
 
+describe('calls of a route', () => {
+  const CALL = { target: SOLD, value: '5', callData: '0x12' };
+  const read = (interactions: unknown, metadata?: unknown) => {
+    const validated = validate({ ...GOOD, interactions, metadata });
+    return validated.outcome === 'responded' ? validated.value[0] : validated.outcome;
+  };
+
+  test.each([
+    ['64 calls', Array.from({ length: 64 }, () => CALL), Array.from({ length: 64 }, () => CALL)],
+    ['no calls', [], []],
+    ['the largest value, with zeros in front', [{ ...CALL, value: String(MAX) }], [{ ...CALL, value: String(MAX) }]],
+    ['zeros in front of a value', [{ ...CALL, value: '007' }], [{ ...CALL, value: '7' }]],
+    [
+      'capitals',
+      [{ ...CALL, target: SOLD.toUpperCase().replace('X', 'x'), callData: '0xAB' }],
+      [{ ...CALL, callData: '0xab' }],
+    ],
+    [
+      '48 KiB of data',
+      [{ ...CALL, callData: `0x${'00'.repeat(24 * 1024 - 1)}` }],
+      [{ ...CALL, callData: `0x${'00'.repeat(24 * 1024 - 1)}` }],
+    ],
+  ])('are accepted with %s', (_, given, expected) => {
+    expect(read(given)).toMatchObject({ interactions: expected });
+  });
+
+  test.each<[string, unknown]>([
+    ['text', 'calls'],
+    ['65 calls', Array.from({ length: 65 }, () => CALL)],
+    ['a call that is text', [CALL, 'call']],
+    ['a call that is null', [null]],
+    ['a value with a sign', [{ ...CALL, value: '-5' }]],
+    ['a value with a space', [{ ...CALL, value: '5 ' }]],
+    ['a value in hex', [{ ...CALL, value: '0x5' }]],
+    ['an empty value', [{ ...CALL, value: '' }]],
+    ['a value of 79 digits', [{ ...CALL, value: '0'.repeat(79) }]],
+    ['a value above 256 bits', [{ ...CALL, value: String(MAX + 1n) }]],
+    ['data with half a byte', [{ ...CALL, callData: '0x1' }]],
+    ['more than 48 KiB of data', [CALL, { ...CALL, callData: `0x${'00'.repeat(24 * 1024 - 1)}` }]],
+  ])('are invalid with %s', (_, given) => expect(read(given)).toBe('invalid'));
+
+  const plan = { version: '1.0', interactions: [CALL], preInteractions: [], jitOrders: [] };
+  test.each([
+    ['none', undefined, {}],
+    ['null', null, {}],
+    ['members', { jitOrders: [1], extra: 2 }, { jitOrders: [1], extra: 2 }],
+    ['text', 'plan', {}],
+    ['a list', [1], {}],
+  ])('are added to metadata: %s', (_, metadata, members) => {
+    const estimate = read([CALL], metadata);
+    const text = typeof estimate === 'object' ? estimate.metadata : '';
+    expect(JSON.parse(text)).toEqual({ ...plan, ...members });
+  });
+
+  test.each([undefined, null])('are absent for %s', (interactions) => {
+    expect(read(interactions)).not.toHaveProperty('interactions');
+  });
+});
+
+describe('rejection of a solver', () => {
+  test.each([
+    ['InsufficientLiquidity', 'none', 'InsufficientLiquidity', 'none'],
+    ['TradingOutsideAllowedWindow', 'x'.repeat(300), 'TradingOutsideAllowedWindow', 'x'.repeat(200)],
+    ['Unheard', 'of', 'CustomSolverError', 'of'],
+  ])('%s with a reason becomes %#', (rejection, reason, detail, message) => {
+    expect(validate({ rejection, reason })).toMatchObject({
+      outcome: 'rejected',
+      error: { code: 'NoLiquidity', message, data: { reason: detail } },
+    });
+  });
+});
+
 describe('execution plan', () => {
   const nested = (depth: number): object => (depth === 1 ? {} : { a: nested(depth - 1) });
   const planOf = (metadata: unknown) => {

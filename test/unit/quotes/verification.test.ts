@@ -1,5 +1,19 @@
-import type { Estimate, QuoteRequest, QuoteVerification, VerificationOutcome } from 'intentbook';
+import type {
+  Address,
+  Estimate,
+  Hex,
+  QuoteRequest,
+  QuoteVerification,
+  QuoteVerifier,
+  VerificationOutcome,
+} from 'intentbook';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { OrderHasher } from '../../../src/protocol/order.ts';
+import type { ValidatedEstimate } from '../../../src/quotes/estimate-validation.ts';
+import type { QuoteSide } from '../../../src/quotes/fee.ts';
+import type { Prepared } from '../../../src/quotes/prepare.ts';
+import { createEstimateVerification } from '../../../src/quotes/verification.ts';
+import { manualClock } from '../../support/clock.ts';
 import { quotesFixture, SELL, source } from './quotes-fixture.ts';
 
 const CALLS = [{ target: `0x${'11'.repeat(20)}`, value: '0', callData: '0x1234' }] as const;
@@ -36,6 +50,183 @@ const succeed = ({ order }: QuoteVerification): VerificationOutcome => ({
   gas: 90_000,
 });
 const FAILED: VerificationOutcome = { status: 'failed', reason: 'the settlement reverts' };
+
+describe('estimate verification', () => {
+  const [SOLD, BOUGHT, OWNER, RECEIVER] = [1, 2, 3, 4].map((n): Address => `0x${String(n).padStart(40, '0')}`) as [
+    Address,
+    Address,
+    Address,
+    Address,
+  ];
+  const ZERO: Address = `0x${'0'.repeat(40)}`;
+  const HASH: Hex = `0x${'77'.repeat(32)}`;
+  const COST = { gasPrice: { digits: 0n, scale: 0 }, sellTokenPrice: { digits: 1n, scale: 0 } };
+  const HOOK = { target: SOLD, value: '0', callData: '0x' } as const;
+
+  function direct(verify: QuoteVerifier['verify']) {
+    const clock = manualClock();
+    const failures: unknown[] = [];
+    const seen: QuoteVerification[] = [];
+    const verification = createEstimateVerification({
+      verifier: {
+        verify(quote, call) {
+          seen.push(quote);
+          return verify(quote, call);
+        },
+      },
+      clock,
+      hasher: { digest: () => new Uint8Array(32) } as unknown as OrderHasher, // the member that is used
+      settlementContract: SOLD,
+      vaultRelayer: BOUGHT,
+      onFailure: (failure) => void failures.push(failure),
+    });
+    return { ...verification, clock, failures, seen };
+  }
+  interface Choice {
+    readonly from?: Address;
+    readonly receiver?: Address;
+    readonly side?: QuoteSide;
+    readonly appDataHash?: Hex;
+    readonly hooks?: Prepared['hooks'];
+  }
+  const preparedOf = ({ from = OWNER, receiver = RECEIVER, side, appDataHash = HASH, hooks }: Choice = {}) => {
+    const chosen = side ?? { kind: 'sell', sellAmountBeforeFee: 100n };
+    return {
+      request: { from, receiver, side: chosen },
+      side: chosen,
+      trade: { kind: chosen.kind, sellToken: SOLD, buyToken: BOUGHT },
+      validTo: 9,
+      appDataHash,
+      hooks: hooks ?? { pre: [], post: [] },
+      extraGas: 0n,
+      unwrapGas: 0n,
+      volumeFee: undefined,
+    } as unknown as Prepared; // the members that are used
+  };
+  const estimateOf = (amount: bigint, interactions: ValidatedEstimate['interactions'] | null = CALLS) => ({
+    source: 's',
+    amount,
+    gas: 50n,
+    solver: ZERO,
+    verified: false,
+    metadata: '{}',
+    ...(interactions && { interactions }),
+  });
+  const verified = async (): Promise<VerificationOutcome> => ({ status: 'verified', amount: 70n, gas: 40 });
+
+  it.each([
+    ['sell', { kind: 'sell', sellAmountBeforeFee: 100n }, 100n, 60n],
+    ['buy', { kind: 'buy', buyAmountAfterFee: 100n }, 60n, 100n],
+  ] as const)('simulates the %s order for the whole amount', async (kind, side, sellAmount, buyAmount) => {
+    const { verify, seen } = direct(verified);
+    const estimate = estimateOf(60n);
+    expect(await verify(preparedOf({ side }), estimate)).toEqual({
+      ...estimate,
+      amount: 70n,
+      gas: 40n,
+      verified: true,
+    });
+    const terms = { sellToken: SOLD, buyToken: BOUGHT, receiver: RECEIVER, validTo: 9, appData: HASH, feeAmount: 0n };
+    const balances = { sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' };
+    expect(seen).toEqual([
+      {
+        order: { ...terms, ...balances, sellAmount, buyAmount, kind, partiallyFillable: false },
+        uid: `0x${'0'.repeat(64)}${OWNER.slice(2)}00000009`,
+        owner: OWNER,
+        settlementContract: SOLD,
+        vaultRelayer: BOUGHT,
+        interactions: CALLS,
+        hooks: { pre: [], post: [] },
+      },
+    ]);
+  });
+
+  it('replaces an owner that is unknown', async () => {
+    const { verify, seen } = direct(verified);
+    await verify(preparedOf({ from: ZERO }), estimateOf(60n));
+    expect(seen[0]?.owner).toBe('0x00000000000000000000000000000000c0ffee01');
+  });
+
+  it('does not simulate an estimate without calls', async () => {
+    const { verify, seen } = direct(verified);
+    const estimate = estimateOf(60n, null);
+    expect(await verify(preparedOf(), estimate)).toBe(estimate);
+    expect(seen).toEqual([]);
+  });
+
+  it('simulates an estimate once for the same owner, receiver and app data', async () => {
+    const { verify, seen } = direct(verified);
+    const estimate = estimateOf(60n);
+    await Promise.all([verify(preparedOf(), estimate), verify(preparedOf(), estimate)]);
+    expect(seen).toHaveLength(1);
+    for (const changes of [{ from: SOLD }, { receiver: SOLD }, { appDataHash: `0x${'78'.repeat(32)}` }] as const) {
+      await verify(preparedOf(changes), estimate);
+    }
+    await verify(preparedOf(), { ...estimate });
+    expect(seen).toHaveLength(5);
+  });
+
+  it.each([
+    [{ pre: [HOOK], post: [] }, 50n],
+    [{ pre: [], post: [HOOK] }, 50n],
+    [{ pre: [HOOK], post: [HOOK] }, 50n],
+    [{ pre: [], post: [] }, 40n],
+  ])('keeps the estimated gas of an order with hooks: case %#', async (hooks, gas) => {
+    const { verify } = direct(verified);
+    expect(await verify(preparedOf({ hooks }), estimateOf(60n))).toMatchObject({ gas, amount: 70n });
+  });
+
+  it.each([
+    [{ amount: 0n, gas: 1 }],
+    [{ amount: 2n ** 256n, gas: 1 }],
+    [{ amount: 1n, gas: 0 }],
+    [{ amount: 1n, gas: 1.5 }],
+  ])('does not use the observed %o', async (observed) => {
+    const { verify } = direct(async () => ({ status: 'verified', ...observed }));
+    const estimate = estimateOf(60n);
+    expect(await verify(preparedOf(), estimate)).toBe(estimate);
+  });
+
+  it('aborts a simulation after two seconds, and reports it', async () => {
+    let signal: AbortSignal | undefined;
+    const { verify, clock, failures } = direct((_, call) => {
+      signal = call.signal;
+      return new Promise(() => {});
+    });
+    const estimate = estimateOf(60n);
+    const result = verify(preparedOf(), estimate);
+    clock.advance(1999);
+    expect(signal?.aborted).toBe(false);
+    clock.advance(1);
+    expect(await result).toBe(estimate);
+    expect([signal?.aborted, failures.length]).toEqual([true, 1]);
+  });
+
+  it.each([
+    ['the rest of its time', 800, 800],
+    ['half a second more', -10, 500],
+  ])('chooses the best unverified estimate after %s', async (_, rest, limit) => {
+    const { choose, clock } = direct(() => new Promise(() => {}));
+    let chosen: unknown;
+    const done = choose(preparedOf(), [estimateOf(60n), estimateOf(61n)], COST, clock.now() + rest).then(
+      (candidate) => {
+        chosen = candidate?.estimate.amount;
+      },
+    );
+    clock.advance(limit - 1);
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    expect(chosen).toBeUndefined();
+    clock.advance(1);
+    await done;
+    expect(chosen).toBe(61n);
+  });
+
+  it('chooses nothing without a usable estimate', async () => {
+    const { choose, clock } = direct(verified);
+    expect(await choose(preparedOf(), [], COST, clock.now())).toBeUndefined();
+    expect(await choose(preparedOf(), [estimateOf(2n ** 256n, null)], COST, clock.now())).toBeUndefined();
+  });
+});
 
 describe('quote verification', () => {
   it('passes the order, its UID and the calls of the route to the verifier', async () => {

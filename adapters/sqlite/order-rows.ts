@@ -1,0 +1,72 @@
+import { crc32 } from 'node:zlib';
+import type { EncodedOrder } from 'intentbook';
+import type { OrderRow } from './rows.ts';
+import { orderColumns, quoteColumns, readOrder, toStoredOrder } from './rows.ts';
+import type { SqliteSession } from './session.ts';
+
+/** A query of order rows. */
+export interface OrderRowsQuery {
+  all(...parameters: unknown[]): EncodedOrder[];
+}
+
+/**
+ * Prepares a query of order rows.
+ *
+ * @param from - The SQL from `FROM` on. `o` is the table of orders, in the order of the result.
+ * @param quotes - Whether to read the quotes; `q` is then their table.
+ */
+export function prepareOrderRow({ prefix, prepare }: SqliteSession, from: string, quotes: boolean): OrderRowsQuery {
+  const select = prepare(`SELECT ${getColumns(prefix, quotes, false)} ${from}`).raw();
+  const toOrder = (row: OrderRow): EncodedOrder => ({ order: readOrder(row), encodedBody: undefined });
+  return { all: (...parameters) => (select.all(...parameters) as OrderRow[]).map(toOrder) }; // the columns selected
+}
+
+/**
+ * Prepares the same for many rows. SQLite returns the bodies as one block of bytes and the other columns as one JSON
+ * text. The driver then converts two values instead of 15 for each order, which takes two thirds of the time.
+ */
+export function prepareOrderRows(session: SqliteSession, from: string, quotes: boolean): OrderRowsQuery {
+  const { prefix, prepare } = session;
+  const select = prepare(
+    `SELECT CAST(group_concat(o.body, '') AS BLOB), ` +
+      `json_group_array(json_array(${getColumns(prefix, quotes, true)})) ${from}`,
+  ).raw();
+  let single: OrderRowsQuery | undefined;
+  return {
+    all(...parameters) {
+      try {
+        return readAggregate(select.get(...parameters) as Aggregate); // the columns selected
+      } catch {
+        // A damaged row can make the aggregate fail. The other rows are read one by one.
+        single ??= prepareOrderRow(session, from, quotes);
+        return single.all(...parameters);
+      }
+    },
+  };
+}
+
+const getColumns = (prefix: string, quotes: boolean, aggregated: boolean) =>
+  `${orderColumns(prefix, aggregated)}${quotes ? `, ${quoteColumns}` : ''}`;
+
+type Aggregate = readonly [bodies: Buffer | null, rows: string];
+
+/** A row whose body is in the block of bodies. The UID is upper case. */
+type AggregatedRow = readonly [uid: string, length: number, ...rest: unknown[]];
+
+/** @throws if a damaged row has changed the form of the result. */
+function readAggregate([bodies, json]: Aggregate): EncodedOrder[] {
+  const rows = JSON.parse(json) as AggregatedRow[]; // made by SQLite from the columns
+  if (bodies === null) return [];
+  let start = 0;
+  const orders = rows.map((row) => {
+    const end = start + row[1];
+    const encodedBody = bodies.subarray(start, end);
+    start = end;
+    const body = encodedBody.toString('latin1'); // a body consists of ASCII characters
+    const columns = row as unknown as OrderRow; // differs in the first two columns only, which are not used
+    const order = toStoredOrder(columns, `0x${row[0].toLowerCase()}`, body, crc32(encodedBody));
+    return { order, encodedBody: order.body === '' ? undefined : encodedBody };
+  });
+  if (start !== bodies.length) throw new Error('a body in the result of SQLite has another length');
+  return orders;
+}
