@@ -39,8 +39,15 @@ export function createVirtualProcess(name: string, scheduler: Scheduler, offset:
 
   function enter(task: () => void): void {
     if (isDead) return;
-    if (isPaused) waiting.push(task);
+    if (isPaused || waiting.length > 0) waiting.push(task);
     else task();
+  }
+
+  /** Runs the waiting tasks, each in an own step. A task may pause or end the process again. */
+  function runWaiting(): void {
+    if (isPaused || isDead) return;
+    waiting.shift()?.();
+    if (waiting.length > 0) scheduler.after(0, runWaiting);
   }
 
   function widen(): void {
@@ -84,8 +91,7 @@ export function createVirtualProcess(name: string, scheduler: Scheduler, offset:
     },
     resume() {
       isPaused = false;
-      // A task may pause or end the process again.
-      while (!isPaused && !isDead && waiting.length > 0) waiting.shift()?.();
+      runWaiting();
     },
     onEnd(task) {
       endings.add(task);

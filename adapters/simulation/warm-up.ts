@@ -1,3 +1,4 @@
+import type { Clock, RecoveryBackend, Store } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
@@ -7,6 +8,7 @@ import { createNodePort } from './chain-port.ts';
 import { loadRecovery } from './keys.ts';
 import { createMarketPort, GAS_PRICE } from './market.ts';
 import { PLACING_CONTRACT } from './placements.ts';
+import type { Pool } from './pool.ts';
 import { loadPool } from './pool.ts';
 import { BUY_TOKEN, CHAIN_ID, SELL_TOKEN } from './pool-order.ts';
 import { createVirtualProcess, START } from './process.ts';
@@ -72,6 +74,31 @@ async function use(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   await accounts.close();
+  await book.close();
+  await useBusyStore(pool, recovery);
+}
+
+/** Submits an order while another write of its owner is running. */
+async function useBusyStore({ orders }: Pool, recovery: RecoveryBackend): Promise<void> {
+  const inner = memoryStore();
+  let isBusy = true;
+  const insert: Store['orders']['insert'] = async (inserts, options) => {
+    if (!isBusy) return inner.orders.insert(inserts, options);
+    isBusy = false;
+    return inserts.map(() => ({ status: 'busy' }));
+  };
+  const clock: Clock = {
+    now: () => START * 1000,
+    after(ms, task) {
+      // The retry of an insertion has a short delay, background work has a long one.
+      if (ms < 100) task();
+      return () => {};
+    },
+  };
+  const store = { ...inner, orders: { ...inner.orders, insert } };
+  const book = createOrderBook({ chainId: CHAIN_ID, store, clock, recovery });
+  await book.start();
+  for (const { creation } of orders.slice(0, 1)) if (creation !== undefined) await book.orders.submit(creation);
   await book.close();
 }
 

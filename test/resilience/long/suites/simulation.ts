@@ -6,8 +6,8 @@ import type { LongSuite } from '../suite.ts';
 const run = promisify(execFile);
 const RUNNER = fileURLToPath(new URL('../../../simulation/run.mjs', import.meta.url));
 
-/** Seeds of each storage between two looks at the clock. SQLite takes three times as long. */
-const ROUND = { memory: 60, shared: 60, sqlite: 20 } as const;
+/** Seeds of each storage between two looks at the clock. SQLite takes three times as long, PGlite seconds per seed. */
+const ROUND = { memory: 60, shared: 60, sqlite: 20, pglite: 4 } as const;
 
 export const suite: LongSuite = {
   description: 'simulated books, clients and chains keep all invariants',
@@ -16,6 +16,7 @@ export const suite: LongSuite = {
     for (let from = seed; performance.now() < end; from += 100) {
       for (const [store, seeds] of Object.entries(ROUND)) {
         const flags = ['--store', store, '--from', String(from), '--seeds', String(seeds)];
+        if (store === 'pglite') flags.push('--short');
         // A finding ends the process with an error, and its output has the command that replays it.
         const { stdout } = await run(process.execPath, [RUNNER, ...flags], { maxBuffer: 2 ** 26 });
         count(`seeds of ${store}`, seeds);
