@@ -6,14 +6,11 @@ export interface RecordingPool extends PgPool {
   /**
    * Runs an operation of the store, and then its statements again in a transaction that is rolled back.
    *
+   * @param preparations - Statements that undo the effect of the operation before each of them.
    * @returns The number of blocks that each statement reads or finds in memory, by its text.
    */
-  countBlocks(work: () => Promise<unknown>): Promise<ReadonlyMap<string, number>>;
-  /**
-   * Does the same, and returns the sums of all statements.
-   *
-   * @param preparations - Statements that undo the effect of the operation before each of them.
-   */
+  countBlocks(work: () => Promise<unknown>, preparations?: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Does the same, and returns the sums of all statements. */
   measureCost(work: () => Promise<unknown>, preparations?: readonly string[]): Promise<StatementCost>;
 }
 
@@ -81,9 +78,10 @@ export function createRecordingPool(pool: pg.Pool): RecordingPool {
       wrapped.set(client, recording);
       return recording;
     },
-    async countBlocks(work) {
+    async countBlocks(work, preparations) {
       const blocks = new Map<string, number>();
-      for (const [text, cost] of await measure(work)) blocks.set(text, (blocks.get(text) ?? 0) + cost.blocks);
+      for (const [text, cost] of await measure(work, preparations))
+        blocks.set(text, (blocks.get(text) ?? 0) + cost.blocks);
       return blocks;
     },
     async measureCost(work, preparations) {
