@@ -64,12 +64,12 @@ describe('counters of the book on SQLite', () => {
       {
         "first": {
           "bytes": 0,
-          "rows": 64,
+          "rows": 129,
           "statements": 390,
         },
         "second": {
           "bytes": 0,
-          "rows": 64,
+          "rows": 130,
           "statements": 389,
         },
       }
@@ -95,7 +95,7 @@ describe('counters of the book on SQLite', () => {
       {
         "auction, first cut": {
           "bytes": 127119,
-          "rows": 128,
+          "rows": 129,
           "statements": 13,
         },
         "auction, repeated": {

@@ -20,9 +20,9 @@ export function countStatements(): Counters & Disposable {
     bytes: 0,
     [Symbol.dispose]: () => void Object.assign(Database.prototype, { prepare, exec }),
   };
-  const count = (result: unknown) => {
+  const count = (method: string, result: unknown) => {
     counters.statements++;
-    if (Array.isArray(result)) counters.rows += result.length;
+    counters.rows += countRows(method, result);
     return result;
   };
   const wrap = (statement: object): object =>
@@ -34,7 +34,7 @@ export function countStatements(): Counters & Disposable {
           const result = (method as Run).apply(target, parameters); // a method of the driver
           // Settings such as `raw` return the statement itself.
           if (result === target) return wrap(target);
-          return EXECUTING.has(String(name)) ? count(result) : result;
+          return EXECUTING.has(String(name)) ? count(String(name), result) : result;
         };
       },
     });
@@ -43,10 +43,18 @@ export function countStatements(): Counters & Disposable {
       return wrap(prepare.call(this, sql));
     },
     exec(this: Database.Database, sql: string) {
-      return count(exec.call(this, sql));
+      return count('exec', exec.call(this, sql));
     },
   });
   return counters;
+}
+
+/** Counts the rows of a result. Many orders are one row: a block of bodies, and a JSON array with the other columns. */
+function countRows(method: string, result: unknown): number {
+  if (method === 'all') return Array.isArray(result) ? result.length : 0;
+  if (method !== 'get' || result === undefined) return 0;
+  const [bodies, columns] = Array.isArray(result) ? result : [];
+  return Buffer.isBuffer(bodies) && typeof columns === 'string' ? (JSON.parse(columns) as unknown[]).length : 1;
 }
 
 /** Runs an operation and returns what it has added. The bytes are those of its response. */
