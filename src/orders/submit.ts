@@ -139,7 +139,10 @@ async function check(
   const decisions = candidates.map(async (candidate): Promise<[VerifiedOrder, Decision]> => {
     if (stored.has(candidate.uid)) return [candidate, 'duplicate'];
     const rejection = rejections.get(candidate) ?? (await checkRemotely(candidate, context, submission));
-    return [candidate, rejection ?? 'admit'];
+    if (rejection === undefined) return [candidate, 'admit'];
+    // Another submission may have stored the order during the remote checks, and replaced an order that they require.
+    const isStored = !rejections.get(candidate) && (await findStored([candidate], context)).size > 0;
+    return [candidate, isStored ? 'duplicate' : rejection];
   });
   return new Map(await Promise.all(decisions));
 }

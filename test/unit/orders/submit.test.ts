@@ -1,4 +1,5 @@
 import type { OrderCreation } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import { FUNDED, scriptedChain } from '../../support/chain.ts';
 import type { AdmissionFixture } from './admission-fixture.ts';
@@ -52,6 +53,30 @@ describe('existing order', () => {
     expect(outcomeOf(await fixture.book.orders.submit(order))).toBe('DuplicatedOrder');
     expect(questions).toBe(before);
   });
+});
+
+test('existing order is a duplicate if another submission of it has replaced the old order during the checks', async () => {
+  const store = memoryStore();
+  const { get } = store.orders;
+  let beforeGet = async (_uid: string | undefined) => {};
+  const delayed = {
+    ...store.orders,
+    async get(uids: Parameters<typeof get>[0]) {
+      await beforeGet(uids[0]);
+      return get(uids);
+    },
+  };
+  await using fixture = await admissionFixture({ store: { ...store, orders: delayed } });
+  const old = await accepted(fixture.book, await orderOf());
+  const order = await orderOf({ appData: replacing(old) });
+  let other = '';
+  beforeGet = async (uid) => {
+    if (uid !== old) return;
+    beforeGet = async () => {};
+    other = outcomeOf(await fixture.book.orders.submit(order));
+  };
+  expect(outcomeOf(await fixture.book.orders.submit(order))).toBe('DuplicatedOrder');
+  expect(other).toBe('accepted');
 });
 
 describe('concurrent submission', () => {
