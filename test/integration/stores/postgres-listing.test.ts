@@ -8,11 +8,9 @@ import { temporarySchema } from '../../support/postgres.ts';
 
 /** The index of owners has the creation date in two columns, which change at these dates. */
 const BOUNDARY = 396 * 2 ** 32;
-const DATES = [
-  0,
-  ...[0, 1, 2 ** 31, 2 ** 32].flatMap((n) => [BOUNDARY + n - 1, BOUNDARY + n]),
-  ...[0, 1, 2].map((n) => 2 ** 50 + n),
-];
+const DISTANCES = [0, 1, 2 ** 31, 2 ** 32];
+const LATEST = 2 ** 50;
+const DATES = [0, ...DISTANCES.flatMap((n) => [BOUNDARY + n - 1, BOUNDARY + n]), LATEST, LATEST + 1, LATEST + 2];
 
 test('PostgreSQL listing of an owner is sorted by creation date and reads each page from its cursor on', async () => {
   await using here = await temporarySchema();

@@ -54,8 +54,9 @@ test('by_uids response has the same bytes for orders that were read as bytes, re
         }));
       const cached = orders.filter(({ from }) => from === 'cached').map(({ order }) => order);
       const unreadable = choices.length % 2 === 0 ? [] : [{ uid: order(99).uid, description: 'cannot be read' }];
+      const rendered = cached.concat(read.map(({ order }) => order)).map((each) => renderPrepared(each, NOW));
       const wanted = [
-        ...[...cached, ...read.map(({ order }) => order)].map((each) => `{"order":${renderPrepared(each, NOW).json}}`),
+        ...rendered.map(({ json }) => `{"order":${json}}`),
         ...unreadable.map((error) => JSON.stringify({ error })),
       ];
       expect(text(renderByUids({ cached, read, unreadable, now: NOW }))).toBe(`[${wanted.join(',')}]`);
