@@ -27,13 +27,15 @@ export async function fillStore(server: BenchServer, schema: string, count: numb
   await client.query(`SET synchronous_commit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'`);
   await client.query(
     `INSERT INTO ${schema}.orders (created, valid_to, version, signing_scheme, phase, budget, key, owner,
-       sell_token, buy_token, app_data, executed_sell_amount, executed_buy_amount, executed_fee, quote, body)
+       sell_token, buy_token, app_data, executed_sell_amount, executed_buy_amount, executed_fee, quote, body, checksum)
      SELECT ${getCreationDate(0)} + n * 20, ${VALID_TO}, 1 + n % 2, 0, CASE n % 2 WHEN 1 THEN 5 ELSE 0 END, 0,
        ${KEY}, owner, sell_token, decode($1, 'hex'), decode($2, 'hex'), CASE n % 2 WHEN 1 THEN ${SOLD} ELSE 0 END,
-       CASE n % 2 WHEN 1 THEN ${BOUGHT} ELSE 0 END, CASE n % 2 WHEN 1 THEN 12345678901 ELSE 0 END, $8,
-       replace(replace(replace(replace($3, $4, ${hex('uid')}), $5, ${hex('sell_token')}), $6, ${hex('owner')}),
-         $7, '${VALID_TO}')
-     FROM (${from}) o`,
+       CASE n % 2 WHEN 1 THEN ${BOUGHT} ELSE 0 END, CASE n % 2 WHEN 1 THEN 12345678901 ELSE 0 END, $8, body,
+       ((crc32(convert_to(body, 'UTF8')) + 2147483648) % 4294967296 - 2147483648)::integer
+     FROM (${from}) o CROSS JOIN LATERAL (
+       SELECT replace(replace(replace(replace($3, $4, ${hex('uid')}), $5, ${hex('sell_token')}), $6, ${hex('owner')}),
+         $7, '${VALID_TO}') AS body OFFSET 0
+     ) b`,
     [
       removePrefix(order.buyToken),
       removePrefix(order.appData),

@@ -167,7 +167,10 @@ export interface OrderBook {
   /** Emits `failure`, for mounts. */
   reportError(failure: unknown): void;
 
-  /** Adds a listener. What a listener throws is emitted as `failure`; other listeners are not affected. */
+  /**
+   * Adds a listener. What a listener throws is emitted as `failure`; other listeners are not affected. With several
+   * processes on one store, the first listener of events about orders may receive those of the last seconds.
+   */
   on<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
   /** Removes a listener. */
   off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;

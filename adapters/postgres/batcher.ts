@@ -1,6 +1,9 @@
 /** Requests of one batch at most. */
 const MAX_BATCH_SIZE = 128;
 
+/** Ticks of the event loop in which a batch collects requests. Each further batch is a further statement. */
+const MAX_TICKS = 4;
+
 /** Batches that run at the same time. A second one uses the time in which the first waits for the server. */
 const MAX_BATCHES = 2;
 
@@ -11,8 +14,9 @@ interface Pending<Request, Result> {
 }
 
 /**
- * Creates a function that runs concurrent requests in batches. A request waits for others of the same tick of the event
- * loop, and for a running batch if there are two. If a batch fails, each of its requests fails.
+ * Creates a function that runs concurrent requests in batches. A batch collects requests until a tick of the event loop
+ * brings none, in at most four ticks. It waits for a running batch if there are two. If a batch fails, each of its
+ * requests fails.
  *
  * @param run - Returns one result per request, in the order of the requests.
  */
@@ -26,10 +30,18 @@ export function createBatcher<Request, Result>(
   function schedule(): void {
     if (scheduled || running === MAX_BATCHES || queue.length === 0) return;
     scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      void start();
-    });
+    setImmediate(() => collect(1, 0));
+  }
+
+  /** Starts a batch, or continues to collect in the next tick. @param size - Number of requests before this tick. */
+  function collect(ticks: number, size: number): void {
+    if (ticks < MAX_TICKS && queue.length > size && queue.length < MAX_BATCH_SIZE) {
+      const collected = queue.length;
+      setImmediate(() => collect(ticks + 1, collected));
+      return;
+    }
+    scheduled = false;
+    void start();
   }
 
   async function start(): Promise<void> {

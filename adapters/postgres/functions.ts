@@ -141,7 +141,7 @@ END $$;
 
 CREATE FUNCTION ${s}.insert_orders(
   p_skip boolean, p_split boolean, p_attempt integer, p_created bigint[], p_valid_to bigint[], p_scheme smallint[], p_phase smallint[],
-  p_budget smallint[], p_key bytea[], p_sell bytea[], p_buy bytea[], p_app bytea[], p_bodies text, p_quotes text[],
+  p_budget smallint[], p_key bytea[], p_sell bytea[], p_buy bytea[], p_app bytea[], p_bodies text, p_checksum integer[], p_quotes text[],
   p_cap bigint[], p_replaces bytea[], p_hash bytea[], p_document text[])
 RETURNS bigint[] LANGUAGE plpgsql ${options} AS $$
 DECLARE
@@ -355,13 +355,14 @@ const unnumbered = (s: string, columns: string) =>
   `SELECT ${columns} FROM ${s}.events WHERE xid = ANY(ARRAY(SELECT x::text::bigint FROM pg_snapshot_xip(seen) x)))`;
 
 const INPUT =
-  'unnest(p_created, p_valid_to, p_scheme, p_phase, p_budget, p_key, p_sell, p_buy, p_app, bodies, p_quotes, p_cap, ' +
-  'p_replaces) WITH ORDINALITY i (created, valid_to, scheme, phase, budget, key, sell, buy, app, body, quote, cap, ' +
-  'replaces, ordinal)';
+  'unnest(p_created, p_valid_to, p_scheme, p_phase, p_budget, p_key, p_sell, p_buy, p_app, bodies, p_checksum, p_quotes, ' +
+  'p_cap, p_replaces) WITH ORDINALITY i (created, valid_to, scheme, phase, budget, key, sell, buy, app, body, checksum, ' +
+  'quote, cap, replaces, ordinal)';
 
 const COLUMNS =
-  'created, valid_to, attempt, signing_scheme, phase, budget, key, owner, sell_token, buy_token, app_data, body, quote';
+  'created, valid_to, attempt, checksum, signing_scheme, phase, budget, key, owner, sell_token, buy_token, app_data, ' +
+  'body, quote';
 
 const VALUES = (r: string) =>
-  `${r}.created, ${r}.valid_to, p_attempt, ${r}.scheme, ${r}.phase, ${r}.budget, ${r}.key, substr(${r}.key, 37), ${r}.sell, ${r}.buy, ` +
+  `${r}.created, ${r}.valid_to, p_attempt, ${r}.checksum, ${r}.scheme, ${r}.phase, ${r}.budget, ${r}.key, substr(${r}.key, 37), ${r}.sell, ${r}.buy, ` +
   `${r}.app, ${r}.body, ${r}.quote`;

@@ -3,6 +3,7 @@ import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook
 import { getPlacementVersion } from 'intentbook/store-kit';
 import { isEntry, isOrder, ordersByKey } from './conditions.ts';
 import { DOCUMENT_MARGIN } from './functions.ts';
+import { getChecksum } from './order-rows.ts';
 import type { Query } from './query.ts';
 import {
   BUDGETS,
@@ -66,12 +67,12 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
   );
   const insert = prepare(
     `INSERT INTO ${s}.orders (key, owner, sell_token, buy_token, created, valid_to, signing_scheme, phase, budget, ` +
-      'app_data, body, quote, placed_on_chain, version) ' +
+      'app_data, body, checksum, quote, placed_on_chain, version) ' +
       'SELECT key, substr(key, 37), sell_token, buy_token, created, valid_to, scheme, phase, budget, app_data, body, ' +
-      'quote, true, $11 ' +
+      'checksum, quote, true, $11 ' +
       'FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::smallint[], ' +
-      '$7::smallint[], $8::smallint[], $9::bytea[], $10::text[], $12::text[]) ' +
-      'n (key, sell_token, buy_token, created, valid_to, scheme, phase, budget, app_data, body, quote)',
+      '$7::smallint[], $8::smallint[], $9::bytea[], $10::text[], $12::text[], $13::integer[]) ' +
+      'n (key, sell_token, buy_token, created, valid_to, scheme, phase, budget, app_data, body, quote, checksum)',
   );
   const refer = prepare(
     `UPDATE ${s}.documents k SET referenced = true, used_until = u.valid_to + ${DOCUMENT_MARGIN} FROM (` +
@@ -138,6 +139,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       orders.map(({ body }) => body),
       version,
       orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`)),
+      toNumberArray(orders.map(({ body }) => getChecksum(body))),
     );
     await run(refer, hashes, validities);
   }

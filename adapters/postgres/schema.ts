@@ -60,6 +60,8 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  * `attempt` is a random number of the batch that inserted the order, or 0. After a lost response, the number shows
  * which batch it was.
  *
+ * `checksum` is the CRC-32 of the body. Without it, a read checks the structure of the body.
+ *
  * Executed totals are not bounded by 2^256, and numeric is not either.
  *
  * `used_until` is the time from which no order needs a document, in seconds. It is rounded up by a week, so that few

@@ -74,6 +74,7 @@ const ORDERS: OwnedTable = {
   valid_to bigint NOT NULL,
   version bigint NOT NULL DEFAULT 1,
   attempt integer NOT NULL DEFAULT 0,
+  checksum integer,
   signing_scheme smallint NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
   phase smallint NOT NULL CHECK (phase BETWEEN 0 AND 5),
   budget smallint NOT NULL CHECK (budget BETWEEN 0 AND 1),

@@ -71,6 +71,7 @@ export function createOrderTable(
       'cancelled_off_chain = 1, ' +
       'version = version + 1 WHERE id = ?',
   );
+  const selectOne = prepareBatch(session, 1);
   const selects = BATCHES.map((size) => ({ size, query: prepareBatch(session, size) }));
 
   function findOrder(hex: Hex): OrderRecord | undefined {
@@ -127,6 +128,8 @@ export function createOrderTable(
 
   function getEncoded(uids: readonly Hex[]): EncodedOrder[] {
     return read('read orders', () => {
+      const [first] = uids;
+      if (first !== undefined && uids.length === 1) return selectOne.all(toBytes(first));
       const unique = [...new Set(uids)];
       const orders: EncodedOrder[] = [];
       for (let start = 0; start < unique.length; start += LARGEST_BATCH) {
@@ -174,7 +177,7 @@ export function createOrderTable(
 }
 
 /** Batches are padded to one of these sizes by repeating a UID, which costs nothing and keeps the statements few. */
-const BATCHES = [1, 16, 128] as const;
+const BATCHES = [16, 128] as const;
 const LARGEST_BATCH = 128;
 
 function prepareBatch(session: SqliteSession, size: number): OrderRowsQuery {

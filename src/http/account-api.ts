@@ -75,7 +75,8 @@ async function call(
     query: new URLSearchParams(request.query),
     param: (name) => decodeParam(name, param(name)),
   });
-  return { ...response, meter };
+  // A spread would take longer than finding the route.
+  return { status: response.status, headers: response.headers, body: response.body, meter };
 }
 
 function reject(error: unknown): ApiResponse | undefined {

@@ -94,7 +94,8 @@ async function call(
     query: request.query === '' ? NO_QUERY : new URLSearchParams(request.query),
     param: (name) => decodeParam(name, param(name)),
   });
-  return { ...response, meter };
+  // A spread would take longer than finding the route.
+  return { status: response.status, headers: response.headers, body: response.body, meter };
 }
 
 /** Shared by requests without a query: creating `URLSearchParams` costs more than the rest of the routing. */

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'eventemitter3';
 import { createWorker } from '../concurrency/worker.ts';
 import type { OrderBookEvents } from '../events.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { OrderEventType } from '../ports/order-events.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -24,6 +25,9 @@ const BATCH_SIZE = 500;
 /** Milliseconds until the log is read again after a failed read. */
 const RETRY_DELAY = 1000;
 
+/** Milliseconds after which the position in a shared log is updated while no listener reads its entries. */
+const POSITION_INTERVAL = 1000;
+
 /** Emits the entries of a store's event log to the listeners of a book. */
 export interface EventDispatcher {
   /** Starts after the newest entry of the log. */
@@ -41,6 +45,9 @@ export interface EventDispatcher {
  *
  * Listeners receive the log, not the result of a call: with several processes on one store, every process emits every
  * entry in the same order.
+ *
+ * Without listeners, the entries of a shared log are not read: each process would read those of all processes. A new
+ * listener may receive entries of the last seconds.
  */
 export function createEventDispatcher(
   store: Store,
@@ -48,6 +55,7 @@ export function createEventDispatcher(
   emitter: EventEmitter<OrderBookEvents>,
 ): EventDispatcher {
   let cursor = 0;
+  let positionedAt = 0;
   let unwatch = () => {};
   const callbacks = new Set<() => void>();
 
@@ -61,6 +69,20 @@ export function createEventDispatcher(
     }
   }
 
+  const isListenedTo = () =>
+    store.traits.writers === 'single' || Object.values(EVENT_NAMES).some((name) => emitter.listenerCount(name) > 0);
+
+  function notify(): void {
+    for (const onEntries of [...callbacks]) onEntries();
+  }
+
+  async function moveToEnd(): Promise<void> {
+    const last = await store.events.last();
+    // A listener that was added in the meantime receives the entries up to here.
+    if (!isListenedTo()) cursor = last;
+    positionedAt = readMonotonic(clock);
+  }
+
   function reportFailure(failure: unknown): void {
     emit('failure', failure as never); // the type of a thrown value is not known
   }
@@ -71,6 +93,11 @@ export function createEventDispatcher(
     runAtStart: false,
     onFailure: reportFailure,
     async run() {
+      if (!isListenedTo()) {
+        notify();
+        if (readMonotonic(clock) - positionedAt >= POSITION_INTERVAL) await moveToEnd();
+        if (!isListenedTo()) return undefined;
+      }
       let count: number;
       do {
         const events = await store.events.after(cursor, BATCH_SIZE);
@@ -79,7 +106,7 @@ export function createEventDispatcher(
           cursor = event.id;
           emit(EVENT_NAMES[type], event as never); // all order events have this shape
         }
-        if (count > 0) for (const onEntries of [...callbacks]) onEntries();
+        if (count > 0) notify();
       } while (count === BATCH_SIZE);
       return undefined;
     },

@@ -79,6 +79,7 @@ test('store on PGlite does not join a transaction of the host', () => {
     name: 'postgres',
     durable: false,
     writers: 'many',
+    verifiesBodies: true,
     hostTransaction: false,
   });
 });

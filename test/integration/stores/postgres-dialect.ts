@@ -23,7 +23,7 @@ export async function createDialectSuite(database: RestrictedDatabase, seed: num
   const counts: DialectCounts = { denied: [], injected: 0, attempts: 0 };
   const random = createNumbers(seed);
   const cases = storeConformance({
-    traits: { name: 'postgres', durable: true, writers: 'many', hostTransaction: false },
+    traits: { name: 'postgres', durable: true, writers: 'many', verifiesBodies: true, hostTransaction: false },
     exceptions: { 'declares the traits of its factory': 'a host transaction is joined with a savepoint' },
     async create() {
       const connections = new pg.Pool({ connectionString: database.url, max: 12 });

@@ -48,7 +48,7 @@ const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'm
 );
 
 describeConformance('PostgreSQL store on a host pool', {
-  traits: { name: 'postgres', durable: true, writers: 'many', hostTransaction: true },
+  traits: { name: 'postgres', durable: true, writers: 'many', verifiesBodies: true, hostTransaction: true },
   async create() {
     // Settings of the host must not affect the statements of the store.
     const options = ['default_transaction_isolation=serializable', 'search_path=nowhere', ...NESTED_LOOPS];

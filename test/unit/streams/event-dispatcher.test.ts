@@ -11,10 +11,11 @@ const UID: Hex = `0x${'12'.repeat(56)}`;
 const OWNER: Hex = `0x${'ab'.repeat(20)}`;
 
 /** A dispatcher over a log in memory, and what its listeners have received. */
-function fixture() {
+function fixture({ writers = 'single' as 'single' | 'many', listening = true } = {}) {
   const entries: StoredEvent[] = [];
   const hints = new Set<() => void>();
   const reads: number[] = [];
+  const positions: number[] = [];
   let broken: Error | undefined;
   const store = memoryStore();
   const clock = manualClock();
@@ -22,8 +23,12 @@ function fixture() {
   const dispatcher = createEventDispatcher(
     {
       ...store,
+      traits: { ...store.traits, writers },
       events: {
-        last: async () => entries.length,
+        async last() {
+          positions.push(entries.length);
+          return entries.length;
+        },
         async after(id, limit) {
           reads.push(id);
           if (broken !== undefined) throw broken;
@@ -39,8 +44,11 @@ function fixture() {
     emitter,
   );
   const received: number[] = [];
-  emitter.on('orderCreated', ({ id }) => received.push(id));
+  const listen = () => void emitter.on('orderCreated', ({ id }) => received.push(id));
+  if (listening) listen();
   return {
+    listen,
+    positions,
     dispatcher,
     emitter,
     clock,
@@ -186,5 +194,61 @@ describe('event dispatcher', () => {
     await settle();
     expect(received).toEqual([1]);
     await dispatcher.stop();
+  });
+
+  test('emits the entries of a shared log', async () => {
+    const { dispatcher, received, write } = fixture({ writers: 'many' });
+    write(2);
+    await dispatcher.start();
+    write(2);
+    dispatcher.wake();
+    await settle();
+    expect(received).toEqual([3, 4]);
+  });
+
+  test('does not read the entries of a shared log without a listener', async () => {
+    const { dispatcher, clock, write, reads, positions } = fixture({ writers: 'many', listening: false });
+    clock.advance(5_000);
+    await dispatcher.start();
+    let notifications = 0;
+    dispatcher.watch(() => notifications++);
+    for (let i = 0; i < 30; i++) {
+      write(1);
+      dispatcher.wake();
+      await settle();
+      clock.advance(100);
+    }
+    expect(reads).toEqual([]);
+    expect(notifications).toBe(30);
+    // At the start, and once a second.
+    expect(positions).toEqual([0, 1, 11, 21]);
+  });
+
+  test('emits the entries of a shared log to a new listener, from the last second on', async () => {
+    const { dispatcher, clock, write, listen, received } = fixture({ writers: 'many', listening: false });
+    clock.advance(5_000);
+    await dispatcher.start();
+    write(5);
+    dispatcher.wake();
+    await settle();
+    write(1);
+    dispatcher.wake();
+    await settle();
+    listen();
+    write(1);
+    dispatcher.wake();
+    await settle();
+    expect(received).toEqual([6, 7]);
+  });
+
+  test('loses no entry for a listener that is added while the position is queried', async () => {
+    const { dispatcher, clock, write, listen, received } = fixture({ writers: 'many', listening: false });
+    clock.advance(5_000);
+    await dispatcher.start();
+    write(1);
+    dispatcher.wake(); // queries the position
+    listen();
+    await settle();
+    expect(received).toEqual([1]);
   });
 });
