@@ -130,12 +130,14 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
 /** Returns whether the contracts allow a fact after others. A placed order can be used until it is invalidated. */
 function isAllowed(
   type: FactPlan['type'],
-  { index, placedBy, scheme }: PoolOrder,
+  { index, placedBy, scheme, owner }: PoolOrder,
   before: readonly ChainFact[],
 ): boolean {
   if (type === 'placement' && placedBy === undefined) return false;
   if (type === 'signature') return scheme === 'presign';
   if (placedBy === undefined) return true;
+  // A contract invalidates its own orders only.
+  if (type === 'invalidation' && owner !== PLACING_CONTRACT) return false;
   const has = (wanted: ChainFact['type']) => before.some((fact) => fact.order === index && fact.type === wanted);
   return type === 'placement' ? !has('placement') : has('placement') && !has('invalidation');
 }

@@ -18,6 +18,8 @@ export type HttpOperation = Extract<Operation, { kind: 'http' | 'auction' | 'com
  */
 export interface HttpClient {
   run(operation: HttpOperation, at: BookProcess): Promise<string>;
+  /** Returns whether a solution must be settled before a block. */
+  hasDeadline(block: number): boolean;
   /** Returns whether a competition has a solution with an order. */
   isBidOn(order: number): boolean;
 }
@@ -42,6 +44,7 @@ export function createHttpClient({ pool, chain, reads, auctions, report }: HttpC
   /** Every body so far, by path and entity tag. */
   const bodies = new Map<string, string>();
   const bids = new Set<number>();
+  const deadlines = new Set<number>();
   const decoder = new TextDecoder();
 
   /** Returns the body that the client sees, or the status of a failure. */
@@ -96,11 +99,14 @@ export function createHttpClient({ pool, chain, reads, auctions, report }: HttpC
   async function compete(n: number, blocks: number, { book, process }: BookProcess): Promise<string> {
     const cached = cache.get(AUCTION);
     if (cached === undefined) return 'none';
-    const { id } = JSON.parse(cached.body) as { id: number }; // the text of an auction
-    const { uid } = pool.orders[n] as PoolOrder; // indexes are those of the pool
+    const { id, orders } = JSON.parse(cached.body) as { id: number; orders: { uid: string }[] }; // the text of an auction
+    // Most solutions have an order of the auction.
+    const offered = n % 4 === 0 ? undefined : pool.byUid.get(orders[n % orders.length]?.uid ?? '');
+    const { uid, index } = offered ?? (pool.orders[n] as PoolOrder); // indexes are those of the pool
     const deadline = chain.head.number + blocks;
-    bids.add(n);
-    const acknowledge = auctions.onCompetition({ auction: id, process: process.name, order: n, deadline });
+    bids.add(index);
+    deadlines.add(deadline);
+    const acknowledge = auctions.onCompetition({ auction: id, process: process.name, order: index, deadline });
     const { status } = await book.auctions.record({
       auctionId: id,
       auctionStartBlock: chain.head.number,
@@ -127,6 +133,7 @@ export function createHttpClient({ pool, chain, reads, auctions, report }: HttpC
   }
 
   return {
+    hasDeadline: (block) => deadlines.has(block),
     isBidOn: (order) => bids.has(order),
     async run(operation, at) {
       switch (operation.kind) {

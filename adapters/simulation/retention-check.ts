@@ -9,6 +9,7 @@ import type {
 import type { FactPosition } from './chain.ts';
 import type { LogCheck } from './log-check.ts';
 import type { Model } from './model.ts';
+import { getSignedValidity } from './placements.ts';
 import type { Pool } from './pool.ts';
 import type { RetentionAges } from './retention-ages.ts';
 import type { Report } from './store-observer.ts';
@@ -49,9 +50,6 @@ export interface RetentionCheckContext {
   readonly report: Report;
 }
 
-/** The validity with which orders are signed that are placed on chain. Their effective validity is shorter. */
-const PLACED_VALIDITY = 0xffff_ffff;
-
 export function createRetentionCheck(context: RetentionCheckContext): RetentionCheck {
   const { inner, model, pool, log, ages, onRemove, report } = context;
 
@@ -64,7 +62,8 @@ export function createRetentionCheck(context: RetentionCheckContext): RetentionC
     if (order.placedBy === undefined) return order.validTo < before;
     const own = stored.filter((each) => each.fact.order === fact.order);
     const isPlacement = (each: FactPosition) => each.fact.type === 'placement';
-    const hasEnded = PLACED_VALIDITY < before || (order.validTo < before && own.some(isPlacement));
+    if (getSignedValidity(order) < before) return true;
+    const hasEnded = order.validTo < before && own.some(isPlacement);
     return hasEnded && (fact.type !== 'placement' || own.every(isPlacement));
   }
 

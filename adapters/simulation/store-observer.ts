@@ -23,7 +23,7 @@ import type { LogCheck } from './log-check.ts';
 import { createLogCheck } from './log-check.ts';
 import type { Model } from './model.ts';
 import { select } from './model.ts';
-import { PLACING_CONTRACT } from './placements.ts';
+import { OWNING_CONTRACT, PLACING_CONTRACT } from './placements.ts';
 import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
 import { CAPS } from './pool-order.ts';
@@ -198,7 +198,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
       const expected = shown && `${shown.state} ${shown.creationDate} ${shown.sold}/${shown.bought}`;
       report('rows', `order ${index}: got ${actual}, expected ${expected}`);
     }
-    for (const owner of [...pool.owners, PLACING_CONTRACT]) {
+    for (const owner of [...pool.owners, PLACING_CONTRACT, OWNING_CONTRACT]) {
       const { open, pending } = await orders.count(owner, now);
       expect('counters', open, model.count(owner, 'open', now), `open of owner ${owner} at ${now}:`);
       expect('counters', pending, model.count(owner, 'pending', now), `pending of owner ${owner} at ${now}:`);
