@@ -99,7 +99,7 @@ export function createHttpClient({ pool, chain, reads, auctions, report }: HttpC
   async function compete(n: number, blocks: number, { book, process }: BookProcess): Promise<string> {
     const cached = cache.get(AUCTION);
     if (cached === undefined) return 'none';
-    const { id, orders } = JSON.parse(cached.body) as { id: number; orders: { uid: string }[] }; // the text of an auction
+    const { id, orders } = JSON.parse(cached.body) as { id: number; orders: { uid: string }[] }; // an auction
     // Most solutions have an order of the auction.
     const offered = n % 4 === 0 ? undefined : pool.byUid.get(orders[n % orders.length]?.uid ?? '');
     const { uid, index } = offered ?? (pool.orders[n] as PoolOrder); // indexes are those of the pool

@@ -1,10 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import type { PlantedFault } from './planted.ts';
 import { PLANTED } from './planted.ts';
 import { findPlanted } from './run-planted.ts';
 
-const PAGE = fileURLToPath(new URL('../../docs/internals/simulation.md', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PAGE = `${ROOT}docs/internals/simulation.md`;
 const MARKERS = /(<!-- planted:begin -->\n)[\s\S]*(<!-- planted:end -->)/;
 
 /** Maximum number of seeds for each fault. Without it, the faults are not searched. */
@@ -16,6 +18,11 @@ test('planted faults are listed in the documentation', () => {
   const table = MARKERS.exec(readFileSync(PAGE, 'utf8'))?.[0] ?? '';
   expect(PLANTED.filter(({ name }) => !table.includes(`| ${name} |`))).toEqual([]);
   expect(new Set(PLANTED.map(({ name }) => name)).size).toBe(PLANTED.length);
+});
+
+test('planted faults replace text that occurs once', () => {
+  const count = ({ file, find }: PlantedFault) => readFileSync(`${ROOT}${file}`, 'utf8').split(find).length - 1;
+  expect(PLANTED.filter((fault) => count(fault) !== 1).map(({ name }) => name)).toEqual([]);
 });
 
 test.skipIf(SEEDS === 0)('planted faults are found', async () => {

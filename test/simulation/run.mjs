@@ -111,6 +111,8 @@ async function runMany({ seeds, from, store, jobs, hashes, short }) {
 }
 
 async function work({ first, step, end, store, short }) {
+  // Rejections are errors. Their stacks take time, and the replay of a seed has them.
+  Error.stackTraceLimit = 0;
   for (let seed = first; seed < end; seed += step) {
     const { lines: _, plan: __, ...result } = await simulate({ seed, store, ...getScenario(short) });
     parentPort.postMessage(result);
