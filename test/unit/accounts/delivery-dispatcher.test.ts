@@ -8,7 +8,8 @@ const HOUR = 3_600_000;
 const addressOf = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`;
 
 /**
- * A dispatcher over the memory store with a channel whose targets are `host/path`. Hosts named `slow…` never respond.
+ * A dispatcher over the memory store with a channel whose targets are `host/path`. Hosts named `slow…` never respond,
+ * and the first attempt at a host named `flaky…` fails.
  */
 async function fixture() {
   const clock = manualClock();
@@ -17,13 +18,17 @@ async function fixture() {
   const delivered: string[] = [];
   const running: { readonly target: string; readonly account: Address }[] = [];
   const timeouts: number[] = [];
+  /** Ids of all attempts. */
+  const attempts: string[] = [];
   const channel: Channel = {
     name: 'test',
     signs: false,
     confirmation: 'none',
     parseTarget: (target) => target,
     getHost: (target) => target.split('/')[0],
-    async deliver({ subscription: { target, account } }, { signal }) {
+    async deliver({ id, subscription: { target, account } }, { signal }) {
+      attempts.push(id);
+      if (target.startsWith('flaky') && attempts.length === 1) return { status: 'failed', error: 'not reachable' };
       if (!target.startsWith('slow')) {
         delivered.push(target);
         return { status: 'delivered' };
@@ -58,6 +63,7 @@ async function fixture() {
     delivered,
     running,
     timeouts,
+    attempts,
     dispatcher,
     async subscribe(account: Address, target: string) {
       const n = ++subscriptions;
@@ -139,5 +145,39 @@ describe('delivery dispatcher', () => {
       await settled();
     }
     expect(timeouts.slice(0, 2)).toEqual([15_000, 5_000]);
+  });
+
+  test('delivers once after a retry during which the clock stepped forward', async () => {
+    const { clock, subscribe, notify, attempts, delivered, dispatcher } = await fixture();
+    await subscribe(addressOf(1), 'flaky.example/');
+    dispatcher.start();
+    await notify(addressOf(1));
+    expect([attempts.length, delivered.length]).toEqual([1, 0]);
+    clock.jump(2 * HOUR);
+    clock.advance(5_000);
+    await settled();
+    clock.advance(HOUR);
+    await settled();
+    expect(delivered).toEqual(['flaky.example/']);
+    expect([attempts.length, new Set(attempts).size]).toEqual([2, 1]);
+    await dispatcher.stop();
+  });
+
+  test('delivers once after a retry during which the clock stepped back, when its time has come', async () => {
+    const { clock, subscribe, notify, attempts, delivered, dispatcher } = await fixture();
+    await subscribe(addressOf(1), 'flaky.example/');
+    dispatcher.start();
+    await notify(addressOf(1));
+    clock.jump(-HOUR);
+    clock.advance(5_000);
+    await settled();
+    expect(delivered).toEqual([]);
+    for (let minute = 0; minute < 62; minute++) {
+      clock.advance(60_000);
+      await settled();
+    }
+    expect(delivered).toEqual(['flaky.example/']);
+    expect([attempts.length, new Set(attempts).size]).toEqual([2, 1]);
+    await dispatcher.stop();
   });
 });

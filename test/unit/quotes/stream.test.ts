@@ -62,6 +62,29 @@ describe('quote stream', () => {
     expect(fixture.outcomes()).toEqual({ good: 'responded', slow: 'late' });
   });
 
+  test.each([-3_600_000, 3_600_000])('keeps its deadline if the clock steps by %i ms', async (step) => {
+    const sources = ['first', 'second', 'late'].map(prompted);
+    const fixture = await quotesFixture({ estimators: sources });
+    const { state, reading } = await opened(fixture);
+    sources[0]?.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
+    await settle();
+    fixture.clock.advance(1_000);
+    fixture.clock.jump(step);
+    sources[1]?.recordedCalls[0]?.answer({ amount: 2n * GOOD, gas: 100_000 });
+    await settle();
+    fixture.clock.advance(3_999);
+    await settle();
+    expect([bought(state.events), state.ended]).toEqual([[299, 598], false]);
+    fixture.clock.advance(1);
+    await reading;
+    expect(state.events).toHaveLength(2);
+    // Each quote expires by the clock at the time when it was found.
+    const [first = 0, second = 0] = state.events.map((event) =>
+      event.type === 'quote' ? Date.parse(event.quote.expiration) : Number.NaN,
+    );
+    expect(second - first).toBe(step + 1_000);
+  });
+
   test.each([
     ['no estimator has a price', [source('none', () => undefined), hanging('slow')], 'NoLiquidity'],
     ['no estimate covers the fee', [answering('dear', GOOD, 10 ** 12), hanging('slow')], 'SellAmountDoesNotCoverFee'],
