@@ -1,4 +1,4 @@
-import type { Api, OrderBook, OrderEvent, RecoveryBackend } from 'intentbook';
+import type { Api, Clock, OrderBook, OrderEvent, RecoveryBackend } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
@@ -13,6 +13,9 @@ import { PLACING_CONTRACT } from './placements.ts';
 import { CAPS, CHAIN_ID, MIN_VALIDITY } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
+import type { RetentionAges } from './retention-ages.ts';
+import { toDays } from './retention-ages.ts';
+import { STATISTICS_OPTIONS } from './statistics-check.ts';
 import type { Report } from './store-observer.ts';
 import type { StorePort } from './store-port.ts';
 
@@ -20,6 +23,7 @@ import type { StorePort } from './store-port.ts';
 export interface BookProcess {
   readonly process: VirtualProcess;
   readonly book: OrderBook;
+  readonly accounts: Accounts;
   /** The HTTP interface of the book. */
   readonly api: Api;
   readonly store: StorePort;
@@ -32,12 +36,18 @@ export interface BookProcess {
   readonly isStarted: boolean;
   start(): Promise<void>;
   close(): Promise<void>;
+  /** The last log entry that the listeners have received, or an earlier one. */
+  readonly position: number;
   /** Checks that the listeners have received every entry since the start. */
   requireAllEvents(notify: Report): void;
 }
 
 export interface BookProcessContext {
   readonly process: VirtualProcess;
+  /** Whether the account interface computes statistics. */
+  readonly hasStatistics: boolean;
+  /** The ages at which the book deletes old data. */
+  readonly retention: RetentionAges | undefined;
   readonly store: StorePort;
   readonly accountStore: AccountPort;
   readonly nodes: readonly NodePort[];
@@ -53,6 +63,8 @@ export interface BookProcessContext {
 
 /** Depth of the deepest reorganisation that the indexer accepts. Forks of a simulation are less deep. */
 const REORG_LIMIT = 24;
+/** The depth if the book deletes chain events, which it does below this depth only. */
+const SMALL_REORG_LIMIT = 8;
 
 const EVENT_NAMES = [
   'orderCreated',
@@ -68,7 +80,9 @@ const EVENT_NAMES = [
 /** Creates the process. Nothing runs before `start`. */
 export function createBookProcess(context: BookProcessContext): BookProcess {
   const { process, store, accountStore, nodes, funds, market, random, recovery, log, report, onFailure } = context;
-  const { clock } = process;
+  const { retention } = context;
+  // Without monotonic time, old data is deleted soon after a start, and not only by a clock that was steady for long.
+  const clock: Clock = retention === undefined ? process.clock : { now: process.clock.now, after: process.clock.after };
   const book = createOrderBook({
     chainId: CHAIN_ID,
     store: store.store,
@@ -78,11 +92,12 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     limits: { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending, minValidity: MIN_VALIDITY },
     eip1271: 'accept-unverified',
     justInTimeOrders: 'off',
+    ...(retention === undefined ? {} : { retention: toDays(retention) }),
     ...(market === undefined ? {} : { quotes: { estimators: market.estimators, gasPrice: GAS_PRICE } }),
     indexer: {
       sources: nodes.map(({ source }) => source),
       fromBlock: 101,
-      reorgLimit: REORG_LIMIT,
+      reorgLimit: retention === undefined ? REORG_LIMIT : SMALL_REORG_LIMIT,
       onchainOrderContracts: [PLACING_CONTRACT],
     },
   });
@@ -95,6 +110,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     channels: [context.receiver.connect(process, random)],
     deliveries: { retryDelay: 200, maxRetryDelay: 4_000, attempts: 100, timeout: 2_000 },
     fundingInterval: 'off',
+    ...(context.hasStatistics ? STATISTICS_OPTIONS : {}),
     random: { bytes: (size) => new Uint8Array(size), uuid: () => process.name, fraction: random.fraction },
     onFailure,
   });
@@ -118,12 +134,16 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
   return {
     process,
     book,
+    accounts,
     api: createApi(book),
     store,
     accountStore,
     nodes,
     funds,
     market,
+    get position() {
+      return position ?? before;
+    },
     get isStarted() {
       return isStarted && !process.isDead;
     },

@@ -36,6 +36,8 @@ export interface FactPlan {
 /** A chain with forks. */
 export interface SimulatedChain {
   readonly head: SimulatedBlock;
+  /** The time of the newest block of all forks, in seconds since 1970. */
+  readonly latestTime: number;
   mine(plans: readonly FactPlan[]): void;
   /**
    * Replaces the newest blocks by one more block than before.
@@ -50,6 +52,7 @@ export interface SimulatedChain {
 export function createSimulatedChain(pool: Pool, contract: Address, now: () => number): SimulatedChain {
   const blocks = new Map<Hex, SimulatedBlock>();
   let transactions = 0;
+  let latestTime = 0;
   let head = addBlock(undefined, []);
 
   function addBlock(parent: SimulatedBlock | undefined, facts: readonly ChainFact[]): SimulatedBlock {
@@ -71,6 +74,7 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
     });
     const block = { ...header, parent, facts, logs };
     blocks.set(hash, block);
+    latestTime = Math.max(latestTime, block.timestamp);
     return block;
   }
 
@@ -103,6 +107,9 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
   return {
     get head() {
       return head;
+    },
+    get latestTime() {
+      return latestTime;
     },
     mine(plans) {
       head = addBlock(head, realize(head, plans));
@@ -139,6 +146,9 @@ export interface FactPosition {
   readonly fact: ChainFact;
   /** Time of its block, in seconds since 1970. */
   readonly timestamp: number;
+  /** Number of its block, and index of its log. */
+  readonly number: number;
+  readonly logIndex: number;
 }
 
 const positions = new WeakMap<SimulatedBlock, readonly FactPosition[]>();
@@ -147,8 +157,8 @@ const positions = new WeakMap<SimulatedBlock, readonly FactPosition[]>();
 export function listPositions(block: SimulatedBlock): readonly FactPosition[] {
   const known = positions.get(block);
   if (known !== undefined) return known;
-  const { hash, facts, timestamp, parent } = block;
-  const own = facts.map((fact, i) => ({ key: `${hash} ${i}`, fact, timestamp }));
+  const { hash, facts, timestamp, parent, number } = block;
+  const own = facts.map((fact, i) => ({ key: `${hash} ${i}`, fact, timestamp, number, logIndex: i }));
   const earlier = parent === undefined ? [] : listPositions(parent);
   const all = own.length === 0 ? earlier : [...earlier, ...own];
   positions.set(block, all);

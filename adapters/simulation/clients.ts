@@ -8,6 +8,7 @@ import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
 import { MIN_VALIDITY } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
+import { START } from './process.ts';
 import type { QuoteCheck } from './quote-check.ts';
 import { createQuoteClient } from './quote-client.ts';
 import type { Interval, ReadCheck } from './read-check.ts';
@@ -34,6 +35,8 @@ export interface ClientsContext {
   readonly http: HttpClient;
   readonly quotes: QuoteCheck;
   readonly scheduler: Pick<Scheduler, 'time'>;
+  /** Returns the id up to which every process has read the log. */
+  readonly getReadThrough: () => number;
 }
 
 /** Codes for which the model has a reason that does not change. */
@@ -76,7 +79,7 @@ export function createClients(context: ClientsContext): Clients {
     const isExplained = (() => {
       switch (code) {
         case 'DuplicatedOrder':
-          return wasStored;
+          return wasStored || model.tombstones.has(n);
         case 'InsufficientValidTo':
           return validTo < interval.latest + MIN_VALIDITY && mayBeValid(n, interval);
         case 'failed':
@@ -177,6 +180,17 @@ export function createClients(context: ClientsContext): Clients {
     return code;
   }
 
+  /** Deletes old data, as the command of an operator does. */
+  async function runPruning(operation: PruneOperation, { store }: BookProcess): Promise<string> {
+    const { orders, retention } = store.store;
+    const before = START + Math.floor(context.scheduler.time / 1000) - operation.age;
+    const limit = 1_000;
+    if (operation.kind === 'prune') return String(await orders.prune({ before, limit }));
+    const request = { before: before * 1000, through: context.getReadThrough(), limit };
+    if (operation.kind === 'pruneLog') return String(await retention.pruneEvents(request));
+    return String((await retention.pruneChainEvents({ before, limit })).removed);
+  }
+
   async function runRead(
     operation: Extract<Operation, { kind: 'get' | 'getMany' | 'list' | 'trades' }>,
     book: OrderBook,
@@ -240,6 +254,7 @@ export function createClients(context: ClientsContext): Clients {
         if (operation.kind === 'submit') result = await runSubmission(operation, at);
         else if (operation.kind === 'cancel') result = await runCancellation(operation, book, process);
         else if (operation.kind === 'quote') result = await quoteClient.run(operation.order, at);
+        else if (isPruning(operation)) result = await runPruning(operation, at);
         else if (isHttp(operation)) result = await http.run(operation, at);
         else result = await runRead(operation, book, process);
       } catch (failure) {
@@ -254,6 +269,11 @@ export function createClients(context: ClientsContext): Clients {
     },
   };
 }
+
+type PruneOperation = Extract<Operation, { kind: 'prune' | 'pruneLog' | 'pruneChain' }>;
+
+const isPruning = (operation: Operation): operation is PruneOperation =>
+  operation.kind === 'prune' || operation.kind === 'pruneLog' || operation.kind === 'pruneChain';
 
 const isHttp = (operation: Operation): operation is HttpOperation =>
   operation.kind === 'http' || operation.kind === 'auction' || operation.kind === 'compete';
@@ -274,6 +294,10 @@ function describeOperation(operation: Operation): string {
       return `${operation.kind} ${operation.order}`;
     case 'auction':
       return operation.kind;
+    case 'prune':
+    case 'pruneLog':
+    case 'pruneChain':
+      return `${operation.kind} ${operation.age}`;
     case 'list':
       return `list ${operation.signer}`;
   }

@@ -1,4 +1,4 @@
-import type { StoredEvent } from 'intentbook';
+import type { LogPruneRequest, StoredEvent } from 'intentbook';
 import type { Model } from './model.ts';
 import type { Pool } from './pool.ts';
 import type { Report } from './store-observer.ts';
@@ -15,6 +15,12 @@ export interface LogCheck {
   /** Returns the entries after an id. */
   after(id: number): Iterable<LogEntry>;
   add(event: StoredEvent): void;
+  /** Forgets the entries in effect of an order that was deleted. */
+  forget(order: number): void;
+  /** The id up to which entries were deleted. */
+  readonly prunedThrough: number;
+  /** Deletes the entries that a request names, and returns their number. */
+  prune(request: LogPruneRequest): number;
   /** Compares the entries in effect with the model. */
   compare(): void;
 }
@@ -34,6 +40,7 @@ export function createLogCheck({
   /** The entries in effect by order, by type and position. */
   const effective = new Map<number, Map<string, StoredEvent>>();
   let last = 0;
+  let prunedThrough = 0;
 
   function show(n: number, events: ReadonlyMap<string, StoredEvent>): string {
     const known = descriptions.get(n);
@@ -93,6 +100,23 @@ export function createLogCheck({
       }
       if (events.has(`${type} ${place}`)) report('log', `${type} twice for order ${order}`);
       events.set(`${type} ${place}`, event);
+    },
+    forget(order) {
+      effective.delete(order);
+      descriptions.delete(order);
+    },
+    get prunedThrough() {
+      return prunedThrough;
+    },
+    prune({ before, through, limit }) {
+      let count = 0;
+      for (const { id, at } of entries) {
+        if (id <= prunedThrough) continue;
+        if (id > through || id === last || at >= before || count === limit) break;
+        prunedThrough = id;
+        count++;
+      }
+      return count;
     },
     *after(id) {
       let [low, high] = [0, entries.length];

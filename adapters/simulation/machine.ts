@@ -13,6 +13,7 @@ import type { Fault } from './plan.ts';
 import type { VirtualProcess } from './process.ts';
 import { createVirtualProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
+import type { RetentionAges } from './retention-ages.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SimulatedStorage } from './storages.ts';
 import type { Report, StoreObserver } from './store-observer.ts';
@@ -23,6 +24,8 @@ export interface Machine {
   /** The process with an index, if its book has started. */
   find(index: number): BookProcess | undefined;
   readonly running: readonly BookProcess[];
+  /** The log positions of the listeners of all processes, also of those that start or close. */
+  readonly positions: readonly number[];
   /** Whether a process has started. */
   readonly isRunning: boolean;
   apply(fault: Fault): void;
@@ -48,6 +51,10 @@ export interface MachineContext {
   readonly balances: Balances;
   /** Whether the books quote. */
   readonly hasQuotes: boolean;
+  /** Whether the account interfaces compute statistics. */
+  readonly hasStatistics: boolean;
+  /** The ages at which the books delete old data. */
+  readonly retention: RetentionAges | undefined;
   readonly observer: StoreObserver;
   readonly receiver: Receiver;
   readonly recovery: RecoveryBackend;
@@ -75,6 +82,9 @@ const CLAIM_TIME = 10_000;
 
 /** Delay of the supervisor before it starts a process again after a failed start, in milliseconds. */
 const RESTART_DELAY = 700;
+
+/** More than the depth of a reorganisation that the indexer accepts if chain events are deleted. */
+const KEPT_HASHES = 10;
 
 export function createMachine(context: MachineContext): Machine {
   const { scheduler, random, storage, observer, trace, receiver } = context;
@@ -109,6 +119,7 @@ export function createMachine(context: MachineContext): Machine {
       random: source.derive('store'),
       opens: storage.opens,
       traits: storage.traits,
+      keptHashes: context.retention === undefined ? undefined : KEPT_HASHES,
       watch: storage.traits.writers === 'many' ? register(watchers) : () => () => {},
     });
     const accountStore = createAccountPort({
@@ -130,6 +141,8 @@ export function createMachine(context: MachineContext): Machine {
     );
     const started = createBookProcess({
       process,
+      retention: context.retention,
+      hasStatistics: context.hasStatistics,
       store,
       accountStore,
       nodes,
@@ -257,6 +270,9 @@ export function createMachine(context: MachineContext): Machine {
     },
     get running() {
       return hosts.flatMap(({ current }) => (current?.isStarted ? [current] : []));
+    },
+    get positions() {
+      return hosts.flatMap(({ current }) => (current === undefined ? [] : [current.position]));
     },
     apply,
     heal() {

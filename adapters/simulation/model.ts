@@ -53,12 +53,21 @@ type Outcome = 'inserted' | 'duplicate' | 'capped' | `irreplaceable ${CancelReje
  */
 export class Model {
   readonly placed = new Map<number, Placed>();
+  /** The signed expiries of deleted orders that were cancelled off chain. They cannot be inserted again. */
+  readonly tombstones = new Map<number, number>();
   /** Number of commits so far. */
   commit = 0;
   /** Facts of the indexed blocks, in chain order. */
   facts: readonly ChainFact[] = [];
+  /** The same with their positions. */
+  positions: readonly FactPosition[] = [];
   readonly #pool: Pool;
   readonly #factsByOrder = new Map<number, ChainFact[]>();
+  /**
+   * Deleted orders that are placed on chain, with the keys of their chain events. Such an order exists again when its
+   * chain events change.
+   */
+  readonly #dormant = new Map<number, string>();
   /** Lists of accounts since the last change of the stored orders. */
   readonly #accountLists = new Map<string, readonly Hex[]>();
   /** Standings since the last change. */
@@ -142,7 +151,7 @@ export class Model {
   insert(n: number, at: number): Outcome {
     const now = Math.floor(at / 1000);
     const { replaces, owner, budget } = this.#order(n);
-    if (this.placed.has(n)) return 'duplicate';
+    if (this.placed.has(n) || this.tombstones.has(n)) return 'duplicate';
     const reason = replaces === undefined ? undefined : this.cancelRejection(replaces, now);
     if (reason !== undefined) return `irreplaceable ${reason}`;
     const freed = replaces !== undefined && this.standing(replaces).budget === budget ? 1 : 0;
@@ -196,7 +205,46 @@ export class Model {
     return count;
   }
 
+  /** Returns the orders that ended before a time, in seconds since 1970. */
+  listEnded(before: number): number[] {
+    return [...this.placed.keys()].filter((n) => {
+      const at = this.placed.get(n)?.at ?? 0;
+      const { state, isSwept } = this.standing(n);
+      const hasEnded = isSwept || state === 'fulfilled' || state === 'cancelled';
+      return hasEnded && at < before * 1000 && this.#order(n).validTo < before;
+    });
+  }
+
+  /** Deletes orders. */
+  remove(orders: readonly number[]): void {
+    for (const n of orders) {
+      if (this.placed.get(n)?.isCancelled === true) this.tombstones.set(n, this.#order(n).validTo);
+      if (this.#order(n).placedBy !== undefined) this.#dormant.set(n, this.#listKeys(n));
+      this.placed.delete(n);
+      this.#standings.delete(n);
+    }
+    this.#accountLists.clear();
+  }
+
+  /** Deletes the tombstones of orders that expired before a time. */
+  releaseTombstones(before: number): void {
+    for (const [n, validTo] of this.tombstones) if (validTo < before) this.tombstones.delete(n);
+  }
+
+  #listKeys(n: number): string {
+    return this.positions.flatMap(({ fact, key }) => (fact.order === n ? [key] : [])).join();
+  }
+
+  /** Forgets chain events that were deleted. No order changes, because theirs are not stored. */
+  forgetFacts(positions: readonly FactPosition[]): void {
+    this.positions = positions;
+    for (const n of this.#dormant.keys()) this.#dormant.set(n, this.#listKeys(n));
+    this.setFacts(positions);
+  }
+
   setFacts(positions: readonly FactPosition[]): void {
+    this.positions = positions;
+    for (const [n, keys] of this.#dormant) if (this.#listKeys(n) !== keys) this.#dormant.delete(n);
     this.facts = positions.map(({ fact }) => fact);
     this.#factsByOrder.clear();
     for (const fact of this.facts) {
@@ -219,7 +267,8 @@ export class Model {
       if (this.#order(n).placedBy !== undefined && !times.has(n)) this.placed.delete(n);
     }
     for (const [n, at] of times) {
-      if (!this.placed.has(n)) this.placed.set(n, { at, isCancelled: false, isSwept: false });
+      if (this.placed.has(n) || this.#dormant.has(n)) continue;
+      this.placed.set(n, { at, isCancelled: false, isSwept: false });
     }
   }
 

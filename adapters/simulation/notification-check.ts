@@ -10,6 +10,10 @@ export interface NotificationCheck {
   subscribe(now: number): Promise<void>;
   /** Checks that each range of the log is processed once, in order. */
   onAppend(batch: NotificationBatch, outcome: AppendOutcome): void;
+  /** Follows the deletion of orders. Their notifications stay. Called before they are deleted. */
+  onRemove(orders: readonly number[]): void;
+  /** The last entry of the log that is processed. */
+  readonly processed: number;
   /** Checks that a delivery belongs to a notification that has existed. */
   onArrival(body: string): void;
   /**
@@ -32,15 +36,34 @@ export function createNotificationCheck(
     pool,
     report,
     isHidden,
+    lastEntry,
   }: {
     readonly model: Model;
     readonly pool: Pool;
     readonly report: Report;
     /** Whether a node has hidden the logs of a transaction. */
     readonly isHidden: (transactionHash: string) => boolean;
+    /** Returns the id of the newest log entry. */
+    readonly lastEntry: () => number;
   },
   receiver: () => Receiver,
 ): NotificationCheck {
+  /** Notifications of deleted orders, by order, and whether the log entries of the order were processed before. */
+  const archive = new Map<number, { readonly texts: readonly string[]; readonly isComplete: boolean }>();
+
+  /** Returns the notifications of deleted orders of an owner: those that must exist, and those that may exist. */
+  function listArchived(signer: number): { readonly required: readonly string[]; readonly optional: Set<string> } {
+    const required: string[] = [];
+    const optional = new Set<string>();
+    for (const [n, { texts, isComplete }] of archive) {
+      if (pool.orders[n]?.signer !== signer) continue;
+      // An order that exists again has the notifications of both lives.
+      if (isComplete && !model.placed.has(n)) required.push(...texts);
+      else for (const text of texts) optional.add(text);
+    }
+    return { required, optional };
+  }
+
   /** Returns the notifications of an owner, each as a text. */
   function listExpected(signer: number): string[] {
     return [...model.placed.keys()]
@@ -125,8 +148,17 @@ export function createNotificationCheck(
         });
       }
     },
-    onAppend({ after, through }, { status }) {
-      if (status !== 'appended') return;
+    get processed() {
+      return cursor ?? 0;
+    },
+    onRemove(orders) {
+      for (const n of orders) {
+        const texts = [...(archive.get(n)?.texts ?? []), ...listOfOrder(n)];
+        archive.set(n, { texts: [...new Set(texts)], isComplete: (cursor ?? 0) >= lastEntry() && !archive.has(n) });
+      }
+    },
+    onAppend({ feed, after, through }, { status }) {
+      if (status !== 'appended' || !feed.startsWith('log ')) return;
       if (after !== cursor) report('notifications', `entries from ${after} to ${through} follow ${cursor}`);
       cursor = through;
     },
@@ -149,11 +181,12 @@ export function createNotificationCheck(
       const arrived = new Set(receiver().arrived.values());
       for (const [signer, account] of pool.owners.entries()) {
         const rows = await store.notifications.list({ account, limit: 10_000 });
-        const expected = listExpected(signer);
+        const { required, optional } = listArchived(signer);
+        const expected = [...listExpected(signer), ...required].sort();
         const actual = rows
           .map(({ body }) => describe(body))
           .filter((each) => !isPriceImprovement(each))
-          .filter((each) => expected.includes(each) || !late.has(each))
+          .filter((each) => expected.includes(each) || !(late.has(each) || optional.has(each)))
           .sort();
         const extra = actual.find((each, i) => each !== expected[i]);
         if (actual.join() !== expected.join()) {

@@ -40,6 +40,7 @@ export function createPlacedOrders(first: number, users: readonly Address[]): Po
         budget: 'open',
         replaces: undefined,
         rejection: undefined,
+        code: undefined,
         placedBy: user,
         creation: undefined,
       };

@@ -21,6 +21,10 @@ export type Operation =
   | { readonly kind: 'http'; readonly order: number }
   /** A read of the current auction over HTTP, with the entity tag of the last response. */
   | { readonly kind: 'auction' }
+  /** Deletes orders that ended a number of seconds ago, like the command of an operator. */
+  | { readonly kind: 'prune'; readonly age: number }
+  /** Deletes log entries of this age in seconds that every process has read, or chain events. */
+  | { readonly kind: 'pruneLog' | 'pruneChain'; readonly age: number }
   /** Records a competition whose winner includes an order, to be settled within some blocks. */
   | { readonly kind: 'compete'; readonly order: number; readonly blocks: number };
 
@@ -83,6 +87,10 @@ export interface PlanContext {
   readonly storeFaults: readonly StoreFault[];
   /** Whether the books quote. */
   readonly hasQuotes: boolean;
+  /** Whether old data is deleted. */
+  readonly hasRetention: boolean;
+  /** Whether an operator may delete orders while books run: the storage has several writers. */
+  readonly isShared: boolean;
 }
 
 type Draft = Action extends infer A ? (A extends Action ? Omit<A, 'id' | 'delay'> : never) : never;
@@ -101,6 +109,7 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     ...repeat(blocks, (): Draft => ({ type: 'mine', facts: drawFacts(random, context.pool, hot) })),
     ...repeat(funds, (): Draft => drawFunds(random, context.pool)),
     ...repeat(waits, (): Draft => ({ type: 'wait' })),
+    ...repeat(context.hasRetention ? random.integer(0, 5) : 0, () => drawRound(random, context)),
   ];
   shuffle(random, drafts);
   return drafts.map((draft, id) => ({ ...draft, id, delay: drawDelay(random, draft.type) }) as Action); // of its type
@@ -133,7 +142,7 @@ function drawDelay(random: SeededRandom, type: Action['type']): number {
 
 function drawOperation(
   random: SeededRandom,
-  { pool, processes, hasQuotes }: PlanContext,
+  { pool, processes, hasQuotes, hasRetention, isShared }: PlanContext,
   hot: readonly number[],
 ): Draft {
   const order = () => random.pick(hot);
@@ -144,6 +153,10 @@ function drawOperation(
   const dice = random.fraction();
   const operation = ((): Operation => {
     if (hasQuotes && random.chance(0.15)) return { kind: 'quote', order: order() };
+    if (hasRetention && random.chance(0.06)) {
+      const kinds = ['pruneLog', 'pruneChain', ...(isShared ? (['prune', 'prune'] as const) : [])] as const;
+      return { kind: random.pick(kinds), age: random.pick([0, 1, 10, 40]) };
+    }
     if (dice < 0.36) {
       const list = orders(random.chance(0.7) ? 1 : 4);
       if (!hasQuotes || random.chance(0.4)) return { kind: 'submit', orders: list };
@@ -168,6 +181,15 @@ function drawOperation(
     const own = random.chance(0.9) ? list.filter((n) => pool.orders[n]?.signer === owner) : list;
     return { kind: 'cancel', orders: own, signer };
   }
+}
+
+/** Steps a clock by an hour, after which a book deletes old data. */
+function drawRound(random: SeededRandom, { processes }: PlanContext): Draft {
+  const [process, ms] = [random.integer(0, processes - 1), random.pick([-3_600_000, 3_600_000])];
+  return {
+    type: 'fault',
+    fault: { kind: 'clock', process, ms, duration: random.integer(2_000, 9_000), restarts: false },
+  };
 }
 
 /** Balances are low, so that they cover some orders, parts of others, or nothing. */

@@ -13,6 +13,9 @@ export const CAPS = { open: 4, pending: 2 } as const;
 /** Minimum remaining validity of a new order, in seconds. */
 export const MIN_VALIDITY = 60;
 
+/** Referrer codes: of a wallet without orders, of the second owner, and of no wallet. */
+export const CODES = { other: 'ALPHA', own: 'BRAVO-2', unknown: 'CHARLIE_3' } as const;
+
 export type Scheme = 'eip712' | 'ethsign' | 'presign' | 'eip1271';
 
 /** A signed order. Few orders are used again and again, so that operations collide. */
@@ -32,6 +35,8 @@ export interface PoolOrder {
   readonly replaces: number | undefined;
   /** The code with which every book rejects this order. */
   readonly rejection: string | undefined;
+  /** The referrer code of its document. */
+  readonly code: string | undefined;
   /** The user who places it on chain. `undefined`: it is submitted. */
   readonly placedBy: Address | undefined;
   /** `undefined` for an order that is placed on chain. */

@@ -5,7 +5,7 @@ import type { Signer } from './keys.ts';
 import { loadSigners } from './keys.ts';
 import { createPlacedOrders } from './placements.ts';
 import type { PoolOrder, Scheme } from './pool-order.ts';
-import { BUY_TOKEN, CHAIN_ID, SELL_TOKEN } from './pool-order.ts';
+import { BUY_TOKEN, CHAIN_ID, CODES, SELL_TOKEN } from './pool-order.ts';
 import { START } from './process.ts';
 
 /** A signed cancellation. */
@@ -55,6 +55,9 @@ const PLANS: readonly Plan[] = [
   { validity: 5000, rejection: 'ZeroAmount' },
   { validity: 5000, rejection: 'InvalidSignature' },
 ];
+
+/** The referrer codes of orders, by position. */
+const REFERRERS = [CODES.other, CODES.other, CODES.other, CODES.own, CODES.unknown, undefined] as const;
 
 const OWNERS = 3;
 
@@ -110,8 +113,12 @@ function createOrder(
       ? undefined
       : plan.replaces + PLANS.length * (plan.of === undefined ? signer : Math.max(0, signer - 1));
   const replacedUid = replaces === undefined ? undefined : orders[replaces]?.uid;
-  const appData =
-    replacedUid === undefined ? '{}' : JSON.stringify({ metadata: { replacedOrder: { uid: replacedUid } } });
+  const code = position === 0 ? undefined : REFERRERS[position % REFERRERS.length];
+  const metadata = {
+    ...(replacedUid === undefined ? {} : { replacedOrder: { uid: replacedUid } }),
+    ...(code === undefined ? {} : { referrer: { code } }),
+  };
+  const appData = replacedUid === undefined && code === undefined ? '{}' : JSON.stringify({ metadata });
   const [sellAmount, buyAmount] = [BigInt(10 + position), rejection === 'ZeroAmount' ? 0n : BigInt(7 + (position % 5))];
   const order: OrderToSign = {
     sellToken: SELL_TOKEN,
@@ -150,6 +157,7 @@ function createOrder(
     budget: scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open',
     replaces,
     rejection: plan.of !== undefined && signer > 0 ? 'WrongOwner' : rejection,
+    code,
     placedBy: undefined,
     creation: { ...order, from, signature: signatures[scheme](), signingScheme: scheme } as OrderCreation, // wire texts
   };

@@ -20,7 +20,9 @@ import { START } from './process.ts';
 import { createQuoteCheck } from './quote-check.ts';
 import { createSeededRandom } from './random.ts';
 import { createReadCheck } from './read-check.ts';
+import { drawRetentionAges } from './retention-ages.ts';
 import { createScheduler } from './scheduler.ts';
+import { createStatisticsCheck } from './statistics-check.ts';
 import type { StorageName } from './storages.ts';
 import { createStorage } from './storages.ts';
 import type { Report, StoreObserver } from './store-observer.ts';
@@ -138,6 +140,12 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const balances = createBalances(virtual, BALANCE);
   let inner: Store = storage.connect();
   const hasQuotes = random.derive('quotes').chance(0.35);
+  const drawRetention = random.derive('retention');
+  const retention = drawRetention.chance(0.35) ? drawRetentionAges(drawRetention) : undefined;
+  // Statistics need the whole log.
+  const hasStatistics = retention === undefined && random.derive('statistics').chance(0.5);
+  const statistics = createStatisticsCheck({ pool, model, affiliates: accountStore.affiliates });
+  if (hasStatistics) await statistics.register();
   const quotes = createQuoteCheck({ pool, report });
   const observer: StoreObserver = createStoreObserver({
     inner: () => storage.observed ?? inner,
@@ -146,6 +154,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     quotes,
     chain,
     isHidden: (hash) => hidden.has(hash),
+    retention,
+    onRemove: (orders) => notifications.onRemove(orders),
     report,
     onEvents: () => {
       trace.add(`log ${observer.log.last}`);
@@ -154,7 +164,12 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   });
   const isHidden = (transactionHash: string) =>
     [...hidden].some((hash) => chain.find(hash as Hex)?.facts.some((fact) => fact.transactionHash === transactionHash));
-  const notifications = createNotificationCheck(accountStore, { model, pool, report, isHidden }, () => receiver);
+  const lastEntry = () => observer.log.last;
+  const notifications = createNotificationCheck(
+    accountStore,
+    { model, pool, report, isHidden, lastEntry },
+    () => receiver,
+  );
   const receiver = createReceiver(virtual, notifications.onArrival, onFault);
   await notifications.subscribe(START * 1000);
   const machine = createMachine({
@@ -165,6 +180,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     chain,
     balances,
     hasQuotes,
+    retention,
+    hasStatistics,
     observer,
     receiver,
     recovery,
@@ -199,6 +216,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     http,
     quotes,
     scheduler: virtual,
+    getReadThrough: () => Math.min(notifications.processed, ...machine.positions),
   });
   const filters = [...pool.owners.map((owner) => ({ owner })), {}, { uid: pool.orders[0]?.uid ?? '' }];
   const subscribers = filters.map((filter, i) =>
@@ -234,6 +252,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     subscribers: subscribers.length,
     storeFaults: storage.faults,
     hasQuotes,
+    hasRetention: retention !== undefined,
+    isShared: storage.traits.writers === 'many',
   };
   const all = createPlan(random.derive('plan'), scenario, context);
   const selected = only === undefined ? undefined : new Set(only);
@@ -304,6 +324,9 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   /** Reads the auction of each process, when nothing disturbs it any more. */
   async function finish(): Promise<void> {
     for (const each of machine.running) void clients.run({ kind: 'auction' }, each);
+    if (hasStatistics)
+      for (const { process, accounts } of machine.running)
+        void statistics.compareAffiliates(process.name, accounts, report);
     await virtual.run(LIVENESS_STEP, isOver);
     if (!isOver()) clients.requireAll(report);
   }
@@ -316,6 +339,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     clients.requireAll(notify);
     for (const each of machine.running) each.requireAllEvents(notify);
     for (const each of subscribers) each.requireAll(notify);
+    if (hasStatistics)
+      for (const { process, accounts } of machine.running) await statistics.compare(process.name, accounts, notify);
     await notifications.compare(notify, virtual.time > machine.latestClaim);
   }
 

@@ -3,11 +3,15 @@ import type {
   CancelOutcome,
   CancelRequest,
   ChainEventBatch,
+  ChainEventPruneOutcome,
+  ChainEventPruneRequest,
   Hex,
   InsertOutcome,
+  LogPruneRequest,
   NewQuote,
   OrderInsert,
   OrderQuote,
+  PruneRequest,
   QuoteQuery,
   ReinstateRequest,
   RollbackOutcome,
@@ -21,8 +25,11 @@ import type { Model } from './model.ts';
 import { select } from './model.ts';
 import { PLACING_CONTRACT } from './placements.ts';
 import type { Pool } from './pool.ts';
+import type { PoolOrder } from './pool-order.ts';
 import { CAPS } from './pool-order.ts';
 import type { QuoteCheck } from './quote-check.ts';
+import type { RetentionAges } from './retention-ages.ts';
+import { createRetentionCheck } from './retention-check.ts';
 
 /** Reports a broken invariant. The first one ends the simulation. */
 export type Report = (invariant: string, details: string) => void;
@@ -47,6 +54,9 @@ export const OBSERVED_CALLS: ReadonlySet<string> = new Set([
   'orders.cancel',
   'orders.expire',
   'orders.reinstate',
+  'orders.prune',
+  'retention.pruneEvents',
+  'retention.pruneChainEvents',
   'chain.apply',
   'chain.rollback',
   'quotes.insert',
@@ -71,6 +81,10 @@ export interface StoreObserverContext {
   readonly chain: SimulatedChain;
   /** Whether a node has hidden the logs of a block. */
   readonly isHidden: (hash: string) => boolean;
+  /** The ages at which the books delete old data. */
+  readonly retention: RetentionAges | undefined;
+  /** Called with orders before they are deleted. */
+  readonly onRemove: (orders: readonly number[]) => void;
   readonly report: Report;
   readonly onEvents: () => void;
 }
@@ -79,11 +93,16 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const { model, pool, chain, quotes, report } = context;
   const insertions: Insertion[] = [];
   const log = createLogCheck({ model, pool, report });
+  const { inner, retention: ages, onRemove } = context;
+  const retention = createRetentionCheck({ inner, model, pool, log, ages, onRemove, report });
   /** Keys of the chain events that are stored. */
   const applied = new Set<string>();
   const uids = pool.orders.map(({ uid }) => uid);
+  const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
   let checkpoint: Hex | undefined;
   const blocks = [{ commit: 0, number: 0 }];
+  /** Keys of chain events that retention has deleted. */
+  const pruned = new Set<string>();
   /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
   let missing: readonly string[] = [];
 
@@ -95,7 +114,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     const block = checkpoint === undefined ? undefined : chain.find(checkpoint);
     blocks.push({ commit: model.commit + 1, number: block?.number ?? 0 });
     const positions = block === undefined ? [] : listPositions(block);
-    missing = positions.map(({ key }) => key).filter((key) => !applied.has(key));
+    missing = positions.map(({ key }) => key).filter((key) => !applied.has(key) && !pruned.has(key));
     const lost = missing.find((key) => !context.isHidden(key.split(' ')[0] ?? ''));
     if (lost !== undefined) report('totals', `the chain event ${lost} is missing at the checkpoint`);
     model.setFacts(positions.filter(({ key }) => applied.has(key)));
@@ -103,7 +122,10 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
 
   function onApply(batch: ChainEventBatch, outcome: ApplyOutcome): boolean {
     if (outcome.status !== 'applied') return false;
-    for (const { blockHash, logIndex } of batch.events) applied.add(`${blockHash} ${logIndex}`);
+    for (const { blockHash, logIndex } of batch.events) {
+      applied.add(`${blockHash} ${logIndex}`);
+      pruned.delete(`${blockHash} ${logIndex}`);
+    }
     checkpoint = outcome.indexedBlock.hash;
     expect('checkpoint', checkpoint, batch.through.hash);
     readFacts();
@@ -118,6 +140,20 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     for (const key of [...applied]) if (!kept.has(key)) applied.delete(key);
     readFacts();
     return true;
+  }
+
+  /** Returns the stored chain events up to the checkpoint. */
+  function listStored() {
+    const block = checkpoint === undefined ? undefined : chain.find(checkpoint);
+    return block === undefined ? [] : listPositions(block).filter(({ key }) => applied.has(key));
+  }
+
+  async function onChainEventsPruned(request: ChainEventPruneRequest, outcome: ChainEventPruneOutcome): Promise<void> {
+    for (const key of await retention.onChainEvents(request, outcome, listStored())) {
+      applied.delete(key);
+      pruned.add(key);
+    }
+    model.forgetFacts(listStored());
   }
 
   function onCancel({ uids, now }: CancelRequest, outcome: CancelOutcome): boolean {
@@ -149,6 +185,9 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     for (const { uid, index } of pool.orders) {
       const row = rows.get(uid);
       const shown = model.show(index);
+      const document = order(index).creation?.appData;
+      if (row !== undefined && document !== undefined && row.fullAppData !== document)
+        report('retention', `order ${index} has the document ${row.fullAppData}, expected ${document}`);
       const isEqual =
         row?.state === shown?.state &&
         row?.creationDate === shown?.creationDate &&
@@ -180,7 +219,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     async onInsert(process, inserts, outcomes) {
       let hasChanged = false;
       let at = 0;
-      for (const [i, { order, cap }] of inserts.entries()) {
+      for (const [i, insert] of inserts.entries()) {
+        const { order, cap } = insert;
         const found = pool.byUid.get(order.uid);
         if (found === undefined || found.rejection !== undefined) {
           report('refused', `an invalid order was inserted: ${found?.rejection ?? order.uid}`);
@@ -196,6 +236,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         if (expected !== 'inserted') continue;
         const { quote } = order;
         quotes.onInserted(found.index, quote);
+        retention.onInserted(found.index, insert);
         insertions.push({ order: found.index, commit: model.commit + 1, process, quote, isAcknowledged: false });
         hasChanged = true;
       }
@@ -224,6 +265,17 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
           if (expected > 0) await endStep(Math.floor(at / 1000));
           break;
         }
+        case 'orders.prune': {
+          const request = first as PruneRequest;
+          if (await retention.onOrders(request, result as number, chain.latestTime)) await endStep(request.before);
+          break;
+        }
+        case 'retention.pruneEvents':
+          await retention.onEvents(first as LogPruneRequest, result as number);
+          break;
+        case 'retention.pruneChainEvents':
+          await onChainEventsPruned(first as ChainEventPruneRequest, result as ChainEventPruneOutcome);
+          break;
         case 'chain.apply': {
           const batch = first as ChainEventBatch;
           if (onApply(batch, result as ApplyOutcome)) await endStep(Math.floor(batch.at / 1000));

@@ -1,4 +1,4 @@
-import type { InsertOptions, InsertOutcome, OrderInsert, Store } from 'intentbook';
+import type { ApplyOutcome, ChainEventBatch, InsertOptions, InsertOutcome, OrderInsert, Store } from 'intentbook';
 import type { CallRunnerContext } from './call-runner.ts';
 import { createCallRunner, listGroups, loseOutcome } from './call-runner.ts';
 import type { StoreFault } from './plan.ts';
@@ -18,12 +18,25 @@ export interface StorePortContext extends CallRunnerContext {
   /** Whether the process opens and closes the inner store. A store in memory stays open when a process ends. */
   readonly opens: boolean;
   readonly traits: Store['traits'];
+  /** Number of blocks whose hashes are kept, if chain events below them are deleted. Absent: those of the indexer. */
+  readonly keptHashes: number | undefined;
   /** Calls the hint when another process has written. */
   readonly watch: (hint: () => void) => () => void;
 }
 
 /** Writes whose acknowledgement can be lost. */
-const LOSABLE = new Set(['cancel', 'expire', 'reinstate', 'prune', 'put', 'apply', 'rollback', 'acquire', 'release']);
+const LOSABLE = new Set([
+  'cancel',
+  'expire',
+  'reinstate',
+  'prune',
+  'pruneEvents',
+  'put',
+  'apply',
+  'rollback',
+  'acquire',
+  'release',
+]);
 
 /** Creates the port. */
 export function createStorePort(context: StorePortContext): StorePort {
@@ -61,6 +74,12 @@ export function createStorePort(context: StorePortContext): StorePort {
     });
     return [noun, Object.fromEntries(calls)] as const;
   });
+  async function apply(batch: ChainEventBatch): Promise<ApplyOutcome> {
+    const { keptHashes } = context;
+    if (keptHashes === undefined) return wrapped.chain.apply(batch);
+    return wrapped.chain.apply({ ...batch, forgetBelow: batch.through.number - keptHashes });
+  }
+
   // The same groups with the same methods.
   const wrapped = Object.fromEntries(groups) as unknown as Omit<Store, 'traits' | 'open' | 'close' | 'check'>;
 
@@ -70,6 +89,7 @@ export function createStorePort(context: StorePortContext): StorePort {
       ...wrapped,
       traits: context.traits,
       orders: { ...wrapped.orders, insert },
+      chain: { ...wrapped.chain, apply },
       events: { ...wrapped.events, watch: context.watch },
       async open(given) {
         if (context.opens) await inner.open(given);

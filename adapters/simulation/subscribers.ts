@@ -94,6 +94,7 @@ export function createSubscriber(context: SubscriberContext): Subscriber {
         for (const event of events) {
           if (event.type === 'gap') {
             context.trace(`${name} gap ${event.from} ${event.to}`);
+            if (event.to > log.prunedThrough) report('streams', `${name} received a gap up to ${event.to}`);
             position = Math.max(position, event.to);
             continue;
           }

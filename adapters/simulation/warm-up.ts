@@ -13,6 +13,7 @@ import { loadPool } from './pool.ts';
 import { BUY_TOKEN, CHAIN_ID, SELL_TOKEN } from './pool-order.ts';
 import { createVirtualProcess, START } from './process.ts';
 import { createSeededRandom } from './random.ts';
+import { STATISTICS_OPTIONS } from './statistics-check.ts';
 
 let warm: Promise<void> | undefined;
 
@@ -51,7 +52,16 @@ async function use(): Promise<void> {
     indexer: { sources: [node.source], fromBlock: 101, onchainOrderContracts: [PLACING_CONTRACT] },
   });
   await book.start();
-  const accounts = createAccounts({ books: [book], store: memoryAccountStore(), clock, recovery });
+  // The default source of tokens reads balances.
+  const { affiliates, usdPrices } = STATISTICS_OPTIONS;
+  const accounts = createAccounts({
+    books: [book],
+    store: memoryAccountStore(),
+    clock,
+    recovery,
+    affiliates,
+    usdPrices,
+  });
   await accounts.start();
   for (const { creation } of pool.orders) if (creation !== undefined) await book.orders.submit(creation);
   const tokens = { sellToken: SELL_TOKEN, buyToken: BUY_TOKEN };
@@ -78,7 +88,7 @@ async function use(): Promise<void> {
   await useBusyStore(pool, recovery);
 }
 
-/** Submits an order while another write of its owner is running. */
+/** Submits an order while another write of its owner is running, and deletes old data. */
 async function useBusyStore({ orders }: Pool, recovery: RecoveryBackend): Promise<void> {
   const inner = memoryStore();
   let isBusy = true;
@@ -96,9 +106,11 @@ async function useBusyStore({ orders }: Pool, recovery: RecoveryBackend): Promis
     },
   };
   const store = { ...inner, orders: { ...inner.orders, insert } };
-  const book = createOrderBook({ chainId: CHAIN_ID, store, clock, recovery });
+  // Without an indexer, the first sweep deletes old data.
+  const book = createOrderBook({ chainId: CHAIN_ID, store, clock, recovery, retention: 1 });
   await book.start();
   for (const { creation } of orders.slice(0, 1)) if (creation !== undefined) await book.orders.submit(creation);
+  await inner.retention.pruneEvents({ before: 0, through: 0, limit: 1 });
   await book.close();
 }
 

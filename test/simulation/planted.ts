@@ -2,6 +2,8 @@ import type { StorageName } from 'intentbook/simulation';
 import { PLANTED_AUCTIONS } from './planted-auctions.ts';
 import { PLANTED_PLACEMENTS } from './planted-placements.ts';
 import { PLANTED_QUOTES } from './planted-quotes.ts';
+import { PLANTED_RETENTION } from './planted-retention.ts';
+import { PLANTED_STATISTICS } from './planted-statistics.ts';
 
 /** A fault that is put into the code in memory, to see whether the simulator finds it. */
 export interface PlantedFault {
@@ -23,7 +25,9 @@ export interface PlantedFault {
     | 'auctions'
     | 'entity tags'
     | 'placements'
-    | 'quotes';
+    | 'quotes'
+    | 'retention'
+    | 'statistics';
   readonly store: StorageName;
   /** Whether a few seeds find it, so that `npm test` includes it. */
   readonly isQuick?: true;
@@ -368,4 +372,6 @@ export const PLANTED: readonly PlantedFault[] = [
   ...PLANTED_AUCTIONS,
   ...PLANTED_PLACEMENTS,
   ...PLANTED_QUOTES,
+  ...PLANTED_RETENTION,
+  ...PLANTED_STATISTICS,
 ];
