@@ -2,9 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migratePostgres } from 'intentbook/postgres';
+import type { Store } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import { DOMAIN } from '../../../conformance/harness.ts';
 import type { SpawnedServer } from '../../../integration/server/spawn.ts';
 import { spawnServer } from '../../../integration/server/spawn.ts';
+import { completeOrder } from '../../../support/complete-orders.ts';
 import { account, signOrder } from '../../../support/orders.ts';
 import type { PostgresServer } from '../../../support/postgres-server.ts';
 import { startPostgres } from '../../../support/postgres-server.ts';
@@ -12,7 +16,10 @@ import type { LongShare, LongSuite } from '../suite.ts';
 
 /**
  * Submissions over HTTP to servers in their own processes: one on PostgreSQL, one on SQLite, and four on one book in
- * PostgreSQL. Rounds of the three are interleaved. Needs Linux, for the processor time of other processes.
+ * PostgreSQL. Rounds of them are interleaved. Needs Linux, for the processor time of other processes.
+ *
+ * Two peers show which part of the cost of four processes is not that of the store: four servers with a book in SQLite
+ * each, and inserts of groups of different sizes by one store.
  */
 export const suite: LongSuite = {
   description: 'submissions over HTTP: PostgreSQL compared with SQLite, and four processes with one',
@@ -20,7 +27,7 @@ export const suite: LongSuite = {
     const stack: (() => Promise<unknown>)[] = [];
     try {
       const subjects = await startSubjects(stack);
-      const samples: Record<keyof Subjects, Sample[]> = { sqlite: [], one: [], four: [], fourBusy: [] };
+      const samples: Record<keyof Subjects, Sample[]> = { sqlite: [], fourBooks: [], one: [], four: [], fourBusy: [] };
       const end = Date.now() + share.milliseconds;
       let next = 0;
       const play = async (subject: Subject, count: number) => {
@@ -28,7 +35,7 @@ export const suite: LongSuite = {
         next += count;
         return measure(subject, requests);
       };
-      for (const subject of [subjects.sqlite, subjects.one, subjects.four]) {
+      for (const subject of [subjects.sqlite, subjects.fourBooks, subjects.one, subjects.four]) {
         await play(subject, WARM_UP * subject.servers.length);
       }
       for (let round = 0; round < ROUNDS || Date.now() < end; round++) {
@@ -37,6 +44,7 @@ export const suite: LongSuite = {
         }
       }
       report(samples, share);
+      share.note('CPU per order of the database in groups of 64, 16, 4, 1, in ms', await measureGroups());
       share.count('orders', next);
     } finally {
       for (const close of stack.reverse()) await close().catch(() => {});
@@ -61,6 +69,8 @@ interface Subject {
 
 interface Subjects {
   readonly sqlite: Subject;
+  /** Four servers that share nothing. */
+  readonly fourBooks: Subject;
   readonly one: Subject;
   readonly four: Subject;
   /** The same servers with as many connections each as the one server. */
@@ -93,9 +103,12 @@ async function startSubjects(stack: (() => Promise<unknown>)[]): Promise<Subject
     return { connections: CONNECTIONS, servers, database };
   };
   const sqlite = await start('--db', join(folder, 'book.sqlite'));
+  const books: SpawnedServer[] = [];
+  while (books.length < 4) books.push(await start('--db', join(folder, `book-${books.length}.sqlite`)));
   const four = await startOnPostgres(4);
   return {
     sqlite: { connections: CONNECTIONS, servers: [sqlite] },
+    fourBooks: { connections: CONNECTIONS, servers: books },
     one: await startOnPostgres(1),
     four,
     fourBusy: { ...four, connections: 4 * CONNECTIONS },
@@ -191,19 +204,61 @@ function readDatabaseTime({ data }: PostgresServer): number {
   return time;
 }
 
-function report({ sqlite, one, four, fourBusy }: Record<keyof Subjects, Sample[]>, { note }: LongShare): void {
+/** Returns the processor time of the database per order, in milliseconds, for each size of groups. */
+async function measureGroups(): Promise<string> {
+  const database = await startPostgres({ shared_buffers: '1GB', max_wal_size: '4GB' });
+  const store = postgresStore({ url: database.url, migrate: true, listen: false });
+  try {
+    await store.open({ domain: DOMAIN, clock: systemClock });
+    let next = 0;
+    const insert = async (size: number) => {
+      for (let n = 0; n < GROUPED_ORDERS; n += size) await insertGroup(store, next, size).then(() => (next += size));
+    };
+    await insert(64);
+    const figures: string[] = [];
+    for (const size of [64, 16, 4, 1]) {
+      const before = readDatabaseTime(database);
+      await insert(size);
+      figures.push(((readDatabaseTime(database) - before) / GROUPED_ORDERS).toFixed(3));
+    }
+    return figures.join(', ');
+  } finally {
+    await store.close();
+    await database.dispose();
+  }
+}
+
+/** Orders that are inserted in groups of one size. */
+const GROUPED_ORDERS = 4096;
+
+/** Inserts orders of different owners. */
+async function insertGroup(store: Store, first: number, size: number): Promise<void> {
+  const orders = Array.from({ length: size }, (_, i) => {
+    const owner = `0x${(0xb000 + ((first + i) % 2000)).toString(16).padStart(40, '0')}` as const;
+    return { order: completeOrder(first + i, { owner }), cap: 1_000_000 };
+  });
+  const outcomes = await store.orders.insert(orders, { skipLocked: true });
+  if (outcomes.some(({ status }) => status !== 'inserted')) throw new Error('an order was not inserted');
+}
+
+function report(
+  { sqlite, fourBooks, one, four, fourBusy }: Record<keyof Subjects, Sample[]>,
+  { note }: LongShare,
+): void {
   const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
   const perSecond = (samples: readonly Sample[]) => samples.map(({ wall }) => (ORDERS * 1000) / wall);
   const divide = (values: readonly number[], others: readonly number[]) =>
     median(values.map((value, i) => value / (others[i] ?? 0))).toFixed(2);
-  const rates = [sqlite, one, four, fourBusy].map((samples) => median(perSecond(samples)).toFixed(0));
-  note('orders per second of SQLite, PostgreSQL, four processes, four busy ones', rates.join(', '));
+  const rates = [sqlite, fourBooks, one, four, fourBusy].map((samples) => median(perSecond(samples)).toFixed(0));
+  note('orders per second of SQLite, four of SQLite, PostgreSQL, four processes, four busy ones', rates.join(', '));
   note('PostgreSQL ÷ SQLite', divide(perSecond(one), perSecond(sqlite)));
+  const times = (samples: readonly Sample[], part: 'servers' | 'database') =>
+    samples.map((sample) => sample[part] / ORDERS);
+  note('CPU of the servers, four of SQLite ÷ one', divide(times(fourBooks, 'servers'), times(sqlite, 'servers')));
   for (const part of ['servers', 'database'] as const) {
-    const times = (samples: readonly Sample[]) => samples.map((sample) => sample[part] / ORDERS);
-    const medians = [one, four, fourBusy].map((samples) => median(times(samples)).toFixed(2));
+    const medians = [one, four, fourBusy].map((samples) => median(times(samples, part)).toFixed(2));
     note(`CPU per order of the ${part}, in ms, one, four, four busy`, medians.join(', '));
-    note(`CPU of the ${part}, four ÷ one`, divide(times(four), times(one)));
-    note(`CPU of the ${part}, four busy ÷ one`, divide(times(fourBusy), times(one)));
+    note(`CPU of the ${part}, four ÷ one`, divide(times(four, part), times(one, part)));
+    note(`CPU of the ${part}, four busy ÷ one`, divide(times(fourBusy, part), times(one, part)));
   }
 }
