@@ -82,6 +82,8 @@ export function projectOrderState(affected: readonly AffectedOrder[], at: number
   const added: NewEvent[] = [];
   const expired: NewEvent[] = [];
   for (const { uid, order, before, after } of affected) {
+    // Events that are read again do not insert an order that retention has deleted. A change only adds or only removes.
+    if (order === undefined && after.length === before.length) continue;
     const source = findNewOrder(after);
     const placedOnChain = order === undefined ? source !== undefined : order.placedOnChain;
     const now = order ?? (source && fromChain(source));

@@ -348,6 +348,15 @@ describe('projection of an order from the chain', () => {
     expect(projection.rows).toMatchObject([{ type: 'update' }]);
   });
 
+  test('stays deleted by retention when its known chain events are read again', () => {
+    const events = [placement(5), trade(PLACED, 6)];
+    const again = projectOrderState([{ uid: PLACED.uid, order: undefined, before: events, after: events }], 0);
+    expect(again).toEqual({ rows: [], events: [] });
+    const before = [placement(5)];
+    const changed = projectOrderState([{ uid: PLACED.uid, order: undefined, before, after: events }], 0);
+    expect(changed.rows.map(({ type }) => type)).toEqual(['insert']);
+  });
+
   test('is deleted with its placement, and all of its entries are reverted', () => {
     const before = [placement(5), trade(PLACED, 6)];
     const of = known(PLACED, { placedOnChain: true });
