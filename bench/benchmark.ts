@@ -36,6 +36,8 @@ export interface Measure {
   compute(round: Round): number;
   /** Limit of the figure. Default: none. */
   readonly limit?: { readonly atMost: number } | { readonly atLeast: number };
+  /** What keeps the figure from its limit. Reported beside a missed limit. */
+  readonly reason?: string;
   /** Unit of the figure. Default: none, for a ratio. */
   readonly unit?: string;
 }

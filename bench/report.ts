@@ -16,6 +16,7 @@ export interface ReportedMeasure extends Figure {
   readonly title: string;
   readonly unit?: string;
   readonly limit?: Measure['limit'];
+  readonly reason?: string;
 }
 
 /** Measured values of a subject by name; `time` in microseconds for one operation. */
@@ -38,11 +39,12 @@ export interface Result {
 export type Report = Readonly<Record<string, Result>>;
 
 export function toResult(benchmark: Benchmark, { rounds, notes }: BenchmarkRun, machine: string): Result {
-  const measures = benchmark.measures.map(({ title, compute, limit, unit }) => ({
+  const measures = benchmark.measures.map(({ title, compute, limit, unit, reason }) => ({
     title,
     ...toFigure(rounds.map(compute)),
     ...(limit === undefined ? {} : { limit }),
     ...(unit === undefined ? {} : { unit }),
+    ...(reason === undefined ? {} : { reason }),
   }));
   const subjects = Object.keys(benchmark.subjects).map((name) => [name, toSubject(name, rounds, notes[name])]);
   return {
@@ -83,10 +85,13 @@ export function addResult(report: Report, name: string, result: Result): Report 
   return Object.fromEntries(entries.sort(([a], [b]) => a.localeCompare(b)));
 }
 
-/** Returns whether a figure is within its limit, or undefined without a limit. */
-function isWithinLimit({ median, limit }: ReportedMeasure): boolean | undefined {
+/**
+ * Returns whether a figure is within its limit, or undefined without a limit. It misses the limit if all values of the
+ * middle half of the rounds do.
+ */
+function isWithinLimit({ low, high, limit }: ReportedMeasure): boolean | undefined {
   if (limit === undefined) return undefined;
-  return 'atMost' in limit ? median <= limit.atMost : median >= limit.atLeast;
+  return 'atMost' in limit ? low <= limit.atMost : high >= limit.atLeast;
 }
 
 function formatLimit({ limit, unit = '' }: ReportedMeasure): string {
@@ -184,6 +189,11 @@ export function withMeasures(page: string, report: Report): string {
       return `| ${name} | ${measure.title} | ${formatValue(measure.median, measure.unit)} | ${range} | ${limit} |`;
     }),
   );
+  const missed = Object.entries(report).flatMap(([name, { measures }]) =>
+    measures
+      .filter((measure) => isWithinLimit(measure) === false)
+      .map(({ title, reason }) => `| ${name} | ${title} | ${reason ?? 'not known'} |`),
+  );
   return withContent(page, [
     measuredOn(report),
     '',
@@ -191,6 +201,9 @@ export function withMeasures(page: string, report: Report): string {
     '|---|---|---|---|---|',
     ...rows,
     '',
+    'A limit is missed if the values of the middle half of the rounds all miss it.',
+    '',
+    ...(missed.length === 0 ? [] : ['| benchmark | missed limit | reason |', '|---|---|---|', ...missed, '']),
     '![Duration of operations beside their peers and limits](benchmarks.svg)',
   ]);
 }

@@ -79,7 +79,10 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       {
         title: `uncached, ${formatCount(largest)} orders ÷ SQL statement`,
         compute: divideTimes(`uncached, ${formatCount(largest)}`, `SQL statement, ${formatCount(largest)}`),
-        limit: { atMost: 1.4 },
+        limit: { atMost: 1.2 },
+        reason:
+          'The SELECT only returns values. The package also compares each row with its checksum and its structure, ' +
+          'converts UIDs, derives statuses, and copies 150 kB into the response.',
       },
       {
         title: 'cached ÷ uncached',

@@ -46,7 +46,14 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       },
     },
     measures: [
-      { title: 'uncached ÷ SQL statement', compute: divideTimes('uncached', 'SQL statement') },
+      {
+        title: 'uncached ÷ SQL statement',
+        compute: divideTimes('uncached', 'SQL statement'),
+        limit: { atMost: 1.5 },
+        reason:
+          'The request takes as long as a cached one, besides the SELECT: route, UID, log position, status, headers ' +
+          'and encoding of the text. The checks of the row take the rest.',
+      },
       { title: 'cached ÷ uncached', compute: divideTimes('cached', 'uncached') },
     ],
   };
