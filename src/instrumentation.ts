@@ -49,7 +49,8 @@ export function observedStore(store: Store, clock: Clock, observer: Observer<Sto
 }
 
 function observedMethods(part: string, methods: object, clock: Clock, observer: Observer<StoreObservation>): object {
-  const observed = Object.keys(methods).map((name) => {
+  const observed = Object.entries(methods).map(([name, member]) => {
+    if (typeof member !== 'function') return [name, member] as const; // an optional method that is `undefined`
     const call = (...args: readonly unknown[]): unknown => {
       const measured = observer.hasListeners();
       const startedAt = measured ? readMonotonic(clock) : 0;
@@ -63,7 +64,7 @@ function observedMethods(part: string, methods: object, clock: Clock, observer: 
       );
       return result;
     };
-    return [name, call];
+    return [name, call] as const;
   });
   return Object.fromEntries(observed);
 }

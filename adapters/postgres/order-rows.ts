@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { EncodedOrder, Hex, OrderState, StoredOrder } from 'intentbook';
+import type { Hex, OrderState, StoredOrder } from 'intentbook';
 import { isSoundBody } from 'intentbook/store-kit';
 import { isEntry, ordersByKey } from './conditions.ts';
 import { PHASES, SEPARATOR, toUid, UNFILLABLE } from './rows.ts';
@@ -27,39 +27,9 @@ export function selectOrders(schema: string, from: string, { quotes }: { readonl
   const quote = quotes ? ', o.quote' : '';
   return (
     `WITH o AS MATERIALIZED (SELECT ${SHORT_COLUMNS} AS short, o.body, o.placement, o.app_data${quote} FROM ${from}) ` +
-    `SELECT * FROM o UNION ALL SELECT '', d.document, NULL, d.hash${quotes ? ', NULL' : ''} FROM ${getDocuments(schema)}`
-  );
-}
-
-const getDocuments = (schema: string) =>
-  '(SELECT DISTINCT app_data FROM o) a CROSS JOIN LATERAL ' +
-  `(SELECT d.hash, d.document FROM ${schema}.documents d WHERE d.hash = a.app_data OFFSET 0) d`;
-
-/** The orders of a page as one row, which comes first, or a document: its text is then in `bodies`. */
-export type PgEncodedRow = readonly [
-  bodies: string | null,
-  /** Length of the body, hash of the document, and short values of each order. */
-  orders: string | null,
-  placements: string | null,
-  quotes: string | null,
-  appData: Hex | null,
-];
-
-/** Separates texts that are JSON and may contain {@link SEPARATOR}. */
-const ROW_SEPARATOR = '\x1d';
-
-/**
- * Returns the same query with all orders in one row, with their quotes. Server and driver convert a few long texts
- * instead of several values for each order, and the bodies are encoded at once.
- */
-export function selectEncodedOrders(schema: string, from: string): string {
-  const separator = `chr(${ROW_SEPARATOR.charCodeAt(0)})`;
-  const joinTexts = (column: string) => `string_agg(coalesce(o.${column}, ''), ${separator})`;
-  return (
-    `WITH o AS MATERIALIZED (SELECT ${SHORT_COLUMNS} AS short, o.body, o.placement, o.app_data, o.quote FROM ${from}) ` +
-    `SELECT string_agg(o.body, ''), string_agg(concat_ws(' ', octet_length(o.body), o.app_data, o.short), ','), ` +
-    `${joinTexts('placement')}, ${joinTexts('quote')}, NULL::bytea FROM o ` +
-    `UNION ALL SELECT d.document, NULL, NULL, NULL, d.hash FROM ${getDocuments(schema)}`
+    `SELECT * FROM o UNION ALL SELECT '', d.document, NULL, d.hash${quotes ? ', NULL' : ''} ` +
+    'FROM (SELECT DISTINCT app_data FROM o) a CROSS JOIN LATERAL ' +
+    `(SELECT d.hash, d.document FROM ${schema}.documents d WHERE d.hash = a.app_data OFFSET 0) d`
   );
 }
 
@@ -106,48 +76,21 @@ export function readOrders(rows: readonly PgOrderRow[]): StoredOrder[] {
   return rows
     .slice(0, count)
     .map(([short, body, placement, appData, quote]) =>
-      toOrder(short.split(' '), body, crc32(body), placement, documents.get(appData) ?? null, quote ?? null),
+      toOrder(short, body, placement, documents.get(appData) ?? null, quote ?? null),
     );
 }
 
-/**
- * Converts the rows of {@link selectEncodedOrders}. @returns undefined if a damaged row has changed the form of the
- * result; the orders must then be read one by one.
- */
-export function readEncodedOrders([row, ...documentRows]: readonly PgEncodedRow[]): EncodedOrder[] | undefined {
-  if (row === undefined) return undefined;
-  const [bodies, shorts, joinedPlacements, joinedQuotes] = row;
-  if (bodies === null || shorts === null) return [];
-  const documents = new Map(documentRows.map(([document, , , , hash]) => [`\\x${hash?.slice(2)}`, document]));
-  const placements = joinedPlacements?.split(ROW_SEPARATOR) ?? [];
-  const quotes = joinedQuotes?.split(ROW_SEPARATOR) ?? [];
-  const encoded = Buffer.from(bodies, 'latin1'); // a body consists of ASCII characters
-  let start = 0;
-  const orders = shorts.split(',').map((values, i) => {
-    const [length, appData = '', ...short] = values.split(' ');
-    const end = start + Number(length);
-    const encodedBody = encoded.subarray(start, end);
-    const body = bodies.slice(start, end);
-    start = end;
-    const document = documents.get(appData) ?? null;
-    const order = toOrder(short, body, crc32(encodedBody), placements[i] || null, document, quotes[i] || null);
-    return { order, encodedBody: order.body === '' ? undefined : encodedBody };
-  });
-  const isComplete = start === encoded.length && [placements, quotes].every(({ length }) => length === orders.length);
-  return isComplete ? orders : undefined;
-}
-
-/** Converts the values of an order. @param checksum - The checksum of the body as it was read. */
 function toOrder(
-  [key = '', stored, version, created, validTo, phase, invalidated, sold, bought, signedFee, fee, feeToken]: string[],
+  short: string,
   body: string,
-  checksum: number,
   placement: string | null,
   document: string | null,
   quote: string | null,
 ): StoredOrder {
+  const [key = '', checksum, version, created, validTo, phase, invalidated, ...totals] = short.split(' ');
+  const [sold, bought, signedFee, fee, feeToken] = totals;
   const uid = toUid(key);
-  const isIntact = stored === '-' ? isSoundBody(body, uid) : Number(stored) === toInteger(checksum);
+  const isIntact = checksum === '-' ? isSoundBody(body, uid) : Number(checksum) === getChecksum(body);
   // Without object spread, which would be slower.
   return {
     uid,
@@ -168,11 +111,8 @@ function toOrder(
   };
 }
 
-/** Returns the checksum of a body, as the table stores it. */
-export const getChecksum = (body: string) => toInteger(crc32(body));
-
-/** Converts a number of 32 bits to the integer of the server with the same bits. */
-const toInteger = (checksum: number) => checksum | 0;
+/** Returns the checksum of a body, as the integer of the server with the same bits. */
+export const getChecksum = (body: string) => crc32(body) | 0;
 
 function parseQuote(text: string) {
   const [body = '', metadata = '{}'] = text.split(SEPARATOR);

@@ -4,7 +4,6 @@ import type {
   CancelOutcome,
   CancelRejection,
   CancelRequest,
-  EncodedOrder,
   Hex,
   InsertOptions,
   InsertOutcome,
@@ -14,15 +13,8 @@ import type {
 import { StoreError } from 'intentbook';
 import { isOrder, ordersByKey } from './conditions.ts';
 import { OUTCOMES } from './functions.ts';
-import type { PgEncodedRow, PgOrderRow } from './order-rows.ts';
-import {
-  getChecksum,
-  ordersWithKeys,
-  readEncodedOrders,
-  readOrders,
-  selectEncodedOrders,
-  selectOrders,
-} from './order-rows.ts';
+import type { PgOrderRow } from './order-rows.ts';
+import { getChecksum, ordersWithKeys, readOrders, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
 import { BUDGETS, getPhase, SCHEMES, SEPARATOR, toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
@@ -30,7 +22,6 @@ import type { PostgresSession } from './session.ts';
 export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
   get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]>;
-  getEncoded(run: Query, uids: readonly Hex[]): Promise<EncodedOrder[]>;
   filterPlaced(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]>;
   cancel(request: CancelRequest): Promise<CancelOutcome>;
 }
@@ -46,20 +37,14 @@ interface Mode {
 /** Reasons by the codes of the function `cancel_rejection`. */
 const REASONS: readonly CancelRejection[] = ['missing', 'fulfilled', 'cancelled', 'expired', 'on-chain'];
 
-/** Orders that are read as one row at most. The server limits the size of a value. */
-const MAX_AGGREGATED = 1000;
-
-/** Returns the parameter with the keys of orders, each once. */
-const toKeys = (uids: readonly Hex[]) => toByteArray([...new Set(uids)].map(toKey));
-
 export function createOrderTable(
   session: PostgresSession,
   projectNewOrders: (run: Query, uids: readonly Hex[], at: number) => Promise<void>,
 ): PgOrderTable {
   const { schema: s, prepare, read, call, write, join, settle } = session;
-  const withKeys = ordersWithKeys(s, '$1::bytea[]', session.partitioned);
-  const select = prepare<PgOrderRow>(selectOrders(s, withKeys, { quotes: true }));
-  const selectEncoded = prepare<PgEncodedRow>(selectEncodedOrders(s, withKeys));
+  const select = prepare<PgOrderRow>(
+    selectOrders(s, ordersWithKeys(s, '$1::bytea[]', session.partitioned), { quotes: true }),
+  );
   const selectPlaced = prepare<readonly [key: Hex]>(
     `SELECT o.key FROM ${ordersByKey(s, '$2::bytea[]')} WHERE o.onchain_user = $1`,
   );
@@ -147,10 +132,6 @@ export function createOrderTable(
     });
   }
 
-  async function get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]> {
-    return uids.length === 0 ? [] : readOrders(await run(select, toKeys(uids)));
-  }
-
   async function isNothingStored(inserts: readonly OrderInsert[]): Promise<boolean> {
     const keys = toByteArray([...new Set(inserts.map(({ order }) => toKey(order.uid)))]);
     return read('read orders', (run) => run(select, keys)).then(
@@ -175,12 +156,8 @@ export function createOrderTable(
       }
     },
 
-    get,
-
-    async getEncoded(run, uids) {
-      if (uids.length === 0) return [];
-      const rows = uids.length > MAX_AGGREGATED ? [] : await run(selectEncoded, toKeys(uids));
-      return readEncodedOrders(rows) ?? (await get(run, uids)).map((order) => ({ order, encodedBody: undefined }));
+    async get(run, uids) {
+      return uids.length === 0 ? [] : readOrders(await run(select, toByteArray([...new Set(uids)].map(toKey))));
     },
 
     async filterPlaced(run, account, uids) {

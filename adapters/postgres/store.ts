@@ -63,8 +63,6 @@ export function createPostgresStore(
     orders: {
       insert: (inserts, options) => run((book) => book.orders.insert(inserts, options)),
       get: (uids) => run((book) => book.readers.read('read orders', (query) => book.orders.get(query, uids))),
-      getEncoded: (uids) =>
-        run((book) => book.readers.read('read orders', (query) => book.orders.getEncoded(query, uids))),
       list: (query) => run((book) => book.readers.read('list orders', (run_) => book.list(run_, query))),
       filterPlaced: (account, uids) =>
         run((book) =>

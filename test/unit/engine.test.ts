@@ -327,3 +327,12 @@ describe('book events', () => {
     await accepted(book);
   });
 });
+
+test('a store may have an optional method that is undefined', async () => {
+  const store = memoryStore();
+  const orders = { ...store.orders, getEncoded: undefined } as unknown as typeof store.orders; // as JavaScript may do
+  await using book = createOrderBook({ chainId: SEPOLIA, store: { ...store, orders } });
+  await book.start();
+  const bytes = await book.orders.rendered.getManyBytes([`0x${'00'.repeat(56)}`]);
+  expect(new TextDecoder().decode(bytes)).toBe('[]');
+});
