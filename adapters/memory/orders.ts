@@ -121,7 +121,8 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
       if (reason !== undefined) return { status: 'irreplaceable', reason };
     }
     if (cap !== undefined) {
-      const freed = replaced?.budget === order.budget ? 1 : 0;
+      // The count does not include an order whose expiry is recorded.
+      const freed = replaced?.budget === order.budget && isLive(replaced) ? 1 : 0;
       const used = count(order.owner, order.budget, now) - freed;
       if (used >= cap) return { status: 'capped', limit: cap, count: used };
     }

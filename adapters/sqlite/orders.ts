@@ -111,7 +111,8 @@ export function createOrderTable(
       if (reason !== undefined) return { status: 'irreplaceable', reason };
     }
     if (cap !== undefined) {
-      const freed = replaced?.budget === order.budget ? 1 : 0;
+      // The count does not include an order whose expiry is recorded.
+      const freed = replaced?.budget === order.budget && !replaced.expiryRecorded ? 1 : 0;
       if (owners.atMost(owner, order.budget) - freed >= cap) {
         const count = owners.count(owner, order.budget, now) - freed;
         if (count >= cap) return { status: 'capped', limit: cap, count };

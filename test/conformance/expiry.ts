@@ -154,6 +154,9 @@ export const EXPIRY: readonly Rule[] = [
       });
       assert.deepEqual(await store.orders.cancel({ ...cancel, now: NOW }), { status: 'cancelled' });
       const replacement = order(7);
+      // The count does not include the swept order, so its replacement frees nothing.
+      const capped = { order: replacement, replaces: replaced.uid, cap: 0 };
+      assert.deepEqual(await store.orders.insert([capped]), [{ status: 'capped', limit: 0, count: 0 }]);
       assert.deepEqual(await store.orders.insert([{ order: replacement, replaces: replaced.uid, cap: 9 }]), [
         { status: 'inserted' },
       ]);
