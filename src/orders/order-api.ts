@@ -56,7 +56,14 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
 
   const rendered: OrderApi['rendered'] = {
     async get(uid) {
-      if (share === readAlone) return await readOrder(uid, reading); // a return without `await` takes two more turns
+      if (share === readAlone) {
+        try {
+          return await readOrder(uid, reading); // a return without `await` would take two more turns
+        } catch (error) {
+          requireUid(uid); // only a failed read searches for an invalid UID
+          throw error;
+        }
+      }
       const parsed = requireUid(uid);
       return share(
         () => `get ${parsed}`,
