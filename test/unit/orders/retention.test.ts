@@ -1,6 +1,7 @@
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
+import '../../../src/orders/retention.ts'; // loaded before the tests: the time of loading is not in ticks
 import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
