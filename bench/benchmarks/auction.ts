@@ -57,7 +57,7 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
         unit: ' ms',
         compute: readMeasured('SQLite', 'ms first'),
         limit: { atMost: 50 },
-        reason: 'Reading the rows and parsing their bodies takes most of the limit: see the next row.',
+        reason: 'Reading the rows and parsing their bodies takes longer than the limit: see the next row.',
       },
       {
         title: 'first cut ÷ SELECT and JSON.parse of the same orders',

@@ -140,6 +140,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
         title: 'viem, one commit per order ÷ 256 concurrent',
         compute: divideTimes('viem, one commit per order', '256 concurrent'),
         limit: { atLeast: 12 },
+        reason: 'The faster a disk syncs, the less the peer loses by a commit for each order.',
       },
       {
         title: 'viem, one commit per order ÷ sequential',

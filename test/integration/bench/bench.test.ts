@@ -60,3 +60,9 @@ test('README, pages with figures and chart show the stored results', () => {
   expect(speed).toBe(withSpeed(speed, report));
   expect(read('docs/internals/benchmarks.svg')).toBe(chart(report));
 });
+
+test('the page states a reason beside every missed limit', () => {
+  const page = readFileSync(join(root, 'docs/internals/benchmarks.md'), 'utf8');
+  expect(page).toContain('| missed limit | reason |');
+  expect(page).not.toContain('| not known |');
+});
