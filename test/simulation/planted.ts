@@ -53,7 +53,7 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'caps',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
-    find: 'replaced?.budget === order.budget ? 1 : 0',
+    find: 'replaced?.budget === order.budget && isLive(replaced) ? 1 : 0',
     replace: '0',
   },
   {
