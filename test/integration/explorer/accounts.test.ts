@@ -183,7 +183,8 @@ describe.skipIf(CHROMIUM === undefined)(`explorer accounts${SKIP_REASON}`, () =>
     });
   });
 
-  describe('web push', () => {
+  // Under load, Chromium may lose a message of its debugging protocol to a service worker, without an error.
+  describe('web push', { timeout: 60_000, retry: 1 }, () => {
     it.each([
       ['a server', serveWithPush],
       ['an application, below a prefix', embedWithPush],
