@@ -56,16 +56,9 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
 
   const rendered: OrderApi['rendered'] = {
     async get(uid) {
-      if (share === readAlone) {
-        try {
-          return await readOrder(uid, reading); // a return without `await` would take two more turns
-        } catch (error) {
-          requireUid(uid); // only a failed read searches for an invalid UID
-          throw error;
-        }
-      }
       const parsed = requireUid(uid);
-      return share(
+      // Without `await`, the result would need two more turns.
+      return await share(
         () => `get ${parsed}`,
         () => readOrder(parsed, reading),
       );

@@ -24,34 +24,16 @@ export interface ReadContext {
   readonly onFailure: (failure: unknown) => void;
 }
 
-/**
- * Reads one order. Rejects if its row is damaged.
- *
- * @throws OrderBookError `InvalidParameter` if the UID is not valid.
- */
-export async function readOrder(
-  text: string,
-  { store, clock, cache }: ReadContext,
-): Promise<RenderedOrder | undefined> {
+/** Reads one order. Rejects if its row is damaged. */
+export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext): Promise<RenderedOrder | undefined> {
   const version = await cache?.refresh();
-  const found = lookUp(text, cache);
-  if (typeof found !== 'string') return renderPrepared(found, seconds(clock));
-  const [row] = await store.orders.get([found]);
+  const cached = cache?.get(uid);
+  if (cached !== undefined) return renderPrepared(cached, seconds(clock));
+  const [row] = await store.orders.get([uid]);
   if (row === undefined) return undefined;
   const order = prepareOrder(row, store.traits.verifiesBodies);
   if (version !== undefined) cache?.put(order, version);
   return renderPrepared(order, seconds(clock));
-}
-
-/**
- * Returns the order of the cache, or the UID of another order. The UIDs of the cache are valid, so a text that is found
- * there needs no check. A body may contain other values than texts.
- */
-function lookUp(text: string, cache: OrderCache | undefined): PreparedOrder | Hex {
-  const order = typeof text === 'string' ? cache?.get(text) : undefined;
-  if (order !== undefined) return order;
-  const uid = requireUid(text);
-  return uid === text ? uid : (cache?.get(uid) ?? uid);
 }
 
 /**
@@ -98,12 +80,16 @@ async function loadOrders(
   const missing = new Set<Hex>();
   const request = ++requests;
   for (const text of uids) {
-    const found = lookUp(text, cache);
-    if (typeof found === 'string') missing.add(found);
-    else if (found.request !== request) {
-      found.request = request;
-      cached.push(found);
+    // The UIDs of the cache are valid, so a text that is found there needs no check. A body may contain other values.
+    let order = typeof text === 'string' ? cache?.get(text) : undefined;
+    if (order === undefined) {
+      const uid = requireUid(text);
+      if (uid !== text) order = cache?.get(uid);
+      if (order === undefined) missing.add(uid);
     }
+    if (order === undefined || order.request === request) continue;
+    order.request = request;
+    cached.push(order);
   }
   if (missing.size > 0) await waitForStore?.();
   // Read once, so that all statuses are derived from the same time.

@@ -169,8 +169,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'caches',
     store: 'memory',
     file: 'src/orders/read.ts',
-    find: 'const version = await cache?.refresh();\n  const found = lookUp(text, cache);',
-    replace: 'const version = undefined;\n  const found = lookUp(text, cache);',
+    find: 'const version = await cache?.refresh();\n  const cached = cache?.get(uid);',
+    replace: 'const version = undefined;\n  const cached = cache?.get(uid);',
   },
   {
     name: 'a tick is missing between listeners and the log',
