@@ -3,7 +3,6 @@ import { memoryAccountStore } from 'intentbook/memory';
 import { chainById, deployment } from '#internal';
 import { createAuctionCheck } from './auction-check.ts';
 import { createAuctionSubscriber } from './auction-subscriber.ts';
-import type { SimulatedBlock } from './chain.ts';
 import { createSimulatedChain } from './chain.ts';
 import { createReceiver } from './channel.ts';
 import { createClients } from './clients.ts';
@@ -13,7 +12,8 @@ import { loadRecovery } from './keys.ts';
 import { createMachine } from './machine.ts';
 import { Model } from './model.ts';
 import { createNotificationCheck } from './notification-check.ts';
-import type { Action, Operation, Scenario } from './plan.ts';
+import { createPerformer } from './performer.ts';
+import type { Action, Scenario } from './plan.ts';
 import { createPlan } from './plan.ts';
 import { loadPool } from './pool.ts';
 import { CHAIN_ID } from './pool-order.ts';
@@ -88,20 +88,11 @@ const CLOCK_TOLERANCE = 62;
 /** Atoms that each owner has at the start: enough for every order. */
 const BALANCE = 1_000_000n;
 
-/** Milliseconds that clients wait while no process runs. */
-const CLIENT_DELAY = 100;
-
 /**
  * Blocks that are mined after the faults have ended, so that the indexer reads older blocks a second time. The larger
  * number exceeds the depth at which it reads ranges.
  */
 const LAST_BLOCKS = [14, 14, 30] as const;
-
-/** Milliseconds after a block until auctions are read whose solutions must be settled before it. */
-const DEADLINE_READS = [1_200, 2_600] as const;
-
-/** Milliseconds after the begin of a fork until the orders are read that it places again. */
-const PLACEMENT_READS = [0, 3_000, 5_000] as const;
 
 let running: Promise<unknown> = Promise.resolve();
 
@@ -266,60 +257,19 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const selected = only === undefined ? undefined : new Set(only);
   const plan = all.filter(({ id }) => selected === undefined || selected.has(id));
 
-  async function perform(action: Action): Promise<void> {
-    switch (action.type) {
-      case 'operation': {
-        while (!machine.isRunning && !isOver()) await virtual.run(CLIENT_DELAY, isOver);
-        const found = machine.find(action.process) ?? machine.running[0];
-        if (found !== undefined) void clients.run(action.operation, found);
-        break;
-      }
-      case 'fault':
-        trace.add(`fault ${JSON.stringify(action.fault)}`);
-        if (action.fault.kind === 'disconnect') subscribers[action.fault.subscriber]?.disconnect();
-        else machine.apply(action.fault);
-        break;
-      case 'mine':
-        chain.mine(action.facts);
-        if (http.hasDeadline(chain.head.number))
-          for (const delay of DEADLINE_READS) readLater({ kind: 'auction' }, delay);
-        trace.add(`mine ${chain.head.hash} ${chain.head.logs.length}`);
-        break;
-      case 'fork':
-        readPlacements(action.depth);
-        chain.fork(action.depth, action.keep);
-        trace.add(`fork ${chain.head.hash}`);
-        break;
-      case 'fund':
-        balances.set(pool.owners[action.owner] ?? '', BigInt(action.amount));
-        trace.add(`fund ${action.owner} ${action.amount}`);
-        break;
-      case 'wait':
-        break;
-    }
-  }
-
-  /** Runs an operation after a time, if a process runs then. */
-  function readLater(operation: Operation, delay: number): void {
-    virtual.after(delay, () => {
-      const found = machine.running[0];
-      if (found !== undefined) void clients.run(operation, found);
-    });
-  }
-
-  /** Reads the orders that the newest blocks have placed: now, and after a fork has placed them again. */
-  function readPlacements(depth: number): void {
-    let block: SimulatedBlock | undefined = chain.head;
-    for (let i = 0; i < depth && block !== undefined; i++) {
-      for (const { type, order } of block.facts) {
-        if (type !== 'placement') continue;
-        for (const delay of PLACEMENT_READS) readLater({ kind: 'http', order }, delay);
-      }
-      block = block.parent;
-    }
-  }
-
   const isOver = () => violation !== undefined;
+  const perform = createPerformer({
+    pool,
+    machine,
+    chain,
+    balances,
+    clients,
+    http,
+    subscribers,
+    scheduler: virtual,
+    trace: trace.add,
+    isOver,
+  });
   try {
     await virtual.run(1_000, isOver);
     for (const action of plan) {

@@ -24,6 +24,9 @@ export interface StorePortContext extends CallRunnerContext {
   readonly watch: (hint: () => void) => () => void;
 }
 
+/** The groups of methods of a store. */
+type StoreGroups = Omit<Store, 'traits' | 'open' | 'close' | 'check'>;
+
 /** Writes whose acknowledgement can be lost. */
 const LOSABLE = new Set([
   'cancel',
@@ -80,8 +83,7 @@ export function createStorePort(context: StorePortContext): StorePort {
     return wrapped.chain.apply({ ...batch, forgetBelow: batch.through.number - keptHashes });
   }
 
-  // The same groups with the same methods.
-  const wrapped = Object.fromEntries(groups) as unknown as Omit<Store, 'traits' | 'open' | 'close' | 'check'>;
+  const wrapped = Object.fromEntries(groups) as unknown as StoreGroups; // the same groups with the same methods
 
   return {
     faults,

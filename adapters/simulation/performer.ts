@@ -1,0 +1,90 @@
+import type { SimulatedBlock, SimulatedChain } from './chain.ts';
+import type { Clients } from './clients.ts';
+import type { Balances } from './funds-port.ts';
+import type { HttpClient } from './http-client.ts';
+import type { Machine } from './machine.ts';
+import type { Action, Operation } from './plan.ts';
+import type { Pool } from './pool.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Subscriber } from './subscribers.ts';
+
+export interface PerformerContext {
+  readonly pool: Pool;
+  readonly machine: Machine;
+  readonly chain: SimulatedChain;
+  readonly balances: Balances;
+  readonly clients: Clients;
+  readonly http: HttpClient;
+  readonly subscribers: readonly Pick<Subscriber, 'disconnect'>[];
+  readonly scheduler: Scheduler;
+  readonly trace: (line: string) => void;
+  /** Whether the simulation has ended. */
+  readonly isOver: () => boolean;
+}
+
+/** Milliseconds that clients wait while no process runs. */
+const CLIENT_DELAY = 100;
+
+/** Milliseconds after a block until auctions are read whose solutions must be settled before it. */
+const DEADLINE_READS = [1_200, 2_600] as const;
+
+/** Milliseconds after the begin of a fork until the orders are read that it places again. */
+const PLACEMENT_READS = [0, 3_000, 5_000] as const;
+
+/** Creates a function that performs one action of a plan, with the reads that a change of the chain suggests. */
+export function createPerformer(context: PerformerContext): (action: Action) => Promise<void> {
+  const { pool, machine, chain, balances, clients, http, subscribers, scheduler, trace, isOver } = context;
+
+  /** Runs an operation after a time, if a process runs then. */
+  function readLater(operation: Operation, delay: number): void {
+    scheduler.after(delay, () => {
+      const found = machine.running[0];
+      if (found !== undefined) void clients.run(operation, found);
+    });
+  }
+
+  /** Reads the orders that the newest blocks have placed: now, and after a fork has placed them again. */
+  function readPlacements(depth: number): void {
+    let block: SimulatedBlock | undefined = chain.head;
+    for (let i = 0; i < depth && block !== undefined; i++) {
+      for (const { type, order } of block.facts) {
+        if (type !== 'placement') continue;
+        for (const delay of PLACEMENT_READS) readLater({ kind: 'http', order }, delay);
+      }
+      block = block.parent;
+    }
+  }
+
+  return async (action) => {
+    switch (action.type) {
+      case 'operation': {
+        while (!machine.isRunning && !isOver()) await scheduler.run(CLIENT_DELAY, isOver);
+        const found = machine.find(action.process) ?? machine.running[0];
+        if (found !== undefined) void clients.run(action.operation, found);
+        break;
+      }
+      case 'fault':
+        trace(`fault ${JSON.stringify(action.fault)}`);
+        if (action.fault.kind === 'disconnect') subscribers[action.fault.subscriber]?.disconnect();
+        else machine.apply(action.fault);
+        break;
+      case 'mine':
+        chain.mine(action.facts);
+        if (http.hasDeadline(chain.head.number))
+          for (const delay of DEADLINE_READS) readLater({ kind: 'auction' }, delay);
+        trace(`mine ${chain.head.hash} ${chain.head.logs.length}`);
+        break;
+      case 'fork':
+        readPlacements(action.depth);
+        chain.fork(action.depth, action.keep);
+        trace(`fork ${chain.head.hash}`);
+        break;
+      case 'fund':
+        balances.set(pool.owners[action.owner] ?? '', BigInt(action.amount));
+        trace(`fund ${action.owner} ${action.amount}`);
+        break;
+      case 'wait':
+        break;
+    }
+  };
+}
