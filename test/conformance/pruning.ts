@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Hex, Store } from 'intentbook';
+import { apply, PLACED, placement, trade } from './chain.ts';
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, NOW, order, PLACED_AT, place } from './orders.ts';
 
@@ -107,6 +108,20 @@ export const PRUNING: readonly Rule[] = [
         { status: 'inserted' },
         { status: 'inserted' },
       ]);
+    },
+  },
+  {
+    name: 'keeps a removed order that was placed on chain removed when its chain events are read again',
+    async run({ store }) {
+      const events = [{ ...placement(9), userValidTo: NOW + 3 }, trade(PLACED, 10)];
+      await apply(store, 10, ...events);
+      assert.deepEqual(await left(store), [PLACED.uid]);
+      await store.orders.expire(LATE, ALL);
+      assert.equal(await store.orders.prune({ before: LATE, limit: ALL }), 1);
+      const last = await store.events.last();
+      await apply(store, 12, ...events);
+      assert.deepEqual(await left(store), []);
+      assert.equal(await store.events.last(), last);
     },
   },
 ];
