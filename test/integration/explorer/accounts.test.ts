@@ -183,8 +183,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer accounts${SKIP_REASON}`, () =>
     });
   });
 
-  // Under load, Chromium may lose a message of its debugging protocol to a service worker, without an error.
-  describe('web push', { timeout: 60_000, retry: 1 }, () => {
+  describe('web push', () => {
     it.each([
       ['a server', serveWithPush],
       ['an application, below a prefix', embedWithPush],
@@ -206,15 +205,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer accounts${SKIP_REASON}`, () =>
       const message = await push.received;
       expect(JSON.parse(message)).toMatchObject({ type: 'order_cancelled', data: { metadata: { orderUid: uid } } });
 
-      await deliver(page, new URL(url).origin, message);
-      const shown = await page.evaluate<{ title: string; body: string }>(`(async () => {
-        const registration = await navigator.serviceWorker.getRegistration('${url}/explorer/');
-        for (;;) {
-          const [shown] = await registration.getNotifications();
-          if (shown) return { title: shown.title, body: shown.body };
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        }
-      })()`);
+      const shown = await deliver(page, `${url}/explorer/`, message);
       expect(shown).toEqual({ title: 'Order cancelled', body: JSON.parse(message).data.message });
       expect(await clickNotification(page)).toBe(`${url}/explorer#/search?q=${uid}`);
 
@@ -353,8 +344,13 @@ async function installWallet(page: Page, subscription: object, publicKey: string
     };`);
 }
 
-/** Delivers a push message to the service worker of the page, like the browser. */
-async function deliver(page: Page, origin: string, data: string): Promise<void> {
+/**
+ * Delivers a push message to the service worker with a scope, like the browser. Chromium sometimes drops a message of
+ * its debugging protocol without an error, so it is sent until a notification is shown. A second one replaces the first.
+ *
+ * @returns The notification.
+ */
+async function deliver(page: Page, scope: string, data: string): Promise<{ title: string; body: string }> {
   const session = await page.context().newCDPSession(page);
   const registered = new Promise<string>((resolve) => {
     session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations: [first] }) => {
@@ -362,8 +358,21 @@ async function deliver(page: Page, origin: string, data: string): Promise<void> 
     });
   });
   await session.send('ServiceWorker.enable');
-  const registrationId = await registered;
-  await session.send('ServiceWorker.deliverPushMessage', { origin: `${origin}/`, registrationId, data });
+  const message = { origin: `${new URL(scope).origin}/`, registrationId: await registered, data };
+  for (let attempt = 0; attempt < 10; attempt++) {
+    await session.send('ServiceWorker.deliverPushMessage', message);
+    const shown = await page.evaluate<{ title: string; body: string } | null>(`(async () => {
+      const registration = await navigator.serviceWorker.getRegistration('${scope}');
+      for (let i = 0; i < 100; i++) {
+        const [shown] = await registration.getNotifications();
+        if (shown) return { title: shown.title, body: shown.body };
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return null;
+    })()`);
+    if (shown !== null) return shown;
+  }
+  throw new Error('the service worker has shown no notification');
 }
 
 /** Clicks the notification that is shown. @returns The URL that the service worker opens. */
