@@ -46,7 +46,17 @@ function fixture({ writers = 'single' as 'single' | 'many', listening = true } =
   const received: number[] = [];
   const listen = () => void emitter.on('orderCreated', ({ id }) => received.push(id));
   if (listening) listen();
+  function write(count: number, type: OrderEventType = 'created') {
+    for (let i = 0; i < count; i++) entries.push({ id: entries.length + 1, type, uid: UID, owner: OWNER, at: 5 });
+  }
   return {
+    write,
+    /** Writes entries, and waits until the dispatcher has read them. */
+    async add(count: number) {
+      write(count);
+      dispatcher.wake();
+      await settle();
+    },
     listen,
     positions,
     dispatcher,
@@ -57,9 +67,6 @@ function fixture({ writers = 'single' as 'single' | 'many', listening = true } =
     hints,
     fail: (failure?: Error) => {
       broken = failure;
-    },
-    write(count: number, type: OrderEventType = 'created') {
-      for (let i = 0; i < count; i++) entries.push({ id: entries.length + 1, type, uid: UID, owner: OWNER, at: 5 });
     },
   };
 }
@@ -197,25 +204,21 @@ describe('event dispatcher', () => {
   });
 
   test('emits the entries of a shared log', async () => {
-    const { dispatcher, received, write } = fixture({ writers: 'many' });
+    const { dispatcher, received, write, add } = fixture({ writers: 'many' });
     write(2);
     await dispatcher.start();
-    write(2);
-    dispatcher.wake();
-    await settle();
+    await add(2);
     expect(received).toEqual([3, 4]);
   });
 
   test('does not read the entries of a shared log without a listener', async () => {
-    const { dispatcher, clock, write, reads, positions } = fixture({ writers: 'many', listening: false });
+    const { dispatcher, clock, add, reads, positions } = fixture({ writers: 'many', listening: false });
     clock.advance(5_000);
     await dispatcher.start();
     let notifications = 0;
     dispatcher.watch(() => notifications++);
     for (let i = 0; i < 30; i++) {
-      write(1);
-      dispatcher.wake();
-      await settle();
+      await add(1);
       clock.advance(100);
     }
     expect(reads).toEqual([]);
@@ -225,19 +228,13 @@ describe('event dispatcher', () => {
   });
 
   test('emits the entries of a shared log to a new listener, from the last second on', async () => {
-    const { dispatcher, clock, write, listen, received } = fixture({ writers: 'many', listening: false });
+    const { dispatcher, clock, add, listen, received } = fixture({ writers: 'many', listening: false });
     clock.advance(5_000);
     await dispatcher.start();
-    write(5);
-    dispatcher.wake();
-    await settle();
-    write(1);
-    dispatcher.wake();
-    await settle();
+    await add(5);
+    await add(1);
     listen();
-    write(1);
-    dispatcher.wake();
-    await settle();
+    await add(1);
     expect(received).toEqual([6, 7]);
   });
 

@@ -212,7 +212,10 @@ async function measureGroups(): Promise<string> {
     await store.open({ domain: DOMAIN, clock: systemClock });
     let next = 0;
     const insert = async (size: number) => {
-      for (let n = 0; n < GROUPED_ORDERS; n += size) await insertGroup(store, next, size).then(() => (next += size));
+      for (let n = 0; n < GROUPED_ORDERS; n += size) {
+        await insertGroup(store, next, size);
+        next += size;
+      }
     };
     await insert(64);
     const figures: string[] = [];
