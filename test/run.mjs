@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 const reports = mkdtempSync(join(tmpdir(), 'intentbook-tests-'));
 const report = join(reports, 'vitest.json');
@@ -44,23 +44,52 @@ function run([command, ...args], loud) {
   });
 }
 
-/** Counts the reported tests and lists the skipped ones. */
-function countTests() {
-  const { numPassedTests, numFailedTests, numFailedTestSuites, testResults } = JSON.parse(readFileSync(report, 'utf8'));
-  const skipped = testResults.flatMap(({ assertionResults }) =>
-    assertionResults.filter(({ status }) => status === 'skipped' || status === 'pending' || status === 'todo'),
-  );
-  for (const { fullName, meta } of skipped) {
-    console.log(`  skipped: ${fullName.trim()}${meta?.skipped === undefined ? '' : ` (${meta.skipped})`}`);
+/** Prints the skipped tests in one line for each suite and reason. */
+function printSkipped(files) {
+  const groups = new Map();
+  for (const { assertionResults } of files) {
+    for (const { status, fullName, ancestorTitles, meta } of assertionResults) {
+      if (status !== 'skipped' && status !== 'pending' && status !== 'todo') continue;
+      const reason = meta?.skipped === undefined ? '' : ` (${meta.skipped})`;
+      const key = `${ancestorTitles[0] ?? fullName}${reason}`;
+      groups.set(key, [...(groups.get(key) ?? []), `${fullName.trim()}${reason}`]);
+    }
   }
-  // A file that failed to load has no failed test.
-  return { passed: numPassedTests, failed: numFailedTests === 0 ? numFailedTestSuites : numFailedTests };
+  for (const [key, names] of groups) {
+    console.log(`  skipped: ${names.length === 1 ? names[0] : `${key}: ${names.length} tests`}`);
+  }
+}
+
+/** The lines of a message that are printed of a failed test. */
+const MESSAGE_LINES = 20;
+
+/** The failed tests and the files that failed to load, each with its message. */
+function describeFailures(files) {
+  return files.flatMap(({ name, message, assertionResults }) => {
+    const file = relative(process.cwd(), name);
+    const failures = assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => ({ title: fullName.trim(), text: failureMessages.join('\n') }));
+    if (failures.length === 0 && message) failures.push({ title: 'does not load', text: message });
+    return failures.map(({ title, text }) => {
+      const lines = text.split('\n').slice(0, MESSAGE_LINES);
+      return [`  failed: ${file}: ${title}`, ...lines.map((line) => `    ${line}`)].join('\n');
+    });
+  });
+}
+
+/** Counts the reported tests, prints the skipped ones and returns descriptions of the failed ones. */
+function readReport() {
+  const { numPassedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
+  printSkipped(testResults);
+  return { passed: numPassedTests, failures: describeFailures(testResults) };
 }
 
 if (process.argv.includes('--long')) process.env.INTENTBOOK_TEST_LONG = '1';
 
 let passed = 0;
 let failed = 0;
+const failures = [];
 for (const { name, command, essential = false, loud = false } of STEPS) {
   const start = performance.now();
   const { ok, output } = await run(command, loud);
@@ -68,15 +97,18 @@ for (const { name, command, essential = false, loud = false } of STEPS) {
   if (!ok) console.log(output.trimEnd());
   console.log(`${ok ? '✓' : '✗'} ${name} (${seconds} s)`);
   if (name === 'tests') {
-    const counts = countTests();
+    const counts = readReport();
     passed += counts.passed;
-    failed += counts.failed;
-    if (!ok && counts.failed === 0) failed++;
+    failed += counts.failures.length;
+    failures.push(...counts.failures);
+    if (!ok && counts.failures.length === 0) failed++;
   } else if (ok) passed++;
   else failed++;
   if (!ok && essential) break;
 }
 
 rmSync(reports, { recursive: true });
+// The end of the output names each failed test: some systems keep only the end.
+for (const failure of failures) console.log(failure);
 console.log(`tests: ${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -134,7 +134,9 @@ describe('the form of the code', () => {
     expect(literals).toEqual([]);
   });
 
-  it.each(FILES)('%s has no comment line over 120 columns', (file) => {
+  const MODULES = ['test', 'scripts'].flatMap((folder) => listFiles(folder, /\.mjs$/));
+
+  it.each([...FILES, ...MODULES])('%s has no comment line over 120 columns', (file) => {
     const long = read(file)
       .split('\n')
       .filter((line) => line.length > 120 && /^\s*(\/\/|\*|\/\*\*)|\s\/\/ /.test(line));

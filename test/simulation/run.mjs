@@ -3,7 +3,8 @@
 //   npm run simulate -- --seeds 1000 --store shared
 //   npm run simulate -- --seed 42 --trace
 //
-// `--only 1,4-9` runs these actions of a plan, `--short` a quarter of the usual actions, and `--hashes` shows the hash of each trace. A failure prints the command that replays it, with few actions.
+// `--only 1,4-9` runs these actions of a plan, `--short` a quarter of the usual actions, and `--hashes` shows the hash
+// of each trace. A failure prints the command that replays it, with few actions.
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

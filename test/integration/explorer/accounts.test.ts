@@ -346,7 +346,8 @@ async function installWallet(page: Page, subscription: object, publicKey: string
 
 /**
  * Delivers a push message to the service worker with a scope, like the browser. Chromium sometimes drops a message of
- * its debugging protocol without an error, so it is sent until a notification is shown. A second one replaces the first.
+ * its debugging protocol without an error, so it is sent until a notification is shown. A second notification replaces
+ * the first.
  *
  * @returns The notification.
  */

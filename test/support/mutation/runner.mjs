@@ -65,8 +65,8 @@ const FILES = [
 const EXCLUDED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|server\/process|in exact fractions/;
 
 /**
- * Whether only the PostgreSQL store is tested, on PGlite. A mutant that fails may leave a transaction open, so the tests
- * are loaded again with a new database.
+ * Whether only the PostgreSQL store is tested, on PGlite. A mutant that fails may leave a transaction open, so the
+ * tests are loaded again with a new database.
  */
 const ON_PGLITE = process.env['INTENTBOOK_MUTATION'] === 'pglite';
 
