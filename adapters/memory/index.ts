@@ -94,6 +94,10 @@ export function memoryStore(): Store {
         const start = Math.max(0, id - prunedThrough());
         return log.slice(start, start + limit);
       }),
+      isNewest(id) {
+        context();
+        return id === last();
+      },
       watch: () => () => {},
     },
     leases: { acquire: (request) => leases.acquire(request), release: method(leases.release) },

@@ -92,7 +92,11 @@ export function createStorePort(context: StorePortContext): StorePort {
       traits: context.traits,
       orders: { ...wrapped.orders, insert },
       chain: { ...wrapped.chain, apply },
-      events: { ...wrapped.events, watch: context.watch },
+      events: {
+        ...wrapped.events,
+        watch: context.watch,
+        isNewest: (id) => inner.events.isNewest?.(id) ?? false,
+      },
       async open(given) {
         if (context.opens) await inner.open(given);
       },

@@ -10,6 +10,8 @@ export interface EventTable {
   hold(): void;
   last(): number;
   after(id: number, limit: number): StoredEvent[];
+  /** Returns whether `id` is the newest visible event. False if only a query could show it. */
+  isNewest(id: number): boolean;
 }
 
 type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Address, at: number, cause: string | null];
@@ -47,6 +49,12 @@ export function createEventTable(session: SqliteSession, isExclusive: () => bool
     },
     hold() {
       held ??= newestId();
+    },
+    isNewest(id) {
+      if (end !== id || held !== undefined || session.inTransaction) return false;
+      if (isExclusive()) return true;
+      end = undefined; // it is not compared with the log again
+      return false;
     },
     last: () => read('read events', getLastVisibleId),
     after: (id, limit) =>

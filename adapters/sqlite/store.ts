@@ -26,16 +26,18 @@ export type SqliteBook = ReturnType<typeof assembleBook>;
 
 /** The operations without those that its parts call within their transactions. */
 type SqliteOperations = Omit<SqliteBook, 'events' | 'documents' | 'chain'> & {
-  readonly events: Pick<SqliteBook['events'], 'last' | 'after'>;
+  readonly events: Pick<SqliteBook['events'], 'last' | 'after' | 'isNewest'>;
   readonly documents: Omit<SqliteBook['documents'], 'refer'>;
   readonly chain: Omit<SqliteBook['chain'], 'listEventsOfOrder' | 'projectNewOrder'>;
 };
 
-/** Functions, and those in objects, whose results may be promises. */
+/** Functions, and those in objects, whose results may be promises, except for the answer to `isNewest`. */
 type MaybeAsync<T> = {
-  readonly [K in keyof T]: T[K] extends (...parameters: infer A) => infer R
-    ? (...parameters: A) => R | Promise<Awaited<R>>
-    : MaybeAsync<T[K]>;
+  readonly [K in keyof T]: K extends 'isNewest'
+    ? T[K]
+    : T[K] extends (...parameters: infer A) => infer R
+      ? (...parameters: A) => R | Promise<Awaited<R>>
+      : MaybeAsync<T[K]>;
 };
 
 /** Creates a store. The operations are synchronous internally: a call has taken effect when it returns. */
@@ -98,6 +100,7 @@ export function createStoreOf(
     events: {
       last: async () => book().events.last(),
       after: async (id, limit) => book().events.after(id, limit),
+      isNewest: (id) => book().events.isNewest(id),
       watch: () => () => {},
     },
     leases: {

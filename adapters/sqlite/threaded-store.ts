@@ -69,7 +69,7 @@ function withWrites(book: SqliteBook, thread: WriteThread) {
       insert: run('insertQuote'),
       prune: run('pruneQuotes'),
     },
-    events: { last: events.last, after: events.after },
+    events: { last: events.last, after: events.after, isNewest: events.isNewest },
     leases: book.leases,
     chain: {
       progress: chain.progress,

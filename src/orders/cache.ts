@@ -10,6 +10,8 @@ export interface OrderCache {
    * @returns The version of the cache.
    */
   refresh(): Promise<CacheVersion>;
+  /** Returns the version if the store shows without a read that the log has no new entry. */
+  current(): CacheVersion | undefined;
   get(uid: string): PreparedOrder | undefined;
   /** Adds an order that was read from the store after `version`, unless the log has advanced since. */
   put(order: PreparedOrder, version: CacheVersion): void;
@@ -39,7 +41,7 @@ const ENTRY_OVERHEAD = 400;
  * exact: a single writer logs every change of an order, and every read processes the log first. An order whose document
  * is missing is not cached, because the document can be added without a log entry for the order.
  */
-export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, bytes: number): OrderCache {
+export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'isNewest'>, bytes: number): OrderCache {
   const entries = new Map<number, Entry>(); // in insertion order; a second chance moves an entry to the end
   let version: CacheVersion = { id: -1 };
   let size = 0;
@@ -78,6 +80,9 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, byt
         if (id > version.id) version = { id }; // a concurrent call may have advanced it already
       }
       return version;
+    },
+    current() {
+      return version.id >= 0 && events.isNewest?.(version.id) === true ? version : undefined;
     },
     get(uid) {
       const entry = find(uid);
@@ -119,10 +124,10 @@ function toKey(uid: string): number {
 }
 
 /**
- * Returns the size of an entry in bytes. Its text is counted twice, as string and encoded; the strings of `tail` and
- * `quote` may need two bytes per character.
+ * Returns the size of an entry in bytes. Its text is counted twice, as string and encoded, and its quote a third time.
+ * The strings of `tail` and `quote` may need two bytes per character.
  */
 function getSize({ uid, head, middle, tail, quote }: PreparedOrder): number {
   const quoted = quote === null ? 0 : quote.body.length + quote.metadata.length;
-  return uid.length + 2 * (head.length + middle.length) + 3 * tail.length + 3 * quoted + ENTRY_OVERHEAD;
+  return uid.length + 2 * (head.length + middle.length) + 3 * tail.length + 5 * quoted + ENTRY_OVERHEAD;
 }

@@ -214,16 +214,18 @@ export interface PreparedOrder {
   readonly validTo: number;
   readonly version: number;
   /** The stored body without its closing brace: a slice of the row's text, not a copy. */
-  readonly head: string;
+  head: string;
   /** The text between `head` and the status. */
   readonly middle: string;
   /** The text between the status and the quote. */
-  readonly tail: string;
+  tail: string;
   readonly quote: OrderQuote | null;
   /** Whether its document is missing. */
   readonly bare: boolean;
   /** The encoded element of `by_uids`, created on first use for a status. */
   element: { readonly status: OrderStatus; readonly bytes: Uint8Array } | undefined;
+  /** The order as one text, created on first use for a status. Only of a cached order. */
+  rendered: { readonly status: OrderStatus; readonly order: RenderedOrder } | undefined;
   /** The last request that has read the order from the cache, so that each order is returned once. */
   request: number;
 }
@@ -262,6 +264,7 @@ export function prepareOrder(order: StoredOrder, bodyIsVerified = false): Prepar
     quote,
     bare: fullAppData === null,
     element: undefined,
+    rendered: undefined,
     request: 0,
   };
 }
@@ -278,8 +281,25 @@ function findBuiltInDocument(body: string): string | null {
  * @param now - Seconds since 1970; determines the status.
  */
 export function renderPrepared(order: PreparedOrder, now: number): RenderedOrder {
-  const { uid, head, middle, tail, version, bare } = order;
+  return renderAs(order, getOrderStatus(order, now));
+}
+
+/** Renders an order of a cache like `renderPrepared`, but again only after its status has changed. */
+export function renderCached(order: PreparedOrder, now: number): RenderedOrder {
   const status = getOrderStatus(order, now);
+  if (order.rendered?.status === status) return order.rendered.order;
+  const { head, middle, tail } = order;
+  const rendered = renderAs(order, status);
+  order.rendered = { status, order: rendered };
+  // The parts become slices of the text, so that the cache holds them once.
+  const tailStart = head.length + middle.length + status.length;
+  order.head = rendered.json.slice(0, head.length);
+  order.tail = rendered.json.slice(tailStart, tailStart + tail.length);
+  return rendered;
+}
+
+function renderAs(order: PreparedOrder, status: OrderStatus): RenderedOrder {
+  const { uid, head, middle, tail, version, bare } = order;
   const json = `${head}${middle}${status}${tail}${renderEnd(order, status)}`;
   // The document may become known later without a change of the row.
   return { uid, json, etag: `"${version}-${status}${bare ? '-bare' : ''}"` };

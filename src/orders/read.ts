@@ -6,7 +6,7 @@ import type { Allocate } from '../protocol/json.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { OrderCache } from './cache.ts';
 import type { PreparedOrder, RenderedOrder } from './order-json.ts';
-import { prepareOrder, renderPrepared } from './order-json.ts';
+import { prepareOrder, renderCached, renderPrepared } from './order-json.ts';
 import type { LoadedOrders, ReadOrder, UnreadableOrder } from './render-by-uids.ts';
 import { renderByUids } from './render-by-uids.ts';
 
@@ -26,9 +26,9 @@ export interface ReadContext {
 
 /** Reads one order. Rejects if its row is damaged. */
 export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext): Promise<RenderedOrder | undefined> {
-  const version = await cache?.refresh();
+  const version = cache?.current() ?? (await cache?.refresh());
   const cached = cache?.get(uid);
-  if (cached !== undefined) return renderPrepared(cached, seconds(clock));
+  if (cached !== undefined) return renderCached(cached, seconds(clock));
   const [row] = await store.orders.get([uid]);
   if (row === undefined) return undefined;
   const order = prepareOrder(row, store.traits.verifiesBodies);
@@ -73,7 +73,7 @@ async function loadOrders(
   waitForStore?: () => Promise<void>,
 ): Promise<LoadedOrders> {
   const { store, clock, cache } = context;
-  const version = await cache?.refresh();
+  const version = cache?.current() ?? (await cache?.refresh());
   const cached: PreparedOrder[] = [];
   const read: ReadOrder[] = [];
   const unreadable: UnreadableOrder[] = [];

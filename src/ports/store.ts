@@ -135,6 +135,13 @@ export interface EventStore {
   after(id: number, limit: number): Promise<StoredEvent[]>;
 
   /**
+   * Returns whether `id` is that of the newest event, 0 if there is none. MUST return false if only a read of the
+   * storage could show it, and throw a `StoreError` `Closed` unless the store is open. If it returns true, a cache that
+   * contains the changes up to `id` needs no read.
+   */
+  isNewest?(id: number): boolean;
+
+  /**
    * Calls `hint` when other processes may have written new events. The call MAY be late, repeated or without cause. A
    * store with a single writer never calls it.
    */

@@ -43,6 +43,24 @@ export const EVENTS: readonly Rule[] = [
     },
   },
   {
+    name: 'takes no other event for the newest one',
+    async run({ store }) {
+      const { events } = store;
+      const check = async (newest: number) => {
+        for (const id of [newest - 1, newest + 1]) assert.notEqual(events.isNewest?.(id), true);
+        assert.equal(await events.last(), newest);
+        for (const id of [newest - 1, newest + 1]) assert.notEqual(events.isNewest?.(id), true);
+      };
+      await check(0);
+      await place(store, order(1), order(2));
+      await check(2);
+      await store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: PLACED_AT + 1 });
+      await check(3);
+      await store.orders.expire(NOW + 10_000_000, 10);
+      await check(4);
+    },
+  },
+  {
     name: 'shows every event in ascending order to a reader that follows concurrent writers',
     async run({ store, writers }) {
       const writing = Promise.all(

@@ -36,10 +36,13 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'leases.release': (store) => store.leases.release({ name: 'sweep', holder: 'a' }),
 };
 
+const isClosedError = (error: unknown) => error instanceof StoreError && error.code === 'Closed';
+
 async function assertClosed(store: Store): Promise<void> {
   for (const [name, call] of Object.entries(CALLS)) {
-    await assert.rejects(call(store), (error) => error instanceof StoreError && error.code === 'Closed', name);
+    await assert.rejects(call(store), isClosedError, name);
   }
+  if (store.events.isNewest !== undefined) assert.throws(() => store.events.isNewest?.(0), isClosedError);
 }
 
 export const OPENING: readonly Rule[] = [

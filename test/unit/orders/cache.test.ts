@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Hex, NewOrder, Store, TradeChainEvent } from 'intentbook';
+import type { EventStore, Hex, NewOrder, Store, TradeChainEvent } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
@@ -277,6 +277,7 @@ describe('order cache eviction', () => {
     version: 1,
     bare: false,
     element: undefined,
+    rendered: undefined,
     request: 0,
     quote,
     head: 'h'.repeat(100),
@@ -306,12 +307,12 @@ describe('order cache eviction', () => {
     expect(short.has(0, 1, 2)).toEqual([1, 2]);
   });
 
-  test('counts quotes as strings of two bytes per character and as encoded bytes', async () => {
+  test('counts quotes as two strings of two bytes per character and as encoded bytes', async () => {
     const quote = { body: 'b'.repeat(30), metadata: 'm'.repeat(20) };
-    const enough = await cacheOf(1150);
+    const enough = await cacheOf(1250);
     enough.put(sized(0, quote));
     expect(enough.has(0)).toEqual([0]);
-    const short = await cacheOf(1149);
+    const short = await cacheOf(1249);
     short.put(sized(0, quote));
     expect(short.has(0)).toEqual([]);
   });
@@ -363,6 +364,7 @@ describe('order cache synchronisation', () => {
     version: 1,
     bare: false,
     element: undefined,
+    rendered: undefined,
     request: 0,
     head: '',
     middle: '',
@@ -408,6 +410,21 @@ describe('order cache synchronisation', () => {
     await cache.refresh();
     await cache.refresh();
     expect(recordedCalls).toEqual([last, last, last + 4]);
+  });
+
+  test.each([
+    ['no method', undefined, false],
+    ['false', () => false, false],
+    ['a promise', async () => true, false],
+    ['true', () => true, true],
+  ])('is current without a read only if the store shows it: %s', async (_name, isNewest, isCurrent) => {
+    const events = { after: async () => [], last: async () => 7, isNewest } as unknown as EventStore; // as JavaScript
+    const cache = createOrderCache(events, 1e6);
+    expect(cache.current()).toBeUndefined();
+    const version = await cache.refresh();
+    expect(cache.current()).toBe(isCurrent ? version : undefined);
+    cache.clear();
+    expect(cache.current()).toBeUndefined();
   });
 
   test('drops changed entries and keeps the others', async () => {

@@ -14,6 +14,7 @@ function prepared(n: number, document: string, quoted: boolean): PreparedOrder {
     version: 1,
     bare: false,
     element: undefined,
+    rendered: undefined,
     request: 0,
     head: `{"uid":"${uid}"`,
     middle: ',"status":"',
