@@ -29,7 +29,7 @@ const longPages = /* @__PURE__ */ createConcurrencyLimit(2);
 const SKIPPED_PER_STEP = 1000;
 
 /** Index entries that a search examines in one step. */
-const EXAMINED_PER_STEP = 2000;
+const EXAMINED_PER_STEP = 4000;
 
 /** Index entries that a search examines at most. The page is then shorter than its limit, and has a next page. */
 const MAX_EXAMINED = 100_000;
