@@ -1,4 +1,4 @@
-import type { Address, Hex, OrderCursor, OrderQuery, OrderScan, StoredOrder } from 'intentbook';
+import type { Address, EncodedOrder, Hex, OrderCursor, OrderQuery, OrderScan, StoredOrder } from 'intentbook';
 import type { SqliteStatement } from './driver.ts';
 import type { OrderRowsQuery } from './order-rows.ts';
 import { prepareOrderRows } from './order-rows.ts';
@@ -30,12 +30,12 @@ export function createListing(session: SqliteSession): Listing {
   const hasPlacements = (owner: Address | undefined) =>
     owner !== undefined && hasPlaced.get(toBytes(owner)) !== undefined;
 
-  function list(query: BoundedQuery, placements: boolean): StoredOrder[] {
+  function readPage(query: BoundedQuery, placements: boolean): EncodedOrder[] {
     const { owner, quotes = false } = query;
     const ids = placements && owner !== undefined ? accountSql(prefix, owner, query) : listingSql(prefix, query);
     const from = pageSql(prefix, ids.sql, quotes);
     const page = findOrAdd(pages, from, () => prepareOrderRows(session, from, quotes));
-    return page.all(...ids.parameters).map(({ order }) => order);
+    return page.all(...ids.parameters);
   }
 
   /** Returns the newest position up to which every index of a listing was examined. `undefined`: to the end. */
@@ -51,15 +51,19 @@ export function createListing(session: SqliteSession): Listing {
   }
 
   return {
-    list: (query) => read('list orders', () => list(query, hasPlacements(query.owner))),
+    list: (query) => read('list orders', () => readPage(query, hasPlacements(query.owner)).map(({ order }) => order)),
     scan: (query, examine) =>
       read('list orders', () => {
         const placements = hasPlacements(query.owner);
         const frontier = findFrontier(query, placements, examine);
-        const orders = list(frontier === undefined ? query : { ...query, through: frontier }, placements);
-        const last = orders.length === query.limit ? orders.at(-1) : undefined;
+        const page = readPage(frontier === undefined ? query : { ...query, through: frontier }, placements);
+        const last = page.length === query.limit ? page.at(-1)?.order : undefined;
         const next = last === undefined ? frontier : { creationDate: last.creationDate, uid: last.uid };
-        return next === undefined ? { orders } : { orders, next };
+        const found = {
+          orders: page.map(({ order }) => order),
+          encodedBodies: page.map(({ encodedBody }) => encodedBody),
+        };
+        return next === undefined ? found : { ...found, next };
       }),
   };
 }

@@ -4,6 +4,10 @@ import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, OrderScan, StoredOrder } from '../ports/store.ts';
+import type { Allocate } from '../protocol/json.ts';
+import { joinArray } from '../protocol/json.ts';
+import type { ElementForm, ReadOrder } from './encode-orders.ts';
+import { encodeOrders } from './encode-orders.ts';
 import type { RenderedOrder } from './order-json.ts';
 import { renderPrepared } from './order-json.ts';
 import type { ReadContext } from './read.ts';
@@ -12,6 +16,15 @@ import { prepare } from './read.ts';
 /** A page of a listing. */
 export interface RenderedPage {
   readonly orders: readonly RenderedOrder[];
+  /** The position where the next page begins; absent on the last page. */
+  readonly next?: OrderCursor;
+}
+
+/** A page of a listing as a JSON array in UTF-8. */
+export interface EncodedPage {
+  readonly bytes: Uint8Array;
+  /** Number of orders. */
+  readonly count: number;
   /** The position where the next page begins; absent on the last page. */
   readonly next?: OrderCursor;
 }
@@ -37,15 +50,58 @@ const MAX_EXAMINED = 100_000;
 /** Skipped or examined entries that cost as much as one order that is read. */
 const SKIPPED_PER_ROW = 8;
 
+/** Options of a listing as bytes. */
+export interface ListBytesOptions extends ReadOptions {
+  /** Returns the memory of the bytes. Default: new memory. */
+  readonly allocate?: Allocate | undefined;
+}
+
+type ListFilter = Omit<OrderQuery, 'status'> & StatusFilter;
+
 /**
  * Lists orders, newest first, in steps with a tick of the event loop in between. A damaged row is reported and left
  * out, so that it does not hide the others. After a long search the page may be shorter than its limit, with `next`.
  */
 export async function listOrders(
-  query: Omit<OrderQuery, 'status'> & StatusFilter,
+  query: ListFilter,
   context: ReadContext,
   options: ReadOptions = {},
 ): Promise<RenderedPage> {
+  const orders: RenderedOrder[] = [];
+  const next = await readPage(query, context, options, (read, now) => {
+    for (const { order } of read) orders.push(renderPrepared(order, now));
+  });
+  return next === undefined ? { orders } : { orders, next };
+}
+
+/** Lists orders like `listOrders`, as a JSON array. */
+export async function listOrderBytes(
+  query: ListFilter,
+  context: ReadContext,
+  options: ListBytesOptions = {},
+): Promise<EncodedPage> {
+  const chunks: Uint8Array[] = [];
+  let count = 0;
+  const next = await readPage(query, context, options, (read, now) => {
+    if (read.length > 0) chunks.push(...encodeOrders(read, FORM, now));
+    count += read.length;
+  });
+  const page = { bytes: joinArray(chunks, options.allocate), count };
+  return next === undefined ? page : { ...page, next };
+}
+
+const FORM: ElementForm = { before: ',', after: '' };
+
+/** Renders the orders of one step. `now` is in seconds since 1970. */
+type RenderStep = (orders: readonly ReadOrder[], now: number) => void;
+
+/** Reads a page. Returns the position where the next one begins. */
+async function readPage(
+  query: ListFilter,
+  context: ReadContext,
+  options: ReadOptions,
+  render: RenderStep,
+): Promise<OrderCursor | undefined> {
   if (query.limit > ORDERS_PER_STEP || query.offset || query.status || query.sellToken || query.buyToken) {
     await endStep(options, 0);
   }
@@ -54,27 +110,13 @@ export async function listOrders(
   const filters = status === undefined ? filter : { ...filter, status: { is: status, now } };
   const start =
     offset <= ORDERS_PER_STEP ? { after: query.after, offset } : await skip(filters, offset, context, options);
-  if (start === undefined) return { orders: [] };
-  // One extra row shows whether there is another page.
-  const read = () => collect({ ...filters, ...start, limit: limit + 1 }, context, options, now);
-  const { entries, next } = await (limit > ORDERS_PER_STEP ? longPages.run(read) : read());
-  const page = entries.slice(0, limit);
-  const end = entries.length > page.length ? page.at(-1)?.cursor : next;
-  const orders = page.flatMap(({ order }) => order ?? []);
-  return end === undefined ? { orders } : { orders, next: end };
-}
-
-/** A row of a page. */
-interface ListedOrder {
-  readonly cursor: OrderCursor;
-  /** `undefined` if the row is damaged. */
-  readonly order: RenderedOrder | undefined;
+  if (start === undefined) return undefined;
+  const read = () => readSteps({ ...filters, ...start, limit }, context, options, (orders) => render(orders, now));
+  return limit > ORDERS_PER_STEP ? longPages.run(read) : read();
 }
 
 /** A listing without its optional members being absent. */
 type Search = Omit<OrderQuery, 'after'> & { readonly after?: OrderCursor | undefined };
-
-const toCursor = ({ creationDate, uid }: StoredOrder): OrderCursor => ({ creationDate, uid });
 
 const getStepSize = (limit: number) => (limit > ORDERS_PER_STEP ? ORDERS_PER_LONG_STEP : ORDERS_PER_STEP);
 
@@ -97,7 +139,7 @@ async function skip(
     const step = Math.min(left, SKIPPED_PER_STEP);
     const [row] = await store.orders.list(toQuery({ ...query, after, offset: step - 1, limit: 1 }));
     if (row === undefined) return undefined;
-    after = toCursor(row);
+    after = { creationDate: row.creationDate, uid: row.uid };
     left -= step;
     await endStep(options, Math.ceil(step / SKIPPED_PER_ROW));
   }
@@ -105,37 +147,44 @@ async function skip(
 }
 
 /**
- * Reads the rows of a page. Each is rendered in the step that has read it, so that a long page keeps no rows. The last
- * row only shows that there is another page. `next` is the position where a search has stopped before the page was
- * full.
+ * Reads the rows of a page. Each is rendered in the step that has read it, so that a long page keeps no rows. One more
+ * row shows whether there is another page.
+ *
+ * @returns The position of the last order if there is another page, or the one where a search has stopped before.
  */
-async function collect(
+async function readSteps(
   query: Search,
   context: ReadContext,
   options: ReadOptions,
-  now: number,
-): Promise<{ readonly entries: readonly ListedOrder[]; readonly next?: OrderCursor | undefined }> {
+  render: (orders: readonly ReadOrder[]) => void,
+): Promise<OrderCursor | undefined> {
   const { orders } = context.store;
-  const entries: ListedOrder[] = [];
   let { after, offset = 0 } = query;
+  let last: OrderCursor | undefined;
+  let left = query.limit;
   for (let examined = 0; ; ) {
-    const limit = Math.min(getStepSize(query.limit), query.limit - entries.length);
+    const limit = Math.min(getStepSize(query.limit + 1), left + 1);
     const part = toQuery({ ...query, after, offset, limit });
     // A store without `scan` does not search in the thread of the book. An offset is part of no search.
     const isSearch = orders.scan !== undefined && offset === 0;
-    const { orders: found, next } = isSearch ? await scan(part) : await listPage(part);
-    for (const row of found) {
-      const order = entries.length < query.limit - 1 ? prepare(row, context) : undefined;
-      entries.push({ cursor: toCursor(row), order: order && renderPrepared(order, now) });
-    }
-    if (entries.length === query.limit || next === undefined) {
+    const { orders: found, encodedBodies, next } = isSearch ? await scan(part) : await listPage(part);
+    const page = found.slice(0, left);
+    render(
+      page.flatMap((row, i) => {
+        const order = prepare(row, context);
+        return order === undefined ? [] : [{ order, encodedBody: encodedBodies?.[i] }];
+      }),
+    );
+    left -= page.length;
+    last = toLast(page) ?? last;
+    if (found.length > page.length || next === undefined) {
       countRows(options, found.length);
-      return { entries };
+      return found.length > page.length ? last : undefined;
     }
     const isPartial = found.length < limit;
     examined += isPartial ? EXAMINED_PER_STEP : found.length;
     await endStep(options, found.length + (isPartial ? EXAMINED_PER_STEP / SKIPPED_PER_ROW : 0));
-    if (examined >= MAX_EXAMINED) return { entries, next };
+    if (examined >= MAX_EXAMINED) return next;
     after = next;
     offset = 0;
   }
@@ -146,9 +195,15 @@ async function collect(
 
   async function listPage(part: OrderQuery): Promise<OrderScan> {
     const found = await orders.list(part);
-    const last = found.length === part.limit ? found.at(-1) : undefined;
-    return last === undefined ? { orders: found } : { orders: found, next: toCursor(last) };
+    const next = found.length === part.limit ? toLast(found) : undefined;
+    return next === undefined ? { orders: found } : { orders: found, next };
   }
+}
+
+/** Returns the position of the last of some orders. */
+function toLast(orders: readonly StoredOrder[]): OrderCursor | undefined {
+  const last = orders.at(-1);
+  return last && { creationDate: last.creationDate, uid: last.uid };
 }
 
 /** Removes members that are `undefined` or have no effect. */

@@ -99,6 +99,17 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       countRows(options ?? {}, page.orders.length);
       return page;
     },
+    async listBytes(query = {}, options) {
+      const parsed = parseListQuery(query);
+      if (share === readAlone) return listing.use(({ listOrderBytes }) => listOrderBytes(parsed, reading, options));
+      // As in `list`. The bytes belong to several callers, so none of them provides the memory.
+      const page = await share(
+        () => `listBytes ${JSON.stringify(parsed)}`,
+        () => listing.use(({ listOrderBytes }) => listOrderBytes(parsed, reading)),
+      );
+      countRows(options ?? {}, page.count);
+      return page;
+    },
     async listByTransaction(hash, options) {
       return (await import('./read-transaction.ts')).readTransaction(hash, reading, options);
     },

@@ -5,9 +5,10 @@ import type { Hex } from '../protocol/hex.ts';
 import type { Allocate } from '../protocol/json.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { OrderCache } from './cache.ts';
+import type { ReadOrder } from './encode-orders.ts';
 import type { PreparedOrder, RenderedOrder } from './order-json.ts';
 import { prepareOrder, renderCached, renderPrepared } from './order-json.ts';
-import type { LoadedOrders, ReadOrder, UnreadableOrder } from './render-by-uids.ts';
+import type { LoadedOrders, UnreadableOrder } from './render-by-uids.ts';
 import { renderByUids } from './render-by-uids.ts';
 
 /** One result of reading many orders. */

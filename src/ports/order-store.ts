@@ -108,6 +108,11 @@ export interface OrderQuery {
 /** The result of one step of a search. */
 export interface OrderScan {
   readonly orders: StoredOrder[];
+  /**
+   * The bodies of `orders` in UTF-8, in the same order, for stores that read them as bytes, which are then not encoded
+   * again. `undefined` for a body that is damaged.
+   */
+  readonly encodedBodies?: readonly (Uint8Array | undefined)[];
   /** The position where the next step begins. Absent if no entry is left. */
   readonly next?: OrderCursor;
 }

@@ -60,6 +60,10 @@ async function scanAll(store: Store, query: Omit<OrderQuery, 'after' | 'limit'>,
     const step = await store.orders.scan?.({ ...query, limit: 3, ...(after === undefined ? {} : { after }) }, examine);
     assert.ok(step !== undefined && step.orders.length <= 3);
     seen.push(...uidsOf(step.orders));
+    // Optional: the bodies as bytes.
+    for (const [i, bytes] of (step.encodedBodies ?? []).entries()) {
+      if (bytes !== undefined) assert.equal(new TextDecoder().decode(bytes), step.orders[i]?.body);
+    }
     after = step.next;
     if (after === undefined) return seen;
   }

@@ -3,10 +3,9 @@ import { OrderBookError } from '../../errors.ts';
 import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.ts';
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel-errors.ts';
 import type { OrderCreation } from '../../orders/creation.ts';
-import type { RenderedPage } from '../../orders/list.ts';
+import type { EncodedPage } from '../../orders/list.ts';
 import type { ListQuery } from '../../orders/listing.ts';
 import { assertKnownFilters, formatCursor } from '../../orders/listing.ts';
-import type { RenderedOrder } from '../../orders/order-json.ts';
 import { parseUid, requireUid } from '../../protocol/uid.ts';
 import type { RouteCost } from '../cost.ts';
 import { READ, readCost, WRITE } from '../cost.ts';
@@ -45,10 +44,10 @@ const listOrders: Route = {
   method: 'GET',
   path: '/api/v1/orders',
   cost: LISTING_COST,
-  async handle({ book, query, work }) {
+  async handle({ book, query, work, request: { allocate } }) {
     assertKnownFilters(query.keys(), LIST_FILTERS);
     const filter = listingQuery(query, LIST_FILTERS);
-    return pageResponse(await book.orders.rendered.list(filter, work), query);
+    return pageResponse(await book.orders.rendered.listBytes(filter, { ...work, allocate }), query);
   },
 };
 
@@ -57,9 +56,9 @@ const listAccountOrders: Route = {
   method: 'GET',
   path: '/api/v1/account/:owner/orders',
   cost: LISTING_COST,
-  async handle({ book, param, query, work }) {
-    const paging = listingQuery(query, ['offset', 'limit', 'cursor']);
-    return pageResponse(await book.orders.rendered.list({ ...paging, owner: param('owner') }, work), query);
+  async handle({ book, param, query, work, request: { allocate } }) {
+    const filter = { ...listingQuery(query, ['offset', 'limit', 'cursor']), owner: param('owner') };
+    return pageResponse(await book.orders.rendered.listBytes(filter, { ...work, allocate }), query);
   },
 };
 
@@ -69,7 +68,8 @@ const listTransactionOrders: Route = {
   path: '/api/v1/transactions/:hash/orders',
   cost: readCost('orders', 'trades of the transaction'),
   async handle({ book, param, work }) {
-    return renderOrders(await book.orders.rendered.listByTransaction(param('hash'), work));
+    const { renderTexts } = await import('../json-array.ts');
+    return jsonText(200, await renderTexts(await book.orders.rendered.listByTransaction(param('hash'), work)));
   },
 };
 
@@ -190,13 +190,8 @@ export function listingQuery(query: URLSearchParams, names: readonly (keyof List
 }
 
 /** Creates the response of a page. */
-function pageResponse({ orders, next }: RenderedPage, query: URLSearchParams): Promise<ApiResponse> {
-  return renderOrders(orders, nextPageLink(query, next && formatCursor(next)));
-}
-
-async function renderOrders(orders: readonly RenderedOrder[], headers?: Record<string, string>): Promise<ApiResponse> {
-  const { renderTexts } = await import('../json-array.ts');
-  return jsonText(200, await renderTexts(orders), headers);
+function pageResponse({ bytes, next }: EncodedPage, query: URLSearchParams): ApiResponse {
+  return jsonText(200, bytes, nextPageLink(query, next && formatCursor(next)));
 }
 
 /** Removes `orderUid`: this route takes lists only and ignores unknown members. */
