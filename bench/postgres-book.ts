@@ -1,7 +1,7 @@
-import type { Hex, Store } from 'intentbook';
+import type { Hex, OrderInsert, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
-import { createModelOrder, getCreationDate, VALID_TO } from './files.ts';
-import { DOMAIN } from './orders.ts';
+import { createModelOrder, getCreationDate, getOwner, getToken, VALID_TO } from './files.ts';
+import { DOMAIN, hashText } from './orders.ts';
 import type { BenchServer } from './postgres.ts';
 import { createBenchStore } from './postgres.ts';
 
@@ -16,9 +16,14 @@ export const selectOrders = (count: number) => `
   FROM generate_series(0, ${count - 1}) n`;
 
 /** Fills the tables of the store with SQL, because a million inserts by the store would take too long. */
-export async function fillStore(server: BenchServer, schema: string, count: number): Promise<Store> {
+export async function fillStore(
+  server: BenchServer,
+  schema: string,
+  count: number,
+  partitions?: number,
+): Promise<Store> {
   const { order, document } = await createModelOrder();
-  const store = createBenchStore(server, schema);
+  const store = createBenchStore(server, schema, partitions);
   await store.open({ domain: DOMAIN, clock: systemClock });
   await store.appData.put(document ?? { hash: order.appData, document: '{}' });
   const { client } = server;
@@ -60,6 +65,21 @@ export async function fillStore(server: BenchServer, schema: string, count: numb
   await client.query(`VACUUM ANALYZE ${schema}.orders, ${schema}.documents, ${schema}.chain_events`);
   await store.close();
   return store;
+}
+
+/** Returns a function that creates orders of random owners, created now and valid for 20 minutes. */
+export async function createOrderFactory(name: string): Promise<() => OrderInsert> {
+  const { order: model } = await createModelOrder();
+  let created = 0;
+  return () => {
+    const n = created++;
+    const creationDate = Date.now();
+    const validTo = Math.floor(creationDate / 1000) + 1200;
+    const owner = getOwner(Math.imul(n, 2_654_435_761) >>> 0);
+    const uid: Hex = `0x${hashText(`${name} ${n}`).toString('hex')}${owner.slice(2)}${validTo.toString(16)}`;
+    const body = model.body.replace(model.uid, uid).replace(model.owner, owner);
+    return { cap: 100_000, order: { ...model, uid, owner, creationDate, validTo, sellToken: getToken(n), body } };
+  };
 }
 
 /** SQL for the key of an order: its UID with `validTo` first. */

@@ -48,7 +48,7 @@ export function createByUidsRequest(uids: readonly Hex[]): ApiRequest {
 /** Opens a file of orders with the driver, configured as by the store, and with a SELECT of the same columns. */
 export async function openBareDatabase(count: number) {
   const database = new Database(await orderFile(count), { readonly: true });
-  database.pragma('cache_size = -65536');
+  database.pragma('cache_size = -16384');
   const select = (size: number) => {
     const list = Array.from({ length: size }, () => '?').join(', ');
     return database

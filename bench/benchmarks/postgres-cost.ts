@@ -6,11 +6,11 @@ import type { RecordingPool } from '../../test/support/postgres-explain.ts';
 import { createRecordingPool } from '../../test/support/postgres-explain.ts';
 import type { CreateBenchmark, Sample, Subject } from '../benchmark.ts';
 import { readMeasured } from '../benchmark.ts';
-import { createModelOrder, getOwner, getToken } from '../files.ts';
+import { createModelOrder, getOwner } from '../files.ts';
 import { DOMAIN, hashText } from '../orders.ts';
 import type { BenchServer } from '../postgres.ts';
 import { openBenchServer } from '../postgres.ts';
-import { fillStore } from '../postgres-book.ts';
+import { createOrderFactory, fillStore } from '../postgres-book.ts';
 
 const SCHEMA = 'bench_cost';
 const GROUP = 64;
@@ -104,18 +104,7 @@ async function measureAll(
 async function createBook(server: BenchServer, store: Store, pool: RecordingPool) {
   const { client } = server;
   const { order: model } = await createModelOrder();
-  let created = 0;
-
-  /** Returns an order that was created now and is valid for 20 minutes. */
-  function createOrder(): OrderInsert {
-    const n = created++;
-    const creationDate = Date.now();
-    const validTo = Math.floor(creationDate / 1000) + 1200;
-    const owner = getOwner(Math.imul(n, 2_654_435_761) >>> 0);
-    const uid: Hex = `0x${hashText(`new ${n}`).toString('hex')}${owner.slice(2)}${validTo.toString(16)}`;
-    const body = model.body.replace(model.uid, uid).replace(model.owner, owner);
-    return { cap: 100_000, order: { ...model, uid, owner, creationDate, validTo, sellToken: getToken(n), body } };
-  }
+  const createOrder = await createOrderFactory('new');
 
   async function insert(orders: number): Promise<readonly OrderInsert[]> {
     const inserts: OrderInsert[] = [];

@@ -195,7 +195,6 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Load with restarts',
   'Logs',
   'Members',
-  'Memory after reads',
   'Methods',
   'Metrics',
   'Tracing',
