@@ -159,3 +159,30 @@ test('notifications guide lists every notification type and no other', () => {
     {};
   expect(rows.map(([type = '']) => codeIn(type)[0]).sort()).toEqual([...NOTIFICATION_TYPES].sort());
 });
+
+describe('page for store authors', () => {
+  const tables = tablesOf(readPage('docs/extending/store.md').text);
+  const readNames = (heading: string) =>
+    tables.find((table) => table.heading === heading)?.rows.map(([cell = '']) => codeIn(cell)[0]) ?? [];
+  /** Returns the members of an interface whose lines match a pattern. */
+  const getMembers = (file: string, name: string, pattern: RegExp) => {
+    const body = new RegExp(`export interface ${name} \\{\\n(.*?)\\n\\}`, 's').exec(readPage(file).text)?.[1] ?? '';
+    return [...body.matchAll(pattern)].map(([, member]) => member);
+  };
+
+  test('lists every trait and no other', () => {
+    const traits = getMembers('src/ports/store.ts', 'StoreTraits', /^ {2}readonly (\w+)\??:/gm);
+    expect(traits.length).toBeGreaterThan(3);
+    expect(readNames('Traits').sort()).toEqual(traits.sort());
+  });
+
+  test('lists every optional method and no other', () => {
+    const optional = /^ {2}(\w+)\?\(/gm;
+    const methods = [
+      ...getMembers('src/ports/order-store.ts', 'OrderStore', optional).map((name) => `orders.${name}`),
+      ...getMembers('src/ports/store.ts', 'EventStore', optional).map((name) => `events.${name}`),
+    ];
+    expect(methods.length).toBeGreaterThan(2);
+    expect(readNames('Optional methods').sort()).toEqual(methods.sort());
+  });
+});

@@ -216,6 +216,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'OnchainOrderData',
   'OpenAPI',
   'Operations',
+  'Optional methods',
   'Options',
   'Order',
   'Order endpoints',
