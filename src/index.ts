@@ -61,7 +61,7 @@ export type { OrderPolicy, PolicyContext } from './orders/admission.ts';
 export type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 export type { OrderCreation } from './orders/creation.ts';
 export type { Limits, OwnerLimits } from './orders/limits.ts';
-export type { EncodedPage, ListBytesOptions, RenderedPage } from './orders/list.ts';
+export type { EncodedPage, EncodedReadOptions, RenderedPage } from './orders/list.ts';
 export type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
 export type { Order, OrderClass, RenderedOrder, StoredOrderQuote } from './orders/order-json.ts';
 export type { RenderedResult } from './orders/read.ts';

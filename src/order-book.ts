@@ -9,7 +9,7 @@ import type { OrderBookEvents } from './events.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import type { OrderCreation } from './orders/creation.ts';
 import type { Limits } from './orders/limits.ts';
-import type { EncodedPage, ListBytesOptions, RenderedPage } from './orders/list.ts';
+import type { EncodedPage, EncodedReadOptions, RenderedPage } from './orders/list.ts';
 import type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
 import type { Order, RenderedOrder } from './orders/order-json.ts';
 import type { RenderedResult } from './orders/read.ts';
@@ -75,13 +75,10 @@ export interface OrderApi {
      * Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. `allocate` may provide
      * its memory: it returns a `Uint8Array` of a size in bytes.
      */
-    getManyBytes(
-      uids: readonly string[],
-      options?: ReadOptions & { readonly allocate?: ((size: number) => Uint8Array) | undefined },
-    ): Promise<Uint8Array>;
+    getManyBytes(uids: readonly string[], options?: EncodedReadOptions): Promise<Uint8Array>;
     list(query?: ListQuery, options?: ReadOptions): Promise<RenderedPage>;
     /** Returns a page as a JSON array in UTF-8. `allocate` may provide its memory, as for `getManyBytes`. */
-    listBytes(query?: ListQuery, options?: ListBytesOptions): Promise<EncodedPage>;
+    listBytes(query?: ListQuery, options?: EncodedReadOptions): Promise<EncodedPage>;
     listByTransaction(hash: string, options?: ReadOptions): Promise<RenderedOrder[]>;
     stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
   };

@@ -50,8 +50,8 @@ const MAX_EXAMINED = 100_000;
 /** Skipped or examined entries that cost as much as one order that is read. */
 const SKIPPED_PER_ROW = 8;
 
-/** Options of a listing as bytes. */
-export interface ListBytesOptions extends ReadOptions {
+/** Options of a read as bytes. */
+export interface EncodedReadOptions extends ReadOptions {
   /** Returns the memory of the bytes. Default: new memory. */
   readonly allocate?: Allocate | undefined;
 }
@@ -78,7 +78,7 @@ export async function listOrders(
 export async function listOrderBytes(
   query: ListFilter,
   context: ReadContext,
-  options: ListBytesOptions = {},
+  options: EncodedReadOptions = {},
 ): Promise<EncodedPage> {
   const chunks: Uint8Array[] = [];
   let count = 0;
@@ -137,9 +137,8 @@ async function skip(
   let { after } = query;
   for (let left = offset; left > 0; ) {
     const step = Math.min(left, SKIPPED_PER_STEP);
-    const [row] = await store.orders.list(toQuery({ ...query, after, offset: step - 1, limit: 1 }));
-    if (row === undefined) return undefined;
-    after = { creationDate: row.creationDate, uid: row.uid };
+    after = toLast(await store.orders.list(toQuery({ ...query, after, offset: step - 1, limit: 1 })));
+    if (after === undefined) return undefined;
     left -= step;
     await endStep(options, Math.ceil(step / SKIPPED_PER_ROW));
   }

@@ -213,7 +213,7 @@ export interface PreparedOrder {
   readonly state: OrderState;
   readonly validTo: number;
   readonly version: number;
-  /** The stored body without its closing brace: a slice of the row's text, not a copy. */
+  /** The stored body without its closing brace: a slice of a longer text, not a copy. */
   head: string;
   /** The text between `head` and the status. */
   readonly middle: string;
