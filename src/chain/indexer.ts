@@ -73,6 +73,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let firstBlock = fromBlock;
   /** The last block that was read a second time. */
   let recheckedTo: number | undefined;
+  /** The node that reads blocks a second time, counted from the current one. */
+  let recheckOffset = 1;
   /** No block was read a second time since the start. */
   let isFirstRecheck = true;
   /** The term of the lease at the last step. `undefined`: another process had it. */
@@ -117,9 +119,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const head = await query((call) => node.head(call));
     if (indexedBlock === null) return begin(node, head);
     const oldest = blocks.at(-1) ?? indexedBlock;
-    // After a start, newer blocks may have been read once only. Blocks above the checkpoint were rolled back, by this
-    // process or another one. Noted before the checkpoint moves on.
-    recheckedTo ??= Math.max(indexedBlock.number - reorgLimit, oldest.number);
+    // After a start, any block whose hash is stored may have been read once only, for example because second reads have
+    // failed for long. Blocks above the checkpoint were rolled back, by this process or another one. Noted before the
+    // checkpoint moves on.
+    recheckedTo ??= oldest.number;
     recheckedTo = Math.min(recheckedTo, indexedBlock.number);
     if (head.number < indexedBlock.number) return checkShorterChain(node, head, indexedBlock, blocks);
     const block = await query((call) => node.block(indexedBlock.number, call));
@@ -258,12 +261,13 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   }
 
   /**
-   * Reads blocks a second time, from another node if there is one, and applies events that were missing. After a start
-   * it reads further back, since the process may have stopped before the second read.
+   * Reads blocks a second time, from another node if there is one, and applies events that were missing. If a node
+   * fails, the next attempt uses the next one. After a start it reads all blocks whose hashes are stored, since the
+   * process may have stopped before the second read.
    */
   async function recheck(indexedBlock: BlockRef, recheckedBlock: number, blocks: readonly BlockRef[]): Promise<void> {
     const newest = indexedBlock.number - RECHECK_DISTANCE;
-    const node = usable[(nodeIndex + 1) % usable.length];
+    const node = usable[(nodeIndex + recheckOffset) % usable.length];
     const from = recheckedBlock + 1;
     if (node === undefined || newest < from) return;
     if (!isFirstRecheck && newest - recheckedBlock < RECHECK_BLOCKS) return;
@@ -285,6 +289,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       [recheckedTo, isFirstRecheck] = [to, false];
     } catch (failure) {
       if (failure instanceof StoreError) throw failure;
+      recheckOffset++;
       observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later
     }
   }

@@ -26,12 +26,11 @@ const ref = (number: number) => findRef(chain, number);
 describe('indexer second read', () => {
   const readsOf = (requests: readonly string[]) => requests.filter((each) => /^logs \d/.test(each));
 
-  test('after a start covers the stored blocks up to the reorganisation limit, except for the newest four', async () => {
+  test('after a start covers all blocks whose hashes are stored, except for the newest four', async () => {
     chain.mine(...empty(30));
-    const near = recorded(chain.node('a'));
-    const far = indexerFixture([near], { stored: storedBlocks(chain, 130, 100) });
-    await far.run();
-    expect(readsOf(near.requests)).toEqual(['logs 121..126']);
+    const many = recorded(chain.node('a'));
+    await indexerFixture([many], { stored: storedBlocks(chain, 130, 100), options: { reorgLimit: 5 } }).run();
+    expect(readsOf(many.requests)).toEqual(['logs 101..126']);
 
     const few = recorded(chain.node('a'));
     await indexerFixture([few], { stored: storedBlocks(chain, 130, 124) }).run();
@@ -52,7 +51,7 @@ describe('indexer second read', () => {
   test('covers groups of eight blocks, from the next node', async () => {
     chain.mine(...empty(30));
     const [one, two] = [recorded(chain.node('a')), recorded(chain.node('b'))];
-    const { run, next } = indexerFixture([one, two], { stored: storedBlocks(chain, 130, 100) });
+    const { run, next } = indexerFixture([one, two], { stored: storedBlocks(chain, 130, 120) });
     await run();
     chain.mine(...empty(7));
     await next();
@@ -65,7 +64,7 @@ describe('indexer second read', () => {
 
   test('applies missed events at the checkpoint and reports those that are new', async () => {
     chain.mine(...empty(24), [INVALIDATED], ...empty(5));
-    const { run, batches, observed } = indexerFixture([chain.node('a')], { stored: storedBlocks(chain, 130, 100) });
+    const { run, batches, observed } = indexerFixture([chain.node('a')], { stored: storedBlocks(chain, 130, 120) });
     await run();
     expect(batches).toMatchObject([{ events: [{ blockNumber: 125 }], through: ref(130), after: ref(130) }]);
     expect(observed).toEqual([{ type: 'missed', events: 1, block: 126 }]);
@@ -75,7 +74,7 @@ describe('indexer second read', () => {
     chain.mine(...empty(29), [INVALIDATED], ...empty(9));
     const node = recorded(chain.node('a'));
     // Another process has read block 130 once; this one follows nine more blocks in its first step.
-    const { run } = indexerFixture([node], { stored: storedBlocks(chain, 130, 100) });
+    const { run } = indexerFixture([node], { stored: storedBlocks(chain, 130, 120) });
     await run();
     expect(readsOf(node.requests)).toContain('logs 121..135');
   });
@@ -85,7 +84,7 @@ describe('indexer second read', () => {
     const node = recorded(chain.node('a'));
     let term = 1;
     const { run, next } = indexerFixture([node], {
-      stored: storedBlocks(chain, 130, 100),
+      stored: storedBlocks(chain, 130, 120),
       leases: { acquire: async () => ({ status: 'held', term, expiresAt: 0 }) },
     });
     await run();
@@ -110,7 +109,7 @@ describe('indexer second read', () => {
         return lags ? [] : logs;
       },
     };
-    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 100) });
+    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 120) });
     await run();
     expect(batches).toEqual([]);
     lags = false;
@@ -129,7 +128,7 @@ describe('indexer second read', () => {
       block: async (number, call) => (number > newest ? undefined : two.block(number, call)),
       logs: async (query, call) => (newest === 126 ? [] : two.logs(query, call)),
     };
-    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 100) });
+    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 120) });
     await run();
     expect(batches).toEqual([]);
     newest = 130;
@@ -151,7 +150,7 @@ describe('indexer second read', () => {
         return changes ? [] : chain.node('b').logs(query, call);
       },
     };
-    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 100) });
+    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 120) });
     await run();
     expect(batches).toEqual([]);
     [onOther, changes] = [false, false];
@@ -162,14 +161,14 @@ describe('indexer second read', () => {
   test('covers blocks again after another process has rolled them back', async () => {
     chain.mine(...empty(30));
     const node = recorded(chain.node('a'));
-    let stored = storedBlocks(chain, 130, 100);
+    let stored = storedBlocks(chain, 130, 120);
     const { run, next } = indexerFixture([node], {
       outcomes: { progress: async () => ({ indexedBlock: stored[0] ?? null, blocks: stored }) },
     });
     await run();
-    stored = storedBlocks(chain, 124, 100);
+    stored = storedBlocks(chain, 124, 120);
     await next();
-    stored = storedBlocks(chain, 130, 100);
+    stored = storedBlocks(chain, 130, 120);
     chain.mine(...empty(6));
     await next();
     expect(readsOf(node.requests)).toEqual(['logs 121..126', 'logs 125..132']);
@@ -194,7 +193,7 @@ describe('indexer second read', () => {
     chain.mine(...empty(24), [INVALIDATED], ...empty(5));
     const node = recorded(chain.node('a'));
     const { run, next, observed } = indexerFixture([node], {
-      stored: storedBlocks(chain, 130, 100),
+      stored: storedBlocks(chain, 130, 120),
       outcomes: { apply: async () => ({ status: 'applied', applied: 0, known: 1, indexedBlock: ref(130) }) },
     });
     await run();
@@ -207,7 +206,7 @@ describe('indexer second read', () => {
     chain.mine(...empty(24), [INVALIDATED], ...empty(5));
     const node = recorded(chain.node('a'));
     const { run, next, observed } = indexerFixture([node], {
-      stored: storedBlocks(chain, 130, 100),
+      stored: storedBlocks(chain, 130, 120),
       outcomes: { apply: async () => ({ status: 'moved', indexedBlock: null }) },
     });
     await run();
@@ -216,7 +215,7 @@ describe('indexer second read', () => {
     expect(observed).toEqual([]);
   });
 
-  test('reports a failure and is repeated, without a change of the node', async () => {
+  test('reports a failure, and reads from the next node, without a change of the current one', async () => {
     chain.mine(...empty(30));
     const broken = recorded(
       chain.node('b', (question, answer) =>
@@ -224,11 +223,12 @@ describe('indexer second read', () => {
       ),
     );
     const node = recorded(chain.node('a'));
-    const { run, next, observed, indexer } = indexerFixture([node, broken], { stored: storedBlocks(chain, 130, 100) });
+    const { run, next, observed, indexer } = indexerFixture([node, broken], { stored: storedBlocks(chain, 130, 120) });
     await run();
     expect(messagesOf(observed)).toEqual(['b: down']);
     await next();
-    expect(readsOf(broken.requests)).toEqual(['logs 121..126', 'logs 121..126']);
+    expect(readsOf(broken.requests)).toEqual(['logs 121..126']);
+    expect(readsOf(node.requests)).toEqual(['logs 121..126']);
     expect(indexer.state).toBe('following');
   });
 
@@ -236,7 +236,7 @@ describe('indexer second read', () => {
     chain.mine(...empty(30));
     const node = recorded(chain.node('a'));
     const { run, next } = indexerFixture([node], {
-      stored: storedBlocks(chain, 130, 100),
+      stored: storedBlocks(chain, 130, 120),
       options: { maxBlockRange: 4 },
     });
     await run();
@@ -250,7 +250,7 @@ describe('indexer second read', () => {
     chain.mine(...empty(30));
     const node = recorded(chain.node('a'));
     const { run, next } = indexerFixture([node], {
-      stored: storedBlocks(chain, 130, 100),
+      stored: storedBlocks(chain, 130, 110),
       options: { reorgLimit: 20 },
     });
     await run();
@@ -263,7 +263,7 @@ describe('indexer second read', () => {
     chain.mine(...empty(24), [INVALIDATED], ...empty(5));
     const failure = new StoreError('Unavailable', 'the store is down');
     const { run, failures, observed } = indexerFixture([chain.node('a')], {
-      stored: storedBlocks(chain, 130, 100),
+      stored: storedBlocks(chain, 130, 120),
       outcomes: { apply: () => Promise.reject(failure) },
     });
     await run();

@@ -365,10 +365,10 @@ describe('indexer backfill', () => {
   });
 
   test('resumes after a restart', async () => {
-    chain.mine(...Array.from({ length: 500 }, () => []));
+    chain.mine(...Array.from({ length: 6_000 }, () => []));
     const store = memoryStore();
     const clock = manualClock();
-    const first = await follow([chain.node('a')], { maxBlockRange: 50 }, { store, clock });
+    const first = await follow([chain.node('a')], { maxBlockRange: 1_000 }, { store, clock });
     for (let i = 0; i < 3; i++) {
       clock.advance(1000);
       await turn();
@@ -386,7 +386,7 @@ describe('indexer backfill', () => {
           },
         },
       ],
-      { maxBlockRange: 50 },
+      { maxBlockRange: 1_000 },
       { store, clock },
     );
     expect(await second.drive()).toBe(true);
