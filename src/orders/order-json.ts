@@ -203,7 +203,10 @@ export interface RenderedOrder {
   readonly uid: Hex;
   /** The JSON text of an `Order`. */
   readonly json: string;
-  /** A strong entity tag, made of the row's version and the derived status. */
+  /**
+   * A strong entity tag, made of the creation date, the row's version and the derived status. The creation date
+   * distinguishes an order that is stored again after retention has deleted it.
+   */
   readonly etag: string;
 }
 
@@ -213,6 +216,7 @@ export interface PreparedOrder {
   readonly state: OrderState;
   readonly validTo: number;
   readonly version: number;
+  readonly creationDate: number;
   /** The stored body without its closing brace: a slice of a longer text, not a copy. */
   head: string;
   /** The text between `head` and the status. */
@@ -237,7 +241,7 @@ export interface PreparedOrder {
  * @throws Error if the row is damaged.
  */
 export function prepareOrder(order: StoredOrder, bodyIsVerified = false): PreparedOrder {
-  const { uid, body, state, validTo, version, quote } = order;
+  const { uid, body, state, validTo, version, creationDate, quote } = order;
   const damage = findDamage(order, bodyIsVerified);
   if (damage !== undefined) throw new Error(`the stored row of order ${uid} is damaged: ${damage}`);
   const feeToken = order.executedFeeToken ?? body.slice(SELL_TOKEN_OFFSET, SELL_TOKEN_OFFSET + 42);
@@ -258,6 +262,7 @@ export function prepareOrder(order: StoredOrder, bodyIsVerified = false): Prepar
     state,
     validTo,
     version,
+    creationDate,
     head,
     middle,
     tail,
@@ -299,10 +304,10 @@ export function renderCached(order: PreparedOrder, now: number): RenderedOrder {
 }
 
 function renderAs(order: PreparedOrder, status: OrderStatus): RenderedOrder {
-  const { uid, head, middle, tail, version, bare } = order;
+  const { uid, head, middle, tail, version, creationDate, bare } = order;
   const json = `${head}${middle}${status}${tail}${renderEnd(order, status)}`;
   // The document may become known later without a change of the row.
-  return { uid, json, etag: `"${version}-${status}${bare ? '-bare' : ''}"` };
+  return { uid, json, etag: `"${creationDate.toString(36)}-${version}-${status}${bare ? '-bare' : ''}"` };
 }
 
 /** Renders the text that follows the `tail` of a prepared order. */

@@ -9,8 +9,8 @@ export interface StoredOrder {
   readonly body: string;
   /**
    * 1 after the insert, or `getPlacementVersion` for a row that a placement on chain has created; incremented by every
-   * change. Such a row may be deleted and created again, but a version of a UID never identifies two states. At most
-   * 2^53.
+   * change. Such a row may be deleted and created again, but a version of a UID never identifies two states with the
+   * same `creationDate`. At most 2^53.
    */
   readonly version: number;
   readonly creationDate: number;

@@ -122,11 +122,13 @@ describe('variable members of an order', () => {
 });
 
 describe('order entity tag', () => {
-  test('depends on version, current status and whether the document is known', () => {
-    expect(rendered({}).etag).toBe('"3-open"');
-    expect(rendered({}, NOW + 601).etag).toBe('"3-expired"');
-    expect(rendered({ version: 4, state: 'cancelled' }).etag).toBe('"4-cancelled"');
-    expect(rendered({ fullAppData: null }).etag).toBe('"3-open-bare"');
+  test('depends on creation date, version, current status and whether the document is known', () => {
+    const creation = (NOW * 1000).toString(36);
+    expect(rendered({}).etag).toBe(`"${creation}-3-open"`);
+    expect(rendered({}, NOW + 601).etag).toBe(`"${creation}-3-expired"`);
+    expect(rendered({ version: 4, state: 'cancelled' }).etag).toBe(`"${creation}-4-cancelled"`);
+    expect(rendered({ fullAppData: null }).etag).toBe(`"${creation}-3-open-bare"`);
+    expect(rendered({ creationDate: NOW * 1000 + 1 }).etag).not.toBe(rendered({}).etag);
   });
 });
 

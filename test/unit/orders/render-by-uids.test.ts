@@ -12,6 +12,7 @@ function prepared(n: number, document: string, quoted: boolean): PreparedOrder {
     state: 'open',
     validTo: NOW + 10,
     version: 1,
+    creationDate: 0,
     bare: false,
     element: undefined,
     rendered: undefined,
