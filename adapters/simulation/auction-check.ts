@@ -46,6 +46,9 @@ const MIN_VALIDITY = 60;
 /** Maximum age of the funds and times of an auction, with the time that it takes to create one. In milliseconds. */
 const MAX_AGE = 45_000;
 
+/** Maximum age of the knowledge that a token has no price, with the time that an auction waits for prices. */
+const MAX_UNPRICED_AGE = 65_000;
+
 /** The state of the world in a call. */
 interface Call extends Interval {
   readonly process: string;
@@ -127,6 +130,15 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
     return certain.length > 0 ? 'certain' : possible.length > 0 ? 'possible' : 'none';
   }
 
+  /**
+   * Returns the last state of an order that has expired and was deleted. A process whose clock is behind may not
+   * notice this.
+   */
+  function listDeleted({ index }: PoolOrder, { from }: Call): ShownOrder[] {
+    const [last, current] = model.between(index, 0, from).slice(-2);
+    return current !== undefined && current.shown === undefined && last?.shown?.isSwept === true ? [last.shown] : [];
+  }
+
   function onText(text: string): ParsedAuction {
     const auction = JSON.parse(text) as ParsedAuction; // rendered by the book
     const known = texts.get(auction.id);
@@ -147,8 +159,9 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
       const versions = model.between(order.index, call.from, call.to).map(({ shown }) => shown);
       // Most orders are not stored.
       if (found === undefined && versions.every((shown) => shown === undefined)) continue;
-      const { mayList, mayOmit } = explain(order, found?.executed, call, versions);
       const states = versions.map((shown) => shown?.state ?? 'absent');
+      if (call.hasStepped) versions.push(...listDeleted(order, call));
+      const { mayList, mayOmit } = explain(order, found?.executed, call, versions);
       if (found !== undefined && !mayList)
         notify('auctions', `order ${order.index} is listed with ${found.executed}, it was ${states.join()}`);
       if (found === undefined && !mayOmit)
@@ -170,7 +183,7 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
           end: scheduler.time,
           hasStepped: process.lastStep >= start - MAX_AGE,
           areFundsUnknown: funds.lastFault >= start - MAX_AGE,
-          isUnpriced: (market?.lastFault ?? Number.NEGATIVE_INFINITY) >= start - MAX_AGE,
+          isUnpriced: (market?.lastFault ?? Number.NEGATIVE_INFINITY) >= start - MAX_UNPRICED_AGE,
           blocks: observer.blocksBetween(interval.from, interval.to),
         };
         check(text, call, notify);

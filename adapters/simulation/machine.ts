@@ -84,7 +84,7 @@ const CLAIM_TIME = 10_000;
 const RESTART_DELAY = 700;
 
 /** More than the depth of a reorganisation that the indexer accepts if chain events are deleted. */
-const KEPT_HASHES = 10;
+const KEPT_HASHES = 32;
 
 export function createMachine(context: MachineContext): Machine {
   const { scheduler, random, storage, observer, trace, receiver } = context;

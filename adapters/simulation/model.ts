@@ -154,8 +154,8 @@ export class Model {
     if (this.placed.has(n) || this.tombstones.has(n)) return 'duplicate';
     const reason = replaces === undefined ? undefined : this.cancelRejection(replaces, now);
     if (reason !== undefined) return `irreplaceable ${reason}`;
-    const freed = replaces !== undefined && this.standing(replaces).budget === budget ? 1 : 0;
-    if (this.count(owner, budget, now) - freed >= CAPS[budget]) return 'capped';
+    const isFreed = replaces !== undefined && this.isLive(replaces, now) && this.standing(replaces).budget === budget;
+    if (this.count(owner, budget, now) - (isFreed ? 1 : 0) >= CAPS[budget]) return 'capped';
     if (replaces !== undefined) this.#cancelOne(replaces);
     this.placed.set(n, { at, isCancelled: false, isSwept: false });
     this.#standings.delete(n);

@@ -1,4 +1,5 @@
 import type { AccountStore, AppendOutcome, NotificationBatch } from 'intentbook';
+import type { ChainFact } from './chain.ts';
 import type { Receiver } from './channel.ts';
 import type { Model } from './model.ts';
 import type { Pool } from './pool.ts';
@@ -28,6 +29,8 @@ export interface NotificationCheck {
 const isPriceImprovement = (description: string) => description.startsWith('price_improvement');
 
 const TYPES = ['order_filled', 'order_expired', 'order_cancelled', 'order_partially_filled'] as const;
+
+const describeCancellation = ({ order, transactionHash }: ChainFact) => `order_cancelled ${order} ${transactionHash}`;
 
 export function createNotificationCheck(
   store: AccountStore,
@@ -103,12 +106,18 @@ export function createNotificationCheck(
 
   /**
    * Returns the cancellations by invalidations that may have been found late. A later presignature may have opened the
-   * order before that, so that its owner is notified although the order was never open in chain order.
+   * order before that, so that its owner is notified although the order was never open in chain order. The same applies
+   * to an order that is stored again after it was deleted: it counts as opened if a presignature opened it before.
    */
   function listLateCancellations(): Set<string> {
-    const late = model.facts.filter((fact) => fact.type === 'invalidation' && isHidden(fact.transactionHash));
-    return new Set(late.map(({ order, transactionHash }) => `order_cancelled ${order} ${transactionHash}`));
+    const late = model.facts.filter(
+      ({ type, transactionHash }) => type === 'invalidation' && isHidden(transactionHash),
+    );
+    return new Set([...late.map(describeCancellation), ...[...archive.keys()].flatMap(listCancellations)]);
   }
+
+  const listCancellations = (n: number) =>
+    model.facts.filter(({ type, order }) => type === 'invalidation' && order === n).map(describeCancellation);
 
   /**
    * Returns the cancellations of orders whose presignature may have been found late. If the invalidation was read
@@ -119,7 +128,7 @@ export function createNotificationCheck(
     for (const fact of model.facts)
       if (fact.type === 'signature' && isHidden(fact.transactionHash)) unopened.add(fact.order);
     const invalidations = model.facts.filter(({ type, order }) => type === 'invalidation' && unopened.has(order));
-    return new Set(invalidations.map(({ order, transactionHash }) => `order_cancelled ${order} ${transactionHash}`));
+    return new Set(invalidations.map(describeCancellation));
   }
 
   function describe(body: string): string {
@@ -165,8 +174,9 @@ export function createNotificationCheck(
     },
     onRemove(orders) {
       for (const n of orders) {
-        const texts = [...(archive.get(n)?.texts ?? []), ...listOfOrder(n)];
-        archive.set(n, { texts: [...new Set(texts)], isComplete: (cursor ?? 0) >= lastEntry() && !archive.has(n) });
+        const earlier = archive.get(n)?.texts;
+        const texts = [...listOfOrder(n), ...(earlier === undefined ? [] : [...earlier, ...listCancellations(n)])];
+        archive.set(n, { texts, isComplete: (cursor ?? 0) >= lastEntry() && !archive.has(n) });
       }
     },
     onAppend({ feed, after, through }, { status }) {

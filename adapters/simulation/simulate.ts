@@ -153,6 +153,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     chain,
     isHidden: (hash) => hidden.has(hash),
     retention,
+    now: () => START + Math.floor(virtual.time / 1000),
     onRemove: (orders) => notifications.onRemove(orders),
     report,
     onEvents: () => {

@@ -83,6 +83,8 @@ export interface StoreObserverContext {
   readonly isHidden: (hash: string) => boolean;
   /** The ages at which the books delete old data. */
   readonly retention: RetentionAges | undefined;
+  /** Returns the true time, in seconds since 1970. */
+  readonly now: () => number;
   /** Called with orders before they are deleted. */
   readonly onRemove: (orders: readonly number[]) => void;
   readonly report: Report;
@@ -103,6 +105,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const blocks = [{ commit: 0, number: 0 }];
   /** Keys of chain events that retention has deleted. */
   const pruned = new Set<string>();
+  /** Orders that a process has accepted after their end, because its clock was behind. Their documents count as old. */
+  const late = new Set<number>();
   /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
   let missing: readonly string[] = [];
 
@@ -186,7 +190,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
       const row = rows.get(uid);
       const shown = model.show(index);
       const document = order(index).creation?.appData;
-      if (row !== undefined && document !== undefined && row.fullAppData !== document)
+      const isRequired = row !== undefined && document !== undefined && !(row.fullAppData === null && late.has(index));
+      if (isRequired && row.fullAppData !== document)
         report('retention', `order ${index} has the document ${row.fullAppData}, expected ${document}`);
       const isEqual =
         row?.state === shown?.state &&
@@ -236,6 +241,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         if (expected !== 'inserted') continue;
         const { quote } = order;
         quotes.onInserted(found.index, quote);
+        if (found.validTo < context.now()) late.add(found.index);
+        else late.delete(found.index);
         retention.onInserted(found.index, insert);
         insertions.push({ order: found.index, commit: model.commit + 1, process, quote, isAcknowledged: false });
         hasChanged = true;
