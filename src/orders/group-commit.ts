@@ -22,7 +22,7 @@ export interface GroupCommitOptions {
 }
 
 /** Maximum number of orders per step. It bounds how long a synchronous store blocks the event loop. */
-export const MAX_GROUP_SIZE = 64;
+export const MAX_GROUP_SIZE = 128;
 
 /** Maximum time in milliseconds that an insert waits for further inserts. */
 export const MAX_WAIT_MS = 10;
