@@ -30,6 +30,11 @@ interface Signer {
 /** The bindings can also sign, which their type declaration in this package omits. */
 const signer = bindings as unknown as Signer;
 
+/** Recovers the public key of a signature, and does nothing else. */
+export function recoverKey({ rs, recoveryId, digest }: Signed): Uint8Array {
+  return bindings.ecdsaRecover(rs, recoveryId, digest, false);
+}
+
 /** Hashes a text to bytes that are the same in every process. */
 export function hashText(text: string): Buffer {
   return createHash('sha256').update(text).digest();
