@@ -307,7 +307,7 @@ function renderAs(order: PreparedOrder, status: OrderStatus): RenderedOrder {
   const { uid, head, middle, tail, version, creationDate, bare } = order;
   const json = `${head}${middle}${status}${tail}${renderEnd(order, status)}`;
   // The document may become known later without a change of the row.
-  return { uid, json, etag: `"${creationDate.toString(36)}-${version}-${status}${bare ? '-bare' : ''}"` };
+  return { uid, json, etag: `"${creationDate}-${version}-${status}${bare ? '-bare' : ''}"` };
 }
 
 /** Renders the text that follows the `tail` of a prepared order. */
