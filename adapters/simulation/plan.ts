@@ -112,7 +112,23 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     ...repeat(context.hasRetention ? random.integer(0, 5) : 0, () => drawRound(random, context)),
   ];
   shuffle(random, drafts);
-  return drafts.map((draft, id) => ({ ...draft, id, delay: drawDelay(random, draft.type) }) as Action); // of its type
+  const bursts = new Map(repeat(random.integer(0, 6), () => [random.integer(0, drafts.length), drawBurst()]));
+  const timed = drafts.flatMap((draft, i) => [
+    { ...draft, delay: drawDelay(random, draft.type) },
+    ...(bursts.get(i) ?? []).map((each) => ({ ...each, delay: 0 })),
+  ]);
+  return timed.map((draft, id) => ({ ...draft, id }) as Action); // of its type
+
+  /** Draws submissions to one process at the same time, which it stores as a group. */
+  function drawBurst(): Draft[] {
+    const process = random.integer(0, context.processes - 1);
+    const list = () => repeat(random.integer(1, 4), () => random.pick(hot));
+    return repeat(random.integer(3, 6), () => ({
+      type: 'operation',
+      process,
+      operation: { kind: 'submit', orders: list() },
+    }));
+  }
 }
 
 /** Selects the orders of a seed. Of few orders, more operations collide. */
