@@ -60,11 +60,17 @@ export function createNotificationCheck(
     const optional = new Set<string>();
     for (const [n, { texts, isComplete }] of archive) {
       if (pool.orders[n]?.signer !== signer) continue;
-      // An order that exists again has the notifications of both lives.
-      if (isComplete && !model.placed.has(n)) required.push(...texts);
+      // An order that exists again has the notifications of both lives. A rollback of its placement withdraws them.
+      if (isComplete && !model.placed.has(n) && !isRolledBack(n)) required.push(...texts);
       else for (const text of texts) optional.add(text);
     }
     return { required, optional };
+  }
+
+  /** Returns whether an order was placed on chain by a block that is not part of the chain any more. */
+  function isRolledBack(n: number): boolean {
+    if (pool.orders[n]?.placedBy === undefined) return false;
+    return !model.facts.some(({ type, order }) => type === 'placement' && order === n);
   }
 
   /** Returns the notifications of an owner, each as a text. */

@@ -105,7 +105,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const blocks = [{ commit: 0, number: 0 }];
   /** Keys of chain events that retention has deleted. */
   const pruned = new Set<string>();
-  /** Orders that a process has accepted after their end, because its clock was behind. Their documents count as old. */
+  /** Orders that were stored after their end, because a clock was wrong. Their documents count as old. */
   const late = new Set<number>();
   /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
   let missing: readonly string[] = [];
@@ -241,7 +241,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         if (expected !== 'inserted') continue;
         const { quote } = order;
         quotes.onInserted(found.index, quote);
-        if (found.validTo < context.now()) late.add(found.index);
+        if (found.validTo < Math.max(context.now(), at / 1000)) late.add(found.index);
         else late.delete(found.index);
         retention.onInserted(found.index, insert);
         insertions.push({ order: found.index, commit: model.commit + 1, process, quote, isAcknowledged: false });
