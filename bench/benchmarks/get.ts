@@ -1,6 +1,6 @@
 import type { CreateBenchmark, Subject } from '../benchmark.ts';
 import { divideTimes, measureTime } from '../benchmark.ts';
-import { createGetRequest, createUidPicker, openApi, openBareDatabase, requestBytes } from '../stats.ts';
+import { createGetRequest, createUidPicker, encodeRows, openApi, openBareDatabase, requestBytes } from '../stats.ts';
 
 /** Number of orders that the cached benchmark reads. */
 const CACHED = 4096;
@@ -24,29 +24,30 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     return { round: () => measureTime(size, readAll, { repetitions, prepare }), close };
   };
 
+  /** Reads rows. @param use - Processes each. */
+  async function readRows(use: (rows: readonly unknown[]) => unknown): Promise<Subject> {
+    const { database, select } = await openBareDatabase(largest);
+    const statement = select(1);
+    const pick = createUidPicker(largest, size);
+    const prepare = () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex'));
+    const readAll = (uids: Buffer[]) => {
+      for (const uid of uids) use(statement.all(uid));
+    };
+    return {
+      round: () => measureTime(size, readAll, { repetitions, prepare }),
+      async close() {
+        database.close();
+      },
+    };
+  }
+
   return {
     title: `GET of one of ${largest} orders, including the response body`,
     subjects: {
       uncached: read('cold', largest, 0),
       cached: read('hot', CACHED),
-      'SQL statement': async () => {
-        const { database, select } = await openBareDatabase(largest);
-        const statement = select(1);
-        const pick = createUidPicker(largest, size);
-        return {
-          round: () =>
-            measureTime(
-              size,
-              (uids: Buffer[]) => {
-                for (const uid of uids) statement.all(uid);
-              },
-              { repetitions, prepare: () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex')) },
-            ),
-          async close() {
-            database.close();
-          },
-        };
-      },
+      'SQL statement': () => readRows((rows) => rows),
+      'SQL statement, checksum and encoding': () => readRows(encodeRows),
     },
     measures: [
       {
@@ -56,6 +57,10 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
         reason:
           'The SELECT only returns values. The package also finds the route, checks the UID and the row, derives the ' +
           'status, joins the headers and encodes the text.',
+      },
+      {
+        title: 'uncached ÷ SQL statement, checksum and encoding',
+        compute: divideTimes('uncached', 'SQL statement, checksum and encoding'),
       },
       { title: 'cached ÷ uncached', compute: divideTimes('cached', 'uncached') },
     ],
