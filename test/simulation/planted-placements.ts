@@ -19,14 +19,6 @@ export const PLANTED_PLACEMENTS: readonly PlantedFault[] = [
     replace: 'emitsExpiry(now, after);',
   },
   {
-    name: 'a placement that is repeated has the version of the first',
-    area: 'placements',
-    store: 'memory',
-    file: 'src/chain/expiry-event.ts',
-    find: 'return 2 ** 32 + lastEventId;',
-    replace: 'return 2 ** 32 + 0 * lastEventId;',
-  },
-  {
     name: 'the validity that the user chose is ignored',
     area: 'placements',
     store: 'memory',
