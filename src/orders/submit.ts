@@ -71,8 +71,8 @@ const REMOTE_CHECKS: readonly RemoteCheck[] = [
  * 5. remote checks;
  * 6. the checks of the insert: duplicate, replacement, cap.
  *
- * The link to a quote rejects nothing. Signatures are recovered in batches, and accepted orders are inserted in
- * one step.
+ * The link to a quote rejects nothing. Signatures are recovered as a batch, and accepted orders are inserted in one
+ * step.
  *
  * @returns One result per order, in input order.
  */
@@ -82,15 +82,15 @@ export async function submit(
   options: SubmitOptions = {},
 ): Promise<SubmitResult[]> {
   const { signal: caller, client } = options;
-  const parse = async (input: unknown) => {
-    // A transaction of the host must not stay open while other requests run.
-    if (options.transaction === undefined) await context.pace();
-    assertNotAborted(caller);
-    return parseInput(input, context);
-  };
-  const candidates = (
-    await Promise.all(toParts(inputs).map(async (part) => authenticate(await Promise.all(part.map(parse)), context)))
-  ).flat();
+  const parsed = await Promise.all(
+    inputs.map(async (input) => {
+      // A transaction of the host must not stay open while other requests run.
+      if (options.transaction === undefined) await context.pace();
+      assertNotAborted(caller);
+      return parseInput(input, context);
+    }),
+  );
+  const candidates = await authenticate(parsed, context);
   const decisions = await check(candidates.filter(isVerifiedOrder), context, { client, caller });
   assertNotAborted(caller);
   const admitted = [...decisions].flatMap(([candidate, decision]) => (decision === 'admit' ? [candidate] : []));
@@ -107,16 +107,6 @@ const DUPLICATE = { status: 'duplicate' } as const;
 
 function isVerifiedOrder(value: VerifiedOrder | OrderBookError): value is VerifiedOrder {
   return !(value instanceof OrderBookError);
-}
-
-/** Minimum number of orders that are authenticated together, if a list has so many. */
-const PART_SIZE = 64;
-
-/** Divides a list into parts of equal size. A recovery pool recovers one part while the next is parsed. */
-function toParts<T>(list: readonly T[]): (readonly T[])[] {
-  const count = Math.max(1, Math.floor(list.length / PART_SIZE));
-  const size = Math.ceil(list.length / count);
-  return Array.from({ length: count }, (_, i) => list.slice(i * size, (i + 1) * size));
 }
 
 /** Parses an order and resolves its document: everything that is needed before the signature is checked. */
