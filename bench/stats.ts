@@ -69,9 +69,13 @@ export function encodeRows(rows: readonly unknown[]): Buffer {
   return Buffer.from(`[${selected.map(([, body]) => body).join()}]`);
 }
 
-/** Creates a generator of UID lists: pseudo-random, but the same in every process. */
-export function createUidPicker(count: number, size: number, among = count): () => Hex[] {
-  let state = 1;
+/**
+ * Creates a generator of UID lists: pseudo-random, but the same in every process.
+ *
+ * @param seed - Another one selects other orders, whose pages are not in the cache of the processor.
+ */
+export function createUidPicker(count: number, size: number, among = count, seed = 1): () => Hex[] {
+  let state = seed;
   const next = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return state / 2 ** 32;

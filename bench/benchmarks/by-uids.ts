@@ -62,7 +62,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   /** The least work of an uncached response: parses the list, and reads, verifies and encodes the rows. */
   const encodedStatement = async (): Promise<Subject> => {
     const { database, select } = await openBareDatabase(largest);
-    const pick = createUidPicker(largest, UIDS);
+    const pick = createUidPicker(largest, UIDS, largest, 2);
     const query = select(Math.min(UIDS, largest));
     const prepare = () => Buffer.from(JSON.stringify(pick()));
     const respond = (request: Buffer) => {
