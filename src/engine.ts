@@ -82,7 +82,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       interval: configuration.expiryInterval,
       wake: dispatcher.wake,
       getBlockTime: chain.getBlockTime,
-      forgetReads, // the log has no entries for deleted data
+      pauseReads, // the log has no entries for deleted data
       pruneObserver: emitter.observer('dataPruned'),
       holder: systemRandom.uuid(),
       isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
@@ -93,9 +93,12 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const streamOptions = { ...configuration.streams, onFailure, log, reading };
   const streams = lazy(async () => (await import('./streams/order-streams.ts')).createOrderStreams(streamOptions));
 
-  function forgetReads(): void {
-    cache?.clear();
-    trades.clear();
+  function pauseReads(): (isChanged: boolean) => void {
+    const resume = cache?.pause();
+    return (isChanged) => {
+      resume?.(isChanged);
+      if (isChanged) trades.clear();
+    };
   }
 
   async function open(): Promise<AdmissionContext> {
@@ -117,7 +120,8 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await quotes.stop();
     await dispatcher.stop();
     await store.close();
-    forgetReads();
+    cache?.clear();
+    trades.clear();
   }
 
   return {

@@ -15,6 +15,12 @@ export interface OrderCache {
   get(uid: string): PreparedOrder | undefined;
   /** Adds an order that was read from the store after `version`, unless the log has advanced since. */
   put(order: PreparedOrder, version: CacheVersion): void;
+  /**
+   * Returns and keeps nothing until the returned function is called. For changes that the log does not show.
+   *
+   * @returns A function that ends the pause. `isChanged`: it also drops all entries.
+   */
+  pause(): (isChanged: boolean) => void;
   /** Drops all entries. Called when the store is closed. */
   clear(): void;
 }
@@ -45,6 +51,7 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
   const entries = new Map<number, Entry>(); // in insertion order; a second chance moves an entry to the end
   let version: CacheVersion = { id: -1 };
   let size = 0;
+  let pauses = 0;
 
   function find(uid: string): Entry | undefined {
     const entry = entries.get(toKey(uid));
@@ -85,13 +92,13 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
       return version.id >= 0 && events.isNewest?.(version.id) === true ? version : undefined;
     },
     get(uid) {
-      const entry = find(uid);
+      const entry = pauses > 0 ? undefined : find(uid);
       if (entry === undefined) return undefined;
       entry.used = true;
       return entry.order;
     },
     put(order, since) {
-      if (since !== version || order.bare) return;
+      if (since !== version || order.bare || pauses > 0) return;
       const added = toKey(order.uid);
       const previous = entries.get(added); // of this order, or of another one with the same key
       if (previous !== undefined) drop(added, previous);
@@ -105,6 +112,14 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
           entries.set(key, entry); // at the end, where this loop reaches it again
         } else drop(key, entry);
       }
+    },
+    pause() {
+      pauses++;
+      return (isChanged) => {
+        pauses--;
+        // A read that began during the pause is not kept either.
+        if (isChanged) clear();
+      };
     },
     clear,
   };

@@ -35,8 +35,8 @@ export interface ExpirySweepContext {
   readonly retention: ParsedRetention | undefined;
   /** Returns the time of the newest block, in seconds since 1970. `undefined`: the book follows no chain. */
   readonly getBlockTime: () => Promise<number | undefined>;
-  /** Drops cached reads. Called after old data was deleted. */
-  readonly forgetReads: () => void;
+  /** Stops the use of cached reads until the returned function is called. `isChanged`: it also drops them. */
+  readonly pauseReads: () => (isChanged: boolean) => void;
   readonly pruneObserver: Observer<PruneObservation>;
   /** Called after entries were appended to the log. */
   readonly wake: () => void;

@@ -13,7 +13,8 @@ export interface PruningContext {
   /** Repeats a step until it changes less than a full batch. */
   readonly repeat: (isStopping: () => boolean, step: () => Promise<number>) => Promise<void>;
   readonly getBlockTime: () => Promise<number | undefined>;
-  readonly forgetReads: () => void;
+  /** Stops the use of cached reads until the returned function is called. `isChanged`: it also drops them. */
+  readonly pauseReads: () => (isChanged: boolean) => void;
   readonly pruneObserver: Observer<PruneObservation>;
 }
 
@@ -32,12 +33,19 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
   /** End of the log in the previous round. */
   let readable: number | undefined;
 
-  const report = (data: PruneObservation['data'], removed: number) => {
-    if (removed === 0) return 0;
-    context.forgetReads();
-    context.pruneObserver.notify({ data, removed });
-    return removed;
-  };
+  /** Runs a step, and returns the number of deleted rows. The log does not show them, so no read is cached meanwhile. */
+  async function prune(data: PruneObservation['data'], step: () => Promise<number>): Promise<number> {
+    const resume = context.pauseReads();
+    let isChanged = true; // a step that fails may have deleted rows
+    try {
+      const removed = await step();
+      isChanged = removed > 0;
+      if (isChanged) context.pruneObserver.notify({ data, removed });
+      return removed;
+    } finally {
+      resume(isChanged);
+    }
+  }
 
   async function pruneEvents(age: number, isStopping: () => boolean): Promise<void> {
     const last = await events.last();
@@ -45,17 +53,19 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
     readable = last;
     if (through === undefined) return;
     const request = { before: clock.now() - age * 1000, through, limit: batch };
-    await repeat(isStopping, async () => report('events', await retention.pruneEvents(request)));
+    await repeat(isStopping, () => prune('events', () => retention.pruneEvents(request)));
   }
 
   async function pruneChainEvents(before: number, isStopping: () => boolean): Promise<void> {
     let after: ChainEventPruneRequest['after'];
     await repeat(isStopping, async () => {
-      const request = { before, limit: batch };
-      const { removed, next } = await retention.pruneChainEvents(after === undefined ? request : { ...request, after });
-      after = next;
-      report('chainEvents', removed);
-      return next === undefined ? 0 : batch;
+      const request = { before, limit: batch, ...(after === undefined ? {} : { after }) };
+      await prune('chainEvents', async () => {
+        const { removed, next } = await retention.pruneChainEvents(request);
+        after = next;
+        return removed;
+      });
+      return after === undefined ? 0 : batch;
     });
   }
 
@@ -71,13 +81,13 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
         const before = now - ages.orders;
         // Without a chain, only the clock shows that a cancelled order has expired, so its tombstone is kept.
         const tombstones = blockTime === undefined ? {} : { tombstonesBefore: before };
-        await repeat(isStopping, async () => report('orders', await orders.prune({ before, limit, ...tombstones })));
+        await repeat(isStopping, () => prune('orders', () => orders.prune({ before, limit, ...tombstones })));
       }
       if (ages.events !== undefined) await pruneEvents(ages.events, isStopping);
       if (ages.chainEvents !== undefined) await pruneChainEvents(now - ages.chainEvents, isStopping);
       if (ages.documents !== undefined) {
         const before = now - ages.documents;
-        await repeat(isStopping, async () => report('documents', await retention.pruneDocuments({ before, limit })));
+        await repeat(isStopping, () => prune('documents', () => retention.pruneDocuments({ before, limit })));
       }
     },
   };

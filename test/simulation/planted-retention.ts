@@ -40,8 +40,8 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     area: 'retention',
     store: 'memory',
     file: 'src/orders/retention.ts',
-    find: 'context.forgetReads();',
-    replace: '',
+    find: 'resume(isChanged);',
+    replace: 'resume(false);',
   },
   {
     name: 'retention trusts a clock that is ahead of the chain',

@@ -153,8 +153,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'caches',
     store: 'memory',
     file: 'src/orders/cache.ts',
-    find: 'if (since !== version || order.bare) return;',
-    replace: 'if (order.bare) return;',
+    find: 'if (since !== version || order.bare || pauses > 0) return;',
+    replace: 'if (order.bare || pauses > 0) return;',
   },
   {
     name: 'concurrent reads share a result that is too old',

@@ -268,6 +268,41 @@ test('order cache does not keep a read that began before it was cleared', async 
   expect(cache.get(uidOf(1))).toBeUndefined();
 });
 
+test('order cache returns and keeps nothing during a pause, and drops its entries if something has changed', async () => {
+  const { store, cache, plain } = await fixture(1_000_000);
+  await store.appData.put(document(1, '"1"'));
+  await store.orders.insert([{ order: nth(1) }]);
+  const context = { ...plain, cache };
+  await readOrder(uidOf(1), context);
+
+  const resume = cache.pause();
+  expect(cache.get(uidOf(1))).toBeUndefined();
+  resume(false);
+  expect(cache.get(uidOf(1))).toBeDefined();
+
+  const [end, endOther] = [cache.pause(), cache.pause()];
+  end(true);
+  await readOrder(uidOf(1), context);
+  endOther(false);
+  expect(cache.get(uidOf(1))).toBeUndefined();
+  await readOrder(uidOf(1), context);
+  expect(cache.get(uidOf(1))).toBeDefined();
+});
+
+test('order cache does not keep a read that began during a pause', async () => {
+  const { store, cache, plain } = await fixture(1_000_000);
+  await store.appData.put(document(1, '"1"'));
+  await store.orders.insert([{ order: nth(1) }]);
+  const resume = cache.pause();
+  const slow: Store['orders']['get'] = async (uids) => {
+    const rows = await store.orders.get(uids);
+    resume(true);
+    return rows;
+  };
+  await readOrder(uidOf(1), { ...plain, cache, store: { ...store, orders: { ...store.orders, get: slow } } });
+  expect(cache.get(uidOf(1))).toBeUndefined();
+});
+
 describe('order cache eviction', () => {
   /** An entry of 1000 bytes by the cache's count, without a quote: 400 of overhead, 114 for the UID, and its text. */
   const sized = (n: number, quote: PreparedOrder['quote'] = null): PreparedOrder => ({

@@ -10,15 +10,18 @@ const HOUR = 3_600_000;
 const BATCH = 10;
 
 /** Creates the deletion of old data over a store that has `rows` old rows of each kind, and records its requests. */
-function fixture({ rows = 0, blockTime = undefined as number | undefined } = {}) {
+function fixture({ rows = 0, blockTime = undefined as number | undefined, fails = false } = {}) {
   const clock = manualClock(START);
   const left = { events: rows, chainEvents: rows, documents: rows };
   const requests: (LogPruneRequest | ChainEventPruneRequest | DocumentPruneRequest)[] = [];
   const pruned: PruneObservation[] = [];
   const log = { last: 100 };
   let forgotten = 0;
+  let paused = 0;
   const take = (kind: keyof typeof left, request: (typeof requests)[number]) => {
     requests.push(request);
+    if (paused !== 1) throw new Error('cached reads are used during a deletion');
+    if (fails) throw new Error('the store failed');
     const taken = Math.min(left[kind], request.limit);
     left[kind] -= taken;
     return taken;
@@ -44,14 +47,20 @@ function fixture({ rows = 0, blockTime = undefined as number | undefined } = {})
       while ((await step()) === BATCH);
     },
     getBlockTime: async () => blockTime,
-    forgetReads: () => void forgotten++,
+    pauseReads: () => {
+      paused++;
+      return (isChanged) => {
+        paused--;
+        if (isChanged) forgotten++;
+      };
+    },
     pruneObserver: { hasListeners: () => true, notify: (observation) => pruned.push(observation) },
   });
   const run = async (retention: ParsedRetention) => {
     await pruning.run(retention, () => false);
     return requests.splice(0);
   };
-  return { clock, log, pruned, run, forgotten: () => forgotten };
+  return { clock, log, pruned, run, forgotten: () => forgotten, paused: () => paused };
 }
 
 describe('retention sweep', () => {
@@ -83,6 +92,18 @@ describe('retention sweep', () => {
       ...[10, 10, 5].map((removed) => ({ data: 'documents', removed })),
     ]);
     expect(forgotten()).toBe(6);
+  });
+
+  test('drops cached reads after a failure, whose step may have deleted data', async () => {
+    const { run, forgotten, paused } = fixture({ fails: true });
+    await expect(run({ documents: 60 })).rejects.toThrow('the store failed');
+    expect([forgotten(), paused()]).toEqual([1, 0]);
+  });
+
+  test('keeps cached reads if nothing was deleted', async () => {
+    const { run, forgotten, paused } = fixture();
+    await run({ documents: 60, chainEvents: 60 });
+    expect([forgotten(), paused()]).toEqual([0, 0]);
   });
 
   test('is not ahead of the chain', async () => {
