@@ -33,7 +33,7 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
   /** End of the log in the previous round. */
   let readable: number | undefined;
 
-  /** Runs a step, and returns the number of deleted rows. The log does not show them, so no read is cached meanwhile. */
+  /** Runs a step, and returns the number of deleted rows. The log does not show them, so no read is cached. */
   async function prune(data: PruneObservation['data'], step: () => Promise<number>): Promise<number> {
     const resume = context.pauseReads();
     let isChanged = true; // a step that fails may have deleted rows
