@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AdmittedOrder } from '../../../src/orders/order-json.ts';
 import { formatIsoDate, prepareOrder, renderBody, renderPrepared } from '../../../src/orders/order-json.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
+import { NEW_ROW } from './new-row.ts';
 
 const NOW = 1_700_000_000;
 const OWNER: Address = `0x${'a1'.repeat(20)}`;
@@ -36,21 +37,13 @@ const ADMITTED: AdmittedOrder = {
 };
 
 const ROW: StoredOrder = {
+  ...NEW_ROW,
   uid: UID,
   body: renderBody(ADMITTED),
   version: 3,
   creationDate: NOW * 1000,
   validTo: NOW + 600,
-  state: 'open',
-  invalidated: false,
-  executedSellAmount: '0',
-  executedBuyAmount: '0',
-  executedFeeAmount: '0',
-  executedFee: '0',
-  executedFeeToken: null,
   fullAppData: '{"a":"é\\""}',
-  quote: null,
-  placement: null,
 };
 
 const rendered = (change: Partial<StoredOrder>, now = NOW) => renderPrepared(prepareOrder({ ...ROW, ...change }), now);

@@ -3,34 +3,13 @@ import { expect, test } from 'vitest';
 import { ORDERS_PER_STEP } from '../../../src/orders/list.ts';
 import { readTransaction } from '../../../src/orders/read-transaction.ts';
 import type { TradeChainEvent, TradeQuery } from '../../../src/ports/chain-store.ts';
-import type { Store, StoredOrder } from '../../../src/ports/store.ts';
+import type { Store } from '../../../src/ports/store.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
-import { NOW, order } from '../../conformance/orders.ts';
+import { NOW } from '../../conformance/orders.ts';
+import { toRow, uidOf } from './recording-store.ts';
 
+const QUOTE = { body: '{"gasAmount":"1"}', metadata: '{}' };
 const HASH: Hex = `0x${'7a'.repeat(32)}`;
-const uidOf = (n: number) => order(n).uid;
-
-function toRow(n: number): StoredOrder {
-  const { uid, sellToken, creationDate, validTo } = order(n);
-  return {
-    uid,
-    body: JSON.stringify({ uid, sellToken }),
-    creationDate,
-    validTo,
-    version: 1,
-    state: 'open',
-    invalidated: false,
-    executedSellAmount: '0',
-    executedBuyAmount: '0',
-    executedFeeAmount: '0',
-    executedFee: '0',
-    executedFeeToken: null,
-    fullAppData: null,
-    quote: { body: '{"gasAmount":"1"}', metadata: '{}' },
-    placement: null,
-  };
-}
-
 /** A store with trades of one transaction, newest first. It records its queries. */
 function fixture(trades: readonly number[], damaged: readonly number[] = [], missing: readonly number[] = []) {
   const newest = trades
@@ -56,7 +35,7 @@ function fixture(trades: readonly number[], damaged: readonly number[] = [], mis
       ...inner.orders,
       async get(uids) {
         reads.push(uids);
-        const rows = [...new Set(trades)].map(toRow);
+        const rows = [...new Set(trades)].map((n) => ({ ...toRow(n, n), quote: QUOTE }));
         return rows
           .filter(({ uid }) => uids.includes(uid) && !missing.some((n) => uidOf(n) === uid))
           .map((row) => (damaged.some((n) => uidOf(n) === row.uid) ? { ...row, version: -1 } : row));

@@ -2,6 +2,7 @@ import { memoryStore } from 'intentbook/memory';
 import type { OrderCursor, OrderQuery, Store, StoredOrder } from '../../../src/ports/store.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { order } from '../../conformance/orders.ts';
+import { NEW_ROW } from './new-row.ts';
 
 /** Returns the UID of the order of an index entry. */
 export const uidOf = (n: number): Hex => order(n).uid;
@@ -9,23 +10,7 @@ export const uidOf = (n: number): Hex => order(n).uid;
 /** Returns the row of an order whose body has only the members that are rendered. */
 export function toRow(n: number, creationDate: number): StoredOrder {
   const { uid, sellToken, validTo } = order(n);
-  return {
-    uid,
-    body: JSON.stringify({ uid, sellToken, n }),
-    creationDate,
-    validTo,
-    version: 1,
-    state: 'open',
-    invalidated: false,
-    executedSellAmount: '0',
-    executedBuyAmount: '0',
-    executedFeeAmount: '0',
-    executedFee: '0',
-    executedFeeToken: null,
-    fullAppData: null,
-    quote: null,
-    placement: null,
-  };
+  return { ...NEW_ROW, uid, body: JSON.stringify({ uid, sellToken, n }), creationDate, validTo };
 }
 
 export interface RecordingStoreOptions {

@@ -4,6 +4,7 @@ import { renderBody } from '../../../src/orders/order-json.ts';
 import { findDamage, isSoundBody } from '../../../src/orders/stored-row.ts';
 import type { StoredOrder } from '../../../src/ports/store.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
+import { NEW_ROW } from './new-row.ts';
 
 const VALID_TO = 1_800_000_000;
 const OWNER: Hex = `0x${'c0'.repeat(20)}`;
@@ -38,21 +39,11 @@ const BODY = renderBody(ADMITTED);
 const QUOTE = { body: '{"gasAmount":"100","gasPrice":"1.5","sellTokenPrice":"0.25"}', metadata: '{}' };
 
 const ROW: StoredOrder = {
+  ...NEW_ROW,
   uid: UID,
   body: BODY,
-  version: 1,
   creationDate: ADMITTED.creationDate,
   validTo: VALID_TO,
-  state: 'open',
-  invalidated: false,
-  executedSellAmount: '0',
-  executedBuyAmount: '0',
-  executedFeeAmount: '0',
-  executedFee: '0',
-  executedFeeToken: null,
-  fullAppData: null,
-  quote: null,
-  placement: null,
 };
 
 /** A row with values that a damaged store may return. */
