@@ -1,4 +1,5 @@
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
+import { sleep } from '../concurrency/sleep.ts';
 import type { ChainCall } from '../ports/chain-client.ts';
 import type { BlockHeader, ChainSource } from '../ports/chain-source.ts';
 import { ChainMismatch } from '../ports/chain-source.ts';
@@ -73,7 +74,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let firstBlock = fromBlock;
   /** The last block that was read a second time. */
   let recheckedTo: number | undefined;
-  /** The node that reads blocks a second time, counted from the current one. */
+  /** The node of the next second read, counted from the current one. */
   let recheckOffset = 1;
   /** No block was read a second time since the start. */
   let isFirstRecheck = true;
@@ -119,8 +120,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const head = await query((call) => node.head(call));
     if (indexedBlock === null) return begin(node, head);
     const oldest = blocks.at(-1) ?? indexedBlock;
-    // After a start, any block whose hash is stored may have been read once only, for example because second reads have
-    // failed for long. Blocks above the checkpoint were rolled back, by this process or another one. Noted before the
+    // After a start, each block with a stored hash may have been read once only, because second reads may have failed
+    // for long. Blocks above the checkpoint were rolled back, by this process or another one. Noted before the
     // checkpoint moves on.
     recheckedTo ??= oldest.number;
     recheckedTo = Math.min(recheckedTo, indexedBlock.number);
@@ -261,9 +262,9 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   }
 
   /**
-   * Reads blocks a second time, from another node if there is one, and applies events that were missing. If a node
-   * fails, the next attempt uses the next one. After a start it reads all blocks whose hashes are stored, since the
-   * process may have stopped before the second read.
+   * Reads blocks a second time, from another node if there is one, and applies events that were missing. If the node
+   * fails or lags behind, the next attempt uses the next one. After a start all blocks with a stored hash are read,
+   * since the process may have stopped before the second read.
    */
   async function recheck(indexedBlock: BlockRef, recheckedBlock: number, blocks: readonly BlockRef[]): Promise<void> {
     const newest = indexedBlock.number - RECHECK_DISTANCE;
@@ -271,6 +272,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const from = recheckedBlock + 1;
     if (node === undefined || newest < from) return;
     if (!isFirstRecheck && newest - recheckedBlock < RECHECK_BLOCKS) return;
+    recheckOffset++;
     try {
       const to = Math.min(newest, from + range.size - 1);
       // A node that lags behind, or changes its fork meanwhile, may have other logs of these blocks, or none yet.
@@ -286,10 +288,9 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
         if (outcome.status !== 'applied') return;
         if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
       }
-      [recheckedTo, isFirstRecheck] = [to, false];
+      [recheckedTo, isFirstRecheck, recheckOffset] = [to, false, 1];
     } catch (failure) {
       if (failure instanceof StoreError) throw failure;
-      recheckOffset++;
       observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later
     }
   }
@@ -343,7 +344,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
           wait = Math.max(pollInterval, RETRY_DELAY);
         } else wait = onNodeFailure(node, failure);
       }
-      if (wait !== undefined) await sleep(wait, stop);
+      if (wait !== undefined) await sleep(clock, wait, stop);
     }
     if (stop.aborted) return;
     state = 'stopped';
@@ -363,19 +364,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     failures++;
     if (failures % usable.length !== 0) return undefined;
     return Math.min(MAX_RETRY_DELAY, RETRY_DELAY * 2 ** Math.min(failures / usable.length - 1, 10));
-  }
-
-  function sleep(ms: number, stop: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        stop.removeEventListener('abort', done);
-        cancel();
-        resolve();
-      };
-      const cancel = clock.after(ms, done);
-      stop.addEventListener('abort', done);
-      if (stop.aborted) done();
-    });
   }
 
   return {

@@ -95,27 +95,26 @@ describe('indexer second read', () => {
     expect(readsOf(node.requests)).toEqual(['logs 121..126', 'logs 121..126']);
   });
 
-  test('is repeated if the node has another fork', async () => {
+  test('is repeated by the current node if the next one has another fork, and later returns to the next one', async () => {
     chain.mine(...empty(24), [INVALIDATED], ...empty(5));
     const other = scriptedChain('another');
     other.mine(...empty(30));
-    let lags = true;
-    const two = recorded(chain.node('b'));
+    let isForked = true;
+    const [one, two] = [recorded(chain.node('a')), recorded(chain.node('b'))];
     const node: ChainSource = {
       ...two,
-      block: (number, call) => (lags ? other.node('b') : chain.node('b')).block(number, call),
-      async logs(query, call) {
-        const logs = await two.logs(query, call);
-        return lags ? [] : logs;
-      },
+      block: (number, call) => (isForked ? other.node('b') : chain.node('b')).block(number, call),
     };
-    const { run, next, batches } = indexerFixture([chain.node('a'), node], { stored: storedBlocks(chain, 130, 120) });
+    const { run, next, batches } = indexerFixture([one, node], { stored: storedBlocks(chain, 130, 120) });
     await run();
     expect(batches).toEqual([]);
-    lags = false;
     await next();
     expect(batches).toMatchObject([{ events: [{ blockNumber: 125 }] }]);
-    expect(readsOf(two.requests)).toEqual(['logs 121..126']);
+    expect([readsOf(one.requests), readsOf(two.requests)]).toEqual([['logs 121..126'], []]);
+    isForked = false;
+    chain.mine(...empty(8));
+    await next();
+    expect([readsOf(one.requests), readsOf(two.requests)]).toEqual([['logs 121..126'], ['logs 127..134']]);
   });
 
   test('is repeated if the blocks are the newest ones of the node', async () => {
