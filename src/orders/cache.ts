@@ -16,9 +16,10 @@ export interface OrderCache {
   /** Adds an order that was read from the store after `version`, unless the log has advanced since. */
   put(order: PreparedOrder, version: CacheVersion): void;
   /**
-   * Returns and keeps nothing until the returned function is called. For changes that the log does not show.
+   * Pauses the cache during a change that the log does not show. It finds and keeps no orders until the returned
+   * function is called.
    *
-   * @returns A function that ends the pause. `isChanged`: it also drops all entries.
+   * @returns A function that ends the pause. With `isChanged`, it also drops all entries.
    */
   pause(): (isChanged: boolean) => void;
   /** Drops all entries. Called when the store is closed. */

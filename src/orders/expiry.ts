@@ -35,7 +35,7 @@ export interface ExpirySweepContext {
   readonly retention: ParsedRetention | undefined;
   /** Returns the time of the newest block, in seconds since 1970. `undefined`: the book follows no chain. */
   readonly getBlockTime: () => Promise<number | undefined>;
-  /** Stops the use of cached reads until the returned function is called. `isChanged`: it also drops them. */
+  /** Pauses the cache until the returned function is called. With `isChanged`, that also drops cached reads. */
   readonly pauseReads: () => (isChanged: boolean) => void;
   readonly pruneObserver: Observer<PruneObservation>;
   /** Called after entries were appended to the log. */

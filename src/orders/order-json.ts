@@ -216,6 +216,7 @@ export interface PreparedOrder {
   readonly state: OrderState;
   readonly validTo: number;
   readonly version: number;
+  /** Milliseconds since 1970. */
   readonly creationDate: number;
   /** The stored body without its closing brace: a slice of a longer text, not a copy. */
   head: string;

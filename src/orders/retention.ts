@@ -13,7 +13,7 @@ export interface PruningContext {
   /** Repeats a step until it changes less than a full batch. */
   readonly repeat: (isStopping: () => boolean, step: () => Promise<number>) => Promise<void>;
   readonly getBlockTime: () => Promise<number | undefined>;
-  /** Stops the use of cached reads until the returned function is called. `isChanged`: it also drops them. */
+  /** Pauses the cache until the returned function is called. With `isChanged`, that also drops cached reads. */
   readonly pauseReads: () => (isChanged: boolean) => void;
   readonly pruneObserver: Observer<PruneObservation>;
 }
@@ -33,7 +33,7 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
   /** End of the log in the previous round. */
   let readable: number | undefined;
 
-  /** Runs a step, and returns the number of deleted rows. The log does not show them, so no read is cached. */
+  /** Runs a step, and returns the number of deleted rows. The log does not show deletions, so the cache pauses. */
   async function prune(data: PruneObservation['data'], step: () => Promise<number>): Promise<number> {
     const resume = context.pauseReads();
     let isChanged = true; // a step that fails may have deleted rows
