@@ -77,6 +77,8 @@ export interface Scenario {
   readonly waits?: number;
   /** Number of changes of balances. Default: 0 to 12. */
   readonly funds?: number;
+  /** Number of bursts of 3 to 6 submissions to one process, besides `operations`. Default: 0 to 6. */
+  readonly bursts?: number;
 }
 
 /** The shape of a system, which limits the faults that are possible. */
@@ -99,7 +101,7 @@ type Draft = Action extends infer A ? (A extends Action ? Omit<A, 'id' | 'delay'
 export function createPlan(random: SeededRandom, scenario: Scenario, context: PlanContext): Action[] {
   const { operations = random.integer(200, 240), faults = random.integer(20, 32) } = scenario;
   const { forks = random.integer(3, 6), blocks = random.integer(24, 40), waits = random.integer(2, 4) } = scenario;
-  const { funds = random.integer(0, 12) } = scenario;
+  const { funds = random.integer(0, 12), bursts = random.integer(0, 6) } = scenario;
   const drawFault = createFaultMix(random, context);
   const hot = drawHotOrders(random, context.pool);
   const drafts: Draft[] = [
@@ -112,21 +114,19 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     ...repeat(context.hasRetention ? random.integer(0, 5) : 0, () => drawRound(random, context)),
   ];
   shuffle(random, drafts);
-  const bursts = new Map(repeat(random.integer(0, 6), () => [random.integer(0, drafts.length), drawBurst()]));
-  const timed = drafts.flatMap((draft, i) => [
-    { ...draft, delay: drawDelay(random, draft.type) },
-    ...(bursts.get(i) ?? []).map((each) => ({ ...each, delay: 0 })),
-  ]);
-  return timed.map((draft, id) => ({ ...draft, id }) as Action); // of its type
+  const timed = drafts.map((draft) => [{ ...draft, delay: drawDelay(random, draft.type) }]);
+  for (let left = bursts; left > 0; left--) random.pick(timed).push(...drawBurst());
+  return timed.flat().map((draft, id) => ({ ...draft, id }) as Action); // of its type
 
   /** Draws submissions to one process at the same time, which it stores as a group. */
-  function drawBurst(): Draft[] {
+  function drawBurst() {
     const process = random.integer(0, context.processes - 1);
     const list = () => repeat(random.integer(1, 4), () => random.pick(hot));
     return repeat(random.integer(3, 6), () => ({
-      type: 'operation',
+      type: 'operation' as const,
       process,
-      operation: { kind: 'submit', orders: list() },
+      operation: { kind: 'submit' as const, orders: list() },
+      delay: 0,
     }));
   }
 }

@@ -19,7 +19,7 @@ const COUNTED = ['operations', 'faults', 'affectedCalls', 'forks', 'commits'];
 const resourceLimits = { maxYoungGenerationSizeMb: 128 };
 
 /** The scenario of `--short`. */
-const SHORT = { operations: 50, faults: 6, forks: 2, blocks: 8, waits: 0, funds: 2 };
+const SHORT = { operations: 50, faults: 6, forks: 2, blocks: 8, waits: 0, funds: 2, bursts: 1 };
 
 if (isMainThread) await main();
 else await work(workerData);
