@@ -83,7 +83,10 @@ const CLAIM_TIME = 10_000;
 /** Delay of the supervisor before it starts a process again after a failed start, in milliseconds. */
 const RESTART_DELAY = 700;
 
-/** More than the depth of a reorganisation that the indexer accepts if chain events are deleted. */
+/**
+ * Blocks whose hashes are kept if chain events are deleted: more than the depth of a reorganisation that the indexer
+ * accepts, and more than the blocks that wait for their second read.
+ */
 const KEPT_HASHES = 32;
 
 export function createMachine(context: MachineContext): Machine {

@@ -117,9 +117,10 @@ export function createNotificationCheck(
    */
   function listLateCancellations(): Set<string> {
     const late = model.facts.filter(
-      ({ type, transactionHash }) => type === 'invalidation' && isHidden(transactionHash),
+      ({ type, order, transactionHash }) =>
+        type === 'invalidation' && (archive.has(order) || isHidden(transactionHash)),
     );
-    return new Set([...late.map(describeCancellation), ...[...archive.keys()].flatMap(listCancellations)]);
+    return new Set(late.map(describeCancellation));
   }
 
   const listCancellations = (n: number) =>

@@ -105,8 +105,6 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const blocks = [{ commit: 0, number: 0 }];
   /** Keys of chain events that retention has deleted. */
   const pruned = new Set<string>();
-  /** Orders that were stored after their end, because a clock was wrong. Their documents count as old. */
-  const late = new Set<number>();
   /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
   let missing: readonly string[] = [];
 
@@ -183,6 +181,11 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     log.compare();
   }
 
+  /** Returns whether the document of an order is old. Its order may be kept longer, for example until it is expired. */
+  function hasOldDocument(n: number): boolean {
+    return ages?.documents !== undefined && order(n).validTo < context.now() - ages.documents;
+  }
+
   async function compare(now: number): Promise<void> {
     const { orders } = context.inner();
     const rows = new Map((await orders.get(uids)).map((row) => [row.uid as string, row]));
@@ -190,8 +193,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
       const row = rows.get(uid);
       const shown = model.show(index);
       const document = order(index).creation?.appData;
-      const isRequired = row !== undefined && document !== undefined && !(row.fullAppData === null && late.has(index));
-      if (isRequired && row.fullAppData !== document)
+      const isDeleted = row?.fullAppData === null && hasOldDocument(index);
+      if (row !== undefined && document !== undefined && !isDeleted && row.fullAppData !== document)
         report('retention', `order ${index} has the document ${row.fullAppData}, expected ${document}`);
       const isEqual =
         row?.state === shown?.state &&
@@ -241,8 +244,6 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         if (expected !== 'inserted') continue;
         const { quote } = order;
         quotes.onInserted(found.index, quote);
-        if (found.validTo < Math.max(context.now(), at / 1000)) late.add(found.index);
-        else late.delete(found.index);
         retention.onInserted(found.index, insert);
         insertions.push({ order: found.index, commit: model.commit + 1, process, quote, isAcknowledged: false });
         hasChanged = true;
