@@ -5,7 +5,7 @@ import type { Address, Hex, OrderInsert } from 'intentbook';
 import { createOrderBook, systemClock } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { sqliteStore } from 'intentbook/sqlite';
-import { CHAIN_ID, DOMAIN, hashText, signOrders } from './orders.ts';
+import { CHAIN_ID, DOMAIN, hashText, type Signed, signOrders } from './orders.ts';
 
 /** Folder of the database files. It is kept between runs, because writing a million orders takes minutes. */
 const FOLDER = join(tmpdir(), 'intentbook-bench');
@@ -64,21 +64,27 @@ async function write(path: string, count: number): Promise<void> {
 
 /** Returns an order as the engine passes it to a store. */
 export async function createModelOrder(): Promise<OrderInsert> {
-  const [signed] = await signOrders('model', 0, 1);
-  if (signed === undefined) throw new Error('no order was signed');
-  let captured: OrderInsert | undefined;
-  const store = memoryStore();
-  const orders = {
-    ...store.orders,
-    insert: async (...[inserts, options]: Parameters<typeof store.orders.insert>) => {
-      [captured] = inserts;
-      return store.orders.insert(inserts, options);
-    },
+  const [model] = await toInserts(await signOrders('model', 0, 1));
+  if (model === undefined) throw new Error('no order was signed');
+  return model;
+}
+
+/** Returns orders as the engine passes them to a store, after all its checks. */
+export async function toInserts(orders: readonly Signed[]): Promise<readonly OrderInsert[]> {
+  const captured: OrderInsert[] = [];
+  const { orders: inner, ...store } = memoryStore();
+  const insert: typeof inner.insert = (inserts, options) => {
+    captured.push(...inserts);
+    return inner.insert(inserts, options);
   };
-  await using book = createOrderBook({ chainId: CHAIN_ID, store: { ...store, orders } });
+  await using book = createOrderBook({
+    chainId: CHAIN_ID,
+    limits: { maxOpenOrders: orders.length },
+    store: { ...store, orders: { ...inner, insert } },
+  });
   await book.start();
-  await book.orders.submit(signed.order);
-  if (captured === undefined) throw new Error('the model order was rejected');
+  const results = await book.orders.submitMany(orders.map(({ order }) => order));
+  if (results.some(({ status }) => status !== 'accepted')) throw new Error('an order was rejected');
   return captured;
 }
 

@@ -56,7 +56,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
         limit: { atMost: 1.5 },
         reason:
           'The SELECT only returns values. The package also finds the route, checks the UID and the row, derives the ' +
-          'status, joins the headers and encodes the text.',
+          'status, joins the headers and encodes the text: compare `SQL statement, checksum and encoding`.',
       },
       {
         title: 'uncached ÷ SQL statement, checksum and encoding',
