@@ -70,7 +70,8 @@ export function createSurplusReader({
   orders,
   events,
 }: Pick<Store, 'chain' | 'orders' | 'events'>): SurplusReader {
-  const sums = new Map<Address, Sum>();
+  /** Replaced by `clear`, so that a computation in progress does not keep its sum. */
+  let sums = new Map<Address, Sum>();
   const running = new Map<Address, Computation>();
 
   /** Adds the trades after `since`, or all trades. */
@@ -119,17 +120,18 @@ export function createSurplusReader({
   }
 
   async function compute(account: Address, step: Step): Promise<bigint> {
-    const known = sums.get(account);
+    const cache = sums;
+    const known = cache.get(account);
     const last = await events.last();
     const update = known === undefined ? 'recompute' : await getUpdate(account, known, last, step);
     const sum =
       known !== undefined && update === 'none'
         ? { ...known, through: last }
         : await add(account, update === 'add' ? known : undefined, last, step);
-    sums.delete(account);
-    sums.set(account, sum);
-    const [oldest] = sums.keys();
-    if (sums.size > MAX_ACCOUNTS && oldest !== undefined) sums.delete(oldest);
+    cache.delete(account);
+    cache.set(account, sum);
+    const [oldest] = cache.keys();
+    if (cache.size > MAX_ACCOUNTS && oldest !== undefined) cache.delete(oldest);
     return sum.total;
   }
 
@@ -151,7 +153,9 @@ export function createSurplusReader({
       running.set(account, { result, callers });
       return result;
     },
-    clear: () => sums.clear(),
+    clear() {
+      sums = new Map();
+    },
   };
 }
 

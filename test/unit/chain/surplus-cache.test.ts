@@ -197,6 +197,16 @@ describe('cached surplus', () => {
     expect(await total()).toEqual([7n, '1 trades', '1 orders']);
   });
 
+  test('is not kept by a computation that began before clear', async () => {
+    await place(store, ORDER);
+    await apply(store, 5, gaining(ORDER, 5, 7));
+    const { reader, total } = fixture();
+    const running = reader.total(ALICE);
+    reader.clear();
+    expect(await running).toBe(7n);
+    expect(await total()).toEqual([7n, '1 trades', '1 orders']);
+  });
+
   test('of more than 10000 accounts drops the least recently used', async () => {
     let reads = 0;
     const reader = createSurplusReader({
