@@ -87,7 +87,7 @@ const RESTART_DELAY = 700;
  * Blocks whose hashes are kept if chain events are deleted: more than the depth of a reorganisation that the indexer
  * accepts, and more than the blocks that wait for their second read.
  */
-const KEPT_HASHES = 32;
+const KEPT_HASHES = 20;
 
 export function createMachine(context: MachineContext): Machine {
   const { scheduler, random, storage, observer, trace, receiver } = context;
