@@ -63,7 +63,8 @@ function requireSupported(document: KnownDocument | OrderBookError): KnownDocume
  * @returns The document, or `InvalidAppData` or `AppDataHashMismatch`.
  */
 export function readDocument(text: string, expected: Hex | undefined, maxSize: number): KnownDocument | OrderBookError {
-  const size = encoder.encode(text).length;
+  // A UTF-16 code unit takes at most three bytes, so most documents need not be encoded.
+  const size = 3 * text.length <= maxSize ? 0 : encoder.encode(text).length;
   if (size > maxSize) {
     const description = `the document must have at most ${maxSize} bytes, got ${size}`;
     return new OrderBookError('InvalidAppData', description, { size, limit: maxSize });

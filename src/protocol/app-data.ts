@@ -27,6 +27,7 @@ export type AppData = Metadata;
 
 /** Returns the `appData` of a signed order: keccak-256 of the document's UTF-8 bytes, without re-serialisation. */
 export function appDataHash(document: string): Hex {
+  if (document === EMPTY_DOCUMENT) return EMPTY_DOCUMENT_HASH;
   return bytesToHex(keccak256Text(document));
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { OrderBookError } from '../../../src/errors.ts';
 import { readJson } from '../../../src/http/body.ts';
 import type { ParsedCreation } from '../../../src/orders/creation.ts';
-import { parseOrderCreation } from '../../../src/orders/creation.ts';
+import { parseBySchema, parseOrderCreation } from '../../../src/orders/creation.ts';
 import type { AppData } from '../../../src/protocol/app-data.ts';
 import { appDataHash, parseAppData } from '../../../src/protocol/app-data.ts';
 import type { ParsedQuoteRequest } from '../../../src/quotes/request.ts';
@@ -104,6 +104,7 @@ const orderBody: Target = {
     const body = await bodyOf(bytes);
     if (isRejection(body)) return body;
     const parsed = parseOrderCreation(body);
+    assert.deepEqual(parsed, parseBySchema(body));
     if (isRejection(parsed)) return parsed;
     assertClean(parsed);
     assert.deepEqual(parseOrderCreation(JSON.parse(JSON.stringify(rendered(parsed)))), parsed);
@@ -111,10 +112,10 @@ const orderBody: Target = {
   },
 };
 
-/** Serialises a parsed order like a client. The fee keeps its text. */
+/** Serialises a parsed order like a client. */
 function rendered({ feeIsZero, sellAmount, buyAmount, ...order }: ParsedCreation): object {
-  const fee = 'feeAmount' in order ? {} : { feeAmount: feeIsZero ? '0' : '1' };
-  return { ...order, ...fee, sellAmount: String(sellAmount), buyAmount: String(buyAmount) };
+  const amounts = { sellAmount: String(sellAmount), buyAmount: String(buyAmount), feeAmount: feeIsZero ? '0' : '1' };
+  return { ...order, ...amounts };
 }
 
 const QUOTE = {
