@@ -80,10 +80,11 @@ export async function authenticate(
   const recovered = await context.verifier.recoverDigests(
     signed.map(({ digest, signature }) => ({ digest, scheme: signature.scheme, signature })),
   );
-  const signers = new Map(signed.map((order, i) => [order as UnverifiedOrder, recovered[i]]));
-  return orders.map((order) =>
-    order instanceof OrderBookError ? order : checkSigner(order, signers.get(order), context),
-  );
+  const signers = recovered.values();
+  return orders.map((order) => {
+    if (order instanceof OrderBookError) return order;
+    return checkSigner(order, isSigned(order) ? signers.next().value : undefined, context);
+  });
 }
 
 type EcdsaUnverifiedOrder = UnverifiedOrder & {

@@ -129,7 +129,9 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     async submitMany(creations, options) {
       const startedAt = readMonotonic(clock);
       const admission = context.admission();
-      const results = await Promise.all((await submit(creations, admission, options)).map(admission.convertCodes));
+      const submitted = await submit(creations, admission, options);
+      const areAccepted = submitted.every(({ status }) => status === 'accepted');
+      const results = areAccepted ? submitted : await Promise.all(submitted.map(admission.convertCodes));
       if (onSubmitted.hasListeners())
         onSubmitted.notify(toSubmissionObservation(results, readMonotonic(clock) - startedAt));
       if (results.some(({ status }) => status === 'accepted')) wake();

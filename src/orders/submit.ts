@@ -14,7 +14,7 @@ import { LOCAL_CHECKS } from './checks.ts';
 import { parseOrderCreation } from './creation.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
 import { checkDenyList } from './policy.ts';
-import { findQuote } from './quote-link.ts';
+import { findQuotes } from './quote-link.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Options of a submission. */
@@ -91,23 +91,21 @@ export async function submit(
     }),
   );
   const candidates = await authenticate(parsed, context);
-  const decisions = await check(candidates.filter(isVerifiedOrder), context, { client, caller });
+  const decisions = await check(candidates, context, { client, caller });
   assertNotAborted(caller);
-  const admitted = [...decisions].flatMap(([candidate, decision]) => (decision === 'admit' ? [candidate] : []));
-  const outcomes = await insert(admitted, context, options);
-  return candidates.map((candidate) => {
+  const admitted = candidates.filter((_, i): _ is VerifiedOrder => decisions[i] === 'admit');
+  const outcomes = (await insert(admitted, context, options)).values();
+  return candidates.map((candidate, i) => {
+    const decision = decisions[i];
     if (candidate instanceof OrderBookError) return { status: 'rejected', error: candidate };
-    const decision = decisions.get(candidate);
     if (decision instanceof OrderBookError) return { status: 'rejected', error: decision };
-    return toResult(candidate, outcomes.get(candidate) ?? DUPLICATE, context, options);
+    const outcome = decision === 'duplicate' ? DUPLICATE : outcomes.next().value;
+    if (outcome === undefined) throw new Error('the store gave no outcome for an inserted order');
+    return toResult(candidate, outcome, context, options);
   });
 }
 
 const DUPLICATE = { status: 'duplicate' } as const;
-
-function isVerifiedOrder(value: VerifiedOrder | OrderBookError): value is VerifiedOrder {
-  return !(value instanceof OrderBookError);
-}
 
 /** Parses an order and resolves its document: everything that is needed before the signature is checked. */
 export async function parseInput(input: unknown, context: AdmissionContext): Promise<UnverifiedOrder | OrderBookError> {
@@ -126,25 +124,36 @@ type Decision = 'admit' | 'duplicate' | OrderBookError;
  * Runs every check. An order that is already stored is reported as a duplicate, even if another check fails now. The
  * insert detects duplicates itself, so the store is only queried for orders that would be rejected or need remote
  * checks.
+ *
+ * @param candidates - Verified orders, and the errors of those that are already rejected.
+ * @returns One decision per candidate, in input order.
  */
 async function check(
-  candidates: readonly VerifiedOrder[],
+  candidates: readonly (VerifiedOrder | OrderBookError)[],
   context: AdmissionContext,
   origin: Omit<Submission, 'batch'>,
-): Promise<Map<VerifiedOrder, Decision>> {
-  const rejections = new Map(candidates.map((candidate) => [candidate, checkLocally(candidate, context)]));
-  const lookups = candidates.filter((each) => rejections.get(each) !== undefined || needsRemoteChecks(each, context));
+): Promise<Decision[]> {
+  const rejections = candidates.map((each) => (each instanceof OrderBookError ? each : checkLocally(each, context)));
+  const verified = candidates.filter((each): each is VerifiedOrder => !(each instanceof OrderBookError));
+  const lookups = candidates.filter(
+    (each, i): each is VerifiedOrder =>
+      !(each instanceof OrderBookError) && (rejections[i] !== undefined || needsRemoteChecks(each, context)),
+  );
+  if (lookups.length === 0) return rejections.map((rejection) => rejection ?? 'admit');
+
   const stored = await findStored(lookups, context);
-  const submission = { ...origin, batch: new Set(candidates.map(({ uid }) => uid)) };
-  const decisions = candidates.map(async (candidate): Promise<[VerifiedOrder, Decision]> => {
-    if (stored.has(candidate.uid)) return [candidate, 'duplicate'];
-    const rejection = rejections.get(candidate) ?? (await checkRemotely(candidate, context, submission));
-    if (rejection === undefined) return [candidate, 'admit'];
-    // Another submission may have stored the order during the remote checks, and replaced an order that they require.
-    const isStored = !rejections.get(candidate) && (await findStored([candidate], context)).size > 0;
-    return [candidate, isStored ? 'duplicate' : rejection];
-  });
-  return new Map(await Promise.all(decisions));
+  const submission = { ...origin, batch: new Set(verified.map(({ uid }) => uid)) };
+  return Promise.all(
+    candidates.map(async (candidate, i): Promise<Decision> => {
+      if (candidate instanceof OrderBookError) return candidate;
+      if (stored.has(candidate.uid)) return 'duplicate';
+      const rejection = rejections[i] ?? (await checkRemotely(candidate, context, submission));
+      if (rejection === undefined) return 'admit';
+      // Another submission may have stored the order during the remote checks, and replaced an order that they require.
+      const isStored = !rejections[i] && (await findStored([candidate], context)).size > 0;
+      return isStored ? 'duplicate' : rejection;
+    }),
+  );
 }
 
 function checkLocally(candidate: VerifiedOrder, context: AdmissionContext): OrderBookError | undefined {
@@ -174,30 +183,22 @@ async function checkRemotely(
 }
 
 async function findStored(lookups: readonly VerifiedOrder[], { store }: AdmissionContext): Promise<ReadonlySet<Hex>> {
-  if (lookups.length === 0) return new Set();
   return new Set((await store.orders.get(lookups.map(({ uid }) => uid))).map(({ uid }) => uid));
 }
 
+/** Inserts orders with their quotes. Returns one outcome per order, in input order. */
 async function insert(
   candidates: readonly VerifiedOrder[],
   context: AdmissionContext,
   { transaction }: SubmitOptions,
-): Promise<ReadonlyMap<VerifiedOrder, InsertOutcome>> {
-  if (candidates.length === 0) return new Map();
+): Promise<InsertOutcome[]> {
+  if (candidates.length === 0) return [];
   const since = readMonotonic(context.clock);
   // A transaction of the host must not stay open while estimators run.
   const linking = transaction === undefined ? context : { ...context, orderQuoting: undefined };
-  const entries = await Promise.all(
-    candidates.map(async (candidate) => toOrderInsert(candidate, await findQuote(candidate, linking), context)),
-  );
-  const outcomes = await context.insert(entries, transaction === undefined ? {} : { transaction }, since);
-  return new Map(
-    candidates.map((candidate, i) => {
-      const outcome = outcomes[i];
-      if (outcome === undefined) throw new Error('the store gave no outcome for an inserted order');
-      return [candidate, outcome];
-    }),
-  );
+  const quotes = await findQuotes(candidates, linking);
+  const entries = candidates.map((candidate, i) => toOrderInsert(candidate, quotes[i], context));
+  return context.insert(entries, transaction === undefined ? {} : { transaction }, since);
 }
 
 function toResult(

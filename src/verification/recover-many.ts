@@ -30,13 +30,13 @@ const SIGNATURES_PER_TICK = 8;
  * Recovers the signers of many items. `read` converts an item into a signed digest; its error becomes the result of the
  * item. Yields to the event loop regularly.
  */
-export async function recoverEach<T>(
+export async function recoverEach<T, E extends OrderBookError>(
   items: readonly T[],
-  read: (item: T) => SignedDigest | OrderBookError,
+  read: (item: T) => SignedDigest | E,
   { recoverDigest, pool }: RecoveryContext,
-): Promise<(Address | OrderBookError | undefined)[]> {
+): Promise<(Address | E | undefined)[]> {
   if (pool !== undefined && items.length >= pool.smallest) return recoverInPool(items, read, pool);
-  const results: (Address | OrderBookError | undefined)[] = [];
+  const results: (Address | E | undefined)[] = [];
   for (const [i, item] of items.entries()) {
     if (i > 0 && i % SIGNATURES_PER_TICK === 0) await yieldToEventLoop();
     const signed = read(item);
@@ -47,14 +47,14 @@ export async function recoverEach<T>(
   return results;
 }
 
-async function recoverInPool<T>(
+async function recoverInPool<T, E extends OrderBookError>(
   items: readonly T[],
-  read: (item: T) => SignedDigest | OrderBookError,
+  read: (item: T) => SignedDigest | E,
   pool: RecoveryPool,
-): Promise<(Address | OrderBookError | undefined)[]> {
+): Promise<(Address | E | undefined)[]> {
   // Several slices per thread, so that all threads finish at about the same time.
   const size = Math.min(MAX_SLICE_SIZE, Math.ceil(items.length / (4 * pool.threads)));
-  const slices: Promise<(Address | OrderBookError | undefined)[]>[] = [];
+  const slices: Promise<(Address | E | undefined)[]>[] = [];
   for (let start = 0; start < items.length; start += size) {
     if (start > 0) await yieldToEventLoop();
     const results = recoverSlice(items.slice(start, start + size).map(read), pool);
@@ -64,10 +64,10 @@ async function recoverInPool<T>(
   return (await Promise.all(slices)).flat();
 }
 
-async function recoverSlice(
-  slice: readonly (SignedDigest | OrderBookError)[],
+async function recoverSlice<E extends OrderBookError>(
+  slice: readonly (SignedDigest | E)[],
   pool: RecoveryPool,
-): Promise<(Address | OrderBookError | undefined)[]> {
+): Promise<(Address | E | undefined)[]> {
   const packed = new Uint8Array(slice.length * PACKED_SIGNATURE);
   let count = 0;
   for (const signed of slice) {

@@ -137,10 +137,7 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
       return signer;
     },
     recoverDigest,
-    async recoverDigests(signed) {
-      const signers = await recoverEach(signed, (each) => each, context);
-      return signers as (Address | undefined)[]; // signed digests have no errors
-    },
+    recoverDigests: (signed) => recoverEach<SignedDigest, never>(signed, (each) => each, context),
     async recoverMany(orders) {
       const signers = await recoverEach(orders, tryParse, context);
       return signers.map((signer = createRecoveryError()) =>
