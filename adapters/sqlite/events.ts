@@ -6,6 +6,8 @@ import type { SqliteSession } from './session.ts';
 export interface EventTable {
   /** Appends an event. Must run within a transaction. */
   record(event: NewEvent): void;
+  /** Appends an event without a cause. Must run within a transaction. */
+  append(type: OrderEventType, uid: Buffer, owner: Buffer, at: number): void;
   /** Hides later events until the host's transaction ends. Called before writes inside it, which may be rolled back. */
   hold(): void;
   last(): number;
@@ -42,11 +44,14 @@ export function createEventTable(session: SqliteSession, isExclusive: () => bool
     return held ?? newestId();
   }
 
+  function append(type: OrderEventType, uid: Buffer, owner: Buffer, at: number, cause?: NewEvent['cause']): void {
+    end = undefined; // the transaction may still be rolled back
+    insert.run(type, uid, owner, at, cause === undefined ? null : JSON.stringify(cause));
+  }
+
   return {
-    record({ type, uid, owner, at, cause }) {
-      end = undefined; // the transaction may still be rolled back
-      insert.run(type, toBytes(uid), toBytes(owner), at, cause === undefined ? null : JSON.stringify(cause));
-    },
+    record: ({ type, uid, owner, at, cause }) => append(type, toBytes(uid), toBytes(owner), at, cause),
+    append,
     hold() {
       held ??= newestId();
     },

@@ -51,7 +51,7 @@ export function createExpirySweeper(
 export function createReinstatementLog(listChainEvents: ListChainEvents, events: EventTable): LogReinstatement {
   return ({ uid, owner, signingScheme }, at) => {
     if (!emitsExpiry({ signingScheme }, listChainEvents(uid))) return;
-    events.record({ type: 'reinstated', uid: toHex(uid), owner: toHex(owner), at });
+    events.append('reinstated', uid, owner, at);
   };
 }
 

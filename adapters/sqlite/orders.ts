@@ -17,7 +17,7 @@ import type { OrderProjectionTable } from './order-projection.ts';
 import type { OrderRowsQuery } from './order-rows.ts';
 import { prepareOrderRow, prepareOrderRows } from './order-rows.ts';
 import type { OwnerCounts } from './owner-counts.ts';
-import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
+import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 export interface OrderTable {
@@ -97,7 +97,7 @@ export function createOrderTable(
     cancelRow.run(id);
     if (expiryRecorded) logReinstatement(order, at);
     else owners.remove(owner, budget);
-    events.record({ type: 'cancelled', uid: toHex(uid), owner: toHex(owner), at });
+    events.append('cancelled', uid, owner, at);
   }
 
   function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
@@ -122,7 +122,7 @@ export function createOrderTable(
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);
     rows.insert(order, uid, owner);
     documents.refer(order.appData, order.validTo, document);
-    events.record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
+    events.append('created', uid, owner, order.creationDate);
     projectNewOrder(uid, order.creationDate);
     return { status: 'inserted' };
   }

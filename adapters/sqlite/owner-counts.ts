@@ -15,18 +15,24 @@ export interface OwnerCounts {
   remove(owner: Buffer, budget: Budget): void;
 }
 
-/** Limit for counting expired orders that are still live. Above it, counting the valid orders is cheaper. */
+/** Limit for searching expired orders of all owners that are still live. */
 const EXPIRED_TO_SUBTRACT = 1000;
 
 /**
- * Creates the counters. They do not depend on the time, so expired orders are subtracted when a count is read. If these
- * are many, the valid orders are counted instead, whose number a cap bounds. Neither way grows with an owner's history.
+ * Creates the counters. They do not depend on the time, so expired orders are subtracted when a count is read. The
+ * engine records expiries within seconds, so few orders are expired and still live. If these are many, the owner's
+ * live orders are counted instead. Neither way grows with an owner's history.
  */
 export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): OwnerCounts {
   const selectCounts = prepare(`SELECT live_open, live_pending FROM ${p}owners WHERE owner = ?`).raw();
-  const live = `${p}orders INDEXED BY ${p}orders_live_expiry WHERE live = 1 AND owner = ? AND budget = ?`;
-  const expired = prepare(`SELECT count(*) FROM (SELECT 1 FROM ${live} AND valid_to < ? LIMIT ?)`).pluck();
-  const valid = prepare(`SELECT count(*) FROM ${live} AND valid_to >= ?`).pluck();
+  const expired = prepare(
+    'SELECT count(*), count(CASE WHEN owner = ? AND budget = ? THEN 1 END) FROM ' +
+      `(SELECT owner, budget FROM ${p}orders INDEXED BY ${p}orders_expiring WHERE live = 1 AND valid_to < ? LIMIT ?)`,
+  ).raw();
+  const valid = prepare(
+    `SELECT count(*) FROM ${p}orders INDEXED BY ${p}orders_live_owner ` +
+      'WHERE live = 1 AND owner = ? AND budget = ? AND valid_to >= ?',
+  ).pluck();
   const insert = prepare(
     `INSERT INTO ${p}owners (owner, live_open, live_pending) VALUES (?, ?, ?) ON CONFLICT (owner) ` +
       'DO UPDATE SET live_open = live_open + excluded.live_open, live_pending = live_pending + excluded.live_pending',
@@ -44,8 +50,8 @@ export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): 
     const code = BUDGETS.indexOf(budget);
     const all = atMost(owner, budget);
     if (all === 0) return 0;
-    const expiredCount = expired.get(owner, code, now, EXPIRED_TO_SUBTRACT) as number; // count(*)
-    if (expiredCount < EXPIRED_TO_SUBTRACT) return all - expiredCount;
+    const [found, own] = expired.get(owner, code, now, EXPIRED_TO_SUBTRACT) as [number, number]; // two counts
+    if (found < EXPIRED_TO_SUBTRACT) return all - own;
     return valid.get(owner, code, now) as number; // count(*)
   }
 

@@ -162,6 +162,7 @@ export const CAPS: readonly Rule[] = [
         ...validities.map((after, n) => order(n, { validTo: NOW + after })),
         presignOrder(10, { validTo: NOW + 15 }),
         presignOrder(11, { validTo: NOW + 25 }),
+        order(12, { validTo: NOW + 12, owner: BOB }),
       );
       for (const [after, open, pending] of [
         [31, 0, 0],
@@ -182,10 +183,11 @@ export const CAPS: readonly Rule[] = [
       const live = range(40).map((n) => order(5000 + n, { validTo: NOW + 50 }));
       for (let start = 0; start < expired.length; start += 500)
         await place(store, ...expired.slice(start, start + 500));
-      await place(store, ...live);
-      assert.deepEqual(await store.orders.count(ALICE, NOW + 5), { open: 2540, pending: 0 });
-      assert.deepEqual(await store.orders.count(ALICE, NOW + 6), { open: 40, pending: 0 });
-      assert.deepEqual(await store.orders.count(ALICE, NOW + 50), { open: 40, pending: 0 });
+      await place(store, ...live, order(6000, { validTo: NOW + 50, budget: 'pending' }));
+      await place(store, order(6001, { validTo: NOW + 50, owner: BOB }));
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 5), { open: 2540, pending: 1 });
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 6), { open: 40, pending: 1 });
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 50), { open: 40, pending: 1 });
       assert.deepEqual(await store.orders.count(ALICE, NOW + 51), { open: 0, pending: 0 });
     },
   },
