@@ -54,7 +54,7 @@ export async function openBareDatabase(count: number) {
     const list = Array.from({ length: size }, () => '?').join(', ');
     return database
       .prepare<Buffer[], unknown[]>(
-        `SELECT ${orderColumns('', false)}, ${quoteColumns} FROM orders o ` +
+        `SELECT ${orderColumns('', 'full')}, ${quoteColumns} FROM orders o ` +
           `LEFT JOIN order_quotes q ON q.order_id = o.id WHERE o.uid IN (${list})`,
       )
       .raw();

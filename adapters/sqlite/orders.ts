@@ -15,7 +15,7 @@ import type { EventTable } from './events.ts';
 import type { LogReinstatement } from './expiry.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
 import type { OrderRowsQuery } from './order-rows.ts';
-import { prepareOrderRow, prepareOrderRows } from './order-rows.ts';
+import { fromOrders, prepareOrderByUid, prepareOrderRows } from './order-rows.ts';
 import type { OwnerCounts } from './owner-counts.ts';
 import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
@@ -71,7 +71,7 @@ export function createOrderTable(
       'cancelled_off_chain = 1, ' +
       'version = version + 1 WHERE id = ?',
   );
-  const selectOne = prepareBatch(session, 1);
+  const selectOne = prepareOrderByUid(session);
   const selects = BATCHES.map((size) => ({ size, query: prepareBatch(session, size) }));
 
   function findOrder(hex: Hex): OrderRecord | undefined {
@@ -130,7 +130,10 @@ export function createOrderTable(
   function getEncoded(uids: readonly Hex[]): EncodedOrder[] {
     return read('read orders', () => {
       const [first] = uids;
-      if (first !== undefined && uids.length === 1) return selectOne.all(toBytes(first));
+      if (first !== undefined && uids.length === 1) {
+        const order = selectOne(first);
+        return order === undefined ? [] : [order];
+      }
       const unique = [...new Set(uids)];
       const orders: EncodedOrder[] = [];
       for (let start = 0; start < unique.length; start += LARGEST_BATCH) {
@@ -183,8 +186,5 @@ const LARGEST_BATCH = 128;
 
 function prepareBatch(session: SqliteSession, size: number): OrderRowsQuery {
   const placeholders = Array.from({ length: size }, () => '?').join(', ');
-  const from =
-    `FROM ${session.prefix}orders o LEFT JOIN ${session.prefix}order_quotes q ON q.order_id = o.id ` +
-    `WHERE o.uid IN (${placeholders})`;
-  return size === 1 ? prepareOrderRow(session, from, true) : prepareOrderRows(session, from, true);
+  return prepareOrderRows(session, fromOrders(session.prefix, `IN (${placeholders})`), true);
 }

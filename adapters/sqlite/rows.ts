@@ -10,14 +10,19 @@ export const toHexText = (column: string) => `'0x' || lower(hex(${column}))`;
 /** Returns the same SQL for a nullable column. */
 export const hexOrNull = (column: string) => `CASE WHEN ${column} IS NOT NULL THEN ${toHexText(column)} END`;
 
-/**
- * Returns the columns of an order, in the order of {@link OrderRow}. `o` is the table of orders.
- *
- * @param aggregated - Whether the body is read apart: its column is its length, and the UID has upper-case digits only.
- */
-export const orderColumns = (prefix: string, aggregated: boolean) =>
-  `${aggregated ? 'hex(o.uid), octet_length(o.body)' : `${toHexText('o.uid')}, o.body`}, o.checksum, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
-  'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, ' +
+/** The first two columns of an order: its UID and its body. */
+const FIRST_COLUMNS = {
+  full: `${toHexText('o.uid')}, o.body`,
+  /** The body is read apart: its column is its length, and the UID has upper-case digits only. */
+  aggregated: 'hex(o.uid), octet_length(o.body)',
+  /** The caller has the UID. */
+  known: 'NULL, o.body',
+} as const;
+
+/** Returns the columns of an order, in the order of {@link OrderRow}. `o` is the table of orders. */
+export const orderColumns = (prefix: string, form: keyof typeof FIRST_COLUMNS) =>
+  `${FIRST_COLUMNS[form]}, o.checksum, o.version, o.created, o.valid_to, o.state, o.invalidated, ` +
+  'o.executed_sell_amount, o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, ' +
   `${hexOrNull('o.executed_fee_token')}, ` +
   'o.placement, ' +
   // A subquery instead of a join: a listing then reads the documents of the page only, not of the skipped rows.
@@ -50,9 +55,9 @@ export const quoteColumns = 'q.body, q.metadata';
  * Converts a row to an order. A damaged row does not fail a whole batch: a body that differs from its checksum becomes
  * empty, and the caller detects other damage when it renders the order. See docs/internals/decisions.md#d2-27.
  */
-export function readOrder(row: OrderRow): StoredOrder {
+export function readOrder(row: OrderRow, uid = row[0]): StoredOrder {
   const body = typeof row[1] === 'string' ? row[1] : ''; // a damaged column can have another type
-  return toStoredOrder(row, row[0], body, crc32(body));
+  return toStoredOrder(row, uid, body, crc32(body));
 }
 
 /** Converts a row whose UID and body were read apart. @param checksum - The checksum of the body as it was read. */

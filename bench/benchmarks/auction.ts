@@ -38,7 +38,7 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
           async round() {
             const database = new Database(path, { readonly: true });
             const sql =
-              `SELECT ${orderColumns('', false)}, ${quoteColumns} FROM orders o INDEXED BY orders_live ` +
+              `SELECT ${orderColumns('', 'full')}, ${quoteColumns} FROM orders o INDEXED BY orders_live ` +
               'LEFT JOIN order_quotes q ON q.order_id = o.id WHERE o.live = 1 ORDER BY o.created DESC, o.uid DESC';
             const sample = await measureTime(1, () => {
               const rows = database.prepare(sql).raw().all() as string[][];

@@ -49,7 +49,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     const { database } = await openBareDatabase(count);
     const statements = Object.entries(pages).map(([page, { storeQuery }]) => {
       const ids = listingSql('', storeQuery);
-      const sql = `SELECT ${orderColumns('', false)} ${pageSql('', ids.sql, false)}`;
+      const sql = `SELECT ${orderColumns('', 'full')} ${pageSql('', ids.sql, false)}`;
       const read = () =>
         database
           .prepare(sql)

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { prepareOrderRow, prepareOrderRows } from '../../../adapters/sqlite/order-rows.ts';
+import { prepareOrderByUid, prepareOrderRow, prepareOrderRows } from '../../../adapters/sqlite/order-rows.ts';
 import { FOUNDATION, MIGRATIONS } from '../../../adapters/sqlite/schema.ts';
 import { openSession } from '../../../adapters/sqlite/session.ts';
 import { completeOrder } from '../../support/complete-orders.ts';
@@ -30,7 +30,12 @@ function openOrders({ damage, where = '' }: { readonly damage?: string; readonly
   const session = openSession({ database, prefix: '', own: true }, () => {});
   const from = `FROM orders o LEFT JOIN order_quotes q ON q.order_id = o.id ${where} ORDER BY o.id`;
   const [many, one] = [prepareOrderRows(session, from, true), prepareOrderRow(session, from, true)];
-  return { many: () => many.all(), one: () => one.all(), [Symbol.dispose]: () => database.close() };
+  return {
+    many: () => many.all(),
+    one: () => one.all(),
+    find: prepareOrderByUid(session),
+    [Symbol.dispose]: () => database.close(),
+  };
 }
 
 test('SQLite reads many rows at once with the values of rows that are read one by one', () => {
@@ -42,6 +47,13 @@ test('SQLite reads many rows at once with the values of rows that are read one b
   expect(rows.map(({ order: { uid, body } }) => ({ uid, body }))).toEqual(
     ORDERS.map(({ uid, body }) => ({ uid, body })),
   );
+});
+
+test('SQLite reads an order by its UID with the values of a listing', () => {
+  using orders = openOrders();
+  const rows = orders.one();
+  expect(rows.map(({ order }) => orders.find(order.uid))).toEqual(rows);
+  expect(orders.find(`0x${'00'.repeat(56)}`)).toBeUndefined();
 });
 
 test('SQLite reads no rows at once', () => {
