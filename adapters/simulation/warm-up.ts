@@ -1,4 +1,4 @@
-import type { Clock, RecoveryBackend, Store } from 'intentbook';
+import type { Clock, OrderCreation, RecoveryBackend, Store } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
@@ -67,6 +67,7 @@ async function use(): Promise<void> {
   });
   await accounts.start();
   for (const { creation } of pool.orders) if (creation !== undefined) await book.orders.submit(creation);
+  await book.orders.submit({} as OrderCreation); // only an invalid order needs the schema
   const tokens = { sellToken: SELL_TOKEN, buyToken: BUY_TOKEN };
   await book.quotes.request({ ...tokens, kind: 'sell', from: pool.owners[0] ?? '', sellAmountBeforeFee: '10' });
   await book.orders.cancel(pool.cancel([0], 0));

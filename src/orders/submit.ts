@@ -4,6 +4,7 @@ import { assertNotAborted } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
+import type { OrderQuote } from '../ports/quotes.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
@@ -11,10 +12,9 @@ import { getCheckQueue } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
 import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
 import { LOCAL_CHECKS } from './checks.ts';
-import { parseOrderCreation } from './creation.ts';
+import { parseValidCreation } from './creation.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
 import { checkDenyList } from './policy.ts';
-import { findQuotes } from './quote-link.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Options of a submission. */
@@ -41,6 +41,12 @@ export type SubmitResult =
    * stored.
    */
   | { readonly status: 'unknown'; readonly uid: Hex; readonly error: OrderBookError };
+
+/** The schema of orders. Only invalid ones need it. */
+const schema = lazy(() => import('./creation-schema.ts'));
+
+/** The search for the quotes of orders. Books without quotes do not load it. */
+const quoteLink = lazy(() => import('./quote-link.ts'));
 
 /** The checks on chain. Books without a chain client do not load them. */
 const onChain = lazy(() => import('./on-chain-checks.ts'));
@@ -109,7 +115,7 @@ const DUPLICATE = { status: 'duplicate' } as const;
 
 /** Parses an order and resolves its document: everything that is needed before the signature is checked. */
 export async function parseInput(input: unknown, context: AdmissionContext): Promise<UnverifiedOrder | OrderBookError> {
-  const creation = parseOrderCreation(input);
+  const creation = parseValidCreation(input) ?? (await schema.load()).parseOrderCreation(input);
   if (creation instanceof OrderBookError) return creation;
   if (!creation.feeIsZero) return new OrderBookError('NonZeroFee', undefined, { field: 'feeAmount', allowed: '0' });
   const document = await resolveDocument(creation, context.store.appData, context.documents);
@@ -199,6 +205,17 @@ async function insert(
   const quotes = await findQuotes(candidates, linking);
   const entries = candidates.map((candidate, i) => toOrderInsert(candidate, quotes[i], context));
   return context.insert(entries, transaction === undefined ? {} : { transaction }, since);
+}
+
+/** Returns the quotes of orders, in input order. Orders without a quote id have none in a book that does not quote. */
+async function findQuotes(
+  candidates: readonly VerifiedOrder[],
+  context: AdmissionContext,
+): Promise<readonly (OrderQuote | undefined)[]> {
+  const isQuoted = ({ creation }: VerifiedOrder) => context.quoting || creation.quoteId !== undefined;
+  if (!candidates.some(isQuoted)) return [];
+  const { findQuote } = await quoteLink.load();
+  return Promise.all(candidates.map((each) => (isQuoted(each) ? findQuote(each, context) : undefined)));
 }
 
 function toResult(

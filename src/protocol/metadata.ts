@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Address, Hex } from './hex.ts';
-import { MAX_UINT32 } from './order.ts';
+import { isUint32 } from './order.ts';
 import { firstShapeError, hex, hexSchema, SHAPE_TEXTS } from './shape.ts';
 import { UID_SIZE } from './uid.ts';
 import { parseUint256 } from './uint256.ts';
@@ -151,11 +151,7 @@ const metadata = /* @__PURE__ */ z.object({
   ),
   enableFastPath: z.optional(z.unknown()),
   validFrom: z.nullish(
-    z.number().check(
-      z.refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32, {
-        error: 'must be whole seconds since 1970, as a uint32',
-      }),
-    ),
+    z.number().check(z.refine(isUint32, { error: 'must be whole seconds since 1970, as a uint32' })),
   ),
 });
 

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
-import { BUY_TOKEN_DESTINATIONS, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
+import { BUY_TOKEN_DESTINATIONS, isUint32, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, SIGNING_SCHEMES } from '../protocol/signature.ts';
@@ -59,7 +59,6 @@ export interface QuoteRequest {
 }
 
 const UINT32 = { error: 'must be an integer from 0 to 4294967295' };
-const isUint32 = (value: number) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32;
 const uint32 = () => z.number().check(z.refine(isUint32, UINT32));
 const gasLimit = () =>
   z.number().check(

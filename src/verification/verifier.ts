@@ -13,7 +13,7 @@ import type { BuyTokenDestination, OrderData, OrderHasher, OrderKind, SellTokenS
 import {
   BUY_TOKEN_DESTINATIONS,
   createOrderHasher,
-  MAX_UINT32,
+  isUint32,
   ORDER_KINDS,
   SELL_TOKEN_SOURCES,
 } from '../protocol/order.ts';
@@ -174,7 +174,7 @@ export function parseOrderData(order: SignedOrder): OrderData {
 }
 
 function parseValidTo({ validTo }: SignedOrder): number {
-  if (Number.isInteger(validTo) && validTo >= 0 && validTo <= MAX_UINT32) return validTo;
+  if (isUint32(validTo)) return validTo;
   throw new OrderBookError('InvalidSignature', 'validTo must be a uint32');
 }
 

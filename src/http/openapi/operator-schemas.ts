@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
 import { FILTER_REASONS } from '../../auctions/filters.ts';
-import { orderCreation } from '../../orders/creation.ts';
+import { orderCreation } from '../../orders/creation-schema.ts';
 import { ORDER_EVENTS } from '../../ports/order-events.ts';
 import { address, bytes, callData } from './primitives.ts';
 

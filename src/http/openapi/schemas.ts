@@ -9,7 +9,7 @@ import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
 import { cancellation, cancellations } from '../../orders/cancel.ts';
 import { MAX_UIDS } from '../../orders/cancel-errors.ts';
-import { orderCreation } from '../../orders/creation.ts';
+import { orderCreation } from '../../orders/creation-schema.ts';
 import { ORDER_STATUSES } from '../../orders/status.ts';
 import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
