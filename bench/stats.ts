@@ -46,9 +46,13 @@ export function createByUidsRequest(uids: readonly Hex[]): ApiRequest {
   };
 }
 
-/** Opens a file of orders with the driver, configured as by the store, and with a SELECT of the same columns. */
-export async function openBareDatabase(count: number) {
-  const database = new Database(await orderFile(count), { readonly: true });
+/**
+ * Opens a file of orders with the driver, configured as by the store, and with a SELECT of the same columns.
+ *
+ * @param lane - The file of a subject, to read from the same memory: copies of a large file differ by a third.
+ */
+export async function openBareDatabase(count: number, lane?: string) {
+  const database = new Database(await orderFile(count, lane), { readonly: true });
   database.pragma('cache_size = -16384');
   const select = (size: number) => {
     const list = Array.from({ length: size }, () => '?').join(', ');

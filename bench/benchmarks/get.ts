@@ -25,8 +25,8 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   };
 
   /** Reads rows. @param use - Processes each. */
-  async function readRows(use: (rows: readonly unknown[]) => unknown, seed = 1): Promise<Subject> {
-    const { database, select } = await openBareDatabase(largest);
+  async function readRows(use: (rows: readonly unknown[]) => unknown, seed: number): Promise<Subject> {
+    const { database, select } = await openBareDatabase(largest, 'cold');
     const statement = select(1);
     const pick = createUidPicker(largest, size, largest, seed);
     const prepare = () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex'));
@@ -46,7 +46,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     subjects: {
       uncached: read('cold', largest, 0),
       cached: read('hot', CACHED),
-      'SQL statement': () => readRows((rows) => rows),
+      'SQL statement': () => readRows((rows) => rows, 3),
       'SQL statement, checksum and encoding': () => readRows(encodeRows, 2),
     },
     measures: [
