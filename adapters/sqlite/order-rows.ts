@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { EncodedOrder, Hex } from 'intentbook';
+import type { EncodedOrder, Hex, StoredOrder } from 'intentbook';
 import type { OrderRow } from './rows.ts';
 import { orderColumns, quoteColumns, readOrder, toBytes, toStoredOrder } from './rows.ts';
 import type { SqliteSession } from './session.ts';
@@ -29,11 +29,11 @@ export const fromOrders = (prefix: string, uid: string) =>
  * Prepares a query of one order by UID. It does not read the UID, which SQLite has compared. Rendering compares it with
  * that in the body.
  */
-export function prepareOrderByUid({ prefix, prepare }: SqliteSession): (uid: Hex) => EncodedOrder | undefined {
+export function prepareOrderByUid({ prefix, prepare }: SqliteSession): (uid: Hex) => StoredOrder | undefined {
   const select = prepare(`SELECT ${orderColumns(prefix, 'known')}, ${quoteColumns} ${fromOrders(prefix, '= ?')}`).raw();
   return (uid) => {
     const row = select.get(toBytes(uid)) as OrderRow | undefined; // the columns selected
-    return row && { order: readOrder(row, uid), encodedBody: undefined };
+    return row && readOrder(row, uid);
   };
 }
 

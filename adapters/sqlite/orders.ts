@@ -127,13 +127,18 @@ export function createOrderTable(
     return { status: 'inserted' };
   }
 
+  function getOne(uid: Hex): StoredOrder[] {
+    return read('read an order', () => {
+      const order = selectOne(uid);
+      return order === undefined ? [] : [order];
+    });
+  }
+
   function getEncoded(uids: readonly Hex[]): EncodedOrder[] {
+    const [first] = uids;
+    if (first !== undefined && uids.length === 1)
+      return getOne(first).map((order) => ({ order, encodedBody: undefined }));
     return read('read orders', () => {
-      const [first] = uids;
-      if (first !== undefined && uids.length === 1) {
-        const order = selectOne(first);
-        return order === undefined ? [] : [order];
-      }
       const unique = [...new Set(uids)];
       const orders: EncodedOrder[] = [];
       for (let start = 0; start < unique.length; start += LARGEST_BATCH) {
@@ -158,7 +163,11 @@ export function createOrderTable(
       });
     },
 
-    get: (uids) => getEncoded(uids).map(({ order }) => order),
+    get(uids) {
+      const [first] = uids;
+      if (first !== undefined && uids.length === 1) return getOne(first);
+      return getEncoded(uids).map(({ order }) => order);
+    },
     getEncoded,
 
     cancel: ({ uids, now, cancelledAt }) =>

@@ -24,6 +24,8 @@ interface RouteEntry<R> {
 
 interface Node<R> {
   readonly literals: Map<string, Node<R>>;
+  /** The length of the longest literal. */
+  longest: number;
   parameter: Node<R> | undefined;
   readonly routes: Map<string, RouteEntry<R>>;
 }
@@ -39,6 +41,7 @@ export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R
       else {
         const next = at.literals.get(segment) ?? createNode<R>();
         at.literals.set(segment, next);
+        at.longest = Math.max(at.longest, segment.length);
         at = next;
       }
     }
@@ -75,7 +78,8 @@ function walk<R>(at: Node<R>, path: string, from: number, values: string[]): Nod
   const slash = path.indexOf('/', start);
   const end = slash < 0 ? path.length : slash;
   const segment = path.slice(start, end);
-  const literal = at.literals.get(segment);
+  // The hash of a long segment, such as a UID, takes longer than the rest of the search.
+  const literal = segment.length > at.longest ? undefined : at.literals.get(segment);
   const found = literal && walk(literal, path, end, values);
   if (found !== undefined || at.parameter === undefined) return found;
   values.push(segment);
@@ -85,5 +89,5 @@ function walk<R>(at: Node<R>, path: string, from: number, values: string[]): Nod
 }
 
 function createNode<R>(): Node<R> {
-  return { literals: new Map(), parameter: undefined, routes: new Map() };
+  return { literals: new Map(), longest: 0, parameter: undefined, routes: new Map() };
 }

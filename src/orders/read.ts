@@ -27,7 +27,7 @@ export interface ReadContext {
 
 /** Reads one order. Rejects if its row is damaged. */
 export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext): Promise<RenderedOrder | undefined> {
-  const version = cache?.current() ?? (await cache?.refresh());
+  const version = cache && (cache.current() ?? (await cache.refresh()));
   const cached = cache?.get(uid);
   if (cached !== undefined) return renderCached(cached, seconds(clock));
   const [row] = await store.orders.get([uid]);
@@ -74,7 +74,7 @@ async function loadOrders(
   waitForStore?: () => Promise<void>,
 ): Promise<LoadedOrders> {
   const { store, clock, cache } = context;
-  const version = cache?.current() ?? (await cache?.refresh());
+  const version = cache && (cache.current() ?? (await cache.refresh()));
   const cached: PreparedOrder[] = [];
   const read: ReadOrder[] = [];
   const unreadable: UnreadableOrder[] = [];

@@ -14,7 +14,6 @@ import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
 import { LOCAL_CHECKS } from './checks.ts';
 import { parseValidCreation } from './creation.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
-import { checkDenyList } from './policy.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Options of a submission. */
@@ -56,7 +55,11 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
  * starts after the previous one has passed.
  */
 const REMOTE_CHECKS: readonly RemoteCheck[] = [
-  (candidate, context, submission) => checkDenyList(candidate, context, getCheckQueue(candidate, context, submission)),
+  async (candidate, context, submission) => {
+    if (context.host.isDenied === undefined) return undefined;
+    const { checkDenyList } = await import('./policy.ts');
+    return checkDenyList(candidate, context, getCheckQueue(candidate, context, submission));
+  },
   async (candidate, context, submission) => {
     if (candidate.document.content.replacedOrder === undefined) return undefined;
     return (await import('./replacement.ts')).checkReplacement(candidate, context, submission);

@@ -52,7 +52,7 @@ test('SQLite reads many rows at once with the values of rows that are read one b
 test('SQLite reads an order by its UID with the values of a listing', () => {
   using orders = openOrders();
   const rows = orders.one();
-  expect(rows.map(({ order }) => orders.find(order.uid))).toEqual(rows);
+  expect(rows.map(({ order }) => orders.find(order.uid))).toEqual(rows.map(({ order }) => order));
   expect(orders.find(`0x${'00'.repeat(56)}`)).toBeUndefined();
 });
 
