@@ -16,6 +16,7 @@ import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
+import { prepareSubmissions } from './orders/submit.ts';
 import { systemRandom } from './ports/random.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { getOrderQuoting } from './quotes/quote-options.ts';
@@ -103,7 +104,13 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 
   async function open(): Promise<AdmissionContext> {
     const verifier = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
-    await Promise.all([logging.load(), expiry.load(), chain.prepare(), quotes.prepare()]);
+    await Promise.all([
+      logging.load(),
+      expiry.load(),
+      chain.prepare(),
+      quotes.prepare(),
+      prepareSubmissions(admission),
+    ]);
     await store.open({ domain: { chainId, settlementContract }, clock });
     await dispatcher.start().catch((failure) => store.close().then(() => Promise.reject(failure)));
     quotes.start();

@@ -50,6 +50,22 @@ const quoteLink = lazy(() => import('./quote-link.ts'));
 /** The checks on chain. Books without a chain client do not load them. */
 const onChain = lazy(() => import('./on-chain-checks.ts'));
 
+/** The check of the deny list. Books without one do not load it. */
+const policy = lazy(() => import('./policy.ts'));
+
+/** Loads the modules that every submission to a book needs, so that none of them waits for a file. */
+export async function prepareSubmissions({
+  quoting,
+  chain,
+  host,
+}: Pick<AdmissionContext, 'quoting' | 'chain' | 'host'>): Promise<void> {
+  await Promise.all([
+    quoting ? quoteLink.load() : undefined,
+    chain === undefined ? undefined : onChain.load(),
+    host.isDenied === undefined ? undefined : policy.load(),
+  ]);
+}
+
 /**
  * The checks that query the store, the host or the chain, in the order in which their rejections are reported. Each
  * starts after the previous one has passed.
@@ -57,8 +73,8 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
 const REMOTE_CHECKS: readonly RemoteCheck[] = [
   async (candidate, context, submission) => {
     if (context.host.isDenied === undefined) return undefined;
-    const { checkDenyList } = await import('./policy.ts');
-    return checkDenyList(candidate, context, getCheckQueue(candidate, context, submission));
+    const queue = getCheckQueue(candidate, context, submission);
+    return policy.use(({ checkDenyList }) => checkDenyList(candidate, context, queue));
   },
   async (candidate, context, submission) => {
     if (candidate.document.content.replacedOrder === undefined) return undefined;

@@ -169,7 +169,7 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'caches',
     store: 'memory',
     file: 'src/orders/read.ts',
-    find: 'const version = cache?.current() ?? (await cache?.refresh());\n  const cached = cache?.get(uid);',
+    find: 'const version = cache && (cache.current() ?? (await cache.refresh()));\n  const cached = cache?.get(uid);',
     replace: 'const version = undefined;\n  const cached = cache?.get(uid);',
   },
   {
