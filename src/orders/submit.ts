@@ -44,7 +44,7 @@ export type SubmitResult =
 /** The schema of orders. Only invalid ones need it. */
 const schema = lazy(() => import('./creation-schema.ts'));
 
-/** The search for the quotes of orders. Books without quotes do not load it. */
+/** The search for the quotes of orders. Loaded when a book starts. */
 const quoteLink = lazy(() => import('./quote-link.ts'));
 
 /** The checks on chain. Books without a chain client do not load them. */
@@ -53,14 +53,13 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
 /** The check of the deny list. Books without one do not load it. */
 const policy = lazy(() => import('./policy.ts'));
 
-/** Loads the modules that every submission to a book needs, so that none of them waits for a file. */
-export async function prepareSubmissions({
-  quoting,
-  chain,
-  host,
-}: Pick<AdmissionContext, 'quoting' | 'chain' | 'host'>): Promise<void> {
+/**
+ * Loads the modules that submissions to a book need. A submission that waits for a file would fail if the book is
+ * closed meanwhile.
+ */
+export async function prepareSubmissions({ chain, host }: Pick<AdmissionContext, 'chain' | 'host'>): Promise<void> {
   await Promise.all([
-    quoting ? quoteLink.load() : undefined,
+    quoteLink.load(),
     chain === undefined ? undefined : onChain.load(),
     host.isDenied === undefined ? undefined : policy.load(),
   ]);
