@@ -9,6 +9,8 @@ import type { Scheduler } from './scheduler.ts';
 export interface NodePort {
   readonly source: ChainSource;
   readonly faults: Set<NodeFault>;
+  /** Sets the head that the node returns while it lags. Called before the fault begins. */
+  keepHead(): void;
 }
 
 export interface NodePortContext {
@@ -67,6 +69,9 @@ export function createNodePort(context: NodePortContext): NodePort {
 
   return {
     faults,
+    keepHead() {
+      if (!faults.has('lag')) view = chain.head;
+    },
     source: {
       name,
       id: name,

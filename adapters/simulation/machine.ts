@@ -253,7 +253,9 @@ export function createMachine(context: MachineContext): Machine {
         break;
       case 'node':
         for (const node of host.current?.nodes ?? []) {
-          if (random.chance(0.7)) toggle(node.faults, fault.mode, fault.duration);
+          if (!random.chance(0.7)) continue;
+          if (fault.mode === 'lag') node.keepHead();
+          toggle(node.faults, fault.mode, fault.duration);
         }
         if (random.chance(0.5)) toggle(host.current?.funds.faults, fault.mode, fault.duration);
         if (context.hasQuotes) toggle(host.current?.market?.faults, fault.mode, fault.duration);
