@@ -23,6 +23,8 @@ export interface ObservedPage {
 export interface PageOptions {
   readonly size?: { readonly width: number; readonly height: number };
   readonly dark?: boolean;
+  /** Called before the page is loaded. */
+  readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
 export function launchChromium(): Promise<Browser> {
@@ -36,7 +38,7 @@ export function launchChromium(): Promise<Browser> {
 export async function openPage(
   browser: Browser,
   url: string,
-  { size = DESKTOP, dark = false }: PageOptions = {},
+  { size = DESKTOP, dark = false, prepare }: PageOptions = {},
 ): Promise<ObservedPage> {
   const page = await browser.newPage({ viewport: size, colorScheme: dark ? 'dark' : 'light' });
   const { origin } = new URL(url);
@@ -49,6 +51,7 @@ export async function openPage(
     const target = new URL(request.url());
     if (target.protocol !== 'data:' && target.origin !== origin) problems.push(`requested ${request.url()}`);
   });
+  await prepare?.(page);
   await page.goto(url);
   return { page, problems };
 }

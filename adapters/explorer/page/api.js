@@ -15,7 +15,7 @@ async function read(path, signal, request = { headers: { accept: 'application/js
     if (signal?.aborted) throw error;
     throw new Error('The server is not reachable.');
   });
-  const body = await response.json().catch(() => undefined);
+  const body = await response.json().catch(() => signal?.throwIfAborted());
   if (!response.ok) throw new Rejection(response.status, body);
   return { body, link: response.headers.get('link') };
 }
@@ -130,7 +130,7 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
 
     /**
      * Calls `order` with each new or changed order of the book's stream. Calls `missed` when changes may have been
-     * missed. If the book has no stream, calls `missed` every five seconds while the page is visible.
+     * missed, so also after each connection: the stream starts later than the caller's first read. If the book has no stream, calls `missed` every five seconds while the page is visible.
      */
     subscribe(filters, { order, missed, state }, signal) {
       const source = new EventSource(`${MOUNT}${api}/orders/stream?${toQuery(filters)}`);
@@ -142,7 +142,10 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
       source.addEventListener('order', ({ data: text }) => order(JSON.parse(text)));
       source.addEventListener('withdrawn', missed);
       source.addEventListener('gap', missed);
-      source.addEventListener('open', () => state('live'));
+      source.addEventListener('open', () => {
+        state('live');
+        missed();
+      });
       source.addEventListener('error', () => {
         // The browser reconnects after a broken connection, but not after an error response.
         state(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');

@@ -44,8 +44,8 @@ function row(order, { prefix, tokens }) {
 }
 
 /**
- * Creates a table of orders that is updated in place: `put` replaces the row of an order that is shown, or adds a new
- * row at the top. On a narrow screen, rows are shown as cards of two lines.
+ * Creates a table of orders that is updated in place: `put` replaces the row of an order that has changed, or adds a
+ * new row at the top. On a narrow screen, rows are shown as cards of two lines.
  */
 export function orderTable(view, caption) {
   const body = element('tbody');
@@ -57,6 +57,7 @@ export function orderTable(view, caption) {
     body,
   );
   const rows = new Map();
+  const create = (order) => ({ text: JSON.stringify(order), node: row(order, view) });
   return {
     table,
     has: (uid) => rows.has(uid),
@@ -64,17 +65,19 @@ export function orderTable(view, caption) {
     add(orders) {
       for (const order of orders) {
         if (rows.has(order.uid)) continue;
-        rows.set(order.uid, row(order, view));
-        body.append(rows.get(order.uid));
+        const added = create(order);
+        rows.set(order.uid, added);
+        body.append(added.node);
       }
     },
     /** Returns whether the order is new. */
     put(order) {
-      const [before, after] = [rows.get(order.uid), row(order, view)];
-      after.classList.add('changed');
+      const [before, after] = [rows.get(order.uid), create(order)];
+      if (before?.text === after.text) return false;
+      after.node.classList.add('changed');
       rows.set(order.uid, after);
-      if (before === undefined) body.prepend(after);
-      else before.replaceWith(after);
+      if (before === undefined) body.prepend(after.node);
+      else before.node.replaceWith(after.node);
       return before === undefined;
     },
   };

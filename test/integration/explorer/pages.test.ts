@@ -300,7 +300,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
       await goTo(page, `#/orders/${filled}`);
       await page.getByRole('heading', { name: 'Signature' }).waitFor();
       expect([fullAppData, problems]).toEqual([fullAppData, []]);
-      await page.unroute('**/explorer/data/0/orders/*');
+      await page.unrouteAll({ behavior: 'wait' });
       await goTo(page, '#/unknown');
     }
   });

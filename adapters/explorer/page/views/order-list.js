@@ -28,6 +28,9 @@ export async function orderList(view, filters, caption, empty = note('No order m
   const { table, add, put, has, size } = orderTable(view, caption);
   const more = element('button', { type: 'button', class: 'more', hidden: true }, 'Older orders');
   const live = liveLabel();
+  /** Numbers of the newest versions of orders, in the sequence of their arrival. */
+  const versions = new Map();
+  let arrived = 0;
   let cursor;
 
   /** Reads the next page. The server has no filter by kind, so several pages may have to be read. */
@@ -67,15 +70,21 @@ export async function orderList(view, filters, caption, empty = note('No order m
   async function update(order) {
     // A row that is shown stays, so that its change is visible.
     if (!has(order.uid) && !matches(order, filters)) return;
+    const version = ++arrived;
+    versions.set(order.uid, version);
     await tokens.load(tokensOf([order]), signal);
+    if (versions.get(order.uid) !== version) return;
     if (put(order)) announce('New order');
     show();
   }
 
-  /** Reads the newest page after changes may have been missed. */
+  /** Reads the newest page after changes may have been missed. A version that arrived meanwhile is newer. */
   async function refresh() {
+    const start = arrived;
     const { orders } = await book.list({ ...queried, limit: PAGE }, signal).catch(() => ({ orders: [] }));
-    for (const order of orders.reverse()) await update(order);
+    for (const order of orders.reverse()) {
+      if ((versions.get(order.uid) ?? 0) <= start) await update(order);
+    }
   }
 
   more.addEventListener('click', load);

@@ -159,6 +159,7 @@ export async function order(view, uid) {
   const body = element('div');
   const live = liveLabel();
   let drawing = 0;
+  let drawn;
 
   async function draw() {
     const number = ++drawing;
@@ -166,7 +167,9 @@ export async function order(view, uid) {
     if (found === null) throw new NotFound(`This book has no order ${uid}.`);
     const { order: shown, trades, competition } = found;
     await tokens.load([shown.sellToken, shown.buyToken, shown.executedFeeToken], signal);
-    if (number !== drawing) return;
+    const text = JSON.stringify(found);
+    if (number !== drawing || text === drawn) return;
+    drawn = text;
     const fills = shown.partiallyFillable ? 'partially fillable' : 'fill or kill';
     body.replaceChildren(
       element('p', { class: 'headline' }, status(shown), ` ${shown.kind} order, ${fills}, ${shown.class}`),
