@@ -8,6 +8,9 @@ import type { Hex } from 'viem';
 import { createPublicClient, encodeDeployData, http, keccak256, toHex } from 'viem';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Transaction } from '../../../adapters/sandbox/deployment.ts';
+import { transact } from '../../../adapters/sandbox/deployment.ts';
+import { createRpc } from '../../../adapters/sandbox/rpc.ts';
 import { account, SEPOLIA } from '../../support/orders.ts';
 import { compileComposable } from './composable-contracts.ts';
 
@@ -37,11 +40,12 @@ describe('sdk-composable', () => {
   const client = () => createPublicClient({ chain: sepolia, transport: http(sandbox.rpcUrl), pollingInterval: 5 });
   const call = (method: string, ...params: unknown[]) => client().request({ method, params } as never) as Promise<Hex>;
 
-  async function transact(transaction: { from: Hex; to?: Hex; data: Hex }): Promise<Hex | null | undefined> {
-    const hash = await call('eth_sendTransaction', { gas: '0x7a1200', ...transaction });
-    const receipt = await client().getTransactionReceipt({ hash });
-    expect(receipt.status).toBe('success');
-    return receipt.contractAddress;
+  /** Sends a transaction, waits until it is in a block, and returns the address of the contract that it created. */
+  async function send({ from, to, data }: { from: Hex; to?: Hex; data: Hex }): Promise<Hex | null | undefined> {
+    const transaction = { from, to: to as Hex, data } satisfies Transaction; // a creation has no recipient
+    const { transactionHash } = await transact(createRpc(sandbox.rpcUrl ?? ''), transaction);
+    const { contractAddress } = await client().getTransactionReceipt({ hash: transactionHash });
+    return contractAddress;
   }
 
   beforeAll(async () => {
@@ -50,7 +54,7 @@ describe('sdk-composable', () => {
     const registry = COMPOSABLE_COW_CONTRACT_ADDRESS[SEPOLIA] as Hex; // an address
     await call('anvil_setCode', registry, Registry.deployedBytecode);
     const { abi, bytecode } = RegistryWallet;
-    const deployed = await transact({
+    const deployed = await send({
       from: sandbox.solverAddress,
       data: encodeDeployData({ abi, bytecode, args: [registry] }),
     });
@@ -83,8 +87,8 @@ describe('sdk-composable', () => {
     await call('anvil_setBalance', wallet, toHex(10n ** 18n));
     await sandbox.fund(wallet, { WETH: '2' });
     const approve: Hex = `0x095ea7b3${sandbox.vaultRelayer.slice(2).padStart(64, '0')}${'f'.repeat(64)}`;
-    await transact({ from: wallet, to: sandbox.token('WETH').address, data: approve });
-    await transact({ from: wallet, to: registry, data: twap.createCalldata as Hex }); // as the package renders it
+    await send({ from: wallet, to: sandbox.token('WETH').address, data: approve });
+    await send({ from: wallet, to: registry, data: twap.createCalldata as Hex }); // as the package renders it
     await sandbox.synchronize();
   }
 
