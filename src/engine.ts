@@ -55,6 +55,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     store,
     onFailure,
     pace: submissions.pace,
+    run: submissions.run,
     insert: (...insert) => readiness.observe(submissions.insert(...insert)),
     ...getOrderQuoting(configuration.quotes, (...request) => quotes.methods.request(...request)),
     remote: createDeadlineLimiter(clock, configuration.checkTimeout),
@@ -123,7 +124,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await expiry.loaded?.stop();
     streams.loaded?.close();
     await auctions.close();
-    await submissions.drained();
+    await submissions.drained(configuration.checkTimeout);
     await quotes.stop();
     await dispatcher.stop();
     await store.close();

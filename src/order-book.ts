@@ -157,7 +157,10 @@ export interface OrderBook {
 
   /** Opens the store and starts background work. Other methods throw a `StoreError` `Closed` before. */
   start(): Promise<void>;
-  /** Emits the remaining events, stops background work and closes the store. A closed book can be started again. */
+  /**
+   * Waits for submissions that have begun, for their checks at most `checkTimeout`. Then emits the remaining events,
+   * stops background work and closes the store. A closed book can be started again.
+   */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
   /** Returns whether the book can serve. Never rejects. */

@@ -1,5 +1,4 @@
 import { createThrottle } from '../concurrency/throttle.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -10,24 +9,45 @@ const SUBMISSIONS_PER_TICK = 8;
 
 /** Paces submissions and stores their orders in groups. */
 export interface SubmissionQueue {
+  /** Runs a submission. */
+  run<T>(submission: () => Promise<T>): Promise<T>;
   /** Waits until a submission may continue, in the order of arrival. */
   pace(): Promise<void>;
   readonly insert: GroupCommit['insert'];
-  /** Waits until no submission waits to continue, and all inserts have ended. */
-  drained(): Promise<void>;
+  /**
+   * Waits until all submissions have ended, at most `timeout` milliseconds for their checks. Inserts that have begun
+   * end in any case.
+   */
+  drained(timeout: number): Promise<void>;
 }
 
 /** Creates the queue of a book. */
 export function createSubmissionQueue(store: Store, clock: Clock): SubmissionQueue {
   const throttle = createThrottle(SUBMISSIONS_PER_TICK);
   const commits = createGroupCommit({ store, clock, more: () => throttle.waiting > 0 });
+  const active = new Set<Promise<unknown>>();
   return {
+    async run(submission) {
+      const running = submission();
+      active.add(running);
+      try {
+        return await running;
+      } finally {
+        active.delete(running);
+      }
+    },
     pace: throttle.acquire,
     insert: commits.insert,
-    async drained() {
-      // A submission that continues inserts its order within the same tick, unless it waits for a node.
-      while (throttle.waiting > 0) await yieldToEventLoop();
-      await yieldToEventLoop();
+    async drained(timeout) {
+      let isOver = false;
+      let cancel = () => {};
+      const deadline = new Promise<void>((resolve) => {
+        cancel = clock.after(timeout, resolve);
+      }).then(() => {
+        isOver = true;
+      });
+      while (!isOver && active.size > 0) await Promise.race([Promise.allSettled(active), deadline]);
+      cancel();
       await commits.drained();
     },
   };

@@ -53,7 +53,7 @@ describe('simulation with a planted fault', () => {
   const quick = PLANTED.filter(({ isQuick }) => isQuick === true);
 
   test.each(quick.map((fault) => [fault.name, fault] as const))('notices that %s', async (_, fault) => {
-    expect((await findPlanted(fault, 12)).seed).toBeDefined();
+    expect((await findPlanted(fault, 60)).seed).toBeDefined();
   });
 
   test('is shrunk to a few actions that replay the violation', async () => {

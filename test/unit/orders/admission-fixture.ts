@@ -38,7 +38,20 @@ export async function admissionFixture(options: Partial<OrderBookOptions> = {}):
   book.on('failure', (failure) => failures.push(failure));
   await book.start();
   const http = directFixture(createApi(book), () => Math.floor(clock.now() / 1000));
-  return { book, http, clock, store, failures, calls, [Symbol.asyncDispose]: () => book.close() };
+  return { book, http, clock, store, failures, calls, [Symbol.asyncDispose]: () => closeOn(clock, book) };
+}
+
+/** Closes a book while its clock advances, so that checks that hang reach their deadline. */
+async function closeOn(clock: ManualClock, book: OrderBook): Promise<void> {
+  let isClosed = false;
+  const closed = book.close().finally(() => {
+    isClosed = true;
+  });
+  while (!isClosed) {
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(1000);
+  }
+  await closed;
 }
 
 function counting(store: Store, calls: { get: number; insert: number }): Store {

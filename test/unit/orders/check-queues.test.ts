@@ -23,7 +23,7 @@ async function slowSignatures(options: Partial<OrderBookOptions> = {}) {
   });
   const fixture = await admissionFixture({ chain, ...options });
   const count = (question: string) => chain.recordedCalls.filter((call) => call.question === question).length;
-  return { ...fixture, chain, answers, count, [Symbol.asyncDispose]: () => fixture.book.close() };
+  return { ...fixture, chain, answers, count };
 }
 
 /** Contract orders that name Alice as their owner, although nothing proves it. */
