@@ -184,13 +184,8 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   }
 
   function expire(now: number, limit: number): number {
-    const due = [...expiring.from(0)].slice(
-      0,
-      Math.min(
-        limit,
-        expiring.firstWhere(({ validTo }) => validTo >= now),
-      ),
-    );
+    const past = expiring.firstWhere(({ validTo }) => validTo >= now);
+    const due = expiring.slice(0, Math.min(limit, past));
     for (const row of due) {
       removeLive(row);
       row.expiryRecorded = true;
@@ -202,7 +197,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
 
   function reinstate({ validFrom, at, limit }: ReinstateRequest): number {
     const start = expired.firstWhere(({ validTo }) => validTo >= validFrom);
-    const due = [...expired.from(start)].slice(0, limit);
+    const due = expired.slice(start, start + limit);
     for (const row of due) {
       revertExpiry(row, at);
       addLive(row);
@@ -301,7 +296,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     expire,
     reinstate,
     prune,
-    total: (before) => (before === undefined ? [...byAge.from(0)] : endedBefore(before)).length,
+    total: (before) => (before === undefined ? byAge.length : endedBefore(before).length),
     find: (uid) => rows.get(uid),
     listByAccount: (account) => [...(byAccount.get(account)?.from(0) ?? [])].map(({ uid }) => uid),
     change,

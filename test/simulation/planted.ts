@@ -218,8 +218,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'expiry',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
-    find: 'expiring.firstWhere(({ validTo }) => validTo >= now),',
-    replace: 'expiring.firstWhere(({ validTo }) => validTo > now),',
+    find: 'expiring.firstWhere(({ validTo }) => validTo >= now);',
+    replace: 'expiring.firstWhere(({ validTo }) => validTo > now);',
   },
   {
     name: 'expiries that a clock ahead has recorded are not reverted',
