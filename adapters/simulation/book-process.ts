@@ -34,6 +34,8 @@ export interface BookProcess {
   readonly market: MarketPort | undefined;
   /** Whether the book has started and does not close. */
   readonly isStarted: boolean;
+  /** Number of submissions that have begun and not ended. The clients count them. */
+  submissions: number;
   start(): Promise<void>;
   close(): Promise<void>;
   /** The last log entry that the listeners have received, or an earlier one. */
@@ -141,6 +143,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     nodes,
     funds,
     market,
+    submissions: 0,
     get position() {
       return position ?? before;
     },

@@ -139,7 +139,9 @@ export function createClients(context: ClientsContext): Clients {
       for (const n of orders) uncertain.set(n, (uncertain.get(n) ?? 0) + by);
     };
     change(1);
+    at.submissions++;
     const codes = await submit(orders, book, named);
+    at.submissions--;
     change(-1);
     const interval = end();
     const results = orders.map((n, i) => ({ n, code: codes[i] ?? 'none', id: named[i] }));

@@ -83,6 +83,9 @@ const CLAIM_TIME = 10_000;
 /** Delay of the supervisor before it starts a process again after a failed start, in milliseconds. */
 const RESTART_DELAY = 700;
 
+/** The default of `checkTimeout`, in milliseconds. A book that closes waits as long for submissions. */
+const CHECK_TIMEOUT = 5_000;
+
 /**
  * Blocks whose hashes are kept if chain events are deleted: more than the depth of a reorganisation that the indexer
  * accepts, and more than the blocks that wait for their second read.
@@ -190,8 +193,12 @@ export function createMachine(context: MachineContext): Machine {
   function restart(host: Host, delay: number): void {
     const { current, process } = host;
     if (current === undefined || !current.isStarted) return;
+    const deadline = scheduler.time + CHECK_TIMEOUT;
     current.close().then(
       () => {
+        const { submissions } = current;
+        if (submissions > 0 && scheduler.time < deadline && !current.process.isDead)
+          context.report('closing', `${process?.name} has closed during ${submissions} submissions`);
         if (host.process === process) restartLater(host, delay);
       },
       (failure: unknown) => context.report('failure', `${process?.name} cannot close: ${String(failure)}`),

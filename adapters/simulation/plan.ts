@@ -114,20 +114,25 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     ...repeat(context.hasRetention ? random.integer(0, 5) : 0, () => drawRound(random, context)),
   ];
   shuffle(random, drafts);
-  const timed = drafts.map((draft) => [{ ...draft, delay: drawDelay(random, draft.type) }]);
+  const timed: (Draft & { delay: number })[][] = drafts.map((draft) => [
+    { ...draft, delay: drawDelay(random, draft.type) },
+  ]);
   for (let left = bursts; left > 0; left--) random.pick(timed).push(...drawBurst());
   return timed.flat().map((draft, id) => ({ ...draft, id }) as Action); // of its type
 
-  /** Draws submissions to one process at the same time, which it stores as a group. */
+  /** Draws submissions to one process at the same time, which it stores as a group. It may restart meanwhile. */
   function drawBurst() {
     const process = random.integer(0, context.processes - 1);
     const list = () => repeat(random.integer(1, 4), () => random.pick(hot));
-    return repeat(random.integer(3, 6), () => ({
+    const submissions = repeat(random.integer(3, 6), () => ({
       type: 'operation' as const,
       process,
       operation: { kind: 'submit' as const, orders: list() },
       delay: 0,
     }));
+    if (random.chance(0.7)) return submissions;
+    const fault: Fault = { kind: 'restart', process, duration: random.integer(1, 1_000) };
+    return [...submissions, { type: 'fault' as const, fault, delay: random.integer(0, 60) }];
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AccountStore, Address } from 'intentbook';
 import type { Accounts, AccountsOptions, AffiliateTerms } from 'intentbook/accounts';
+import { AccountError } from 'intentbook/accounts';
 import type { ChainFact, FactPosition } from './chain.ts';
 import type { Model } from './model.ts';
 import type { Pool } from './pool.ts';
@@ -131,7 +132,7 @@ export function createStatisticsCheck({
         await affiliates.register({ walletAddress, code, createdAt: START * 1000, digest, signedMessage });
       }
     },
-    async compare(name, accounts, notify) {
+    compare: whenComputed(async (name, accounts, notify) => {
       for (const trader of pool.owners) {
         const { code, volume, rows } = compute(trader);
         const actual = await accounts.affiliates.statistics('trader', trader);
@@ -150,8 +151,8 @@ export function createStatisticsCheck({
         );
         expectEqual(`${name}, activity of ${trader}`, listed, rows, notify);
       }
-    },
-    async compareAffiliates(name, accounts, notify) {
+    }),
+    compareAffiliates: whenComputed(async (name, accounts, notify) => {
       for (const [code, wallet] of wallets) {
         const bound = pool.owners.map(compute).filter((each) => each.code === code);
         const volume = bound.reduce((sum, each) => sum + each.volume, 0);
@@ -163,6 +164,18 @@ export function createStatisticsCheck({
           notify,
         );
       }
-    },
+    }),
+  };
+}
+
+/** Reports statistics that a process has not computed yet. */
+function whenComputed(compare: StatisticsCheck['compare']): StatisticsCheck['compare'] {
+  return async (name, accounts, notify) => {
+    try {
+      await compare(name, accounts, notify);
+    } catch (failure) {
+      if (!(failure instanceof AccountError) || failure.status !== 503) throw failure;
+      notify('liveness', `${name}: ${failure.message}`);
+    }
   };
 }

@@ -97,6 +97,14 @@ export const PLANTED: readonly PlantedFault[] = [
     replace: 'start += 1;',
   },
   {
+    name: 'a book that closes does not wait for submissions',
+    area: 'group commit',
+    store: 'memory',
+    file: 'src/orders/submission-queue.ts',
+    find: 'while (!isOver && active.size > 0)',
+    replace: 'while (!isOver && active.size > 1e9)',
+  },
+  {
     name: 'an unknown outcome is reported as accepted',
     area: 'outcomes',
     store: 'shared',
