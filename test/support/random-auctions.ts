@@ -5,7 +5,8 @@ import { createSandbox } from 'intentbook/sandbox';
 import { createDriver, createEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
 import type { Address } from 'viem';
 import { createPublicClient, encodeFunctionData, http, parseAbi } from 'viem';
-import { getContracts } from '../../adapters/sandbox/deployment.ts';
+import { getContracts, transact } from '../../adapters/sandbox/deployment.ts';
+import { createRpc } from '../../adapters/sandbox/rpc.ts';
 import type { ExternalDriver } from './external-driver/index.ts';
 import { startExternalDriver } from './external-driver/index.ts';
 import { serveFetch } from './fetch-server.ts';
@@ -90,11 +91,11 @@ async function startReference(sandbox: Sandbox, inOrder: InOrder) {
 async function startExternal(sandbox: Sandbox, inOrder: InOrder): Promise<ExternalDriver> {
   const contracts = getContracts(sandbox.chainId, sandbox.tokens);
   const client = createClient(sandbox);
-  const call = (method: string, ...params: unknown[]) => client.request({ method, params } as never);
   const abi = parseAbi(['function addSolver(address)']);
   const data = encodeFunctionData({ abi, functionName: 'addSolver', args: [EXTERNAL] });
-  await call('anvil_setBalance', EXTERNAL, '0xffffffffffffffffffffff');
-  await call('eth_sendTransaction', { from: MANAGER, to: contracts.authenticator, data });
+  const rpc = createRpc(sandbox.rpcUrl ?? '');
+  await rpc.call('anvil_setBalance', EXTERNAL, '0xffffffffffffffffffffff');
+  await transact(rpc, { from: MANAGER, to: contracts.authenticator, data });
   return startExternalDriver({ ...contracts, client, factory: contracts.uniswapFactory, solver: EXTERNAL, inOrder });
 }
 
