@@ -1,3 +1,4 @@
+import { thenAlways } from './concurrency/then-always.ts';
 import { StoreError } from './ports/store.ts';
 
 /** What a lifecycle starts and stops. `T` is the state that exists while the book runs. */
@@ -46,7 +47,7 @@ export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
   return {
     assertStarted,
     start() {
-      starting ??= open().finally(() => {
+      starting ??= thenAlways(open(), () => {
         starting = undefined;
       });
       return starting;

@@ -1,4 +1,5 @@
 import { withDeadline } from '../concurrency/deadline.ts';
+import { thenAlways } from '../concurrency/then-always.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import type { AccountStore } from '../ports/account-store.ts';
@@ -159,7 +160,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
           await release(delivery);
           continue;
         }
-        const task = deliver(delivery).finally(() => {
+        const task = thenAlways(deliver(delivery), () => {
           inProgress.delete(task);
           worker.wake();
         });

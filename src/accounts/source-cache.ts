@@ -1,4 +1,5 @@
 import { withDeadline } from '../concurrency/deadline.ts';
+import { thenAlways } from '../concurrency/then-always.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { SourceObserver, SourceSubject } from './observations.ts';
 
@@ -88,7 +89,7 @@ export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
       }
       let pending = pendingQueries.get(key);
       if (pending === undefined) {
-        pending = querySources(query, key).finally(() => pendingQueries.delete(key));
+        pending = thenAlways(querySources(query, key), () => pendingQueries.delete(key));
         pendingQueries.set(key, pending);
       }
       return pending;

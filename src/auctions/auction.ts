@@ -1,3 +1,4 @@
+import { thenAlways } from '../concurrency/then-always.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -161,7 +162,7 @@ export function createAuctions(context: AuctionContext): Auctions {
 
   function start(): Promise<Cut> {
     next = undefined;
-    const started = current().finally(() => {
+    const started = thenAlways(current(), () => {
       if (next === undefined) making = undefined;
     });
     making = started;

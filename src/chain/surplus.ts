@@ -1,6 +1,7 @@
 import type { AbortState, ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
+import { thenAlways } from '../concurrency/then-always.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
@@ -149,7 +150,7 @@ export function createSurplusReader({
         await nextStep();
         if (callers.every((caller) => caller?.aborted)) assertNotAborted(options.signal);
       };
-      const result = compute(account, step).finally(() => running.delete(account));
+      const result = thenAlways(compute(account, step), () => running.delete(account));
       running.set(account, { result, callers });
       return result;
     },

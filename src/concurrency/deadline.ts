@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { AbortState } from './abort.ts';
 import { AbortedError } from './abort.ts';
+import { thenAlways } from './then-always.ts';
 
 /** Maximum number of concurrent requests per queue. See docs/internals/decisions.md#d2-2. */
 const MAX_PER_QUEUE = 4;
@@ -119,6 +120,7 @@ export function withDeadline<T>(
     };
     cancelled?.addEventListener('abort', cancel);
     // A result after the deadline is dropped, since the outer promise is settled.
-    new Promise<T>((settle) => settle(request(controller.signal))).finally(finish).then(resolve, reject);
+    const result = new Promise<T>((settle) => settle(request(controller.signal)));
+    thenAlways(result, finish).then(resolve, reject);
   });
 }

@@ -1,3 +1,4 @@
+import { thenAlways } from '../concurrency/then-always.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
@@ -59,7 +60,7 @@ export function createGroupCommit({
     while (queue.length > 0) {
       await gather();
       const group = take();
-      const step = commit(group).finally(() => committing.delete(step));
+      const step = thenAlways(commit(group), () => committing.delete(step));
       committing.add(step);
       await waitAtMost(step);
       if (committing.has(step)) for (const member of group) limit(member, step);
@@ -126,10 +127,10 @@ export function createGroupCommit({
       member.settle(outcomes);
       return;
     }
-    const waiting = import('./busy-inserts.ts')
+    const retried = import('./busy-inserts.ts')
       .then(({ waitForOwners }) => waitForOwners(member, outcomes, clock))
-      .then((retry) => retry && add(retry), member.fail)
-      .finally(() => committing.delete(waiting));
+      .then((retry) => retry && add(retry), member.fail);
+    const waiting = thenAlways(retried, () => committing.delete(waiting));
     committing.add(waiting);
   }
 

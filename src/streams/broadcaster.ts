@@ -1,5 +1,6 @@
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
+import { thenAlways } from '../concurrency/then-always.ts';
 import { isSameIncarnation } from '../ports/store.ts';
 import type { LogPage, Stream, StreamOptions } from './stream.ts';
 import type { StreamSubscriber } from './subscriber.ts';
@@ -98,7 +99,7 @@ export function createStreamBroadcaster({
 
   function wake(): void {
     requested = true;
-    running ??= distribute().finally(() => {
+    running ??= thenAlways(distribute(), () => {
       running = undefined;
       if (requested && position !== undefined) wake();
     });
