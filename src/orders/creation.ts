@@ -26,7 +26,10 @@ export interface OrderCreation {
   readonly buyTokenBalance?: BuyTokenDestination | undefined;
   readonly signingScheme: SigningScheme;
   readonly signature: string;
-  /** Must be the signer, if given. */
+  /**
+   * The owner. Required for `presign` and `eip1271`, unless the document has `metadata.signer`. For `eip712` and
+   * `ethsign` it must be the signer, if given.
+   */
   readonly from?: string | null | undefined;
   readonly quoteId?: number | null | undefined;
   /** The document, or the 32-byte hash of a known document. */

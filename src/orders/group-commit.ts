@@ -8,7 +8,7 @@ import type { Member } from './busy-inserts.ts';
 
 /** Inserts orders like `OrderStore.insert`, grouped with those of other callers. */
 export interface GroupCommit {
-  /** @param since - When the caller began to use the store, in milliseconds since 1970. Default: now. */
+  /** @param since - Monotonic time at which the caller began to use the store, in milliseconds. Default: now. */
   insert(inserts: readonly OrderInsert[], options?: InsertOptions, since?: number): Promise<InsertOutcome[]>;
   /** Waits until all pending inserts have completed or failed. */
   drained(): Promise<void>;

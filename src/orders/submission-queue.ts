@@ -4,7 +4,7 @@ import type { Store } from '../ports/store.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { createGroupCommit } from './group-commit.ts';
 
-/** Submissions per tick of the event loop. A signature takes about 100 µs to verify. */
+/** Submissions per tick of the event loop. A signature takes 50 to 120 µs to verify. */
 const SUBMISSIONS_PER_TICK = 8;
 
 /** Paces submissions and stores their orders in groups. */

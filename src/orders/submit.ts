@@ -54,8 +54,8 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
 const policy = lazy(() => import('./policy.ts'));
 
 /**
- * Loads the modules that submissions to a book need. A submission that waits for a file would fail if the book is
- * closed meanwhile.
+ * Loads the modules that most submissions to a book need, so that none waits for a file. The schema and replacements
+ * are loaded on first use.
  */
 export async function prepareSubmissions({ chain, host }: Pick<AdmissionContext, 'chain' | 'host'>): Promise<void> {
   await Promise.all([

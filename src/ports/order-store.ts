@@ -37,7 +37,10 @@ export interface StoredOrder {
 /** An order with its body as bytes. */
 export interface EncodedOrder {
   readonly order: StoredOrder;
-  /** The body in UTF-8; `undefined` if the row is damaged. It may share its memory with other bodies. */
+  /**
+   * The body in UTF-8; `undefined` if the row is damaged, or was read as text. It may share its memory with other
+   * bodies.
+   */
   readonly encodedBody: Uint8Array | undefined;
 }
 

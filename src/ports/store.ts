@@ -37,7 +37,8 @@ export type {
  * stable storage. A rejected promise is a failure after which nothing of the step is stored, except for a `StoreError`
  * `OutcomeUnknown`: the step may be stored. An insert returns `unknown` instead.
  *
- * Times in milliseconds are named `…At` or `creationDate`, times in seconds `validTo` or `now`.
+ * Milliseconds since 1970: `at`, `…At`, `creationDate` and `Clock.now()`. Seconds since 1970: `now`, `validTo`,
+ * `validFrom`, `before`, `…Before` and `endedBefore`.
  */
 export interface Store {
   readonly traits: StoreTraits;
