@@ -1,6 +1,12 @@
 /** The mount of the explorer: the folder above this file. */
 const MOUNT = new URL('..', import.meta.url).href;
 
+/** UIDs in one request. */
+const UIDS = 128;
+
+/** Time between reads without a stream, and before a failed read is repeated, in milliseconds. */
+const INTERVAL = 5000;
+
 /** Error response of the server. */
 export class Rejection extends Error {
   constructor(status, body) {
@@ -8,6 +14,11 @@ export class Rejection extends Error {
     this.status = status;
     this.code = body?.errorType;
   }
+}
+
+async function post(path, body, signal) {
+  const headers = { accept: 'application/json', 'content-type': 'application/json' };
+  return (await read(path, signal, { method: 'POST', headers, body: JSON.stringify(body) })).body;
 }
 
 async function read(path, signal, request = { headers: { accept: 'application/json' } }) {
@@ -68,11 +79,7 @@ export async function readAffiliate(account, signal) {
 
 /** Creates a subscription of an account. */
 export async function subscribe(account, subscription) {
-  await read(`accounts/${account}/subscriptions`, undefined, {
-    method: 'POST',
-    headers: { accept: 'application/json', 'content-type': 'application/json' },
-    body: JSON.stringify(subscription),
-  });
+  await post(`accounts/${account}/subscriptions`, subscription);
 }
 
 /**
@@ -105,6 +112,17 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
       return { orders: body, next: nextCursor(link) };
     },
 
+    /** Returns the orders of the given UIDs that the book has. */
+    async orders(uids, signal) {
+      const found = [];
+      for (let i = 0; i < uids.length; i += UIDS) {
+        const batch = uids.slice(i, i + UIDS);
+        const elements = await post(`${api}/orders/by_uids`, batch, signal);
+        found.push(...elements.flatMap(({ order }) => order ?? []));
+      }
+      return found;
+    },
+
     overview: (signal) => data('overview', signal),
     tokens: (addresses, signal) => data(`tokens?addresses=${addresses.join(',')}`, signal),
     prices: (addresses, signal) => data(`prices?addresses=${addresses.join(',')}`, signal),
@@ -130,27 +148,48 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
 
     /**
      * Calls `order` with each new or changed order of the book's stream. Calls `missed` when changes may have been
-     * missed, so also after each connection: the stream starts later than the caller's first read. If the book has no stream, calls `missed` every five seconds while the page is visible.
+     * missed, so also after each connection: the stream starts later than the caller's first read. If the book has no
+     * stream, calls `missed` every five seconds while the page is visible. Without `order`, calls `missed` for each
+     * order. `missed` reads the state again; a read that fails is repeated after five seconds.
      */
     subscribe(filters, { order, missed, state }, signal) {
       const source = new EventSource(`${MOUNT}${api}/orders/stream?${toQuery(filters)}`);
+      let connection = 'connecting';
+      let reads = 0;
       let timer;
+      let retry;
+      const connected = (text) => {
+        connection = text;
+        state(text);
+      };
+      const read = async () => {
+        const number = ++reads;
+        clearTimeout(retry);
+        const isRead = await missed().then(
+          () => true,
+          () => false,
+        );
+        if (number !== reads || signal.aborted) return;
+        state(isRead ? connection : 'out of date');
+        if (!isRead) retry = setTimeout(read, INTERVAL);
+      };
       const stop = () => {
         source.close();
         clearInterval(timer);
+        clearTimeout(retry);
       };
-      source.addEventListener('order', ({ data: text }) => order(JSON.parse(text)));
-      source.addEventListener('withdrawn', missed);
-      source.addEventListener('gap', missed);
+      source.addEventListener('order', order ? ({ data: text }) => order(JSON.parse(text)) : read);
+      source.addEventListener('withdrawn', read);
+      source.addEventListener('gap', read);
       source.addEventListener('open', () => {
-        state('live');
-        missed();
+        connected('live');
+        void read();
       });
       source.addEventListener('error', () => {
         // The browser reconnects after a broken connection, but not after an error response.
-        state(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
+        connected(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
         if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
-        timer = setInterval(() => document.visibilityState === 'visible' && missed(), 5000);
+        timer = setInterval(() => document.visibilityState === 'visible' && read(), INTERVAL);
       });
       signal.addEventListener('abort', stop);
     },

@@ -1,5 +1,5 @@
 import { openBook, Rejection, readSite } from './api.js';
-import { element, note } from './elements.js';
+import { element, note, updateTimes } from './elements.js';
 import { fragment, parseFragment, prefixOf } from './router.js';
 import { createTokens } from './tokens.js';
 import { account } from './views/account.js';
@@ -134,6 +134,7 @@ document.addEventListener('keydown', (event) => {
   query.focus();
 });
 window.addEventListener('hashchange', show);
+setInterval(() => updateTimes(main), 1000);
 
 async function start() {
   try {

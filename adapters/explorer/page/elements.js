@@ -56,6 +56,14 @@ export function timeElement(milliseconds) {
   return element('time', { datetime: iso, title: time(milliseconds) }, ago(milliseconds));
 }
 
+/** Updates the relative times of a node. */
+export function updateTimes(node) {
+  for (const each of node.querySelectorAll('time[datetime]')) {
+    const text = ago(Date.parse(each.dateTime));
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
+
 /** Creates a link to the block explorer of a chain, or nothing without one. */
 export function external(book, path, label) {
   if (book.blockExplorer === undefined) return undefined;

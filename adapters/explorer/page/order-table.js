@@ -22,6 +22,11 @@ export function tokensOf(orders) {
   return orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]);
 }
 
+/** The names of an order's tokens. They change when the tokens become known. */
+export function namesOf(order, { tokens }) {
+  return tokensOf([order]).map(tokens.symbolOf).join();
+}
+
 const HEADS = ['Order', 'Sells', 'Buys', 'Limit price', 'Status', 'Account', 'Created'];
 
 function row(order, { prefix, tokens }) {
@@ -57,24 +62,25 @@ export function orderTable(view, caption) {
     body,
   );
   const rows = new Map();
-  const create = (order) => ({ text: JSON.stringify(order), node: row(order, view) });
+  const create = (order) => ({ text: JSON.stringify(order), names: namesOf(order, view), node: row(order, view) });
   return {
     table,
     has: (uid) => rows.has(uid),
+    uids: () => [...rows.keys()],
     size: () => rows.size,
-    add(orders) {
-      for (const order of orders) {
-        if (rows.has(order.uid)) continue;
-        const added = create(order);
-        rows.set(order.uid, added);
-        body.append(added.node);
-      }
+    /** Adds an order at the bottom. */
+    add(order) {
+      if (rows.has(order.uid)) return;
+      const added = create(order);
+      rows.set(order.uid, added);
+      body.append(added.node);
     },
     /** Returns whether the order is new. */
     put(order) {
       const [before, after] = [rows.get(order.uid), create(order)];
-      if (before?.text === after.text) return false;
-      after.node.classList.add('changed');
+      const isChanged = before?.text !== after.text;
+      if (!isChanged && before.names === after.names) return false;
+      if (isChanged) after.node.classList.add('changed');
       rows.set(order.uid, after);
       if (before === undefined) body.prepend(after.node);
       else before.node.replaceWith(after.node);

@@ -1,5 +1,6 @@
 import { announce, element, liveLabel, note } from '../elements.js';
 import { orderTable, tokensOf } from '../order-table.js';
+import { createVersions } from '../versions.js';
 
 const PAGE = 25;
 
@@ -25,12 +26,10 @@ export function matches(order, { status, sellToken, buyToken, owner, kind }) {
 export async function orderList(view, filters, caption, empty = note('No order matches.')) {
   const { book, tokens, signal } = view;
   const { kind, ...queried } = filters;
-  const { table, add, put, has, size } = orderTable(view, caption);
+  const { table, add, put, has, uids, size } = orderTable(view, caption);
   const more = element('button', { type: 'button', class: 'more', hidden: true }, 'Older orders');
   const live = liveLabel();
-  /** Numbers of the newest versions of orders, in the sequence of their arrival. */
-  const versions = new Map();
-  let arrived = 0;
+  const versions = createVersions();
   let cursor;
 
   /** Reads the next page. The server has no filter by kind, so several pages may have to be read. */
@@ -48,9 +47,7 @@ export async function orderList(view, filters, caption, empty = note('No order m
   async function load() {
     more.disabled = true;
     try {
-      const orders = await readPage();
-      await tokens.load(tokensOf(orders), signal);
-      add(orders);
+      await versions.run(async (version) => show(await readPage(), version, add));
       more.hidden = cursor === undefined;
       more.textContent = 'Older orders';
     } catch (error) {
@@ -59,37 +56,45 @@ export async function orderList(view, filters, caption, empty = note('No order m
     } finally {
       more.disabled = false;
     }
-    show();
+    showEmpty();
   }
 
-  function show() {
+  function showEmpty() {
     empty.hidden = size() > 0;
     table.hidden = size() === 0;
   }
 
-  async function update(order) {
+  /** Calls `render` with each order that is the newest version that has arrived. */
+  async function show(orders, version, render) {
+    const isNewest = ({ uid }) => versions.arrive(uid, version);
+    const arrived = orders.filter(isNewest);
     // A row that is shown stays, so that its change is visible.
-    if (!has(order.uid) && !matches(order, filters)) return;
-    const version = ++arrived;
-    versions.set(order.uid, version);
-    await tokens.load(tokensOf([order]), signal);
-    if (versions.get(order.uid) !== version) return;
-    if (put(order)) announce('New order');
-    show();
+    const isShown = (order) => has(order.uid) || matches(order, filters);
+    await tokens.load(tokensOf(arrived.filter(isShown)), signal);
+    for (const order of arrived) if (isNewest(order) && isShown(order)) render(order);
+    showEmpty();
   }
 
-  /** Reads the newest page after changes may have been missed. A version that arrived meanwhile is newer. */
-  async function refresh() {
-    const start = arrived;
-    const { orders } = await book.list({ ...queried, limit: PAGE }, signal).catch(() => ({ orders: [] }));
-    for (const order of orders.reverse()) {
-      if ((versions.get(order.uid) ?? 0) <= start) await update(order);
-    }
+  function change(order) {
+    if (put(order)) announce('New order');
+  }
+
+  /** Reads the newest page and the other rows, after changes may have been missed. */
+  async function readAgain(version) {
+    const { orders: newest } = await book.list({ ...queried, limit: PAGE }, signal);
+    const read = new Set(newest.map(({ uid }) => uid));
+    const others = await book.orders(
+      uids().filter((uid) => !read.has(uid)),
+      signal,
+    );
+    await show([...others, ...newest.reverse()], version, change);
   }
 
   more.addEventListener('click', load);
   await load();
   const { owner } = filters;
-  book.subscribe({ owner }, { order: update, missed: refresh, state: live.state }, signal);
+  const unlessAborted = (error) => signal.aborted || Promise.reject(error);
+  const order = (changed) => versions.run((version) => show([changed], version, change)).catch(unlessAborted);
+  book.subscribe({ owner }, { order, missed: () => versions.run(readAgain), state: live.state }, signal);
   return { live: live.node, content: element('div', {}, empty, table, more) };
 }

@@ -11,7 +11,7 @@ import {
   timeElement,
 } from '../elements.js';
 import { filled, filledParts, percent, short } from '../format.js';
-import { limitPrice, status } from '../order-table.js';
+import { limitPrice, namesOf, status } from '../order-table.js';
 import { fragment } from '../router.js';
 import { formatRatio, ratio } from '../units.js';
 
@@ -167,7 +167,7 @@ export async function order(view, uid) {
     if (found === null) throw new NotFound(`This book has no order ${uid}.`);
     const { order: shown, trades, competition } = found;
     await tokens.load([shown.sellToken, shown.buyToken, shown.executedFeeToken], signal);
-    const text = JSON.stringify(found);
+    const text = JSON.stringify([found, namesOf(shown, view)]);
     if (number !== drawing || text === drawn) return;
     drawn = text;
     const fills = shown.partiallyFillable ? 'partially fillable' : 'fill or kill';
@@ -184,8 +184,7 @@ export async function order(view, uid) {
   }
 
   await draw();
-  const redraw = () => draw().catch(() => live.state('out of date'));
-  book.subscribe({ uid }, { order: redraw, missed: redraw, state: live.state }, signal);
+  book.subscribe({ uid }, { missed: draw, state: live.state }, signal);
   return [
     element('h1', {}, 'Order ', live.node),
     element('p', {}, copyable(uid, element('code', { class: 'long' }, uid))),

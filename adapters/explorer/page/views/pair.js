@@ -87,6 +87,6 @@ function levels(orders, { tokens }, isBid) {
 function list(view, orders, caption) {
   if (orders.length === 0) return note('No open order.');
   const { table, add } = orderTable(view, caption);
-  add(orders);
+  for (const order of orders) add(order);
   return table;
 }

@@ -16,7 +16,7 @@ export async function settlement(view, hash) {
   const settled = new Set(trades.map(({ orderUid }) => orderUid));
   const others = competition?.auction.orders.filter((uid) => !settled.has(uid)) ?? [];
   const list = orderTable(view, `Orders settled by ${hash}`);
-  list.add(orders);
+  for (const order of orders) list.add(order);
   return [
     element('h1', {}, 'Settlement'),
     element('p', {}, copyable(hash), ' ', external(book, `tx/${hash}`, 'Block explorer')),
