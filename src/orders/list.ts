@@ -56,7 +56,8 @@ export interface EncodedReadOptions extends ReadOptions {
   readonly allocate?: Allocate | undefined;
 }
 
-type ListFilter = Omit<OrderQuery, 'status'> & StatusFilter;
+/** The parsed filters of a listing. */
+export type ListFilter = Omit<OrderQuery, 'status'> & StatusFilter;
 
 /**
  * Lists orders, newest first, in steps with a tick of the event loop in between. A damaged row is reported and left

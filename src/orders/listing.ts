@@ -1,15 +1,11 @@
 import { OrderBookError } from '../errors.ts';
-import type { OrderCursor, OrderQuery } from '../ports/store.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
-import { requireUid } from '../protocol/uid.ts';
+import type { OrderCursor } from '../ports/store.ts';
 import { formatUnknownName } from '../validation/options.ts';
 import type { RenderedPage } from './list.ts';
 import type { Order } from './order-json.ts';
 import type { RenderedResult } from './read.ts';
 import type { UnreadableOrder } from './render-by-uids.ts';
 import type { OrderStatus } from './status.ts';
-import { ORDER_STATUSES } from './status.ts';
 
 /** The filters of a listing, combined by "and". Default: all orders. */
 export interface ListQuery {
@@ -37,40 +33,6 @@ export interface OrderPage {
   readonly next?: string;
 }
 
-const FILTERS = [
-  'owner',
-  'sellToken',
-  'buyToken',
-  'status',
-  'cursor',
-  'offset',
-  'limit',
-] as const satisfies readonly (keyof ListQuery)[];
-
-const DEFAULT_LIMIT = 10;
-const MAX_LIMIT = 1000;
-/** Maximum offset. A listing beyond it needs a cursor. */
-const MAX_OFFSET = 1_000_000;
-
-/**
- * Parses the filters of a listing.
- *
- * @throws OrderBookError `InvalidParameter` with the name of the filter and its valid values.
- */
-export function parseListQuery(query: ListQuery): Omit<OrderQuery, 'status'> & { readonly status?: OrderStatus } {
-  const { cursor, status } = query;
-  assertKnownFilters(Object.keys(query), FILTERS);
-  return {
-    ...parseAddressFilter(query, 'owner'),
-    ...parseAddressFilter(query, 'sellToken'),
-    ...parseAddressFilter(query, 'buyToken'),
-    ...(status === undefined ? {} : { status: parseStatus(status) }),
-    ...(cursor === undefined ? {} : { after: parseCursor(cursor) }),
-    offset: parseInteger('offset', query.offset ?? 0, 0, MAX_OFFSET),
-    limit: parseInteger('limit', query.limit ?? DEFAULT_LIMIT, 1, MAX_LIMIT),
-  };
-}
-
 /**
  * Rejects unknown filters, which would otherwise select more than the caller expects.
  *
@@ -79,19 +41,13 @@ export function parseListQuery(query: ListQuery): Omit<OrderQuery, 'status'> & {
 export function assertKnownFilters(given: Iterable<string>, known: readonly string[]): void {
   for (const name of given) {
     // The name is the client's and may be long.
-    if (!known.includes(name)) throw invalid(name.slice(0, 64), formatUnknownName('filter', name, known));
+    if (!known.includes(name)) throw invalidFilter(name.slice(0, 64), formatUnknownName('filter', name, known));
   }
 }
 
 /** Formats a cursor from the last order of a page: creation date in milliseconds, then UID. It is opaque to clients. */
 export function formatCursor({ creationDate, uid }: OrderCursor): string {
   return `${creationDate}-${uid}`;
-}
-
-function parseCursor(text: string): OrderCursor {
-  const [, date, id] = /^(\d{1,15})-(0x[0-9a-fA-F]{112})$/.exec(text) ?? [];
-  if (date === undefined || id === undefined) throw invalid('cursor', 'must be the `next` value of a page');
-  return { creationDate: Number(date), uid: requireUid(id) };
 }
 
 /** Converts a rendered page into objects. */
@@ -107,28 +63,7 @@ export function toOrderResults(results: readonly RenderedResult[]): OrderResult[
   );
 }
 
-function parseAddressFilter<K extends 'owner' | 'sellToken' | 'buyToken'>(
-  query: ListQuery,
-  name: K,
-): { [key in K]?: Address } {
-  const text: string | undefined = query[name];
-  if (text === undefined) return {};
-  const address = parseHex(text, 20);
-  if (address === undefined) throw invalid(name, 'must be 0x and 40 hex digits');
-  return { [name]: address } as { [key in K]?: Address }; // a computed key widens to string
-}
-
-function parseStatus(text: string): OrderStatus {
-  const status = ORDER_STATUSES.find((each) => each === text);
-  if (status === undefined) throw invalid('status', formatUnknownName('status', text, ORDER_STATUSES));
-  return status;
-}
-
-function parseInteger(name: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw invalid(name, `must be an integer from ${min} to ${max}`);
-}
-
-function invalid(parameter: string, reason: string): OrderBookError {
+/** Creates the error of a filter whose value is not valid. */
+export function invalidFilter(parameter: string, reason: string): OrderBookError {
   return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
 }

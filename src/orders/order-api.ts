@@ -1,3 +1,4 @@
+import type { ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
 import type { Lazy } from '../concurrency/lazy.ts';
@@ -15,7 +16,9 @@ import { getInteractions } from '../protocol/trampoline.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { OrderStreams } from '../streams/order-streams.ts';
 import type { AdmissionContext } from './admission.ts';
-import { parseListQuery, toOrderPage, toOrderResults } from './listing.ts';
+import type { ListFilter } from './list.ts';
+import type { ListQuery } from './listing.ts';
+import { toOrderPage, toOrderResults } from './listing.ts';
 import type { Order } from './order-json.ts';
 import type { ReadContext } from './read.ts';
 import { readManyBytes, readOrder, readOrders } from './read.ts';
@@ -23,7 +26,10 @@ import { parseInput, submit } from './submit.ts';
 
 /** Cancellation and listings are loaded on first use. */
 const cancellation = lazy(() => import('./cancel.ts'));
-const listing = lazy(() => import('./list.ts'));
+const listing = lazy(async () => {
+  const [lists, { parseListQuery }] = await Promise.all([import('./list.ts'), import('./list-query.ts')]);
+  return { ...lists, parseListQuery };
+});
 
 /** Lists of cached orders that are joined in one tick of the event loop. 128 orders take a tenth of a millisecond. */
 const CACHED_LISTS_PER_TICK = 8;
@@ -53,6 +59,25 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
   const share = store.traits.writers === 'many' ? createSharing() : readAlone;
   // Shared reads are found by their valid UIDs. Other reads check only the UIDs that the cache does not contain.
   const toKeys = (uids: readonly string[]) => (share === readAlone ? uids : uids.map(requireUid));
+
+  /** Reads a page. A shared page belongs to several callers: none of them ends its read or provides its memory. */
+  function readPage<P, O extends ReadOptions>(
+    name: string,
+    query: ListQuery,
+    options: O | undefined,
+    { read, count }: PageReader<P, O>,
+  ): Promise<P> {
+    return listing.use(async (lists) => {
+      const filter = lists.parseListQuery(query);
+      if (share === readAlone) return read(lists, filter, options);
+      const page = await share(
+        () => `${name} ${JSON.stringify(filter)}`,
+        () => read(lists, filter),
+      );
+      countRows(options ?? {}, count(page));
+      return page;
+    });
+  }
 
   const rendered: OrderApi['rendered'] = {
     async get(uid) {
@@ -88,28 +113,16 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
         () => readManyBytes(keys, reading),
       );
     },
-    async list(query = {}, options) {
-      const parsed = parseListQuery(query);
-      if (share === readAlone) return listing.use(({ listOrders }) => listOrders(parsed, reading, options));
-      // A shared read does not end when one of its callers disconnects.
-      const page = await share(
-        () => `list ${JSON.stringify(parsed)}`,
-        () => listing.use(({ listOrders }) => listOrders(parsed, reading)),
-      );
-      countRows(options ?? {}, page.orders.length);
-      return page;
-    },
-    async listBytes(query = {}, options) {
-      const parsed = parseListQuery(query);
-      if (share === readAlone) return listing.use(({ listOrderBytes }) => listOrderBytes(parsed, reading, options));
-      // As in `list`. The bytes belong to several callers, so none of them provides the memory.
-      const page = await share(
-        () => `listBytes ${JSON.stringify(parsed)}`,
-        () => listing.use(({ listOrderBytes }) => listOrderBytes(parsed, reading)),
-      );
-      countRows(options ?? {}, page.count);
-      return page;
-    },
+    list: (query = {}, options) =>
+      readPage('list', query, options, {
+        read: ({ listOrders }, filter, given) => listOrders(filter, reading, given),
+        count: ({ orders }) => orders.length,
+      }),
+    listBytes: (query = {}, options) =>
+      readPage('listBytes', query, options, {
+        read: ({ listOrderBytes }, filter, given) => listOrderBytes(filter, reading, given),
+        count: ({ count }) => count,
+      }),
     async listByTransaction(hash, options) {
       return (await import('./read-transaction.ts')).readTransaction(hash, reading, options);
     },
@@ -169,6 +182,12 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
   };
   return orders;
+}
+
+/** Reads a page and counts its orders. */
+interface PageReader<P, O> {
+  read(lists: typeof import('./list.ts'), filter: ListFilter, options?: O): Promise<P>;
+  count(page: P): number;
 }
 
 type Share = <T>(key: () => string, read: () => Promise<T>) => Promise<T>;

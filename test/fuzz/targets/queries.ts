@@ -4,7 +4,8 @@ import { listingQuery } from '../../../src/http/routes/orders.ts';
 import { decodeParam } from '../../../src/http/serve.ts';
 import { lastEventId } from '../../../src/http/sse.ts';
 import { createClientResolver } from '../../../src/limits/client.ts';
-import { formatCursor, parseListQuery } from '../../../src/orders/listing.ts';
+import { parseListQuery } from '../../../src/orders/list-query.ts';
+import { formatCursor } from '../../../src/orders/listing.ts';
 import type { Target } from '../target.ts';
 import { isRejection, rejecting, textOf } from '../target.ts';
 

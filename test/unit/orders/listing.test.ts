@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { parseListQuery } from '../../../src/orders/list-query.ts';
 import type { ListQuery } from '../../../src/orders/listing.ts';
-import { formatCursor, parseListQuery, toOrderPage } from '../../../src/orders/listing.ts';
+import { formatCursor, toOrderPage } from '../../../src/orders/listing.ts';
 import { requireUid } from '../../../src/protocol/uid.ts';
 
 const ADDRESS = `0x${'Ab'.repeat(20)}`;

@@ -1,0 +1,71 @@
+import type { OrderCursor, OrderQuery } from '../ports/store.ts';
+import type { Address } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
+import { requireUid } from '../protocol/uid.ts';
+import { formatUnknownName } from '../validation/options.ts';
+import type { ListQuery } from './listing.ts';
+import { assertKnownFilters, invalidFilter } from './listing.ts';
+import type { OrderStatus } from './status.ts';
+import { ORDER_STATUSES } from './status.ts';
+
+const FILTERS = [
+  'owner',
+  'sellToken',
+  'buyToken',
+  'status',
+  'cursor',
+  'offset',
+  'limit',
+] as const satisfies readonly (keyof ListQuery)[];
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 1000;
+/** Maximum offset. A listing beyond it needs a cursor. */
+const MAX_OFFSET = 1_000_000;
+
+/**
+ * Parses the filters of a listing.
+ *
+ * @throws OrderBookError `InvalidParameter` with the name of the filter and its valid values.
+ */
+export function parseListQuery(query: ListQuery): Omit<OrderQuery, 'status'> & { readonly status?: OrderStatus } {
+  const { cursor, status } = query;
+  assertKnownFilters(Object.keys(query), FILTERS);
+  return {
+    ...parseAddressFilter(query, 'owner'),
+    ...parseAddressFilter(query, 'sellToken'),
+    ...parseAddressFilter(query, 'buyToken'),
+    ...(status === undefined ? {} : { status: parseStatus(status) }),
+    ...(cursor === undefined ? {} : { after: parseCursor(cursor) }),
+    offset: parseInteger('offset', query.offset ?? 0, 0, MAX_OFFSET),
+    limit: parseInteger('limit', query.limit ?? DEFAULT_LIMIT, 1, MAX_LIMIT),
+  };
+}
+
+function parseCursor(text: string): OrderCursor {
+  const [, date, id] = /^(\d{1,15})-(0x[0-9a-fA-F]{112})$/.exec(text) ?? [];
+  if (date === undefined || id === undefined) throw invalidFilter('cursor', 'must be the `next` value of a page');
+  return { creationDate: Number(date), uid: requireUid(id) };
+}
+
+function parseAddressFilter<K extends 'owner' | 'sellToken' | 'buyToken'>(
+  query: ListQuery,
+  name: K,
+): { [key in K]?: Address } {
+  const text: string | undefined = query[name];
+  if (text === undefined) return {};
+  const address = parseHex(text, 20);
+  if (address === undefined) throw invalidFilter(name, 'must be 0x and 40 hex digits');
+  return { [name]: address } as { [key in K]?: Address }; // a computed key widens to string
+}
+
+function parseStatus(text: string): OrderStatus {
+  const status = ORDER_STATUSES.find((each) => each === text);
+  if (status === undefined) throw invalidFilter('status', formatUnknownName('status', text, ORDER_STATUSES));
+  return status;
+}
+
+function parseInteger(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw invalidFilter(name, `must be an integer from ${min} to ${max}`);
+}
