@@ -68,8 +68,11 @@ export function createMemoryDeliveries(context: DeliveriesContext) {
 
     claim(request: Argument<'claim'>): Awaited<ReturnType<DeliveryStore['claim']>> {
       const { now, until, limit, perAccount = limit, busy = { accounts: [], channels: [] } } = request;
-      const isFree = ({ due, account, channel }: Row) =>
-        due <= now && !busy.accounts.includes(account) && !busy.channels.includes(channel);
+      const latest = now + (request.maxDelay ?? Number.POSITIVE_INFINITY);
+      const isWaiting = ({ due }: Row) => due > now && due <= latest;
+      const isFree = (row: Row) => !isWaiting(row) && isAllowed(row);
+      const isAllowed = ({ account, channel }: Row) =>
+        !busy.accounts.includes(account) && !busy.channels.includes(channel);
       const ofAccount = new Map<string, number>();
       const due = heads()
         .filter(isFree)
@@ -89,7 +92,7 @@ export function createMemoryDeliveries(context: DeliveriesContext) {
         const { seq, notification, attempts: attempt, claims: claim } = row;
         return { seq, subscription, notification, body: context.body(notification), attempt, claim };
       });
-      return { claimed, next: heads().find((row) => row.due > now)?.due ?? null };
+      return { claimed, next: heads().find(isWaiting)?.due ?? null };
     },
 
     settle({ seq, claim, outcome }: Argument<'settle'>): 'settled' | 'lost' {

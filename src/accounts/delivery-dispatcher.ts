@@ -68,6 +68,9 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery['subscription']>();
   const slowHosts = createSlowHosts(timeout);
+  // A claim lasts twice the timeout, so that no other process attempts the delivery meanwhile.
+  const claimDuration = 2 * timeout;
+  const maxDelay = Math.max(context.maxRetryDelay, claimDuration, RELEASE_DELAY);
 
   async function attempt({ subscription, notification, body }: ClaimedDelivery): Promise<DeliveryResult> {
     const channel = channels.get(subscription.channel);
@@ -149,10 +152,9 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       const free = MAX_CONCURRENT - inProgress.size;
       if (free <= 0) return INTERVAL;
       const now = clock.now();
-      // A claim lasts twice the timeout, so that no other process attempts the delivery meanwhile.
-      const until = now + 2 * timeout;
+      const until = now + claimDuration;
       const busy = getBusy();
-      const request = { now, until, limit: free, perAccount: MAX_PER_ACCOUNT, busy };
+      const request = { now, until, limit: free, maxDelay, perAccount: MAX_PER_ACCOUNT, busy };
       const { claimed, next } = await store.deliveries.claim(request);
       for (const delivery of claimed) {
         const isOver = count(({ account }) => account === delivery.subscription.account) >= MAX_PER_ACCOUNT;

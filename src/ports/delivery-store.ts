@@ -51,6 +51,11 @@ export interface DeliveryStore {
     readonly now: number;
     readonly until: number;
     readonly limit: number;
+    /**
+     * Maximum time in milliseconds that a delivery may wait. A later due time comes from a clock that was set back, so
+     * the delivery is due. Default: unlimited.
+     */
+    readonly maxDelay?: number;
     /** Default: unlimited. */
     readonly perAccount?: number;
     /** Accounts and channels whose deliveries are not claimed now. Default: none. */

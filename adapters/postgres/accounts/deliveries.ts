@@ -25,6 +25,8 @@ const STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 const [PENDING, DELIVERED, DEAD, DROPPED] = [0, 1, 2, 3];
 
 const UNLIMITED = 2 ** 31 - 1;
+/** Milliseconds. A sum with a time is a safe integer. */
+const UNLIMITED_DELAY = 2 ** 52;
 const NONE_BUSY = { accounts: [], channels: [] };
 
 type ClaimedRow = readonly [
@@ -91,9 +93,9 @@ export function createDeliveryTable(
   const due = prepare<readonly [number]>(
     `${heads}, free AS (SELECT h.seq, h.due, row_number() OVER (PARTITION BY w.account ORDER BY h.due, h.seq) AS ordinal ` +
       `FROM heads h JOIN ${s}.subscriptions w ON w.id = h.subscription ` +
-      'WHERE h.due <= $1 AND w.account <> ALL($3::bytea[]) AND w.channel <> ALL($4::text[])) ' +
+      'WHERE NOT (h.due > $1 AND h.due <= $6) AND w.account <> ALL($3::bytea[]) AND w.channel <> ALL($4::text[])) ' +
       `SELECT d.seq FROM free f JOIN ${s}.deliveries d ON d.seq = f.seq ` +
-      `WHERE d.state = ${PENDING} AND d.due <= $1 AND f.ordinal <= $5 ` +
+      `WHERE d.state = ${PENDING} AND NOT (d.due > $1 AND d.due <= $6) AND f.ordinal <= $5 ` +
       'ORDER BY f.ordinal, f.due, f.seq LIMIT $2 FOR UPDATE OF d SKIP LOCKED',
   );
   const take = prepare<ClaimedRow>(
@@ -103,7 +105,7 @@ export function createDeliveryTable(
       `JOIN ${s}.notifications n ON n.id = t.notification JOIN ${s}.subscriptions w ON w.id = t.subscription ` +
       'ORDER BY array_position($1::bigint[], t.seq)',
   );
-  const next = prepare<readonly [number | null]>(`${heads} SELECT min(due) FROM heads WHERE due > $1`);
+  const next = prepare<readonly [number | null]>(`${heads} SELECT min(due) FROM heads WHERE due > $1 AND due <= $2`);
   const update = `UPDATE ${s}.deliveries SET`;
   const delivered = prepare<readonly [number]>(
     `${update} state = ${DELIVERED}, error = NULL WHERE seq = $1 AND claims = $2 ` +
@@ -135,9 +137,9 @@ export function createDeliveryTable(
   );
 
   return {
-    claim: ({ now, until, limit, perAccount = UNLIMITED, busy = NONE_BUSY }) =>
+    claim: ({ now, until, limit, maxDelay = UNLIMITED_DELAY, perAccount = UNLIMITED, busy = NONE_BUSY }) =>
       write('claim deliveries', async (run) => {
-        const found = await run(due, now, limit, busy.accounts.map(toBytes), busy.channels, perAccount);
+        const found = await run(due, now, limit, busy.accounts.map(toBytes), busy.channels, perAccount, now + maxDelay);
         const seqs = found.map(([seq]) => seq);
         const rows = seqs.length === 0 ? [] : await run(take, seqs, until);
         const claimed = rows.map(([seq, notification, body, attempt, claim, ...subscription]) => ({
@@ -148,7 +150,7 @@ export function createDeliveryTable(
           attempt,
           claim,
         }));
-        return { claimed, next: (await run(next, now))[0]?.[0] ?? null };
+        return { claimed, next: (await run(next, now, now + maxDelay))[0]?.[0] ?? null };
       }),
 
     settle: ({ seq, claim, outcome }) =>

@@ -20,11 +20,11 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
     `(SELECT min(seq) ${pending} AND subscription = heads.subscription)`;
   const dueHeads = prepare(
     'SELECT seq FROM (SELECT h.seq, h.due, row_number() OVER (PARTITION BY s.account ORDER BY h.due, h.seq) AS ordinal ' +
-      `FROM (${heads}) h JOIN ${p}subscriptions s ON s.n = h.subscription WHERE h.due <= ? ` +
+      `FROM (${heads}) h JOIN ${p}subscriptions s ON s.n = h.subscription WHERE NOT (h.due > ? AND h.due <= ?) ` +
       'AND s.account NOT IN (SELECT unhex(substr(value, 3)) FROM json_each(?)) ' +
       'AND s.channel NOT IN (SELECT value FROM json_each(?))) WHERE ordinal <= ? ORDER BY ordinal, due, seq LIMIT ?',
   ).pluck();
-  const nextDue = prepare(`SELECT min(due) FROM (${heads}) WHERE due > ?`).pluck();
+  const nextDue = prepare(`SELECT min(due) FROM (${heads}) WHERE due > ? AND due <= ?`).pluck();
   const take = prepare(`UPDATE ${p}deliveries SET attempts = attempts + 1, claims = claims + 1, due = ? WHERE seq = ?`);
   const claimed = prepare(
     `SELECT d.seq, n.id, n.body, d.attempts, d.claims, ${subscriptionColumns} FROM ${p}deliveries d ` +
@@ -66,17 +66,25 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
   }
 
   return {
-    claim: ({ now, until, limit, perAccount = UNLIMITED, busy = NONE_BUSY }: Argument<'claim'>) =>
+    claim: ({
+      now,
+      until,
+      limit,
+      maxDelay = UNLIMITED_DELAY,
+      perAccount = UNLIMITED,
+      busy = NONE_BUSY,
+    }: Argument<'claim'>) =>
       write('claim deliveries', () => {
         const [accounts, channels] = [JSON.stringify(busy.accounts), JSON.stringify(busy.channels)];
-        const seqs = dueHeads.all(now, accounts, channels, perAccount, limit) as number[]; // an integer column
+        // An integer column.
+        const seqs = dueHeads.all(now, now + maxDelay, accounts, channels, perAccount, limit) as number[];
         const deliveries = seqs.map((seq): ClaimedDelivery => {
           take.run(until, seq);
           const [, notification, body, attempt, claim, ...subscription] = claimed.get(seq) as ClaimedRow; // as selected
           return { seq, subscription: readSubscription(subscription), notification, body, attempt, claim };
         });
         // An integer, or null if none is pending.
-        return { claimed: deliveries, next: nextDue.get(now) as number | null };
+        return { claimed: deliveries, next: nextDue.get(now, now + maxDelay) as number | null };
       }),
 
     settle: ({ seq, claim, outcome }: Argument<'settle'>) =>
@@ -104,6 +112,8 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
 }
 
 const UNLIMITED = 2 ** 31 - 1;
+/** Milliseconds. A sum with a time is a safe integer. */
+const UNLIMITED_DELAY = 2 ** 52;
 const NONE_BUSY = { accounts: [], channels: [] };
 
 type ClaimedRow = readonly [

@@ -61,6 +61,21 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
+    name: 'claims a delivery whose due time is further ahead than any delay, after a clock was set back',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2));
+      await step(store, notify(notification(1)));
+      const [first, second] = await claim(store);
+      assert.ok(first !== undefined && second !== undefined, 'both are due');
+      await retry(store, first, LATER + 60_000);
+      await retry(store, second, LATER + 60_001);
+      const request = { now: LATER, until: LATER + 1000, limit: 9 };
+      assert.deepEqual(await store.deliveries.claim(request), { claimed: [], next: LATER + 60_000 });
+      const { claimed, next } = await store.deliveries.claim({ ...request, maxDelay: 60_000 });
+      assert.deepEqual([placesOf(claimed), next], [placesOf([second]), LATER + 1000]);
+    },
+  },
+  {
     name: 'makes a released delivery due again without an attempt',
     async run({ store }) {
       await subscribe(store, subscription(1));

@@ -104,7 +104,7 @@ describe('delivery attempt', () => {
     dispatcher.start();
     await settleAll();
     const busy = { accounts: [], channels: [] };
-    expect(requests).toEqual([{ now: NOW, until: NOW + 30_000, limit: 64, perAccount: 2, busy }]);
+    expect(requests).toEqual([{ now: NOW, until: NOW + 30_000, limit: 64, maxDelay: 30_000, perAccount: 2, busy }]);
   });
 
   test.each([
