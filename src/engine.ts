@@ -16,7 +16,7 @@ import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
-import { prepareSubmissions } from './orders/submit.ts';
+import { getMaxDuration, prepareSubmissions } from './orders/submit.ts';
 import { systemRandom } from './ports/random.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { getOrderQuoting } from './quotes/quote-options.ts';
@@ -55,9 +55,9 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     store,
     onFailure,
     pace: submissions.pace,
-    run: submissions.run,
+    track: submissions.track,
     insert: (...insert) => readiness.observe(submissions.insert(...insert)),
-    ...getOrderQuoting(configuration.quotes, (...request) => quotes.methods.request(...request)),
+    ...getOrderQuoting(configuration.quotes, (...request) => quotes.request(...request)),
     remote: createDeadlineLimiter(clock, configuration.checkTimeout),
   };
   const quotes = createQuoteModule(configuration.quotes, {
@@ -73,7 +73,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     findAuction: auctions.settled,
     findDocument: admission.documents.find,
     emit: emitter.emit,
-    requestQuote: quotes.methods.request,
+    requestQuote: quotes.request,
   });
   const readiness = createReadinessCheck({ store, clock, assertStarted, chain });
   const expiry = lazy(async () =>
@@ -124,7 +124,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await expiry.loaded?.stop();
     streams.loaded?.close();
     await auctions.close();
-    await submissions.drained(configuration.checkTimeout);
+    await submissions.drained(getMaxDuration(admission));
     await quotes.stop();
     await dispatcher.stop();
     await store.close();

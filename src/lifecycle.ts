@@ -14,8 +14,9 @@ export interface LifecycleSteps<T> {
 export interface Lifecycle<T> {
   /** Returns the state of the running book. Throws a `StoreError` `Closed` if the book is not started. */
   readonly assertStarted: () => T;
-  /** Starts the book, once for concurrent callers. */
+  /** Starts the book, once for concurrent callers. Waits for a close that is running. */
   start(): Promise<void>;
+  /** Closes the book, once for concurrent callers. Waits for a start that is running. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -23,7 +24,8 @@ export interface Lifecycle<T> {
 /** Creates the lifecycle of a book. A closed book can be started again. */
 export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
   let running: T | undefined;
-  let starting: Promise<void> | undefined;
+  /** The newest start or close that has not ended. */
+  let pending: { readonly step: () => Promise<void>; readonly ended: Promise<void> } | undefined;
 
   function assertStarted(): T {
     if (running === undefined) throw new StoreError('Closed', 'the book is not started');
@@ -36,23 +38,25 @@ export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
     for (const worker of steps.workers()) worker?.start();
   }
 
-  async function close(): Promise<void> {
-    await starting?.catch(() => {}); // the caller of `start` receives the failure
+  async function end(): Promise<void> {
     if (running === undefined) return;
     await steps.close(() => {
       running = undefined;
     });
   }
 
-  return {
-    assertStarted,
-    start() {
-      starting ??= thenAlways(open(), () => {
-        starting = undefined;
-      });
-      return starting;
-    },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  /** Runs a step after the previous one. Concurrent callers share a step. */
+  function run(step: () => Promise<void>): Promise<void> {
+    if (pending?.step === step) return pending.ended;
+    // The caller of the previous step receives its failure.
+    const result = pending === undefined ? step() : pending.ended.then(step, step);
+    const ended = thenAlways(result, () => {
+      if (pending?.ended === ended) pending = undefined;
+    });
+    pending = { step, ended };
+    return ended;
+  }
+
+  const close = () => run(end);
+  return { assertStarted, start: () => run(open), close, [Symbol.asyncDispose]: close };
 }

@@ -158,8 +158,8 @@ export interface OrderBook {
   /** Opens the store and starts background work. Other methods throw a `StoreError` `Closed` before. */
   start(): Promise<void>;
   /**
-   * Waits for submissions that have begun, for their checks at most `checkTimeout`. Then emits the remaining events,
-   * stops background work and closes the store. A closed book can be started again.
+   * Waits for submissions that have begun, at most three times `checkTimeout`, `orderTimeout` and one second. Then
+   * emits the remaining events, stops background work and closes the store. A closed book can be started again.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

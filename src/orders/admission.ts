@@ -44,7 +44,7 @@ export interface AdmissionContext extends AuthenticationContext {
   /** Waits until the order may be processed when many arrive at once. */
   readonly pace: () => Promise<void>;
   /** Runs a submission. The book waits for it when it is closed. */
-  readonly run: <T>(submission: () => Promise<T>) => Promise<T>;
+  readonly track: <T>(submission: () => Promise<T>) => Promise<T>;
   /** Inserts orders like `store.orders.insert`, grouped with those of other callers. */
   readonly insert: GroupCommit['insert'];
   readonly clock: Clock;

@@ -142,7 +142,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     async submitMany(creations, options) {
       const startedAt = readMonotonic(clock);
       const admission = context.admission();
-      const submitted = await admission.run(() => submit(creations, admission, options));
+      const submitted = await admission.track(() => submit(creations, admission, options));
       const areAccepted = submitted.every(({ status }) => status === 'accepted');
       const results = areAccepted ? submitted : await Promise.all(submitted.map(admission.convertCodes));
       if (onSubmitted.hasListeners())

@@ -1,3 +1,4 @@
+import { withDeadline } from '../concurrency/deadline.ts';
 import { createThrottle } from '../concurrency/throttle.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -9,14 +10,13 @@ const SUBMISSIONS_PER_TICK = 8;
 
 /** Paces submissions and stores their orders in groups. */
 export interface SubmissionQueue {
-  /** Runs a submission. */
-  run<T>(submission: () => Promise<T>): Promise<T>;
+  /** Runs a submission, so that `drained` waits for it. */
+  track<T>(submission: () => Promise<T>): Promise<T>;
   /** Waits until a submission may continue, in the order of arrival. */
   pace(): Promise<void>;
   readonly insert: GroupCommit['insert'];
   /**
-   * Waits until all submissions have ended, at most `timeout` milliseconds for their checks. Inserts that have begun
-   * end in any case.
+   * Waits until all submissions have ended, at most `timeout` milliseconds. Inserts that have begun end in any case.
    */
   drained(timeout: number): Promise<void>;
 }
@@ -27,7 +27,7 @@ export function createSubmissionQueue(store: Store, clock: Clock): SubmissionQue
   const commits = createGroupCommit({ store, clock, more: () => throttle.waiting > 0 });
   const active = new Set<Promise<unknown>>();
   return {
-    async run(submission) {
+    async track(submission) {
       const running = submission();
       active.add(running);
       try {
@@ -39,15 +39,12 @@ export function createSubmissionQueue(store: Store, clock: Clock): SubmissionQue
     pace: throttle.acquire,
     insert: commits.insert,
     async drained(timeout) {
-      let isOver = false;
-      let cancel = () => {};
-      const deadline = new Promise<void>((resolve) => {
-        cancel = clock.after(timeout, resolve);
-      }).then(() => {
-        isOver = true;
-      });
-      while (!isOver && active.size > 0) await Promise.race([Promise.allSettled(active), deadline]);
-      cancel();
+      const release = clock.hold?.();
+      const wait = async () => {
+        while (active.size > 0) await Promise.allSettled(active);
+      };
+      await withDeadline(clock, timeout, wait).catch(() => {}); // the rest fails when the store is closed
+      release?.();
       await commits.drained();
     },
   };

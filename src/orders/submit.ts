@@ -85,6 +85,17 @@ const REMOTE_CHECKS: readonly RemoteCheck[] = [
   },
 ];
 
+/** Time in milliseconds for the steps of a submission that need only the store. */
+const STORE_TIME = 1000;
+
+/** Returns the maximum duration of a submission whose checks do not wait for those of other orders, in milliseconds. */
+export function getMaxDuration({
+  checkTimeout,
+  orderQuoting,
+}: Pick<AdmissionContext, 'checkTimeout' | 'orderQuoting'>): number {
+  return REMOTE_CHECKS.length * checkTimeout + (orderQuoting?.timeout ?? 0) + STORE_TIME;
+}
+
 /**
  * Validates orders and inserts those that pass. The first failed check is reported, in this order (see
  * docs/internals/decisions.md#d2-2):

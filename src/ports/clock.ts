@@ -17,6 +17,12 @@ export interface Clock {
    * `after` has returned.
    */
   after(ms: number, task: () => void): Cancel;
+
+  /**
+   * Keeps the process alive until the returned function is called. A book that closes waits so for the checks of its
+   * last submissions. Default: the process may end while a book closes.
+   */
+  hold?(): Cancel;
 }
 
 /** Milliseconds for the measurement of durations. They do not step if the clock has monotonic time. */
@@ -29,7 +35,10 @@ export function seconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
 }
 
-/** The clock of the machine. Its timers never keep a process alive. */
+/** Maximum delay of a timer, in milliseconds. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** The clock of the machine. Only `hold` keeps a process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -40,5 +49,9 @@ export const systemClock: Clock = {
       timer.unref();
     }
     return () => clearTimeout(timer as ReturnType<typeof setTimeout>); // the value that setTimeout has returned
+  },
+  hold() {
+    const timer = setInterval(() => {}, MAX_DELAY_MS);
+    return () => clearInterval(timer);
   },
 };

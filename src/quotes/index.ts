@@ -7,6 +7,8 @@ import { createQuoteSweeper } from './quote-sweeper.ts';
 /** The quote methods, and their lifecycle for the book. */
 export interface QuoteModule {
   readonly methods: QuoteApi;
+  /** Requests a quote for an order of the book, also while the book waits for its last submissions. */
+  readonly request: QuoteApi['request'];
   /** Loads the quote engine if the book has estimators. */
   prepare(): Promise<void>;
   start(): void;
@@ -28,15 +30,17 @@ export function createQuoteModule(given: QuoteOptions | undefined, book: QuotesC
     return createQuoteEngine(options, book);
   });
 
+  const request: QuoteApi['request'] = (quoted, call) => engine.use(({ methods }) => methods.request(quoted, call));
   return {
+    request,
     methods: {
-      async request(request, call) {
+      async request(quoted, call) {
         book.assertStarted();
-        return engine.use(({ methods }) => methods.request(request, call));
+        return request(quoted, call);
       },
-      async stream(request, call) {
+      async stream(quoted, call) {
         book.assertStarted();
-        return engine.use(({ methods }) => methods.stream(request, call));
+        return engine.use(({ methods }) => methods.stream(quoted, call));
       },
       async nativePrice(token, call) {
         book.assertStarted();

@@ -101,8 +101,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'group commit',
     store: 'memory',
     file: 'src/orders/submission-queue.ts',
-    find: 'while (!isOver && active.size > 0)',
-    replace: 'while (!isOver && active.size > 1e9)',
+    find: 'while (active.size > 0)',
+    replace: 'while (active.size > 1e9)',
   },
   {
     name: 'an unknown outcome is reported as accepted',

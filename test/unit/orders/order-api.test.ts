@@ -53,7 +53,7 @@ function fixture({ writers = 'single', hasListeners = true, cancelOutcome, ...op
     domain: { verifyingContract: SEPOLIA_DOMAIN.settlementContract },
     documents: { maxAppDataSize: 1000 },
     pace: async () => {},
-    run: <T>(submission: () => Promise<T>) => submission(),
+    track: <T>(submission: () => Promise<T>) => submission(),
     convertCodes: async <T>(result: T) => {
       elapsed += 30;
       return result;
