@@ -1,5 +1,5 @@
-import type { PgClient, PgPool } from './driver.ts';
-import { getErrorCode, LOCAL_LIMITS } from './driver.ts';
+import type { PgClient, PgPool } from './database-driver.ts';
+import { getErrorCode, LOCAL_LIMITS } from './database-driver.ts';
 import { createQuery, toResults, withConnection } from './query.ts';
 
 /**

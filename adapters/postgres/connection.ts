@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
-import type { OwnPool, PgClient, PgPool } from './driver.ts';
-import { createPool } from './driver.ts';
+import type { OwnPool, PgClient, PgPool } from './database-driver.ts';
+import { createPool } from './database-driver.ts';
 import { createQuery } from './query.ts';
 
 /** Source of connections: a URL, or a pool of the host. */

@@ -4,7 +4,7 @@ import { ACCOUNT_MIGRATIONS } from './accounts/schema.ts';
 import { createPostgresAccountStore } from './accounts/store.ts';
 import type { PostgresSource } from './connection.ts';
 import { connectPostgres } from './connection.ts';
-import type { PgPool } from './driver.ts';
+import type { PgPool } from './database-driver.ts';
 import { migrate, quote } from './migrate.ts';
 import type { PgliteDatabase, PgliteOptions } from './pglite.ts';
 import { getPglitePool } from './pglite.ts';
@@ -12,7 +12,7 @@ import { BASE_SCHEMA, MIGRATIONS } from './schema.ts';
 import { createPostgresStore } from './store.ts';
 import { MAX_PARTITIONS } from './tables.ts';
 
-export type { PgClient, PgPool, PgPoolClient, PgQuery } from './driver.ts';
+export type { PgClient, PgPool, PgPoolClient, PgQuery } from './database-driver.ts';
 export type { PgliteDatabase, PgliteOptions, PgliteQueryOptions, PgliteResult } from './pglite.ts';
 
 /** Options of every PostgreSQL store. */

@@ -1,8 +1,8 @@
 import type { Domain } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { assertSameDomain } from 'intentbook/store-kit';
-import type { PgClient, PgPool } from './driver.ts';
-import { toStoreError } from './driver.ts';
+import type { PgClient, PgPool } from './database-driver.ts';
+import { toStoreError } from './database-driver.ts';
 import type { Query } from './query.ts';
 import { createQuery, withConnection } from './query.ts';
 import { toBytes } from './rows.ts';

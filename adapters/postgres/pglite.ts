@@ -1,4 +1,4 @@
-import type { PgPool, PgPoolClient, PgQuery } from './driver.ts';
+import type { PgPool, PgPoolClient, PgQuery } from './database-driver.ts';
 
 /** The part of the class `PGlite` that the store uses. */
 export interface PgliteDatabase {

@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
-import type { PgClient, PgPool, PgPoolClient } from './driver.ts';
-import { getErrorCode } from './driver.ts';
+import type { PgClient, PgPool, PgPoolClient } from './database-driver.ts';
+import { getErrorCode } from './database-driver.ts';
 import { TYPES } from './rows.ts';
 
 /** Statement with the type of its rows. Rows are arrays in the order of the columns. */

@@ -1,4 +1,4 @@
-import type { PgClient, PgPool } from './driver.ts';
+import type { PgClient, PgPool } from './database-driver.ts';
 import type { Query } from './query.ts';
 import { createQuery, withConnection } from './query.ts';
 import type { PostgresSession } from './session.ts';

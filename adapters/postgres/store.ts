@@ -7,7 +7,7 @@ import { createChainStore } from './chain.ts';
 import { createChainEventTable } from './chain-events.ts';
 import type { ConnectionTraits, PostgresConnection, PostgresSource } from './connection.ts';
 import { assertServer, connectPostgres } from './connection.ts';
-import { toStoreError } from './driver.ts';
+import { toStoreError } from './database-driver.ts';
 import { adoptLog, createEventTable } from './events.ts';
 import { createExpirySweeper, createReinstater } from './expiry.ts';
 import { createLeaseTable } from './leases.ts';

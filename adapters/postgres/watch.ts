@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from 'intentbook';
-import type { PgPool, PgPoolClient } from './driver.ts';
+import type { PgPool, PgPoolClient } from './database-driver.ts';
 
 export interface WatchSettings {
   /** Channel name, without quotes. */

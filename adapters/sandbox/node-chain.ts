@@ -1,6 +1,6 @@
 import type { Address, Hex, OrderBook } from 'intentbook';
 import { uniswapV2 } from 'intentbook/estimators';
-import { createEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
+import { createReferenceEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
 import {
   uniswapV2Pools,
   viemChain,
@@ -190,7 +190,12 @@ function createChain(
       const bases = [wrappedNative];
       const liquidity = uniswapV2Liquidity(rpc, { factory: uniswapFactory, receiver: settlement, bases });
       return {
-        engine: createEngine({ liquidity, wrappedNative, getFunds: fundsReader(rpc, vaultRelayer), buffer: 1n }),
+        engine: createReferenceEngine({
+          liquidity,
+          wrappedNative,
+          getFunds: fundsReader(rpc, vaultRelayer),
+          buffer: 1n,
+        }),
         settler: nodeSettler({
           client: rpc,
           wallet: {

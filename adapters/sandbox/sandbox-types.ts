@@ -21,7 +21,7 @@ export interface SandboxOptions {
    * `anvil` runs a node with the production contracts. `simulated` starts within milliseconds and needs no package:
    * balances are kept in a table, and hooks are not executed. Default: `anvil`.
    */
-  readonly engine?: 'anvil' | 'simulated';
+  readonly chain?: 'anvil' | 'simulated';
   /** Default: 11155111 (Sepolia), so that clients work without configuration. */
   readonly chainId?: number;
   /** Tokens besides wrapped native currency. Default: `USDC`, `DAI` and `COW`. */
@@ -43,7 +43,7 @@ export interface SandboxOptions {
   readonly policy?: SandboxPolicy;
   /** Limiter of requests to the HTTP interface. Default: none. */
   readonly limiter?: Limiter;
-  /** An engine to solve with, such as `httpEngine(url)`. Default: the reference engine. */
+  /** The solver engine, such as `httpEngine(url)`. Default: the reference engine. */
   readonly solverEngine?: SolverEngine;
   /** Seed of the keys. Default: those of Foundry and Hardhat for `accounts`, and the same traders in every sandbox. */
   readonly seed?: number;

@@ -263,7 +263,7 @@ async function until(
 }
 
 const OPTIONS = [
-  'engine',
+  'chain',
   'chainId',
   'tokens',
   'host',

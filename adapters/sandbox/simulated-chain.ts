@@ -1,7 +1,7 @@
 import type { Address, BlockRef, ChainClient, Funds, FundsQuery, Hex, OrderBook } from 'intentbook';
 import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 import type { Settler, Solution } from 'intentbook/solver';
-import { createEngine, encodeSettlement } from 'intentbook/solver';
+import { createReferenceEngine, encodeSettlement } from 'intentbook/solver';
 import { NATIVE_MARKER } from '#internal';
 import { keccakHex, labelledAddress } from './abi.ts';
 import type { NativeOrder, SandboxAccount, SandboxChain } from './chain.ts';
@@ -205,7 +205,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     }),
 
     solverParts: () => ({
-      engine: createEngine({
+      engine: createReferenceEngine({
         liquidity: pools.liquidity,
         wrappedNative,
         buffer: 1n,

@@ -108,9 +108,9 @@ async function createChain(
   tokens: readonly SandboxToken[],
   keys: Promise<KeyRing>,
 ): Promise<SandboxChain> {
-  const { engine = 'anvil', seed, host = '127.0.0.1', rpcPort: port = 0, blockTime = 0 } = options;
-  if (engine === 'simulated') return createSimulatedChain({ chainId, tokens, seed, keys });
-  if (engine !== 'anvil') throw new TypeError(`engine must be "anvil" or "simulated", got "${engine}"`);
+  const { chain = 'anvil', seed, host = '127.0.0.1', rpcPort: port = 0, blockTime = 0 } = options;
+  if (chain === 'simulated') return createSimulatedChain({ chainId, tokens, seed, keys });
+  if (chain !== 'anvil') throw new TypeError(`chain must be "anvil" or "simulated", got "${chain}"`);
   return createNodeChain({ chainId, tokens, host, port, seed, blockTime, pollInterval: POLL_INTERVAL });
 }
 

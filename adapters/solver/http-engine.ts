@@ -1,7 +1,7 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
-/** Access to an external engine. */
+/** Access to an external solver engine. */
 export interface HttpEngineOptions {
   /** Time that the engine has for an auction, in milliseconds. Default: 10000. */
   readonly timeout?: number;
@@ -12,9 +12,9 @@ export interface HttpEngineOptions {
 }
 
 /**
- * Creates an engine that sends auctions to an external program over the solver HTTP interface: `POST {url}/solve` with
- * the auction, and solutions of prices, fulfilments and interactions in the response. Solutions with other members,
- * such as just-in-time orders or references to liquidity, are left out.
+ * Creates a solver engine that sends auctions to an external program over the solver HTTP interface: `POST {url}/solve`
+ * with the auction, and solutions of prices, fulfilments and interactions in the response. Solutions with other
+ * members, such as just-in-time orders or references to liquidity, are left out.
  *
  * @param url - Base URL of the engine.
  */

@@ -30,10 +30,10 @@ export interface Solution {
   readonly post?: readonly Interaction[];
 }
 
-/** The part of an auction that an engine reads. */
+/** The part of an auction that a solver engine reads. */
 export type SolvableAuction = Pick<Auction, 'id' | 'block' | 'orders' | 'prices'>;
 
-/** Finds solutions for an auction. */
+/** Solver engine: finds solutions for an auction. */
 export interface SolverEngine {
   /** Name for observations. */
   readonly name: string;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { StoreError } from 'intentbook';
-import type { BetterSqlite } from './driver.ts';
-import { loadDriver, openDatabase, toStoreError } from './driver.ts';
+import type { BetterSqlite } from './database-driver.ts';
+import { loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import type { NodeSqlite } from './node-sqlite.ts';
 
 /** Options of a backup. */

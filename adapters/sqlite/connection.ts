@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
-import type { SqliteDatabase } from './driver.ts';
-import { openDatabase, toStoreError } from './driver.ts';
+import type { SqliteDatabase } from './database-driver.ts';
+import { openDatabase, toStoreError } from './database-driver.ts';
 
 /** SQLite's `synchronous` levels. Only `FULL` and `EXTRA` survive a power failure. */
 export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;

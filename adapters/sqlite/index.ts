@@ -5,7 +5,7 @@ import { assertKnownOptions } from 'intentbook/store-kit';
 import { createSqliteAccountStore } from './accounts/store.ts';
 import type { SqliteFile, SqliteSource, Synchronous } from './connection.ts';
 import { SYNCHRONOUS } from './connection.ts';
-import type { SqliteDatabase } from './driver.ts';
+import type { SqliteDatabase } from './database-driver.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 import { createThreadedStore } from './threaded-store.ts';
@@ -14,7 +14,7 @@ import { WORKER_FILE } from './write-thread.ts';
 export type { SqliteBackupOptions } from './backup.ts';
 export { backupSqlite } from './backup.ts';
 export type { Synchronous } from './connection.ts';
-export type { SqliteDatabase, SqliteStatement } from './driver.ts';
+export type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
 
 /** Options of a store that opens its own file. */
 export interface SqliteStoreOptions {

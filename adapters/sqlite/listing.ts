@@ -1,5 +1,5 @@
 import type { Address, EncodedOrder, Hex, OrderCursor, OrderQuery, OrderScan, StoredOrder } from 'intentbook';
-import type { SqliteStatement } from './driver.ts';
+import type { SqliteStatement } from './database-driver.ts';
 import type { OrderRowsQuery } from './order-rows.ts';
 import { prepareOrderRows } from './order-rows.ts';
 import { STATES, toBytes, toHexText } from './rows.ts';

@@ -1,4 +1,4 @@
-import type { SqliteDatabase, SqliteStatement } from './driver.ts';
+import type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
 
 /** The part of the module `node:sqlite` that is used. */
 export interface NodeSqlite {

@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
-import type { SqliteDatabase, SqliteStatement } from './driver.ts';
-import { toStoreError } from './driver.ts';
+import type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
+import { toStoreError } from './database-driver.ts';
 
 /** Database access for the tables of the store: statements and transactions that only the current writer can commit. */
 export interface SqliteSession {

@@ -5,7 +5,7 @@ import { createAuctionTable } from './auctions.ts';
 import { createChainStore } from './chain.ts';
 import type { SqliteConnection, SqliteSource } from './connection.ts';
 import { connectSqlite } from './connection.ts';
-import { toStoreError } from './driver.ts';
+import { toStoreError } from './database-driver.ts';
 import { createEventTable } from './events.ts';
 import { createExpirySweeper, createReinstatementLog, createReinstater } from './expiry.ts';
 import { createListing, createPlacedLookup } from './listing.ts';

@@ -2,7 +2,7 @@ import type { InsertOptions, InsertOutcome, OrderInsert, Store, StoreContext } f
 import { StoreError } from 'intentbook';
 import type { SqliteConnection, SqliteFile } from './connection.ts';
 import { connectReader } from './connection.ts';
-import { toStoreError } from './driver.ts';
+import { toStoreError } from './database-driver.ts';
 import type { SqliteBook } from './store.ts';
 import { assembleBook, createStoreOf } from './store.ts';
 import type { WriteOperations } from './write-operations.ts';

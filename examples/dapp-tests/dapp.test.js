@@ -4,10 +4,10 @@ import { createSandbox } from 'intentbook/sandbox';
 import { privateKeyToAccount } from 'viem/accounts';
 import { createDapp } from './dapp.js';
 
-// The fixture for node:test. `engine: 'anvil'` runs the production contracts on a local chain instead.
+// The fixture for node:test. `chain: 'anvil'` runs the production contracts on a local chain instead.
 let sandbox;
 before(async () => {
-  sandbox = await createSandbox({ engine: 'simulated' });
+  sandbox = await createSandbox({ chain: 'simulated' });
 });
 after(() => sandbox.close());
 

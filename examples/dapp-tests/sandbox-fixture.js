@@ -4,7 +4,7 @@ import { test as base } from 'vitest';
 /** The fixture for Vitest: one sandbox per test file. */
 // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of the required fixtures.
 export const test = base.extend('sandbox', { scope: 'file' }, async ({}, { onCleanup }) => {
-  const sandbox = await createSandbox({ engine: 'simulated' });
+  const sandbox = await createSandbox({ chain: 'simulated' });
   onCleanup(() => sandbox.close());
   return sandbox;
 });

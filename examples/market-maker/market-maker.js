@@ -113,7 +113,7 @@ export async function startMarketMaker({ url, chainId, settlementContract, walle
 if (import.meta.filename === process.argv[1]) {
   const { createSandbox } = await import('intentbook/sandbox');
   const { privateKeyToAccount } = await import('viem/accounts');
-  const sandbox = await createSandbox({ engine: 'simulated', port: 8080 });
+  const sandbox = await createSandbox({ chain: 'simulated', port: 8080 });
   const { privateKey } = await sandbox.createTrader({ WETH: '100', USDC: '250000' });
   await startMarketMaker({
     ...sandbox,

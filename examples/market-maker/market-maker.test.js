@@ -6,7 +6,7 @@ import { middleOf, startMarketMaker } from './market-maker.js';
 
 let sandbox;
 before(async () => {
-  sandbox = await createSandbox({ engine: 'simulated' });
+  sandbox = await createSandbox({ chain: 'simulated' });
 });
 after(() => sandbox.close());
 

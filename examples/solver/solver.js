@@ -16,7 +16,7 @@ function clear(a, b) {
   return isFair ? { [a.sellToken]: sellB, [b.sellToken]: sellA } : undefined;
 }
 
-/** An engine that matches pairs of opposite sell orders directly, without liquidity. */
+/** A solver engine that matches pairs of opposite sell orders directly, without liquidity. */
 export const matchingEngine = {
   name: 'matching engine',
   async solve({ orders }) {
@@ -37,9 +37,9 @@ export const matchingEngine = {
   },
 };
 
-/** Starts a sandbox whose orders are settled by the engine. */
+/** Starts a sandbox whose orders are settled by the solver engine. */
 export function openSandbox(options = {}) {
-  return createSandbox({ engine: 'simulated', solverEngine: matchingEngine, ...options });
+  return createSandbox({ chain: 'simulated', solverEngine: matchingEngine, ...options });
 }
 
 if (import.meta.filename === process.argv[1]) {

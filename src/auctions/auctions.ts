@@ -1,22 +1,22 @@
 import { lazy } from '../concurrency/lazy.ts';
 import type { Configuration } from '../options.ts';
 import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
-import type { AuctionEngine } from './engine.ts';
+import type { AuctionService } from './auction-service.ts';
 
-export interface AuctionModule extends Pick<AuctionEngine, 'status' | 'settled' | 'isBidOn' | 'close'> {
+export interface AuctionModule extends Pick<AuctionService, 'status' | 'settled' | 'isBidOn' | 'close'> {
   readonly methods: AuctionApi;
 }
 
-/** Creates the auction methods. The auction engine is loaded on first use. */
+/** Creates the auction methods. The auction service is loaded on first use. */
 export function createAuctionModule(configuration: Configuration, context: AuctionModuleContext): AuctionModule {
-  const engine = lazy(async () => {
-    const { createAuctionEngine } = await import('./engine.ts');
-    return createAuctionEngine(configuration, context);
+  const service = lazy(async () => {
+    const { createAuctionService } = await import('./auction-service.ts');
+    return createAuctionService(configuration, context);
   });
 
   async function use<R>(job: (methods: AuctionApi) => Promise<R>): Promise<R> {
     context.assertStarted();
-    return engine.use(({ methods }) => job(methods));
+    return service.use(({ methods }) => job(methods));
   }
 
   return {
@@ -35,9 +35,9 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
       latestCompetition: (query) => use((api) => api.latestCompetition(query)),
       competitionOfTransaction: (hash, query) => use((api) => api.competitionOfTransaction(hash, query)),
     },
-    status: (uid) => engine.use(({ status }) => status(uid)),
-    settled: (auctionId) => engine.use(({ settled }) => settled(auctionId)),
-    isBidOn: (uid) => engine.use(({ isBidOn }) => isBidOn(uid)),
-    close: async () => engine.loaded?.close(),
+    status: (uid) => service.use(({ status }) => status(uid)),
+    settled: (auctionId) => service.use(({ settled }) => settled(auctionId)),
+    isBidOn: (uid) => service.use(({ isBidOn }) => isBidOn(uid)),
+    close: async () => service.loaded?.close(),
   };
 }

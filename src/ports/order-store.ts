@@ -128,7 +128,7 @@ export interface OrderCounts {
 
 /** Options of an insert. */
 export interface InsertOptions {
-  /** A transaction of the host to join, of the type that the store's driver uses. The host commits it. */
+  /** A transaction of the host to join, of the type that the database driver of the store uses. The host commits it. */
   readonly transaction?: unknown;
   /**
    * Whether to return `busy` for orders of an owner with a running write, instead of waiting for it. A store whose

@@ -196,7 +196,7 @@ export type StoreErrorCode =
   | 'Unavailable'
   | 'Unsupported';
 
-/** A failure of a store. The message contains neither SQL nor secrets; `cause` is the driver's error. */
+/** A failure of a store. The message contains neither SQL nor secrets; `cause` is the error of the database driver. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;

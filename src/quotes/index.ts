@@ -9,7 +9,7 @@ export interface QuoteModule {
   readonly methods: QuoteApi;
   /** Requests a quote for an order of the book, also while the book waits for its last submissions. */
   readonly request: QuoteApi['request'];
-  /** Loads the quote engine if the book has estimators. */
+  /** Loads the quote service if the book has estimators. */
   prepare(): Promise<void>;
   start(): void;
   /** Stops all work; waiting callers get a retryable rejection. */
@@ -17,7 +17,7 @@ export interface QuoteModule {
 }
 
 /**
- * Creates the quote module. The quote engine is an eighth of the code, so it is loaded on demand. A book with
+ * Creates the quote module. The quote service is an eighth of the code, so it is loaded on demand. A book with
  * estimators loads it at the start, any other book on first use.
  *
  * @throws TypeError naming the option that is unknown or invalid.
@@ -25,12 +25,12 @@ export interface QuoteModule {
 export function createQuoteModule(given: QuoteOptions | undefined, book: QuotesContext): QuoteModule {
   const options = readQuoteOptions(given ?? NO_ESTIMATORS);
   const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
-  const engine = lazy(async () => {
-    const { createQuoteEngine } = await import('./engine.ts');
-    return createQuoteEngine(options, book);
+  const service = lazy(async () => {
+    const { createQuoteService } = await import('./quote-service.ts');
+    return createQuoteService(options, book);
   });
 
-  const request: QuoteApi['request'] = (quoted, call) => engine.use(({ methods }) => methods.request(quoted, call));
+  const request: QuoteApi['request'] = (quoted, call) => service.use(({ methods }) => methods.request(quoted, call));
   return {
     request,
     methods: {
@@ -40,20 +40,20 @@ export function createQuoteModule(given: QuoteOptions | undefined, book: QuotesC
       },
       async stream(quoted, call) {
         book.assertStarted();
-        return engine.use(({ methods }) => methods.stream(quoted, call));
+        return service.use(({ methods }) => methods.stream(quoted, call));
       },
       async nativePrice(token, call) {
         book.assertStarted();
-        return engine.use(({ methods }) => methods.nativePrice(token, call));
+        return service.use(({ methods }) => methods.nativePrice(token, call));
       },
-      counters: () => engine.loaded?.methods.counters() ?? {},
+      counters: () => service.loaded?.methods.counters() ?? {},
     },
     async prepare() {
-      if (given !== undefined) await engine.load();
+      if (given !== undefined) await service.load();
     },
     start: sweep.start,
     async stop() {
-      engine.loaded?.close();
+      service.loaded?.close();
       await sweep.stop();
     },
   };

@@ -2,7 +2,7 @@ import type { AuctionRound, Hex } from 'intentbook';
 import { httpDriver } from 'intentbook/drivers';
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
-import { createDriver, createEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
+import { createDriver, createReferenceEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
 import type { Address } from 'viem';
 import { createPublicClient, encodeFunctionData, http, parseAbi } from 'viem';
 import { getContracts, transact } from '../../adapters/sandbox/deployment.ts';
@@ -65,7 +65,7 @@ async function startReference(sandbox: Sandbox, inOrder: InOrder) {
   });
   const node = client as { request(args: { method: string; params?: unknown }): Promise<unknown> };
   const driver = createDriver({
-    engine: createEngine({
+    engine: createReferenceEngine({
       liquidity,
       wrappedNative,
       getFunds: fundsReader(node, vaultRelayer),

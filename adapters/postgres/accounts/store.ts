@@ -3,7 +3,7 @@ import type { AccountStore, Clock } from 'intentbook';
 import { createStoreLifecycle } from 'intentbook/store-kit';
 import type { PostgresConnection, PostgresSource } from '../connection.ts';
 import { assertServer, connectPostgres } from '../connection.ts';
-import { toStoreError } from '../driver.ts';
+import { toStoreError } from '../database-driver.ts';
 import { createLeaseTable } from '../leases.ts';
 import { assertSchema, migrate, quote } from '../migrate.ts';
 import { openSession, withRetry } from '../session.ts';

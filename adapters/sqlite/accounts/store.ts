@@ -2,7 +2,7 @@ import type { AccountStore, Clock, Domain } from 'intentbook';
 import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit';
 import type { SqliteSource } from '../connection.ts';
 import { connectSqlite } from '../connection.ts';
-import { toStoreError } from '../driver.ts';
+import { toStoreError } from '../database-driver.ts';
 import { assertOwnSchema, migrate } from '../migrate.ts';
 import { openSession, transact } from '../session.ts';
 import type { Lease } from '../writer-lease.ts';

@@ -136,7 +136,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer accounts${SKIP_REASON}`, () =>
     let affiliate: string;
     let trader: string;
     beforeAll(async () => {
-      sandbox = await createSandbox({ engine: 'simulated' });
+      sandbox = await createSandbox({ chain: 'simulated' });
       const [first] = sandbox.accounts;
       const wallet = privateKeyToAccount(first?.privateKey ?? '0x');
       affiliate = wallet.address.toLowerCase();

@@ -19,7 +19,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer market data${SKIP_REASON}`, ()
   const pages: Page[] = [];
 
   beforeAll(async () => {
-    [browser, sandbox] = await Promise.all([launchChromium(), createSandbox({ engine: 'simulated' })]);
+    [browser, sandbox] = await Promise.all([launchChromium(), createSandbox({ chain: 'simulated' })]);
   });
   afterEach(async () => {
     for (const page of pages.splice(0)) await page.close();

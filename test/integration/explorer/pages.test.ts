@@ -46,7 +46,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
   const pages: Page[] = [];
 
   beforeAll(async () => {
-    [browser, sandbox] = await Promise.all([launchChromium(), createSandbox({ engine: 'simulated' })]);
+    [browser, sandbox] = await Promise.all([launchChromium(), createSandbox({ chain: 'simulated' })]);
     const trader = await sandbox.createTrader({ WETH: '10', USDC: '100000' });
     const quote = await sandbox.quote(trader, { sell: ['1', 'WETH'], for: 'USDC' }, { appData: APP_DATA });
     owner = trader.address;

@@ -12,7 +12,7 @@ async function send(sandbox: Sandbox, path: string, body?: unknown) {
 }
 
 it('simulated sandbox: pools have the value of their reserves and the volume of the last day', async () => {
-  await using sandbox = await createSandbox({ engine: 'simulated' });
+  await using sandbox = await createSandbox({ chain: 'simulated' });
   const trader = await sandbox.createTrader({ WETH: '10' });
   const uid = await trader.placeOrder({ sell: ['4', 'WETH'], for: ['9000', 'USDC'] });
   await sandbox.waitFor(uid, 'fulfilled');
@@ -36,7 +36,7 @@ interface Pool {
 }
 
 it('simulated sandbox: simulation of bundles responds 503', async () => {
-  await using sandbox = await createSandbox({ engine: 'simulated' });
+  await using sandbox = await createSandbox({ chain: 'simulated' });
   const [{ address } = { address: '0x' }] = sandbox.accounts;
   const bundle = [{ from: address, to: address, input: '0x' }];
   expect(await send(sandbox, `/${sandbox.chainId}/simulation/simulateBundle`, bundle)).toEqual({
@@ -46,7 +46,7 @@ it('simulated sandbox: simulation of bundles responds 503', async () => {
 });
 
 it('sandbox: affiliate statistics and history of a referred trader, also after a revert', async () => {
-  await using sandbox = await createSandbox({ engine: 'simulated' });
+  await using sandbox = await createSandbox({ chain: 'simulated' });
   const [first] = sandbox.accounts;
   const affiliate = privateKeyToAccount(first?.privateKey ?? '0x');
   const signedMessage = await affiliate.signTypedData(affiliateTypedData(affiliate.address, 'SANDBOX'));

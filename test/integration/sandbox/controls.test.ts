@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 const TERMS = { sell: ['1', 'WETH'], for: ['2400', 'USDC'] } as const;
 
-describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (engine) => {
-  const open = (options: SandboxOptions = {}) => createSandbox({ ...options, engine });
+describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
+  const open = (options: SandboxOptions = {}) => createSandbox({ ...options, chain });
 
   describe('snapshot and revert', () => {
     it('restore the chain, the book, the notifications and the time, any number of times', async () => {
@@ -127,9 +127,9 @@ describe('sandboxes that are open at the same time', () => {
   });
 
   it('start on a port that is free, and name a port that is not', async () => {
-    await using sandbox = await createSandbox({ engine: 'simulated' });
+    await using sandbox = await createSandbox({ chain: 'simulated' });
     const port = Number(new URL(sandbox.url).port);
-    await expect(createSandbox({ engine: 'simulated', port })).rejects.toThrow(`EADDRINUSE`);
+    await expect(createSandbox({ chain: 'simulated', port })).rejects.toThrow(`EADDRINUSE`);
   });
 });
 
@@ -179,7 +179,7 @@ describe('time and prices', () => {
 
 describe('controls over HTTP', () => {
   it('create traders, settle, move time and restore states', async () => {
-    await using sandbox = await createSandbox({ engine: 'simulated', solver: 'manual' });
+    await using sandbox = await createSandbox({ chain: 'simulated', solver: 'manual' });
     const post = async (name: string, body?: unknown) => {
       const init =
         body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
@@ -206,7 +206,7 @@ describe('controls over HTTP', () => {
   });
 
   it('reject unknown names and arguments', async () => {
-    await using sandbox = await createSandbox({ engine: 'simulated' });
+    await using sandbox = await createSandbox({ chain: 'simulated' });
     const send = async (name: string, body: string, method = 'POST') => {
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(`${sandbox.url}/sandbox/${name}`, { method, body, headers });
@@ -228,7 +228,7 @@ describe('controls over HTTP', () => {
   });
 
   it('settle when the solver is manual', async () => {
-    await using sandbox = await createSandbox({ engine: 'simulated', solver: 'manual' });
+    await using sandbox = await createSandbox({ chain: 'simulated', solver: 'manual' });
     const trader = await sandbox.createTrader({ WETH: '1' });
     const uid = await trader.placeOrder(TERMS);
     expect((await sandbox.book.orders.get(uid))?.status).toBe('open');

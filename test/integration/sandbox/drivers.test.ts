@@ -3,7 +3,7 @@ import { driverEstimator, httpDriver } from 'intentbook/drivers';
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import type { Liquidity, NodeClient } from 'intentbook/solver';
-import { createDriver, createEngine, nodeSettler } from 'intentbook/solver';
+import { createDriver, createReferenceEngine, nodeSettler } from 'intentbook/solver';
 import { afterEach, expect, it } from 'vitest';
 import { serveFetch } from '../../support/fetch-server.ts';
 
@@ -47,7 +47,7 @@ async function startDriver(sandbox: Sandbox, rate: bigint) {
   const [client, solver] = [nodeOf(sandbox), sandbox.solverAddress];
   const liquidity = mintingLiquidity(sandbox.settlementContract, usdc, rate * 10n ** 6n, 10n ** 18n);
   const driver = createDriver({
-    engine: createEngine({ liquidity, wrappedNative: weth }),
+    engine: createReferenceEngine({ liquidity, wrappedNative: weth }),
     settler: nodeSettler({
       client,
       wallet: {

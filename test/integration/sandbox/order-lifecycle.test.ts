@@ -3,10 +3,10 @@ import { createSandbox } from 'intentbook/sandbox';
 import { appDataDocument } from 'intentbook/sign';
 import { describe, expect, it } from 'vitest';
 
-const ENGINES = ['anvil', 'simulated'] as const;
+const CHAINS = ['anvil', 'simulated'] as const;
 
-describe.each(ENGINES)('a sandbox on %s', (engine) => {
-  const open = (options: SandboxOptions = {}) => createSandbox({ ...options, engine });
+describe.each(CHAINS)('a sandbox on %s', (chain) => {
+  const open = (options: SandboxOptions = {}) => createSandbox({ ...options, chain });
 
   it('settles an order from its quote', async () => {
     await using sandbox = await open();
@@ -122,7 +122,7 @@ describe.each(ENGINES)('a sandbox on %s', (engine) => {
   });
 
   // A simulation has no contracts to call.
-  it.skipIf(engine === 'simulated')('runs hooks before and after a trade', async () => {
+  it.skipIf(chain === 'simulated')('runs hooks before and after a trade', async () => {
     await using sandbox = await open();
     const trader = await sandbox.createTrader({ USDC: '100' });
     const token = sandbox.token('DAI').address;
@@ -138,9 +138,9 @@ describe.each(ENGINES)('a sandbox on %s', (engine) => {
   });
 });
 
-describe.each(ENGINES)('every order status on %s', (engine) => {
+describe.each(CHAINS)('every order status on %s', (chain) => {
   it('is reached in at most three lines', async () => {
-    await using sandbox = await createSandbox({ engine, solver: 'manual' });
+    await using sandbox = await createSandbox({ chain, solver: 'manual' });
     const trader = await sandbox.createTrader({ WETH: '10' });
     const terms = { sell: ['1', 'WETH'], for: ['2400', 'USDC'] } as const;
 
@@ -167,9 +167,9 @@ describe.each(ENGINES)('every order status on %s', (engine) => {
   });
 });
 
-describe.each(ENGINES)('every notification type on %s', (engine) => {
+describe.each(CHAINS)('every notification type on %s', (chain) => {
   it('is reached in at most three lines', async () => {
-    await using sandbox = await createSandbox({ engine, solver: 'manual' });
+    await using sandbox = await createSandbox({ chain, solver: 'manual' });
     const trader = await sandbox.createTrader({ WETH: '10' });
     const terms = { sell: ['1', 'WETH'], for: ['2000', 'USDC'] } as const;
 

@@ -136,7 +136,7 @@ describe('simulation of an order', () => {
   });
 
   it('is not available without a node', async () => {
-    await using simulated = await createSandbox({ engine: 'simulated', solver: 'manual' });
+    await using simulated = await createSandbox({ chain: 'simulated', solver: 'manual' });
     const trader = await simulated.createTrader({ WETH: '1' });
     const result = await simulated.book.orders.simulate(await trader.placeOrder(TERMS));
     expect(result).toMatchObject({ status: 'rejected', error: { code: 'MethodNotAllowed', status: 405 } });

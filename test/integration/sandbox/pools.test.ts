@@ -13,7 +13,7 @@ interface Pool {
 }
 
 it('pools of the sandbox have the value of their reserves and the volume of their trades', async () => {
-  await using sandbox = await createSandbox({ engine: 'anvil' });
+  await using sandbox = await createSandbox({ chain: 'anvil' });
   const trader = await sandbox.createTrader({ WETH: '10' });
   const uid = await trader.placeOrder({ sell: ['4', 'WETH'], for: ['9000', 'USDC'] });
   await sandbox.waitFor(uid, 'fulfilled');

@@ -6,7 +6,7 @@ import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import type { Liquidity, SolvableAuction } from 'intentbook/solver';
 import {
-  createEngine,
+  createReferenceEngine,
   createSolver,
   getExecution,
   httpAuctions,
@@ -93,7 +93,7 @@ describe('reference engine', () => {
         const orders = choices.map((choice, i) => orderOf(i, choice));
         const liquidity = getPool(reserves);
         const auction: SolvableAuction = { id: 1, block: 1, orders, prices: {} };
-        const engine = createEngine({ liquidity, wrappedNative: NATIVE });
+        const engine = createReferenceEngine({ liquidity, wrappedNative: NATIVE });
         const state = await liquidity.read([], new AbortController().signal);
         for (const { fills, prices, interactions } of await engine.solve(auction, new AbortController().signal)) {
           const net = new Map<string, bigint>(TOKENS.map((token) => [token, 0n]));

@@ -7,7 +7,7 @@ import {
 } from 'intentbook/postgres';
 import { describe, expect, test } from 'vitest';
 import { assertServer } from '../../../adapters/postgres/connection.ts';
-import { getErrorCode, toStoreError } from '../../../adapters/postgres/driver.ts';
+import { getErrorCode, toStoreError } from '../../../adapters/postgres/database-driver.ts';
 import { StoreError } from '../../../src/ports/store.ts';
 import { createFakePool, createPgError } from '../../support/postgres-fake.ts';
 

@@ -2,7 +2,7 @@ import type { Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPool, getErrorCode } from '../../../adapters/postgres/driver.ts';
+import { createPool, getErrorCode } from '../../../adapters/postgres/database-driver.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { address, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
 import type { FrontProgram } from '../../support/poolers.ts';

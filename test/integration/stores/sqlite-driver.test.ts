@@ -1,7 +1,7 @@
 import { StoreError } from 'intentbook';
 import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { expect, test, vi } from 'vitest';
-import { assertRuntime } from '../../../adapters/sqlite/driver.ts';
+import { assertRuntime } from '../../../adapters/sqlite/database-driver.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { manualClock } from '../../support/clock.ts';
 

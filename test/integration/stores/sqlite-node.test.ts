@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { systemClock } from 'intentbook';
 import { backupSqlite, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { describe, expect, test, vi } from 'vitest';
-import { loadDriver } from '../../../adapters/sqlite/driver.ts';
+import { loadDriver } from '../../../adapters/sqlite/database-driver.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { order } from '../../conformance/orders.ts';
 import { describeAccountConformance, describeConformance } from './conformance.ts';

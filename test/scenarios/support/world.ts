@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDriver, createEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
+import { createDriver, createReferenceEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
 import type { Abi, Hex, LocalAccount } from 'viem';
 import { encodeDeployData, encodeFunctionData, parseAbi, parseUnits, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -215,7 +215,7 @@ export async function createWorld(): Promise<World> {
       const liquidity = uniswapV2Liquidity(rpc, { factory, receiver, bases: [wrappedNative] });
       const getFunds = fundsReader(rpc, vaultRelayer);
       const driver = createDriver({
-        engine: createEngine({ liquidity, wrappedNative, getFunds, buffer: 1n }),
+        engine: createReferenceEngine({ liquidity, wrappedNative, getFunds, buffer: 1n }),
         settler: nodeSettler({
           client: rpc,
           wallet: {

@@ -16,13 +16,13 @@ import { createRaceCache } from './race-cache.ts';
 import { createEstimateVerification } from './verification.ts';
 
 /** The quote methods, after they are loaded. */
-export interface QuoteEngine {
+export interface QuoteService {
   readonly methods: QuoteApi;
   /** Stops all work; waiting callers get a retryable rejection. */
   close(): void;
 }
 
-export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext): QuoteEngine {
+export function createQuoteService(options: ReadQuoteOptions, book: QuotesContext): QuoteService {
   const { store, clock, limits, tokens, host, remote, onFailure, observe, convertCodes } = book;
   const { estimators, priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
   const { wrappedNative } = tokens;

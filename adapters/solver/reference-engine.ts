@@ -7,7 +7,7 @@ import type { Liquidity, LiquidityState } from './liquidity.ts';
 import type { Fill, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
 /** Settings of the reference engine. */
-export interface EngineOptions {
+export interface ReferenceEngineOptions {
   readonly liquidity: Liquidity;
   /** Wrapped native currency, which orders for native currency are settled with. */
   readonly wrappedNative: Address;
@@ -31,7 +31,7 @@ const WITHDRAW: Hex = '0x2e1a7d4d';
  * Creates the reference engine. It clears each pair of tokens at one price: opposite orders are matched directly,
  * and the rest is traded with the liquidity.
  */
-export function createEngine(options: EngineOptions): SolverEngine {
+export function createReferenceEngine(options: ReferenceEngineOptions): SolverEngine {
   const { liquidity, wrappedNative, getFunds, buffer = 0n } = options;
   const wrapped = (token: Address) => (token === NATIVE ? wrappedNative : token);
 

@@ -30,8 +30,8 @@ import { findInFlight } from './in-flight.ts';
 import type { SettledAuction } from './settled-auction.ts';
 import { readSettledAuction } from './settled-auction.ts';
 
-/** The auction engine. */
-export interface AuctionEngine {
+/** The auction methods, after they are loaded. */
+export interface AuctionService {
   readonly methods: AuctionApi;
   /** Returns the status of an order in the solver competition. */
   status(uid: Hex): Promise<CompetitionStatus>;
@@ -49,7 +49,7 @@ const RECENT = 5;
 /** Maximum number of failed settlements. Those of auctions whose deadline has passed have no effect. */
 const MAX_FAILED = 1000;
 
-export function createAuctionEngine(configuration: Configuration, context: AuctionModuleContext): AuctionEngine {
+export function createAuctionService(configuration: Configuration, context: AuctionModuleContext): AuctionService {
   const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = configuration;
   const { onFailure, nativePrice, holder, driverObserver } = context;
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
