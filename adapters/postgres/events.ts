@@ -20,11 +20,11 @@ type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause:
  * open transaction of another application delays no event, and nothing is updated or deleted, so that a held snapshot
  * does not slow it down.
  *
- * Every id belongs to a committed event, and ids of an incarnation have no gaps. Transactions are in the order of their
+ * Every id belongs to a committed event, and ids of a log epoch have no gaps. Transactions are in the order of their
  * last events. A writer of an owner's orders waits for the previous one, so each event comes after all events that its
  * transaction could have seen.
  *
- * A promoted standby, or a restored backup, may lack events that have been read. It therefore begins a new incarnation,
+ * A promoted standby, or a restored backup, may lack events that have been read. It therefore begins a new log epoch,
  * whose ids begin at the next multiple of 2^40.
  *
  * @param hint - The channel of notifications, and what identifies those of this process. Without a channel, other
@@ -70,11 +70,11 @@ function getType(code: number): OrderEventType {
 /**
  * Compares the database with the one in which the log was written. After a restore from a dump, the server assigns
  * transaction ids again that the log already contains. Those of the log are then moved below all new ones, and a new
- * incarnation begins.
+ * log epoch begins.
  */
 export async function adoptLog({ schema: s, read, write }: PostgresSession): Promise<void> {
   const system = '(SELECT system_identifier::text FROM pg_control_system())';
-  const find = { text: `SELECT system, ${system} FROM ${s}.incarnations ORDER BY number DESC LIMIT 1` };
+  const find = { text: `SELECT system, ${system} FROM ${s}.log_epochs ORDER BY number DESC LIMIT 1` };
   const [row] = await read('open', (run) => run<readonly [recorded: string, current: string]>(find));
   if (row !== undefined && row[0] === row[1]) return;
   await write('adopt the event log', async (run) => {
@@ -100,8 +100,8 @@ export async function adoptLog({ schema: s, read, write }: PostgresSession): Pro
     }
     await run({
       text:
-        `INSERT INTO ${s}.incarnations (number, system, timeline) SELECT coalesce(max(number) + 1, 0), ${system}, ` +
-        `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM ${s}.incarnations`,
+        `INSERT INTO ${s}.log_epochs (number, system, timeline) SELECT coalesce(max(number) + 1, 0), ${system}, ` +
+        `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM ${s}.log_epochs`,
     });
   });
 }

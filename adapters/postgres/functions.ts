@@ -1,4 +1,4 @@
-import { INCARNATION_SIZE } from 'intentbook/store-kit';
+import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
 import { isEntry, isOrder, ownerPrefix } from './conditions.ts';
 import { EVENT_TYPES, LIVE } from './rows.ts';
 import { PARTITION_SETTINGS } from './tables.ts';
@@ -266,7 +266,7 @@ RETURNS bigint LANGUAGE plpgsql ${options} AS $$
 DECLARE
   newest bigint := 0;
   seen pg_snapshot := '1:1:';
-  incarnation bigint;
+  log_epoch bigint;
   numbered bigint;
 BEGIN
   FOR attempt IN 1..2 LOOP
@@ -281,15 +281,15 @@ BEGIN
       PERFORM FROM ${s}.log_lock FOR UPDATE;
     END IF;
   END LOOP;
-  SELECT i.number INTO incarnation FROM ${s}.incarnations i
-  WHERE i.number = (SELECT max(number) FROM ${s}.incarnations) AND i.timeline = ${TIMELINE};
+  SELECT i.number INTO log_epoch FROM ${s}.log_epochs i
+  WHERE i.number = (SELECT max(number) FROM ${s}.log_epochs) AND i.timeline = ${TIMELINE};
   IF NOT FOUND THEN
-    INSERT INTO ${s}.incarnations (number, system, timeline)
-    SELECT coalesce(max(i.number) + 1, 0), coalesce((SELECT x.system FROM ${s}.incarnations x ORDER BY x.number DESC LIMIT 1), ''),
+    INSERT INTO ${s}.log_epochs (number, system, timeline)
+    SELECT coalesce(max(i.number) + 1, 0), coalesce((SELECT x.system FROM ${s}.log_epochs x ORDER BY x.number DESC LIMIT 1), ''),
       ${TIMELINE}
-    FROM ${s}.incarnations i RETURNING number INTO incarnation;
+    FROM ${s}.log_epochs i RETURNING number INTO log_epoch;
   END IF;
-  newest := greatest(newest, incarnation * ${INCARNATION_SIZE});
+  newest := greatest(newest, log_epoch * ${LOG_EPOCH_SIZE});
   INSERT INTO ${s}.log (last, size, xid, snapshot)
   SELECT newest + sum(u.n) OVER w, u.n, u.xid, CASE WHEN u.o = max(u.o) OVER () THEN pg_current_snapshot() END
   FROM (

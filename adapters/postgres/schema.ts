@@ -102,7 +102,7 @@ CREATE TABLE ${s}.log (
   snapshot pg_snapshot
 );
 
-CREATE TABLE ${s}.incarnations (
+CREATE TABLE ${s}.log_epochs (
   number bigint PRIMARY KEY,
   system text NOT NULL,
   timeline text NOT NULL

@@ -34,7 +34,7 @@ export interface AuctionFeed {
 export interface AuctionFeedContext {
   readonly clock: Clock;
   /** Returns the current auction, a new one if something has changed. */
-  readonly cut: () => Promise<Auction>;
+  readonly build: () => Promise<Auction>;
   readonly onFailure: (failure: unknown) => void;
 }
 
@@ -56,8 +56,8 @@ interface Subscriber {
   ended: boolean;
 }
 
-/** Creates the streams. Auctions are cut in an interval while there are subscribers. */
-export function createAuctionFeed({ clock, cut, onFailure }: AuctionFeedContext): AuctionFeed {
+/** Creates the streams. Auctions are built in an interval while there are subscribers. */
+export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContext): AuctionFeed {
   const past: Auction[] = [];
   const subscribers = new Set<Subscriber>();
   /** Deltas to the newest auction, by their base. */
@@ -74,7 +74,7 @@ export function createAuctionFeed({ clock, cut, onFailure }: AuctionFeedContext)
   }
 
   async function poll(): Promise<void> {
-    await cut().then(add, onFailure);
+    await build().then(add, onFailure);
     if (subscribers.size > 0) cancel = clock.after(INTERVAL, () => void poll());
   }
 

@@ -61,7 +61,7 @@ export function createAuctionService(configuration: Configuration, context: Auct
   const failed = new Map<string, number>();
   const runs = new Set<AuctionRun>();
   let started = 0;
-  const feed = createAuctionFeed({ clock, onFailure, cut: () => auctions.current() });
+  const feed = createAuctionFeed({ clock, onFailure, build: () => auctions.current() });
   const auctions = createAuctions({
     store,
     clock,

@@ -57,12 +57,12 @@ export function createAuctions(context: AuctionContext): Auctions {
   const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
   const { findDenied, findInFlight, getFees, onAuction } = context;
   const openOrders = createOpenOrders(store, onFailure);
-  let latest: Cut | undefined;
-  let making: Promise<Cut> | undefined;
-  let next: Promise<Cut> | undefined;
+  let latest: AuctionSnapshot | undefined;
+  let building: Promise<AuctionSnapshot> | undefined;
+  let next: Promise<AuctionSnapshot> | undefined;
   let competitions = 0;
 
-  async function current(): Promise<Cut> {
+  async function current(): Promise<AuctionSnapshot> {
     const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
     const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${competitions}`];
     const age = clock.now() - (latest?.at ?? 0);
@@ -151,27 +151,27 @@ export function createAuctions(context: AuctionContext): Auctions {
   }
 
   /**
-   * Returns the current auction. A call during a cut does not share it, since it may predate a change that the caller
+   * Returns the current auction. A call during a build does not share it, since it may predate a change that the caller
    * knows of. It shares the next one, which starts when that has ended.
    */
-  function cut(): Promise<Cut> {
-    if (making === undefined) return start();
-    next ??= making.then(start, start);
+  function build(): Promise<AuctionSnapshot> {
+    if (building === undefined) return start();
+    next ??= building.then(start, start);
     return next;
   }
 
-  function start(): Promise<Cut> {
+  function start(): Promise<AuctionSnapshot> {
     next = undefined;
     const started = thenAlways(current(), () => {
-      if (next === undefined) making = undefined;
+      if (next === undefined) building = undefined;
     });
-    making = started;
+    building = started;
     return started;
   }
 
   return {
-    current: async () => (await cut()).auction,
-    rendered: async () => renderOnce((await cut()).auction),
+    current: async () => (await build()).auction,
+    rendered: async () => renderOnce((await build()).auction),
     get selection() {
       if (latest === undefined) return undefined;
       const { auction, listed, reasons: filtered } = latest;
@@ -192,7 +192,7 @@ interface Choice {
 }
 
 /** An auction with the values that decide whether it is still current. */
-interface Cut {
+interface AuctionSnapshot {
   /** The newest log entry, the newest indexed block and the number of recorded competitions. */
   readonly key: string;
   /** Hash of the newest indexed block. */

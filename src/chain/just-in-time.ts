@@ -25,7 +25,7 @@ export interface JustInTimeContext {
   readonly now: number;
   /** Returns those of `uids` that are stored. */
   readonly findKnown: (uids: readonly Hex[]) => Promise<ReadonlySet<Hex>>;
-  /** Returns whether the book has cut an auction. */
+  /** Returns whether the book has built an auction. */
   readonly isOwnAuction: (auctionId: number) => Promise<boolean>;
 }
 

@@ -77,12 +77,12 @@ export function createGroupCommit({
 
   function take(): Member[] {
     let size = 0;
-    const cut = queue.findIndex(({ inserts }, i) => {
+    const end = queue.findIndex(({ inserts }, i) => {
       size += inserts.length;
       return size > MAX_GROUP_SIZE && i > 0;
     });
-    const group = cut < 0 ? queue : queue.slice(0, cut);
-    queue = cut < 0 ? [] : queue.slice(cut);
+    const group = end < 0 ? queue : queue.slice(0, end);
+    queue = end < 0 ? [] : queue.slice(end);
     return group;
   }
 

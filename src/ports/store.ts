@@ -114,14 +114,14 @@ export interface StoredEvent extends NewEvent {
 }
 
 /**
- * Number of ids in an incarnation of a log. A store begins a new incarnation, at the next multiple, if it may have lost
- * entries that have been read: after a failover to an asynchronous standby, or from a backup.
+ * Number of ids in a log epoch. A store begins a new log epoch, at the next multiple, if it may have lost entries that
+ * have been read: after a failover to an asynchronous standby, or from a backup.
  */
-export const INCARNATION_SIZE = 2 ** 40;
+export const LOG_EPOCH_SIZE = 2 ** 40;
 
-/** Returns whether two positions belong to one incarnation of a log. Position 0 belongs to each. */
-export function isSameIncarnation(a: number, b: number): boolean {
-  return a === 0 || b === 0 || Math.floor(a / INCARNATION_SIZE) === Math.floor(b / INCARNATION_SIZE);
+/** Returns whether two positions belong to one log epoch. Position 0 belongs to each. */
+export function isSameLogEpoch(a: number, b: number): boolean {
+  return a === 0 || b === 0 || Math.floor(a / LOG_EPOCH_SIZE) === Math.floor(b / LOG_EPOCH_SIZE);
 }
 
 /** The event log, in the order of commits. */

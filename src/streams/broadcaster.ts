@@ -1,7 +1,7 @@
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
-import { isSameIncarnation } from '../ports/store.ts';
+import { isSameLogEpoch } from '../ports/store.ts';
 import type { LogPage, Stream, StreamOptions } from './stream.ts';
 import type { StreamSubscriber } from './subscriber.ts';
 import { createSubscriber } from './subscriber.ts';
@@ -81,7 +81,7 @@ export function createStreamBroadcaster({
         const pruned = hasGap === true ? await log.prunedThrough() : 0;
         if (position === undefined) return;
         // The log has lost entries that were distributed, and begins again: each subscriber receives a gap.
-        if (!isSameIncarnation(position, through)) for (const subscriber of open) subscriber.restart(through);
+        if (!isSameLogEpoch(position, through)) for (const subscriber of open) subscriber.restart(through);
         else if (pruned > position) for (const subscriber of open) subscriber.skip(position, pruned);
         if (through > position) for (const subscriber of joinedDuringRead) subscriber.fallBehind();
         items.forEach((item, i) => {

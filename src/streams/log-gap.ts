@@ -1,6 +1,6 @@
 /**
  * Returns whether entries between a position and a page of a log are missing, because retention has deleted them or the
- * log has begun a new incarnation. Ids have no holes otherwise.
+ * log has begun a new log epoch. Ids have no holes otherwise.
  *
  * @param after - The position from which the page was read.
  */

@@ -1,4 +1,4 @@
-import { isSameIncarnation } from '../ports/store.ts';
+import { isSameLogEpoch } from '../ports/store.ts';
 import type { LogPage, Stream, StreamEvent, StreamItem } from './stream.ts';
 
 export interface SubscriberOptions {
@@ -152,7 +152,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
         position = last;
         queue.push({ type: 'gap', from: 1, to: last });
       } else if (last - after > resumeLimit) {
-        position = isSameIncarnation(after, last) ? last - resumeLimit : last;
+        position = isSameLogEpoch(after, last) ? last - resumeLimit : last;
         queue.push({ type: 'gap', from: after + 1, to: position });
       }
       start = position;

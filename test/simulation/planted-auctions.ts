@@ -33,8 +33,8 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     area: 'auctions',
     store: 'memory',
     file: 'src/auctions/auction.ts',
-    find: 'next ??= making.then(start, start);',
-    replace: 'next = making;',
+    find: 'next ??= building.then(start, start);',
+    replace: 'next = building;',
   },
   {
     name: 'an auction is reused after a change of the book',
@@ -146,7 +146,7 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     area: 'auctions',
     store: 'memory',
     file: 'src/auctions/auction-feed.ts',
-    find: 'await cut().then(add, onFailure);',
-    replace: 'if ((await cut().then(add, () => true)) === true) return;',
+    find: 'await build().then(add, onFailure);',
+    replace: 'if ((await build().then(add, () => true)) === true) return;',
   },
 ];

@@ -38,7 +38,7 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'documents',
     'events',
     'log',
-    'incarnations',
+    'log_epochs',
     'leases',
     'quotes',
     'chain_events',

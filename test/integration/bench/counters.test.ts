@@ -89,11 +89,11 @@ describe('counters of the book on SQLite', () => {
       'by_uids of 128, cached': await measure(byUids),
       'one order, cached': await measure(getOne),
       'orders of an owner': await measure(() => request('GET', `/api/v1/account/${account(1).address}/orders`)),
-      'auction, first cut': await measure(() => request('GET', '/api/v1/auction')),
+      'auction, first build': await measure(() => request('GET', '/api/v1/auction')),
       'auction, repeated': await measure(() => request('GET', '/api/v1/auction')),
     }).toMatchInlineSnapshot(`
       {
-        "auction, first cut": {
+        "auction, first build": {
           "bytes": 127119,
           "rows": 129,
           "statements": 13,

@@ -35,7 +35,7 @@ const WITHOUT_OWNER = [
   'domain (id)',
   'events (xid, ordinal)',
   'first_trades (token)',
-  'incarnations (number)',
+  'log_epochs (number)',
   'leases (name)',
   'log (last)',
   'log_lock (id)',

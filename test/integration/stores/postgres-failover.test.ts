@@ -64,7 +64,7 @@ async function pair() {
 
 const uidsOf = (events: readonly StoredEvent[]) => events.map(({ uid }) => uid);
 
-test('PostgreSQL log begins a new incarnation after a failover that loses events', async () => {
+test('PostgreSQL log begins a new log epoch after a failover that loses events', async () => {
   const { url, link, catchUp, failOver } = await pair();
   const store = await opened(url);
   await place(store, order(1));

@@ -103,7 +103,7 @@ describe('PostgreSQL event log', () => {
   });
 });
 
-test('PostgreSQL log of a dump that was restored on another server continues in a new incarnation', async () => {
+test('PostgreSQL log of a dump that was restored on another server continues in a new log epoch', async () => {
   const store = await opened();
   await place(store, order(1));
   await store.events.last();
@@ -111,7 +111,7 @@ test('PostgreSQL log of a dump that was restored on another server continues in 
   await store.close();
   // The ids of transactions and the snapshot come from a server that was far ahead.
   const s = `"${here.schema}"`;
-  await here.query(`UPDATE ${s}.incarnations SET system = '1'; UPDATE ${s}.events SET xid = xid + 100000;
+  await here.query(`UPDATE ${s}.log_epochs SET system = '1'; UPDATE ${s}.events SET xid = xid + 100000;
     UPDATE ${s}.log SET xid = xid + 100000, snapshot = '100900:100900:'`);
   const restored = await opened();
   await place(restored, order(3));

@@ -170,7 +170,7 @@ describe('notification indexer', () => {
   test.each([
     ['a hole that retention has left', { cursor: 2, pruned: 5 }, [6], 'entries 3 to 5 of the log 1 0x00 were deleted'],
     ['no hole', { cursor: 2, pruned: 2 }, [3], undefined],
-    ['a new incarnation, without deletions', { cursor: 2, pruned: 0 }, [6], undefined],
+    ['a new log epoch, without deletions', { cursor: 2, pruned: 0 }, [6], undefined],
     ['deletions up to its cursor', { cursor: 2, pruned: 2 }, [6], undefined],
     ['deletions before its first start', { cursor: null, pruned: 5 }, [6], undefined],
   ])('with %s reports lost entries only', async (_, options, ids, message) => {

@@ -131,7 +131,7 @@ describe('auction', () => {
     expect(new Set(many.map(({ id }) => id)).size).toBe(1);
   });
 
-  test('of a call during another cut has the orders that were accepted before that call', async () => {
+  test('of a call during another build has the orders that were accepted before that call', async () => {
     let release = () => {};
     let requested = 0;
     const funds = [{ balance: 10n ** 30n, allowance: 10n ** 30n }];

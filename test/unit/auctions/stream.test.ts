@@ -61,7 +61,7 @@ describe('auction stream', () => {
     });
   });
 
-  test('cuts an auction each second while it is read', async () => {
+  test('builds an auction each second while it is read', async () => {
     const { clock, store } = fixture;
     const changes = await open();
     await read(changes);

@@ -433,10 +433,10 @@ describe('stream broadcaster', () => {
   });
 });
 
-describe('stream broadcaster of a log that begins a new incarnation', () => {
+describe('stream broadcaster of a log that begins a new log epoch', () => {
   const next = 2 ** 40;
 
-  /** A log whose ids continue in the next incarnation after `switchOver`. */
+  /** A log whose ids continue in the next log epoch after `switchOver`. */
   function failingOver() {
     let ids = [1, 2];
     const wakeUps = new Set<() => void>();
@@ -477,7 +477,7 @@ describe('stream broadcaster of a log that begins a new incarnation', () => {
     hub.close();
   });
 
-  test('sends a gap to a subscriber that resumes from the previous incarnation', async () => {
+  test('sends a gap to a subscriber that resumes from the previous log epoch', async () => {
     const { hub, switchOver } = failingOver();
     switchOver();
     const stream = await hub.subscribe('a', { after: 2 });

@@ -1,5 +1,5 @@
 import type { Store, StoredEvent } from 'intentbook';
-import { isSameIncarnation } from 'intentbook/store-kit';
+import { isSameLogEpoch } from 'intentbook/store-kit';
 
 /** Log entries per step. */
 const BATCH = 500;
@@ -29,7 +29,7 @@ export async function assertCursor(
   last: number,
 ): Promise<void> {
   if (after > last) throw new Error(`after must be a position of the log, at most ${last}, got ${after}`);
-  if (!isSameIncarnation(after, last))
+  if (!isSameLogEpoch(after, last))
     throw new Error(`after must be a position of the current log, got ${after}; export all rows`);
   const pruned = await retention.prunedThrough();
   if (after > 0 && after < pruned)

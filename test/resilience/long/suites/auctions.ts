@@ -37,15 +37,16 @@ const orderOf = (n: number) =>
   });
 
 export const suite: LongSuite = {
-  description: 'a follower of the auction stream has the bytes of auctions of 10,000 orders; times of cuts and deltas',
+  description:
+    'a follower of the auction stream has the bytes of auctions of 10,000 orders; times of builds and deltas',
   async run(share) {
     const end = performance.now() + share.milliseconds;
     const [store, clock] = [memoryStore(), manualClock(NOW * 1000)];
     const book = createOrderBook({ chainId: SEPOLIA, store, clock, expiryInterval: 'off', cacheBytes: 0 });
     await book.start();
     for (let n = 0; n < ORDERS; n += 500) await place(store, ...range(500).map((i) => orderOf(n + i)));
-    await measure(share, 'first cut', () => book.auctions.current());
-    await measure(share, 'repeated cut', () => book.auctions.current());
+    await measure(share, 'first auction', () => book.auctions.current());
+    await measure(share, 'unchanged auction', () => book.auctions.current());
     await measure(share, 'first rendering', () => book.auctions.rendered.current());
     const stream = await book.auctions.rendered.stream();
     const changes = stream[Symbol.asyncIterator]();
@@ -56,7 +57,7 @@ export const suite: LongSuite = {
         const gone = auction.orders.slice(0, CHANGED).map(({ uid }) => uid);
         await store.orders.cancel({ uids: gone, now: NOW, cancelledAt: clock.now() });
         await place(store, ...range(CHANGED).map(() => orderOf(placed++)));
-        await measure(share, 'cut after changes', () => book.auctions.current());
+        await measure(share, 'auction after changes', () => book.auctions.current());
       }
       const { value } = await measure(share, auction === undefined ? 'first event' : 'delta', () => changes.next());
       const content: unknown = JSON.parse(value.json.join(''));
