@@ -84,7 +84,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       interval: configuration.expiryInterval,
       wake: dispatcher.wake,
       getBlockTime: chain.getBlockTime,
-      pauseReads, // the log has no entries for deleted data
+      bypassCache, // the log has no entries for deleted data
       pruneObserver: emitter.observer('dataPruned'),
       holder: systemRandom.uuid(),
       isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
@@ -95,7 +95,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const streamOptions = { ...configuration.streams, onFailure, log, reading };
   const streams = lazy(async () => (await import('./streams/order-streams.ts')).createOrderStreams(streamOptions));
 
-  function pauseReads(): (isChanged: boolean) => void {
+  function bypassCache(): (isChanged: boolean) => void {
     const resume = cache?.pause();
     return (isChanged) => {
       resume?.(isChanged);

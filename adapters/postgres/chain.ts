@@ -39,7 +39,7 @@ export function createChainStore(
   owners: PgOwnerCounts,
 ): PgChainOperations {
   const { schema: s, prepare, read, write } = session;
-  const rows = createOrderProjectionTable(session);
+  const projection = createOrderProjectionTable(session);
   const newest = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress`);
   // One transaction at a time changes the chain events.
   const lock = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress FOR UPDATE`);
@@ -83,7 +83,7 @@ export function createChainStore(
 
         const uids = await lockAffected(run, batch.events);
         const added = await chainEvents.add(run, batch.events);
-        const [orders, stored] = [await rows.find(run, uids), await chainEvents.listByOrders(run, uids)];
+        const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
         const affected = uids.map((uid) => {
           const after = stored.get(uid) ?? [];
           return {
@@ -93,7 +93,7 @@ export function createChainStore(
             after,
           };
         });
-        await rows.write(run, projectOrderState(affected, batch.at), orders);
+        await projection.write(run, projectOrderState(affected, batch.at), orders);
 
         const { through, forgetBelow } = batch;
         const remembered = [...hashes].filter(([number]) => number >= forgetBelow);
@@ -114,7 +114,7 @@ export function createChainStore(
         if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
         const removed = await chainEvents.removeAbove(run, to);
         const uids = await lockAffected(run, removed);
-        const [orders, stored] = [await rows.find(run, uids), await chainEvents.listByOrders(run, uids)];
+        const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
         const removedOrderEvents = removed
           .filter(isOrderChainEvent)
           .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
@@ -127,7 +127,7 @@ export function createChainStore(
             after: remaining,
           };
         });
-        await rows.write(run, projectOrderState(affected, at), orders);
+        await projection.write(run, projectOrderState(affected, at), orders);
         await run(deleteBlocks, 0, to);
         if (indexedBlock === null || indexedBlock.number <= to)
           return { status: 'rolledBack', removed: removed.length, indexedBlock };
@@ -137,9 +137,9 @@ export function createChainStore(
       }),
 
     async projectNewOrders(run, uids, at) {
-      const [orders, stored] = [await rows.find(run, uids), await chainEvents.listByOrders(run, uids)];
+      const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
       const affected = uids.map((uid) => ({ uid, order: orders.get(uid), before: [], after: stored.get(uid) ?? [] }));
-      await rows.write(run, projectOrderState(affected, at), orders);
+      await projection.write(run, projectOrderState(affected, at), orders);
     },
   };
 }

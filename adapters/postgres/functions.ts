@@ -37,8 +37,8 @@ DECLARE
   own bigint;
 BEGIN
   SELECT count(*), count(*) FILTER (WHERE e.owner = p_owner AND e.budget = p_budget) INTO expired, own
-  FROM (SELECT owner, budget FROM ${s}.orders WHERE ${LIVE} AND valid_to < p_now LIMIT ${MAX_EXPIRED}) e;
-  IF expired < ${MAX_EXPIRED} THEN
+  FROM (SELECT owner, budget FROM ${s}.orders WHERE ${LIVE} AND valid_to < p_now LIMIT ${MAX_EXPIRED_SCAN}) e;
+  IF expired < ${MAX_EXPIRED_SCAN} THEN
     SELECT CASE p_budget WHEN 0 THEN w.live_open ELSE w.live_pending END INTO live
     FROM ${s}.owners w WHERE w.owner = p_owner;
     RETURN coalesce(live, 0) - own;
@@ -328,7 +328,7 @@ END $$;
 export const OUTCOMES = { inserted: 0, duplicate: 1, busy: 2, split: 3, irreplaceable: 10, capped: 100 } as const;
 
 /** Limit for counting expired orders that are still live. Above it, the valid orders of the owner are counted. */
-const MAX_EXPIRED = 1000;
+const MAX_EXPIRED_SCAN = 1000;
 
 /** Seconds that a document is needed longer than its orders. */
 export const DOCUMENT_MARGIN = 604_800;

@@ -46,7 +46,7 @@ type BlockRow = readonly [number: number, hash: Buffer];
 
 export function createChainStore(
   session: SqliteSession,
-  rows: OrderProjectionTable,
+  projection: OrderProjectionTable,
   documents: AppDataTable,
   events: EventTable,
 ): ChainOperations {
@@ -81,7 +81,7 @@ export function createChainStore(
   function write({ rows: changes, events: entries }: OrderStateProjection): void {
     for (const change of changes) {
       if (change.type === 'insert') documents.refer(change.order.appData, change.order.validTo, undefined);
-      rows.change(change, () => getPlacementVersion(events.last()));
+      projection.change(change, () => getPlacementVersion(events.last()));
     }
     for (const event of entries) events.record(event);
   }
@@ -92,7 +92,7 @@ export function createChainStore(
     change();
     const affected = before.map((each) => {
       const bytes = toBytes(each.uid);
-      return { ...each, order: rows.find(bytes), after: chainEvents.listByOrder(bytes) };
+      return { ...each, order: projection.find(bytes), after: chainEvents.listByOrder(bytes) };
     });
     write(projectOrderState(affected, at));
   }
@@ -162,7 +162,7 @@ export function createChainStore(
     projectNewOrder(bytes, at) {
       const after = chainEvents.listByOrder(bytes);
       if (after.length > 0)
-        write(projectOrderState([{ uid: toHex(bytes), order: rows.find(bytes), before: [], after }], at));
+        write(projectOrderState([{ uid: toHex(bytes), order: projection.find(bytes), before: [], after }], at));
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Address, EncodedOrder, Hex, OrderCursor, OrderQuery, OrderScan, StoredOrder } from 'intentbook';
 import type { SqliteStatement } from './database-driver.ts';
 import type { OrderRowsQuery } from './order-rows.ts';
-import { prepareOrderRows } from './order-rows.ts';
+import { prepareAggregateQuery } from './order-rows.ts';
 import { STATES, toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
@@ -34,7 +34,7 @@ export function createListing(session: SqliteSession): Listing {
     const { owner, quotes = false } = query;
     const ids = placements && owner !== undefined ? accountSql(prefix, owner, query) : listingSql(prefix, query);
     const from = pageSql(prefix, ids.sql, quotes);
-    const page = findOrAdd(pages, from, () => prepareOrderRows(session, from, quotes));
+    const page = findOrAdd(pages, from, () => prepareAggregateQuery(session, from, quotes));
     return page.all(...ids.parameters);
   }
 

@@ -15,7 +15,7 @@ export interface OrderRowsQuery {
  * @param from - The SQL from `FROM` on. `o` is the table of orders, in the order of the result.
  * @param quotes - Whether to read the quotes; `q` is then their table.
  */
-export function prepareOrderRow({ prefix, prepare }: SqliteSession, from: string, quotes: boolean): OrderRowsQuery {
+export function prepareRowQuery({ prefix, prepare }: SqliteSession, from: string, quotes: boolean): OrderRowsQuery {
   const select = prepare(`SELECT ${getColumns(prefix, quotes, 'full')} ${from}`).raw();
   const toOrder = (row: OrderRow): EncodedOrder => ({ order: readOrder(row), encodedBody: undefined });
   return { all: (...parameters) => (select.all(...parameters) as OrderRow[]).map(toOrder) }; // the columns selected
@@ -38,11 +38,11 @@ export function prepareOrderByUid({ prefix, prepare }: SqliteSession): (uid: Hex
 }
 
 /**
- * Prepares a query like `prepareOrderRow` for many rows. SQLite returns the bodies as one block of bytes and the other
+ * Prepares a query like `prepareRowQuery` for many rows. SQLite returns the bodies as one block of bytes and the other
  * columns as one JSON text. The driver then converts two values instead of 15 for each order, which takes two thirds of
  * the time.
  */
-export function prepareOrderRows(session: SqliteSession, from: string, quotes: boolean): OrderRowsQuery {
+export function prepareAggregateQuery(session: SqliteSession, from: string, quotes: boolean): OrderRowsQuery {
   const { prefix, prepare } = session;
   const select = prepare(
     `SELECT CAST(group_concat(o.body, '') AS BLOB), ` +
@@ -55,7 +55,7 @@ export function prepareOrderRows(session: SqliteSession, from: string, quotes: b
         return readAggregate(select.get(...parameters) as Aggregate); // the columns selected
       } catch {
         // A damaged row can make the aggregate fail. The other rows are read one by one.
-        single ??= prepareOrderRow(session, from, quotes);
+        single ??= prepareRowQuery(session, from, quotes);
         return single.all(...parameters);
       }
     },

@@ -15,7 +15,7 @@ import type { EventTable } from './events.ts';
 import type { LogReinstatement } from './expiry.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
 import type { OrderRowsQuery } from './order-rows.ts';
-import { fromOrders, prepareOrderByUid, prepareOrderRows } from './order-rows.ts';
+import { fromOrders, prepareOrderByUid, prepareAggregateQuery } from './order-rows.ts';
 import type { OwnerCounts } from './owner-counts.ts';
 import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
@@ -28,7 +28,7 @@ export interface OrderTable {
 }
 
 /** Columns that are needed to check and cancel an order. */
-interface OrderRecord {
+interface CancellableOrder {
   readonly id: number;
   readonly uid: Buffer;
   readonly owner: Buffer;
@@ -40,7 +40,7 @@ interface OrderRecord {
   readonly expiryRecorded: boolean;
 }
 
-type OrderRecordRow = readonly [
+type CancellableOrderRow = readonly [
   id: number,
   owner: Buffer,
   state: number,
@@ -55,7 +55,7 @@ export function createOrderTable(
   owners: OwnerCounts,
   documents: AppDataTable,
   events: EventTable,
-  rows: OrderProjectionTable,
+  projection: OrderProjectionTable,
   projectNewOrder: (uid: Buffer, at: number) => void,
   logReinstatement: LogReinstatement,
 ): OrderTable {
@@ -74,9 +74,9 @@ export function createOrderTable(
   const selectOne = prepareOrderByUid(session);
   const selects = BATCHES.map((size) => ({ size, query: prepareBatch(session, size) }));
 
-  function findOrder(hex: Hex): OrderRecord | undefined {
+  function findOrder(hex: Hex): CancellableOrder | undefined {
     const uid = toBytes(hex);
-    const row = find.get(uid) as OrderRecordRow | undefined; // the columns selected
+    const row = find.get(uid) as CancellableOrderRow | undefined; // the columns selected
     if (row === undefined) return undefined;
     const [id, owner, state, validTo, scheme, budget, expiryRecorded] = row;
     return {
@@ -86,13 +86,13 @@ export function createOrderTable(
       validTo,
       expiryRecorded: expiryRecorded === 1,
       // The table checks the ranges.
-      state: STATES[state] as OrderRecord['state'],
-      signingScheme: SCHEMES[scheme] as OrderRecord['signingScheme'],
-      budget: BUDGETS[budget] as OrderRecord['budget'],
+      state: STATES[state] as CancellableOrder['state'],
+      signingScheme: SCHEMES[scheme] as CancellableOrder['signingScheme'],
+      budget: BUDGETS[budget] as CancellableOrder['budget'],
     };
   }
 
-  function cancelOne(order: OrderRecord, at: number): void {
+  function cancelOne(order: CancellableOrder, at: number): void {
     const { id, uid, owner, budget, expiryRecorded } = order;
     cancelRow.run(id);
     if (expiryRecorded) logReinstatement(order, at);
@@ -113,14 +113,14 @@ export function createOrderTable(
     if (cap !== undefined) {
       // The count does not include an order whose expiry is recorded.
       const freed = replaced?.budget === order.budget && !replaced.expiryRecorded ? 1 : 0;
-      if (owners.atMost(owner, order.budget) - freed >= cap) {
+      if (owners.upperBound(owner, order.budget) - freed >= cap) {
         const count = owners.count(owner, order.budget, now) - freed;
         if (count >= cap) return { status: 'capped', limit: cap, count };
       }
     }
 
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);
-    rows.insert(order, uid, owner);
+    projection.insert(order, uid, owner);
     documents.refer(order.appData, order.validTo, document);
     events.append('created', uid, owner, order.creationDate);
     projectNewOrder(uid, order.creationDate);
@@ -172,7 +172,7 @@ export function createOrderTable(
 
     cancel: ({ uids, now, cancelledAt }) =>
       write('cancel orders', () => {
-        const records: OrderRecord[] = [];
+        const records: CancellableOrder[] = [];
         let rejected: CancelOutcome | undefined;
         for (const uid of new Set(uids)) {
           const order = findOrder(uid);
@@ -195,5 +195,5 @@ const LARGEST_BATCH = 128;
 
 function prepareBatch(session: SqliteSession, size: number): OrderRowsQuery {
   const placeholders = Array.from({ length: size }, () => '?').join(', ');
-  return prepareOrderRows(session, fromOrders(session.prefix, `IN (${placeholders})`), true);
+  return prepareAggregateQuery(session, fromOrders(session.prefix, `IN (${placeholders})`), true);
 }

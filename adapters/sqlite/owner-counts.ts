@@ -5,7 +5,7 @@ import type { SqliteSession } from './session.ts';
 /** Numbers of live orders by owner. */
 export interface OwnerCounts {
   /** Returns an upper bound without counting: it includes expired orders whose expiry is not recorded yet. */
-  atMost(owner: Buffer, budget: Budget): number;
+  upperBound(owner: Buffer, budget: Budget): number;
   /** @param now - Seconds since 1970. */
   count(owner: Buffer, budget: Budget, now: number): number;
   read(owner: Address, now: number): OrderCounts;
@@ -15,8 +15,8 @@ export interface OwnerCounts {
   remove(owner: Buffer, budget: Budget): void;
 }
 
-/** Limit for searching expired orders of all owners that are still live. */
-const EXPIRED_TO_SUBTRACT = 1000;
+/** Maximum number of live but expired orders, of all owners, that a count reads to subtract those of one owner. */
+const MAX_EXPIRED_SCAN = 1000;
 
 /**
  * Creates the counters. They do not depend on the time, so expired orders are subtracted when a count is read. The
@@ -41,22 +41,22 @@ export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): 
     `UPDATE ${p}owners SET live_open = live_open - ?, live_pending = live_pending - ? WHERE owner = ?`,
   );
 
-  function atMost(owner: Buffer, budget: Budget): number {
+  function upperBound(owner: Buffer, budget: Budget): number {
     const row = selectCounts.get(owner) as readonly number[] | undefined; // two counters, by budget
     return row?.[BUDGETS.indexOf(budget)] ?? 0;
   }
 
   function count(owner: Buffer, budget: Budget, now: number): number {
     const code = BUDGETS.indexOf(budget);
-    const all = atMost(owner, budget);
+    const all = upperBound(owner, budget);
     if (all === 0) return 0;
-    const [found, own] = expired.get(owner, code, now, EXPIRED_TO_SUBTRACT) as [number, number]; // two counts
-    if (found < EXPIRED_TO_SUBTRACT) return all - own;
+    const [found, own] = expired.get(owner, code, now, MAX_EXPIRED_SCAN) as [number, number]; // two counts
+    if (found < MAX_EXPIRED_SCAN) return all - own;
     return valid.get(owner, code, now) as number; // count(*)
   }
 
   return {
-    atMost,
+    upperBound,
     count,
     read: (address, now) =>
       read('count orders', () => {

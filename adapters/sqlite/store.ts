@@ -173,10 +173,10 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
   const documents = createAppDataTable(session);
   // On a host's handle, the host can write to the tables and roll back the store's writes.
   const events = createEventTable(session, () => connection.own && lease.isExclusive());
-  const rows = createOrderProjectionTable(session, owners);
-  const chain = createChainStore(session, rows, documents, events);
+  const projection = createOrderProjectionTable(session, owners);
+  const chain = createChainStore(session, projection, documents, events);
   const logReinstatement = createReinstatementLog(chain.listEventsOfOrder, events);
-  const orders = createOrderTable(session, owners, documents, events, rows, chain.projectNewOrder, logReinstatement);
+  const orders = createOrderTable(session, owners, documents, events, projection, chain.projectNewOrder, logReinstatement);
   return {
     orders,
     documents,

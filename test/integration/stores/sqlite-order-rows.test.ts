@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { prepareOrderByUid, prepareOrderRow, prepareOrderRows } from '../../../adapters/sqlite/order-rows.ts';
+import { prepareOrderByUid, prepareRowQuery, prepareAggregateQuery } from '../../../adapters/sqlite/order-rows.ts';
 import { FOUNDATION, MIGRATIONS } from '../../../adapters/sqlite/schema.ts';
 import { openSession } from '../../../adapters/sqlite/session.ts';
 import { completeOrder } from '../../support/complete-orders.ts';
@@ -29,7 +29,7 @@ function openOrders({ damage, where = '' }: { readonly damage?: string; readonly
   if (damage !== undefined) database.exec(`UPDATE orders SET ${damage} WHERE id = 3`);
   const session = openSession({ database, prefix: '', own: true }, () => {});
   const from = `FROM orders o LEFT JOIN order_quotes q ON q.order_id = o.id ${where} ORDER BY o.id`;
-  const [many, one] = [prepareOrderRows(session, from, true), prepareOrderRow(session, from, true)];
+  const [many, one] = [prepareAggregateQuery(session, from, true), prepareRowQuery(session, from, true)];
   return {
     many: () => many.all(),
     one: () => one.all(),

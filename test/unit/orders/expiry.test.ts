@@ -81,7 +81,7 @@ function fixture({
     retention: retention === undefined ? undefined : { orders: retention },
     isCatchingUp: () => state.catchingUp,
     getBlockTime: async () => state.blockTime,
-    pauseReads: () => (isChanged) => void (isChanged && done.push('pruned')),
+    bypassCache: () => (isChanged) => void (isChanged && done.push('pruned')),
     pruneObserver: { hasListeners: () => true, notify: (observation) => pruned.push(observation) },
     wake: () => done.push('wake'),
     onFailure: (failure) => failures.push(failure),

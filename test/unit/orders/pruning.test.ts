@@ -47,7 +47,7 @@ function fixture({ rows = 0, blockTime = undefined as number | undefined, fails 
       while ((await step()) === BATCH);
     },
     getBlockTime: async () => blockTime,
-    pauseReads: () => {
+    bypassCache: () => {
       paused++;
       return (isChanged) => {
         paused--;
