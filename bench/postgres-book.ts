@@ -31,7 +31,7 @@ export async function fillStore(
   const hex = (column: string) => `'0x' || encode(${column}, 'hex')`;
   await client.query(`SET synchronous_commit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'`);
   await client.query(
-    `INSERT INTO ${schema}.orders (created, valid_to, version, signing_scheme, phase, budget, key, owner,
+    `INSERT INTO ${schema}.orders (created, valid_to, version, signing_scheme, phase, quota_class, key, owner,
        sell_token, buy_token, app_data, executed_sell_amount, executed_buy_amount, executed_fee, quote, body, checksum)
      SELECT ${getCreationDate(0)} + n * 20, ${VALID_TO}, 1 + n % 2, 0, CASE n % 2 WHEN 1 THEN 5 ELSE 0 END, 0,
        ${KEY}, owner, sell_token, decode($1, 'hex'), decode($2, 'hex'), CASE n % 2 WHEN 1 THEN ${SOLD} ELSE 0 END,
@@ -78,7 +78,7 @@ export async function createOrderFactory(name: string): Promise<() => OrderInser
     const owner = getOwner(Math.imul(n, 2_654_435_761) >>> 0);
     const uid: Hex = `0x${hashText(`${name} ${n}`).toString('hex')}${owner.slice(2)}${validTo.toString(16)}`;
     const body = model.body.replace(model.uid, uid).replace(model.owner, owner);
-    return { cap: 100_000, order: { ...model, uid, owner, creationDate, validTo, sellToken: getToken(n), body } };
+    return { quota: 100_000, order: { ...model, uid, owner, creationDate, validTo, sellToken: getToken(n), body } };
   };
 }
 

@@ -11,7 +11,7 @@ export interface FetchHandlerOptions {
   /**
    * Returns the remote address of the socket, which a `Request` does not contain, for an `Api` with a rate limiter.
    * `host` is the second argument of the host: Bun passes its server, Deno its connection. Default: unknown, so that
-   * all clients share one budget.
+   * all clients share one limit.
    */
   readonly remoteAddress?: (request: Request, host: unknown) => string | undefined;
 }

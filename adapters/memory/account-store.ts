@@ -166,10 +166,10 @@ export function memoryAccountStore(): AccountStore {
   }
 
   function create(request: NewSubscription): SubscribeOutcome {
-    const { subscription, confirmation, nonce, cap, invitation, now: at } = request;
+    const { subscription, confirmation, nonce, quota, invitation, now: at } = request;
     for (const [id, { expiresAt }] of confirmations) if (expiresAt < at) removeSubscription(id);
     if (isUsed(nonce, at)) return { status: 'used' };
-    if (listByAccount(subscription.account).length >= cap) return { status: 'capped', limit: cap };
+    if (listByAccount(subscription.account).length >= quota) return { status: 'quotaExceeded', quota };
     const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
     if (by !== undefined) return { status: 'limited', by };
     nonces.set(toKey(nonce), nonce);

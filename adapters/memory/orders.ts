@@ -24,7 +24,7 @@ import { SortedList } from './sorted-list.ts';
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Row of an order: the inserted values and its current state. */
-type Row = Omit<NewOrder, 'state' | 'budget' | 'validTo' | 'quote'> &
+type Row = Omit<NewOrder, 'state' | 'quotaClass' | 'validTo' | 'quote'> &
   Mutable<Omit<StoredOrder, 'fullAppData'> & OrderProgress> & {
     cancelledOffChain: boolean;
     readonly placedOnChain: boolean;
@@ -67,18 +67,18 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   const rows = new Map<string, Row>();
   const byAge = new SortedList<Row>(newestFirst);
   const byAccount = new Map<string, SortedList<Row>>();
-  // Orders that are neither cancelled nor filled, by owner and budget, in the order of their expiry.
+  // Orders that are neither cancelled nor filled, by owner and quota class, in the order of their expiry.
   const live = new Map<string, SortedList<Row>>();
   const expiring = new SortedList<Row>(soonestFirst);
   const expired = new SortedList<Row>(soonestFirst);
   // The signed `validTo` of deleted orders that were cancelled off chain, by UID.
   const tombstones = new Map<string, number>();
 
-  const getLiveOrders = (row: { owner: string; budget: string }) =>
-    entry(live, `${row.owner} ${row.budget}`, () => new SortedList<Row>(soonestFirst));
+  const getLiveOrders = (row: { owner: string; quotaClass: string }) =>
+    entry(live, `${row.owner} ${row.quotaClass}`, () => new SortedList<Row>(soonestFirst));
 
-  function count(owner: string, budget: string, now: number): number {
-    const list = getLiveOrders({ owner, budget });
+  function count(owner: string, quotaClass: string, now: number): number {
+    const list = getLiveOrders({ owner, quotaClass });
     return list.length - list.firstWhere((row) => row.validTo >= now);
   }
 
@@ -112,7 +112,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     record({ type: 'cancelled', uid: row.uid, owner: row.owner, at });
   }
 
-  function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
+  function insertOne({ order, document, quota, replaces }: OrderInsert): InsertOutcome {
     const now = Math.floor(order.creationDate / 1000);
     if (rows.has(order.uid) || tombstones.has(order.uid)) return { status: 'duplicate' };
     const replaced = replaces === undefined ? undefined : rows.get(replaces);
@@ -120,11 +120,11 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
       const reason = checkCancellable(replaced, now);
       if (reason !== undefined) return { status: 'irreplaceable', reason };
     }
-    if (cap !== undefined) {
+    if (quota !== undefined) {
       // The count does not include an order whose expiry is recorded.
-      const freed = replaced?.budget === order.budget && isLive(replaced) ? 1 : 0;
-      const used = count(order.owner, order.budget, now) - freed;
-      if (used >= cap) return { status: 'capped', limit: cap, count: used };
+      const freed = replaced?.quotaClass === order.quotaClass && isLive(replaced) ? 1 : 0;
+      const used = count(order.owner, order.quotaClass, now) - freed;
+      if (used >= quota) return { status: 'quotaExceeded', quota, count: used };
     }
 
     if (replaced !== undefined) cancelRow(replaced, order.creationDate);

@@ -38,9 +38,9 @@ export function createExpirySweeper(
   // The conditions are checked again: an order may have changed before its owner was locked.
   const recordExpiry = prepare<ExpiredRow>(
     `WITH expired AS (UPDATE ${s}.orders o SET phase = phase + 2 FROM unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} ` +
-      'AND phase < 2 AND valid_to < $2 RETURNING key, owner, budget, valid_to, signing_scheme), ' +
+      'AND phase < 2 AND valid_to < $2 RETURNING key, owner, quota_class, valid_to, signing_scheme), ' +
       `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open - d.open, live_pending = w.live_pending - d.pending ` +
-      'FROM (SELECT owner, count(*) FILTER (WHERE budget = 0) AS open, count(*) FILTER (WHERE budget = 1) AS pending ' +
+      'FROM (SELECT owner, count(*) FILTER (WHERE quota_class = 0) AS open, count(*) FILTER (WHERE quota_class = 1) AS pending ' +
       'FROM expired GROUP BY owner) d WHERE w.owner = d.owner) ' +
       'SELECT key, valid_to, signing_scheme FROM expired ORDER BY valid_to, key',
   );
@@ -87,9 +87,9 @@ export function createReinstater(
   );
   const reinstate = prepare<readonly [key: Hex, scheme: number]>(
     `WITH live AS (UPDATE ${s}.orders o SET phase = phase - 2 FROM unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} AND ${EXPIRED} ` +
-      'RETURNING key, owner, budget, valid_to, signing_scheme), ' +
+      'RETURNING key, owner, quota_class, valid_to, signing_scheme), ' +
       `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +
-      'FROM (SELECT owner, count(*) FILTER (WHERE budget = 0) AS open, count(*) FILTER (WHERE budget = 1) AS pending ' +
+      'FROM (SELECT owner, count(*) FILTER (WHERE quota_class = 0) AS open, count(*) FILTER (WHERE quota_class = 1) AS pending ' +
       'FROM live GROUP BY owner) d WHERE w.owner = d.owner) ' +
       'SELECT key, signing_scheme FROM live ORDER BY valid_to, key',
   );

@@ -29,22 +29,22 @@ RETURNS integer LANGUAGE sql IMMUTABLE AS $$
   END
 $$;
 
-CREATE FUNCTION ${s}.live_count(p_owner bytea, p_budget integer, p_now bigint)
+CREATE FUNCTION ${s}.live_count(p_owner bytea, p_quota_class integer, p_now bigint)
 RETURNS bigint LANGUAGE plpgsql STABLE ${options} AS $$
 DECLARE
   live bigint;
   expired bigint;
   own bigint;
 BEGIN
-  SELECT count(*), count(*) FILTER (WHERE e.owner = p_owner AND e.budget = p_budget) INTO expired, own
-  FROM (SELECT owner, budget FROM ${s}.orders WHERE ${LIVE} AND valid_to < p_now LIMIT ${MAX_EXPIRED_SCAN}) e;
+  SELECT count(*), count(*) FILTER (WHERE e.owner = p_owner AND e.quota_class = p_quota_class) INTO expired, own
+  FROM (SELECT owner, quota_class FROM ${s}.orders WHERE ${LIVE} AND valid_to < p_now LIMIT ${MAX_EXPIRED_SCAN}) e;
   IF expired < ${MAX_EXPIRED_SCAN} THEN
-    SELECT CASE p_budget WHEN 0 THEN w.live_open ELSE w.live_pending END INTO live
+    SELECT CASE p_quota_class WHEN 0 THEN w.live_open ELSE w.live_pending END INTO live
     FROM ${s}.owners w WHERE w.owner = p_owner;
     RETURN coalesce(live, 0) - own;
   END IF;
   SELECT count(*) INTO live FROM ${s}.orders o
-  WHERE ${ownerPrefix('o.owner')} = ${ownerPrefix('p_owner')} AND o.owner = p_owner AND o.phase IN (0, 1) AND o.budget = p_budget AND o.valid_to >= p_now;
+  WHERE ${ownerPrefix('o.owner')} = ${ownerPrefix('p_owner')} AND o.owner = p_owner AND o.phase IN (0, 1) AND o.quota_class = p_quota_class AND o.valid_to >= p_now;
   RETURN live;
 END $$;
 
@@ -100,7 +100,7 @@ RETURNS void LANGUAGE sql AS $$
       executed_fee = coalesce(f.executed_fee, o.executed_fee),
       executed_fee_token = coalesce(f.executed_fee_token, o.executed_fee_token)
     FROM found k LEFT JOIN ${s}.fills f ON ${isEntry('f', 'k.key')}
-    WHERE ${isOrder('o', 'k.key')} RETURNING o.owner, o.budget, k.phase
+    WHERE ${isOrder('o', 'k.key')} RETURNING o.owner, o.quota_class, k.phase
   ), filled AS (
     DELETE FROM ${s}.fills f USING unnest(p_keys) k WHERE ${isEntry('f', 'k')}
   ), logged AS (
@@ -112,7 +112,7 @@ RETURNS void LANGUAGE sql AS $$
   )
   UPDATE ${s}.owners w SET live_open = w.live_open - c.open, live_pending = w.live_pending - c.pending
   FROM (
-    SELECT owner, count(*) FILTER (WHERE budget = 0) AS open, count(*) FILTER (WHERE budget = 1) AS pending
+    SELECT owner, count(*) FILTER (WHERE quota_class = 0) AS open, count(*) FILTER (WHERE quota_class = 1) AS pending
     FROM cancelled WHERE phase < 2 GROUP BY owner
   ) c WHERE w.owner = c.owner
 $$;
@@ -141,8 +141,8 @@ END $$;
 
 CREATE FUNCTION ${s}.insert_orders(
   p_skip boolean, p_split boolean, p_attempt integer, p_created bigint[], p_valid_to bigint[], p_scheme smallint[], p_phase smallint[],
-  p_budget smallint[], p_key bytea[], p_sell bytea[], p_buy bytea[], p_app bytea[], p_bodies text, p_checksum integer[], p_quotes text[],
-  p_cap bigint[], p_replaces bytea[], p_hash bytea[], p_document text[])
+  p_quota_class smallint[], p_key bytea[], p_sell bytea[], p_buy bytea[], p_app bytea[], p_bodies text, p_checksum integer[], p_quotes text[],
+  p_quota bigint[], p_replaces bytea[], p_hash bytea[], p_document text[])
 RETURNS bigint[] LANGUAGE plpgsql ${options} AS $$
 DECLARE
   bodies text[] := string_to_array(p_bodies, chr(30));
@@ -170,10 +170,10 @@ BEGIN
     OR (SELECT count(DISTINCT k) < count(*) FROM unnest(p_key) k)
     OR EXISTS (
       SELECT FROM (
-        SELECT substr(q.key, 37) AS owner, min(q.cap) AS cap, count(*) AS n, max(q.budget) AS budget
-        FROM unnest(p_key, p_cap, p_budget) q (key, cap, budget) GROUP BY 1
+        SELECT substr(q.key, 37) AS owner, min(q.quota) AS quota, count(*) AS n, max(q.quota_class) AS quota_class
+        FROM unnest(p_key, p_quota, p_quota_class) q (key, quota, quota_class) GROUP BY 1
       ) i JOIN ${s}.owners w ON w.owner = i.owner
-      WHERE i.cap < i.n + CASE i.budget WHEN 0 THEN w.live_open ELSE greatest(w.live_open, w.live_pending) END
+      WHERE i.quota < i.n + CASE i.quota_class WHEN 0 THEN w.live_open ELSE greatest(w.live_open, w.live_pending) END
     )
   THEN
     -- One order after the other, as if each were inserted before the next is checked.
@@ -191,19 +191,19 @@ BEGIN
       END IF;
       used := 0;
       IF r.replaces IS NOT NULL THEN
-        SELECT o.phase, o.valid_to, o.signing_scheme, o.budget INTO old FROM ${s}.orders o
+        SELECT o.phase, o.valid_to, o.signing_scheme, o.quota_class INTO old FROM ${s}.orders o
         WHERE ${isOrder('o', 'r.replaces')};
         reason := ${s}.cancel_rejection(old.phase, old.valid_to, old.signing_scheme, r.created / 1000);
         IF reason > 0 THEN
           outcomes := outcomes || (${OUTCOMES.irreplaceable} + reason)::bigint;
           CONTINUE;
         END IF;
-        used := CASE WHEN old.budget = r.budget AND old.phase < 2 THEN -1 ELSE 0 END;
+        used := CASE WHEN old.quota_class = r.quota_class AND old.phase < 2 THEN -1 ELSE 0 END;
       END IF;
-      IF r.cap IS NOT NULL THEN
-        used := used + ${s}.live_count(substr(r.key, 37), r.budget, r.created / 1000);
-        IF used >= r.cap THEN
-          outcomes := outcomes || (${OUTCOMES.capped} + used);
+      IF r.quota IS NOT NULL THEN
+        used := used + ${s}.live_count(substr(r.key, 37), r.quota_class, r.created / 1000);
+        IF used >= r.quota THEN
+          outcomes := outcomes || (${OUTCOMES.quotaExceeded} + used);
           CONTINUE;
         END IF;
       END IF;
@@ -212,8 +212,8 @@ BEGIN
       END IF;
       INSERT INTO ${s}.orders (${COLUMNS}) VALUES (${VALUES('r')});
       INSERT INTO ${s}.events (xid, at, type, key) VALUES (${XID}, r.created, ${CREATED}, r.key);
-      UPDATE ${s}.owners w SET live_open = w.live_open + CASE r.budget WHEN 0 THEN 1 ELSE 0 END,
-        live_pending = w.live_pending + CASE r.budget WHEN 1 THEN 1 ELSE 0 END
+      UPDATE ${s}.owners w SET live_open = w.live_open + CASE r.quota_class WHEN 0 THEN 1 ELSE 0 END,
+        live_pending = w.live_pending + CASE r.quota_class WHEN 1 THEN 1 ELSE 0 END
       WHERE w.owner = substr(r.key, 37);
       stored := stored || r.ordinal;
       outcomes := outcomes || ${OUTCOMES.inserted}::bigint;
@@ -225,14 +225,14 @@ BEGIN
       INSERT INTO ${s}.orders (${COLUMNS})
       SELECT ${VALUES('i')} FROM input i WHERE substr(i.key, 37) = ANY(held)
         AND NOT EXISTS (SELECT FROM ${s}.tombstones t WHERE ${isEntry('t', 'i.key')}) ORDER BY i.ordinal
-      ON CONFLICT DO NOTHING RETURNING key, owner, budget
+      ON CONFLICT DO NOTHING RETURNING key, owner, quota_class
     ), logged AS (
       INSERT INTO ${s}.events (xid, at, type, key)
       SELECT ${XID}, i.created, ${CREATED}, i.key FROM input i WHERE i.key IN (SELECT key FROM inserted) ORDER BY i.ordinal
     ), counted AS (
       UPDATE ${s}.owners w SET live_open = w.live_open + c.open, live_pending = w.live_pending + c.pending
       FROM (
-        SELECT owner, count(*) FILTER (WHERE budget = 0) AS open, count(*) FILTER (WHERE budget = 1) AS pending
+        SELECT owner, count(*) FILTER (WHERE quota_class = 0) AS open, count(*) FILTER (WHERE quota_class = 1) AS pending
         FROM inserted GROUP BY owner
       ) c WHERE w.owner = c.owner
     )
@@ -325,7 +325,14 @@ END $$;
 }
 
 /** Outcomes of an insert. To the last two, a reason or a number is added. */
-export const OUTCOMES = { inserted: 0, duplicate: 1, busy: 2, split: 3, irreplaceable: 10, capped: 100 } as const;
+export const OUTCOMES = {
+  inserted: 0,
+  duplicate: 1,
+  busy: 2,
+  split: 3,
+  irreplaceable: 10,
+  quotaExceeded: 100,
+} as const;
 
 /** Limit for counting expired orders that are still live. Above it, the valid orders of the owner are counted. */
 const MAX_EXPIRED_SCAN = 1000;
@@ -355,14 +362,14 @@ const unnumbered = (s: string, columns: string) =>
   `SELECT ${columns} FROM ${s}.events WHERE xid = ANY(ARRAY(SELECT x::text::bigint FROM pg_snapshot_xip(seen) x)))`;
 
 const INPUT =
-  'unnest(p_created, p_valid_to, p_scheme, p_phase, p_budget, p_key, p_sell, p_buy, p_app, bodies, p_checksum, p_quotes, ' +
-  'p_cap, p_replaces) WITH ORDINALITY i (created, valid_to, scheme, phase, budget, key, sell, buy, app, body, checksum, ' +
-  'quote, cap, replaces, ordinal)';
+  'unnest(p_created, p_valid_to, p_scheme, p_phase, p_quota_class, p_key, p_sell, p_buy, p_app, bodies, p_checksum, p_quotes, ' +
+  'p_quota, p_replaces) WITH ORDINALITY i (created, valid_to, scheme, phase, quota_class, key, sell, buy, app, body, checksum, ' +
+  'quote, quota, replaces, ordinal)';
 
 const COLUMNS =
-  'created, valid_to, attempt, checksum, signing_scheme, phase, budget, key, owner, sell_token, buy_token, app_data, ' +
+  'created, valid_to, attempt, checksum, signing_scheme, phase, quota_class, key, owner, sell_token, buy_token, app_data, ' +
   'body, quote';
 
 const VALUES = (r: string) =>
-  `${r}.created, ${r}.valid_to, p_attempt, ${r}.checksum, ${r}.scheme, ${r}.phase, ${r}.budget, ${r}.key, substr(${r}.key, 37), ${r}.sell, ${r}.buy, ` +
+  `${r}.created, ${r}.valid_to, p_attempt, ${r}.checksum, ${r}.scheme, ${r}.phase, ${r}.quota_class, ${r}.key, substr(${r}.key, 37), ${r}.sell, ${r}.buy, ` +
   `${r}.app, ${r}.body, ${r}.quote`;

@@ -1,4 +1,4 @@
-import type { Address, Budget, Hex, NewOrder } from 'intentbook';
+import type { Address, Hex, NewOrder, QuotaClass } from 'intentbook';
 import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook/store-kit';
 import { getPlacementVersion } from 'intentbook/store-kit';
 import { isEntry, isOrder, ordersByKey } from './conditions.ts';
@@ -6,14 +6,14 @@ import { DOCUMENT_MARGIN } from './functions.ts';
 import { getChecksum } from './order-rows.ts';
 import type { Query } from './query.ts';
 import {
-  BUDGETS,
   ENDED,
   EVENT_TYPES,
-  getBudget,
   getOwner,
   getPhase,
+  getQuotaClass,
   getScheme,
   PHASES,
+  QUOTA_CLASSES,
   SCHEMES,
   SEPARATOR,
   toByteArray,
@@ -43,7 +43,7 @@ type OrderStateRow = readonly [
   key: Hex,
   body: string,
   scheme: number,
-  budget: number,
+  quotaClass: number,
   cancelledOffChain: boolean,
   placedOnChain: boolean,
   phase: number,
@@ -62,17 +62,17 @@ interface Change {
 
 export function createOrderProjectionTable({ schema: s, prepare }: PostgresSession): PgOrderProjectionTable {
   const selectOrders = prepare<OrderStateRow>(
-    'SELECT o.key, o.body, o.signing_scheme, o.budget, o.cancelled_off_chain, o.placed_on_chain, o.phase, o.valid_to, ' +
+    'SELECT o.key, o.body, o.signing_scheme, o.quota_class, o.cancelled_off_chain, o.placed_on_chain, o.phase, o.valid_to, ' +
       `o.invalidated, o.placement, o.onchain_user FROM ${ordersByKey(s, '$1::bytea[]')}`,
   );
   const insert = prepare(
-    `INSERT INTO ${s}.orders (key, owner, sell_token, buy_token, created, valid_to, signing_scheme, phase, budget, ` +
+    `INSERT INTO ${s}.orders (key, owner, sell_token, buy_token, created, valid_to, signing_scheme, phase, quota_class, ` +
       'app_data, body, checksum, quote, placed_on_chain, version) ' +
-      'SELECT key, substr(key, 37), sell_token, buy_token, created, valid_to, scheme, phase, budget, app_data, body, ' +
+      'SELECT key, substr(key, 37), sell_token, buy_token, created, valid_to, scheme, phase, quota_class, app_data, body, ' +
       'checksum, quote, true, $11 ' +
       'FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::smallint[], ' +
       '$7::smallint[], $8::smallint[], $9::bytea[], $10::text[], $12::text[], $13::integer[]) ' +
-      'n (key, sell_token, buy_token, created, valid_to, scheme, phase, budget, app_data, body, quote, checksum)',
+      'n (key, sell_token, buy_token, created, valid_to, scheme, phase, quota_class, app_data, body, quote, checksum)',
   );
   const refer = prepare(
     `UPDATE ${s}.documents k SET referenced = true, used_until = u.valid_to + ${DOCUMENT_MARGIN} FROM (` +
@@ -83,13 +83,13 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
   const update = prepare(
     `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE ${isEntry('f', 'k')} RETURNING f.key, f.version) ` +
       `UPDATE ${s}.orders o SET version = coalesce(f.version, o.version) + c.versions, phase = c.phase, ` +
-      'invalidated = c.invalidated, budget = c.budget, valid_to = c.valid_to, executed_sell_amount = c.sold, ' +
+      'invalidated = c.invalidated, quota_class = c.quota_class, valid_to = c.valid_to, executed_sell_amount = c.sold, ' +
       'executed_buy_amount = c.bought, executed_fee_amount = c.signed_fee, executed_fee = c.fee, ' +
       'executed_fee_token = c.fee_token, placement = c.placement, onchain_user = c.onchain_user ' +
       'FROM unnest($1::bytea[], $2::integer[], $3::smallint[], $4::boolean[], $5::smallint[], ' +
       '$6::bigint[], $7::numeric[], $8::numeric[], $9::numeric[], $10::numeric[], $11::bytea[], $12::text[], ' +
       '$13::bytea[]) ' +
-      'c (key, versions, phase, invalidated, budget, valid_to, sold, bought, signed_fee, fee, fee_token, ' +
+      'c (key, versions, phase, invalidated, quota_class, valid_to, sold, bought, signed_fee, fee, fee_token, ' +
       'placement, onchain_user) LEFT JOIN filled f ON f.key = c.key ' +
       `WHERE ${isOrder('o', 'c.key')}`,
   );
@@ -134,7 +134,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       validities,
       toNumberArray(orders.map(({ signingScheme }) => SCHEMES.indexOf(signingScheme))),
       toNumberArray(orders.map(({ state }) => getPhase(state))),
-      toNumberArray(orders.map(({ budget }) => BUDGETS.indexOf(budget))),
+      toNumberArray(orders.map(({ quotaClass }) => QUOTA_CLASSES.indexOf(quotaClass))),
       hashes,
       orders.map(({ body }) => body),
       version,
@@ -152,7 +152,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       toNumberArray(changes.map(({ versions }) => versions)),
       toNumberArray(to.map((progress) => getPhase(progress.state, progress.expiryRecorded))),
       to.map(({ invalidated }) => invalidated),
-      toNumberArray(to.map(({ budget }) => BUDGETS.indexOf(budget))),
+      toNumberArray(to.map(({ quotaClass }) => QUOTA_CLASSES.indexOf(quotaClass))),
       toNumberArray(to.map(({ validTo }) => validTo)),
       ...toTotals(to),
       to.map(({ placement }) => placement),
@@ -187,12 +187,12 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       const changes: Change[] = [];
       const filled: Change[] = [];
       const removed: Hex[] = [];
-      const counters = new Map<Address, Record<Budget, number>>();
-      const tally = (uid: Hex, budget: Budget, by: number) => {
+      const counters = new Map<Address, Record<QuotaClass, number>>();
+      const tally = (uid: Hex, quotaClass: QuotaClass, by: number) => {
         const owner = getOwner(uid);
         const counts = counters.get(owner) ?? { open: 0, pending: 0 };
         counters.set(owner, counts);
-        counts[budget] += by;
+        counts[quotaClass] += by;
       };
       for (const row of rows) {
         const uid = row.type === 'insert' ? row.order.uid : row.uid;
@@ -201,13 +201,13 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
           filled.push({ uid, progress: row.progress, versions: 1 });
           continue;
         }
-        if (old !== undefined && old.phase < ENDED) tally(uid, old.budget, -1);
+        if (old !== undefined && old.phase < ENDED) tally(uid, old.quotaClass, -1);
         if (row.type === 'delete') {
           removed.push(uid);
           continue;
         }
-        const { state, expiryRecorded, budget } = row.progress;
-        if (getPhase(state, expiryRecorded) < ENDED) tally(uid, budget, 1);
+        const { state, expiryRecorded, quotaClass } = row.progress;
+        if (getPhase(state, expiryRecorded) < ENDED) tally(uid, quotaClass, 1);
         if (row.type === 'insert') inserted.push(row.order);
         changes.push({ uid, progress: row.progress, versions: row.type === 'insert' ? 0 : 1 });
       }
@@ -234,7 +234,7 @@ function readProjectedRow([
   key,
   body,
   scheme,
-  budget,
+  quotaClass,
   cancelledOffChain,
   placedOnChain,
   phase,
@@ -255,7 +255,7 @@ function readProjectedRow([
     onchainUser,
     expiryRecorded: PHASES[phase]?.expiryRecorded ?? false,
     signingScheme: getScheme(scheme),
-    budget: getBudget(budget),
+    quotaClass: getQuotaClass(quotaClass),
   };
 }
 
@@ -265,7 +265,7 @@ function changesOnlyTotals(old: ProjectedRow, to: OrderProgress): boolean {
     PHASES[old.phase]?.state !== 'cancelled' &&
     PHASES[old.phase]?.state !== 'fulfilled' &&
     old.phase === getPhase(to.state, to.expiryRecorded) &&
-    old.budget === to.budget &&
+    old.quotaClass === to.quotaClass &&
     old.validTo === to.validTo &&
     old.invalidated === to.invalidated &&
     old.placement === to.placement &&

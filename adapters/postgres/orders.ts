@@ -16,7 +16,17 @@ import { OUTCOMES } from './functions.ts';
 import type { PgOrderRow } from './order-rows.ts';
 import { getChecksum, ordersWithKeys, readOrders, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
-import { BUDGETS, getPhase, SCHEMES, SEPARATOR, toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
+import {
+  getPhase,
+  QUOTA_CLASSES,
+  SCHEMES,
+  SEPARATOR,
+  toByteArray,
+  toBytes,
+  toKey,
+  toNumberArray,
+  toUid,
+} from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 export interface PgOrderTable {
@@ -68,7 +78,7 @@ export function createOrderTable(
     const [row] = await run(insert, ...toParameters(inserts, mode));
     const codes = row?.[0].slice(1, -1).split(',').map(Number) ?? [];
     if (codes[0] === OUTCOMES.split) return undefined;
-    return inserts.map(({ cap = 0 }, i) => toOutcome(codes[i], cap));
+    return inserts.map(({ quota = 0 }, i) => toOutcome(codes[i], quota));
   }
 
   /** Inserts a batch in parts, each of which ends with an order whose chain events are applied next. */
@@ -193,7 +203,7 @@ function toParameters(inserts: readonly OrderInsert[], { skip, split, attempt }:
     toNumberArray(orders.map(({ validTo }) => validTo)),
     toNumberArray(orders.map(({ signingScheme }) => SCHEMES.indexOf(signingScheme))),
     toNumberArray(orders.map(({ state }) => getPhase(state))),
-    toNumberArray(orders.map(({ budget }) => BUDGETS.indexOf(budget))),
+    toNumberArray(orders.map(({ quotaClass }) => QUOTA_CLASSES.indexOf(quotaClass))),
     toByteArray(orders.map(({ uid }) => toKey(uid))),
     toByteArray(orders.map(({ sellToken }) => toBytes(sellToken))),
     toByteArray(orders.map(({ buyToken }) => toBytes(buyToken))),
@@ -201,19 +211,19 @@ function toParameters(inserts: readonly OrderInsert[], { skip, split, attempt }:
     orders.map(({ body }) => body).join(SEPARATOR),
     toNumberArray(orders.map(({ body }) => getChecksum(body))),
     nullable(orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`))),
-    toNumberArray(inserts.map(({ cap = null }) => cap)),
+    toNumberArray(inserts.map(({ quota = null }) => quota)),
     nullable(inserts.map(({ replaces }) => (replaces === undefined ? null : toKey(replaces)))),
     nullable(inserts.map(({ document }) => (document === undefined ? null : toBytes(document.hash)))),
     nullable(inserts.map(({ document }) => document?.document ?? null)),
   ];
 }
 
-function toOutcome(code: number | undefined, cap: number): InsertOutcome {
+function toOutcome(code: number | undefined, quota: number): InsertOutcome {
   if (code === OUTCOMES.inserted) return { status: 'inserted' };
   if (code === OUTCOMES.duplicate) return { status: 'duplicate' };
   if (code === OUTCOMES.busy) return { status: 'busy' };
   if (code === undefined) throw new Error('the server returned no outcome for an order');
-  if (code >= OUTCOMES.capped) return { status: 'capped', limit: cap, count: code - OUTCOMES.capped };
+  if (code >= OUTCOMES.quotaExceeded) return { status: 'quotaExceeded', quota, count: code - OUTCOMES.quotaExceeded };
   const reason = REASONS[code - OUTCOMES.irreplaceable - 1];
   if (reason === undefined) throw new Error(`the server returned the unknown outcome ${code}`);
   return { status: 'irreplaceable', reason };

@@ -15,7 +15,8 @@ export interface PgOwnerCounts {
 
 /**
  * Creates the counters. They do not depend on the time, so expired orders are subtracted when a count is read. If these
- * are many, the valid orders are counted instead, whose number a cap bounds. Neither way grows with an owner's history.
+ * are many, the valid orders are counted instead, whose number a quota bounds. Neither way grows with an owner's
+ * history.
  */
 export function createOwnerCounts({ schema: s, prepare, read }: PostgresSession): PgOwnerCounts {
   const lockRows = prepare(`SELECT ${s}.lock_owners($1, false) IS NULL`);

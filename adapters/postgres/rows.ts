@@ -1,11 +1,11 @@
-import type { Address, Budget, Hex, OrderEventType, OrderState } from 'intentbook';
+import type { Address, Hex, OrderEventType, OrderState, QuotaClass } from 'intentbook';
 
 /** Separates texts that are JSON, in which this character can only occur as an escape sequence. */
 export const SEPARATOR = '\x1e';
 
 /** Codes are indexes in these lists. They are stored in databases: append only. */
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
-export const BUDGETS = ['open', 'pending'] as const;
+export const QUOTA_CLASSES = ['open', 'pending'] as const;
 export const KINDS = ['sell', 'buy'] as const;
 export const EVENT_TYPES = [
   'created',
@@ -51,8 +51,8 @@ export function getPhase(state: OrderState, expiryRecorded = false): number {
   );
 }
 
-/** Returns the budget with a code. The table checks the range. */
-export const getBudget = (code: number) => BUDGETS[code] as Budget;
+/** Returns the quota class with a code. The table checks the range. */
+export const getQuotaClass = (code: number) => QUOTA_CLASSES[code] as QuotaClass;
 
 /** Returns the signing scheme with a code. The table checks the range. */
 export const getScheme = (code: number) => SCHEMES[code] as (typeof SCHEMES)[number];

@@ -39,8 +39,8 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
 /**
  * Creates the tables of a book.
  *
- * Columns of fixed width come first, to avoid alignment padding. The codes of phase, scheme and budget, and the key of
- * a row, are explained in rows.ts.
+ * Columns of fixed width come first, to avoid alignment padding. The codes of phase, scheme and quota class, and the
+ * key of a row, are explained in rows.ts.
  *
  * An order has a wide row, which is written when it is created and when its phase changes. Partial fills of a live
  * order are written to `fills`, a narrow table whose updates touch no index.

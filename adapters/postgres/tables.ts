@@ -77,7 +77,7 @@ const ORDERS: OwnedTable = {
   checksum integer,
   signing_scheme smallint NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
   phase smallint NOT NULL CHECK (phase BETWEEN 0 AND 5),
-  budget smallint NOT NULL CHECK (budget BETWEEN 0 AND 1),
+  quota_class smallint NOT NULL CHECK (quota_class BETWEEN 0 AND 1),
   invalidated boolean NOT NULL DEFAULT false,
   cancelled_off_chain boolean NOT NULL DEFAULT false,
   placed_on_chain boolean NOT NULL DEFAULT false,

@@ -10,7 +10,7 @@ import type { LogCheck } from './log-check.ts';
 import type { MarketPort } from './market.ts';
 import { GAS_PRICE } from './market.ts';
 import { PLACING_CONTRACT } from './placements.ts';
-import { CAPS, CHAIN_ID, MIN_VALIDITY } from './pool-order.ts';
+import { CHAIN_ID, MIN_VALIDITY, QUOTAS } from './pool-order.ts';
 import type { VirtualProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import type { RetentionAges } from './retention-ages.ts';
@@ -91,7 +91,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     clock,
     recovery,
     chain: funds.client,
-    limits: { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending, minValidity: MIN_VALIDITY },
+    limits: { maxOpenOrders: QUOTAS.open, maxPendingOrders: QUOTAS.pending, minValidity: MIN_VALIDITY },
     eip1271: 'accept-unverified',
     justInTimeOrders: 'off',
     ...(retention === undefined ? {} : { retention: toDays(retention) }),

@@ -2,7 +2,7 @@ import type { CancelRejection, Hex } from 'intentbook';
 import type { ChainFact, FactPosition } from './chain.ts';
 import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
-import { CAPS } from './pool-order.ts';
+import { QUOTAS } from './pool-order.ts';
 
 export type ModelState = 'open' | 'presignaturePending' | 'fulfilled' | 'cancelled';
 
@@ -11,7 +11,7 @@ export interface Standing {
   readonly state: ModelState;
   readonly sold: bigint;
   readonly bought: bigint;
-  readonly budget: 'open' | 'pending';
+  readonly quotaClass: 'open' | 'pending';
   /** Whether its expiry is recorded, and whether the log contains it. */
   readonly isSwept: boolean;
   readonly isExpiryLogged: boolean;
@@ -45,7 +45,7 @@ export interface ShownOrder {
   readonly bought: string;
 }
 
-type Outcome = 'inserted' | 'duplicate' | 'capped' | `irreplaceable ${CancelRejection}`;
+type Outcome = 'inserted' | 'duplicate' | 'quotaExceeded' | `irreplaceable ${CancelRejection}`;
 
 /**
  * The reference model of a book: maps and sums without indexes, texts or code of the package. It follows the atomic
@@ -121,7 +121,7 @@ export class Model {
       isSwept,
       isCancellationLogged,
       isExpiryLogged: isSwept && (scheme !== 'presign' || wasSigned),
-      budget: waits ? 'pending' : scheme === 'presign' ? 'open' : this.#order(n).budget,
+      quotaClass: waits ? 'pending' : scheme === 'presign' ? 'open' : this.#order(n).quotaClass,
     };
   }
 
@@ -130,10 +130,10 @@ export class Model {
     return !isSwept && this.#order(n).validTo >= now && (state === 'open' || state === 'presignaturePending');
   }
 
-  count(owner: string, budget: 'open' | 'pending', now: number): number {
+  count(owner: string, quotaClass: 'open' | 'pending', now: number): number {
     let count = 0;
     for (const n of this.placed.keys()) {
-      if (this.#order(n).owner === owner && this.standing(n).budget === budget && this.isLive(n, now)) count++;
+      if (this.#order(n).owner === owner && this.standing(n).quotaClass === quotaClass && this.isLive(n, now)) count++;
     }
     return count;
   }
@@ -150,12 +150,13 @@ export class Model {
 
   insert(n: number, at: number): Outcome {
     const now = Math.floor(at / 1000);
-    const { replaces, owner, budget } = this.#order(n);
+    const { replaces, owner, quotaClass } = this.#order(n);
     if (this.placed.has(n) || this.tombstones.has(n)) return 'duplicate';
     const reason = replaces === undefined ? undefined : this.cancelRejection(replaces, now);
     if (reason !== undefined) return `irreplaceable ${reason}`;
-    const isFreed = replaces !== undefined && this.isLive(replaces, now) && this.standing(replaces).budget === budget;
-    if (this.count(owner, budget, now) - (isFreed ? 1 : 0) >= CAPS[budget]) return 'capped';
+    const isFreed =
+      replaces !== undefined && this.isLive(replaces, now) && this.standing(replaces).quotaClass === quotaClass;
+    if (this.count(owner, quotaClass, now) - (isFreed ? 1 : 0) >= QUOTAS[quotaClass]) return 'quotaExceeded';
     if (replaces !== undefined) this.#cancelOne(replaces);
     this.placed.set(n, { at, isCancelled: false, isSwept: false });
     this.#standings.delete(n);

@@ -171,7 +171,7 @@ export function createNotificationCheck(
             createdAt: now,
           },
           nonce: { account, nonce: '1', expiresAt: now },
-          cap: 1,
+          quota: 1,
           now,
         });
       }

@@ -55,7 +55,7 @@ export function createPlacedOrders(first: number, users: readonly Address[]): Po
         buyAmount,
         validTo,
         scheme: 'eip1271',
-        budget: 'open',
+        quotaClass: 'open',
         replaces: undefined,
         rejection: undefined,
         code: undefined,

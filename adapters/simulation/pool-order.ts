@@ -8,7 +8,7 @@ export const SELL_TOKEN: Address = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
 export const BUY_TOKEN: Address = '0x0625afb445c3b6b7b929342a04a22599fd5dbb59';
 
 /** Limits of each owner. They are low, so that random orders exceed them. */
-export const CAPS = { open: 4, pending: 2 } as const;
+export const QUOTAS = { open: 4, pending: 2 } as const;
 
 /** Minimum remaining validity of a new order, in seconds. */
 export const MIN_VALIDITY = 60;
@@ -30,7 +30,7 @@ export interface PoolOrder {
   readonly buyAmount: bigint;
   readonly validTo: number;
   readonly scheme: Scheme;
-  readonly budget: 'open' | 'pending';
+  readonly quotaClass: 'open' | 'pending';
   /** Index of the order that it replaces. */
   readonly replaces: number | undefined;
   /** The code with which every book rejects this order. */

@@ -154,7 +154,7 @@ function createOrder(
     buyAmount,
     validTo: order.validTo,
     scheme,
-    budget: scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open',
+    quotaClass: scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open',
     replaces,
     rejection: plan.of !== undefined && signer > 0 ? 'WrongOwner' : rejection,
     code,

@@ -26,7 +26,7 @@ import { select } from './model.ts';
 import { OWNING_CONTRACT, PLACING_CONTRACT } from './placements.ts';
 import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
-import { CAPS } from './pool-order.ts';
+import { QUOTAS } from './pool-order.ts';
 import type { QuoteCheck } from './quote-check.ts';
 import type { RetentionAges } from './retention-ages.ts';
 import { createRetentionCheck } from './retention-check.ts';
@@ -228,7 +228,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
       let hasChanged = false;
       let at = 0;
       for (const [i, insert] of inserts.entries()) {
-        const { order, cap } = insert;
+        const { order, quota } = insert;
         const found = pool.byUid.get(order.uid);
         if (found === undefined || found.rejection !== undefined) {
           report('refused', `an invalid order was inserted: ${found?.rejection ?? order.uid}`);
@@ -240,7 +240,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         const actual =
           outcome?.status === 'irreplaceable' ? `irreplaceable ${outcome.reason}` : (outcome?.status ?? 'none');
         expect('admission', actual, expected, `order ${found.index}:`);
-        expect('caps', cap, CAPS[found.budget], `limit of order ${found.index}:`);
+        expect('quotas', quota, QUOTAS[found.quotaClass], `limit of order ${found.index}:`);
         if (expected !== 'inserted') continue;
         const { quote } = order;
         quotes.onInserted(found.index, quote);

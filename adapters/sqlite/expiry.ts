@@ -2,11 +2,11 @@ import type { OrderChainEvent, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { EventTable } from './events.ts';
 import type { OwnerCounts } from './owner-counts.ts';
-import { BUDGETS, isExpiryRecorded, SCHEMES, toHex } from './rows.ts';
+import { getQuotaClass, isExpiryRecorded, SCHEMES, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-type ExpiryRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, budget: number];
-const COLUMNS = 'id, uid, owner, valid_to, signing_scheme, budget';
+type ExpiryRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, quotaClass: number];
+const COLUMNS = 'id, uid, owner, valid_to, signing_scheme, quota_class';
 
 /** Logs that a recorded expiry is reverted, if the expiry was logged. Must run within a transaction. */
 export type LogReinstatement = (order: ReinstatedOrder, at: number) => void;
@@ -36,9 +36,9 @@ export function createExpirySweeper(
     if (read('find expired orders', () => any.get(now)) === undefined) return 0;
     return write('record expired orders', () => {
       const rows = due.all(now, limit) as ExpiryRow[]; // the columns selected
-      for (const [id, uid, owner, validTo, scheme, budget] of rows) {
+      for (const [id, uid, owner, validTo, scheme, quotaClass] of rows) {
         recordExpiry.run(id);
-        owners.remove(owner, toBudget(budget));
+        owners.remove(owner, getQuotaClass(quotaClass));
         const signingScheme = toScheme(scheme);
         if (emitsExpiry({ signingScheme }, listChainEvents(uid))) events.record(createExpiryEvent(toHex(uid), validTo));
       }
@@ -70,9 +70,9 @@ export function createReinstater(
     if (read('find orders to reinstate', () => any.get(validFrom)) === undefined) return 0;
     return write('reinstate orders', () => {
       const rows = due.all(validFrom, limit) as ExpiryRow[]; // the columns selected
-      for (const [id, uid, owner, , scheme, budget] of rows) {
+      for (const [id, uid, owner, , scheme, quotaClass] of rows) {
         reinstate.run(id);
-        owners.add(owner, toBudget(budget));
+        owners.add(owner, getQuotaClass(quotaClass));
         logReinstatement({ uid, owner, signingScheme: toScheme(scheme) }, at);
       }
       return rows.length;
@@ -80,6 +80,5 @@ export function createReinstater(
   };
 }
 
-// The table checks the ranges of both codes.
-const toBudget = (code: number) => BUDGETS[code] as (typeof BUDGETS)[number];
+// The table checks the range.
 const toScheme = (code: number) => SCHEMES[code] as (typeof SCHEMES)[number];

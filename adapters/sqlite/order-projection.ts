@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { NewOrder } from 'intentbook';
 import type { KnownOrder, OrderProgress, RowChange } from 'intentbook/store-kit';
 import type { OwnerCounts } from './owner-counts.ts';
-import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
+import { getQuotaClass, isExpiryRecorded, QUOTA_CLASSES, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** Order rows with the effects of chain events. All methods run within a transaction. */
@@ -18,33 +18,33 @@ type OrderStateRow = readonly [
   uid: Buffer,
   body: string,
   scheme: number,
-  budget: number,
+  quotaClass: number,
   cancelledOffChain: number,
   placedOnChain: number,
   validTo: number,
   expiryRecorded: number,
 ];
-type CountedRow = readonly [id: number, owner: Buffer, live: number, budget: number, isPlaced: number];
+type CountedRow = readonly [id: number, owner: Buffer, live: number, quotaClass: number, isPlaced: number];
 
 export function createOrderProjectionTable(
   { prefix: p, prepare }: SqliteSession,
   owners: OwnerCounts,
 ): OrderProjectionTable {
   const insert = prepare(
-    `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
+    `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, quota_class, ` +
       'live, app_data, body, checksum, placed_on_chain, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)',
   );
   const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
   const removeQuote = prepare(`DELETE FROM ${p}order_quotes WHERE order_id = ?`);
   const selectOrder = prepare(
-    'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, valid_to, ' +
+    'SELECT uid, body, signing_scheme, quota_class, cancelled_off_chain, placed_on_chain, valid_to, ' +
       `${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
   ).raw();
   const selectCounted = prepare(
-    `SELECT id, owner, live, budget, onchain_user IS NOT NULL FROM ${p}orders WHERE uid = ?`,
+    `SELECT id, owner, live, quota_class, onchain_user IS NOT NULL FROM ${p}orders WHERE uid = ?`,
   ).raw();
   const update = prepare(
-    `UPDATE ${p}orders SET version = version + ?, state = ?, live = ?, invalidated = ?, budget = ?, valid_to = ?, ` +
+    `UPDATE ${p}orders SET version = version + ?, state = ?, live = ?, invalidated = ?, quota_class = ?, valid_to = ?, ` +
       'executed_sell_amount = ?, executed_buy_amount = ?, executed_fee_amount = ?, executed_fee = ?, ' +
       'executed_fee_token = ?, placement = ?, onchain_user = ? WHERE id = ?',
   );
@@ -63,7 +63,7 @@ export function createOrderProjectionTable(
       order.validTo,
       SCHEMES.indexOf(order.signingScheme),
       STATES.indexOf(order.state),
-      BUDGETS.indexOf(order.budget),
+      QUOTA_CLASSES.indexOf(order.quotaClass),
       toBytes(order.appData),
       order.body,
       crc32(order.body),
@@ -71,24 +71,24 @@ export function createOrderProjectionTable(
       version,
     );
     if (order.quote !== undefined) insertQuote.run(lastInsertRowid, order.quote.body, order.quote.metadata);
-    owners.add(owner, order.budget);
+    owners.add(owner, order.quotaClass);
   }
 
   /** Writes the state that follows from chain events, and updates the owner's counters. */
   function writeProgress(uid: Buffer, to: OrderProgress, versions: number): void {
     const row = selectCounted.get(uid) as CountedRow | undefined; // the columns selected
     if (row === undefined) throw new Error('a chain event changes an order that does not exist');
-    const [id, owner, live, budget, wasPlaced] = row;
+    const [id, owner, live, quotaClass, wasPlaced] = row;
     const isLive = !to.expiryRecorded && (to.state === 'open' || to.state === 'presignaturePending');
-    if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
-    if (isLive) owners.add(owner, to.budget);
+    if (live === 1) owners.remove(owner, getQuotaClass(quotaClass));
+    if (isLive) owners.add(owner, to.quotaClass);
     const user = to.onchainUser === null ? null : toBytes(to.onchainUser);
     update.run(
       versions,
       STATES.indexOf(to.state),
       isLive ? 1 : 0,
       to.invalidated ? 1 : 0,
-      BUDGETS.indexOf(to.budget),
+      QUOTA_CLASSES.indexOf(to.quotaClass),
       to.validTo,
       to.executedSellAmount,
       to.executedBuyAmount,
@@ -108,7 +108,7 @@ export function createOrderProjectionTable(
     find(bytes) {
       const row = selectOrder.get(bytes) as OrderStateRow | undefined; // the columns selected
       if (row === undefined) return undefined;
-      const [uid, body, scheme, budget, cancelledOffChain, placedOnChain, validTo, expiryRecorded] = row;
+      const [uid, body, scheme, quotaClass, cancelledOffChain, placedOnChain, validTo, expiryRecorded] = row;
       return {
         uid: toHex(uid),
         body,
@@ -118,7 +118,7 @@ export function createOrderProjectionTable(
         expiryRecorded: expiryRecorded === 1,
         // The table checks the ranges.
         signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
-        budget: BUDGETS[budget] as KnownOrder['budget'],
+        quotaClass: getQuotaClass(quotaClass),
       };
     },
 
@@ -137,8 +137,8 @@ export function createOrderProjectionTable(
           const uid = toBytes(change.uid);
           const row = selectCounted.get(uid) as CountedRow | undefined; // the columns selected
           if (row === undefined) throw new Error('a chain event removes an order that does not exist');
-          const [id, owner, live, budget] = row;
-          if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
+          const [id, owner, live, quotaClass] = row;
+          if (live === 1) owners.remove(owner, getQuotaClass(quotaClass));
           markTrades.run(null, uid, null);
           removeQuote.run(id);
           remove.run(id);

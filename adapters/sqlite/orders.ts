@@ -7,6 +7,7 @@ import type {
   InsertOptions,
   InsertOutcome,
   OrderInsert,
+  QuotaClass,
   StoredOrder,
 } from 'intentbook';
 import { checkCancellable } from 'intentbook/store-kit';
@@ -15,9 +16,9 @@ import type { EventTable } from './events.ts';
 import type { LogReinstatement } from './expiry.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
 import type { OrderRowsQuery } from './order-rows.ts';
-import { fromOrders, prepareOrderByUid, prepareAggregateQuery } from './order-rows.ts';
+import { fromOrders, prepareAggregateQuery, prepareOrderByUid } from './order-rows.ts';
 import type { OwnerCounts } from './owner-counts.ts';
-import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes } from './rows.ts';
+import { getQuotaClass, isExpiryRecorded, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 export interface OrderTable {
@@ -35,7 +36,7 @@ interface CancellableOrder {
   readonly state: (typeof STATES)[number];
   readonly validTo: number;
   readonly signingScheme: (typeof SCHEMES)[number];
-  readonly budget: (typeof BUDGETS)[number];
+  readonly quotaClass: QuotaClass;
   /** The expiry is recorded: the owner's counters do not include the order. */
   readonly expiryRecorded: boolean;
 }
@@ -46,7 +47,7 @@ type CancellableOrderRow = readonly [
   state: number,
   validTo: number,
   scheme: number,
-  budget: number,
+  quotaClass: number,
   expiryRecorded: number,
 ];
 
@@ -64,7 +65,7 @@ export function createOrderTable(
     `SELECT 1 FROM ${p}orders WHERE uid = ? UNION ALL SELECT 1 FROM ${p}tombstones WHERE uid = ?`,
   ).pluck();
   const find = prepare(
-    `SELECT id, owner, state, valid_to, signing_scheme, budget, ${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
+    `SELECT id, owner, state, valid_to, signing_scheme, quota_class, ${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
   ).raw();
   const cancelRow = prepare(
     `UPDATE ${p}orders SET state = ${STATES.indexOf('cancelled')}, live = 0, invalidated = 1, ` +
@@ -78,7 +79,7 @@ export function createOrderTable(
     const uid = toBytes(hex);
     const row = find.get(uid) as CancellableOrderRow | undefined; // the columns selected
     if (row === undefined) return undefined;
-    const [id, owner, state, validTo, scheme, budget, expiryRecorded] = row;
+    const [id, owner, state, validTo, scheme, quotaClass, expiryRecorded] = row;
     return {
       id,
       uid,
@@ -88,19 +89,19 @@ export function createOrderTable(
       // The table checks the ranges.
       state: STATES[state] as CancellableOrder['state'],
       signingScheme: SCHEMES[scheme] as CancellableOrder['signingScheme'],
-      budget: BUDGETS[budget] as CancellableOrder['budget'],
+      quotaClass: getQuotaClass(quotaClass),
     };
   }
 
   function cancelOne(order: CancellableOrder, at: number): void {
-    const { id, uid, owner, budget, expiryRecorded } = order;
+    const { id, uid, owner, quotaClass, expiryRecorded } = order;
     cancelRow.run(id);
     if (expiryRecorded) logReinstatement(order, at);
-    else owners.remove(owner, budget);
+    else owners.remove(owner, quotaClass);
     events.append('cancelled', uid, owner, at);
   }
 
-  function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
+  function insertOne({ order, document, quota, replaces }: OrderInsert): InsertOutcome {
     const now = Math.floor(order.creationDate / 1000);
     const uid = toBytes(order.uid);
     const owner = toBytes(order.owner);
@@ -110,12 +111,12 @@ export function createOrderTable(
       const reason = checkCancellable(replaced, now);
       if (reason !== undefined) return { status: 'irreplaceable', reason };
     }
-    if (cap !== undefined) {
+    if (quota !== undefined) {
       // The count does not include an order whose expiry is recorded.
-      const freed = replaced?.budget === order.budget && !replaced.expiryRecorded ? 1 : 0;
-      if (owners.upperBound(owner, order.budget) - freed >= cap) {
-        const count = owners.count(owner, order.budget, now) - freed;
-        if (count >= cap) return { status: 'capped', limit: cap, count };
+      const freed = replaced?.quotaClass === order.quotaClass && !replaced.expiryRecorded ? 1 : 0;
+      if (owners.upperBound(owner, order.quotaClass) - freed >= quota) {
+        const count = owners.count(owner, order.quotaClass, now) - freed;
+        if (count >= quota) return { status: 'quotaExceeded', quota, count };
       }
     }
 

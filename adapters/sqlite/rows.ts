@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Hex, OrderState, StoredOrder } from 'intentbook';
+import type { Hex, OrderState, QuotaClass, StoredOrder } from 'intentbook';
 import { isSoundBody } from 'intentbook/store-kit';
 
 /**
@@ -88,7 +88,9 @@ export const isExpiryRecorded = '(live = 0 AND state < 2)';
 /** Codes are indexes in these lists. They are stored in files: append only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
-export const BUDGETS = ['open', 'pending'] as const;
+export const QUOTA_CLASSES = ['open', 'pending'] as const;
+/** Returns the quota class with a code. */
+export const getQuotaClass = (code: number) => QUOTA_CLASSES[code] as QuotaClass; // the table checks the range
 export const KINDS = ['sell', 'buy'] as const;
 export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
 

@@ -27,7 +27,7 @@ export const FOUNDATION: Migration = (p) => `
  * Creates the tables of orders, app data and the event log.
  *
  * Order rows are stored in insertion order: they are long, and only the UID index is written at random positions. The
- * codes of state, scheme and budget are in rows.ts.
+ * codes of state, scheme and quota class are in rows.ts.
  *
  * `live` is 1 for an order that is open or waits for its pre-signature, and whose expiry is not recorded yet. Queries
  * that depend on the time also compare `valid_to`.
@@ -51,7 +51,7 @@ const createBook: Migration = (p) => `
     valid_to INTEGER NOT NULL,
     signing_scheme INTEGER NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),
-    budget INTEGER NOT NULL CHECK (budget BETWEEN 0 AND 1),
+    quota_class INTEGER NOT NULL CHECK (quota_class BETWEEN 0 AND 1),
     live INTEGER NOT NULL CHECK (live BETWEEN 0 AND 1),
     version INTEGER NOT NULL DEFAULT 1,
     invalidated INTEGER NOT NULL DEFAULT 0,
@@ -73,7 +73,7 @@ const createBook: Migration = (p) => `
 
   CREATE INDEX ${p}orders_live ON ${p}orders (created, uid, state, valid_to, sell_token, buy_token) WHERE live = 1;
   CREATE INDEX ${p}orders_live_owner ON ${p}orders (owner, created, uid, state, valid_to) WHERE live = 1;
-  CREATE INDEX ${p}orders_live_expiry ON ${p}orders (owner, budget, valid_to) WHERE live = 1;
+  CREATE INDEX ${p}orders_live_expiry ON ${p}orders (owner, quota_class, valid_to) WHERE live = 1;
 
   CREATE INDEX ${p}orders_done ON ${p}orders (state, created, uid, sell_token, buy_token) WHERE live = 0;
 
@@ -271,7 +271,7 @@ const createRetention: Migration = (p) => `
 const dropOwnerExpiry: Migration = (p) => `
   DROP INDEX ${p}orders_live_expiry;
   DROP INDEX ${p}orders_live_owner;
-  CREATE INDEX ${p}orders_live_owner ON ${p}orders (owner, created, uid, state, valid_to, budget) WHERE live = 1;
+  CREATE INDEX ${p}orders_live_owner ON ${p}orders (owner, created, uid, state, valid_to, quota_class) WHERE live = 1;
 `;
 
 /** Schema migrations; the first one creates version 1. A released migration is never changed: new ones are appended. */

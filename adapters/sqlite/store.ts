@@ -176,7 +176,15 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
   const projection = createOrderProjectionTable(session, owners);
   const chain = createChainStore(session, projection, documents, events);
   const logReinstatement = createReinstatementLog(chain.listEventsOfOrder, events);
-  const orders = createOrderTable(session, owners, documents, events, projection, chain.projectNewOrder, logReinstatement);
+  const orders = createOrderTable(
+    session,
+    owners,
+    documents,
+    events,
+    projection,
+    chain.projectNewOrder,
+    logReinstatement,
+  );
   return {
     orders,
     documents,

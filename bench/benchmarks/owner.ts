@@ -31,7 +31,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       const index = created++;
       const creationDate = getCreationDate(index);
       const uid = `${getUid(index).slice(0, 66)}${owner.slice(2)}${VALID_TO.toString(16)}` as Hex; // its three parts
-      return { ...model, cap: 10 * count, order: { ...model.order, uid, owner, creationDate, validTo: VALID_TO } };
+      return { ...model, quota: 10 * count, order: { ...model.order, uid, owner, creationDate, validTo: VALID_TO } };
     };
     await store.open({ domain: DOMAIN, clock: systemClock });
     // The orders of the quiet owner are distributed over the whole time.

@@ -210,7 +210,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     assertStarted,
     onFailure: report,
     domainName: options.affiliates?.domainName,
-    cap: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
+    quota: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
     maxInvitations: parsePositiveInteger('maxInvitations', options.maxInvitations ?? 1_000),
     random: random.bytes,
   });

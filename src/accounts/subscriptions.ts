@@ -78,7 +78,7 @@ export interface SubscriptionsContext {
   readonly domainName: string | undefined;
   readonly clock: Clock;
   /** Maximum number of subscriptions per account. */
-  readonly cap: number;
+  readonly quota: number;
   /** Maximum number of invitations that a channel sends in a day. */
   readonly maxInvitations: number;
   /** Time limit for a target, in milliseconds. */
@@ -220,15 +220,15 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       const outcome = await store.subscriptions.create({
         subscription,
         nonce: createNonce(account, parsed),
-        cap: context.cap,
+        quota: context.quota,
         now,
         // Channels without a target at this point send nothing before the subscriber contacts them.
         ...(pending && target !== '' ? { invitation: createInvitationLimits(now) } : {}),
         ...(pending ? { confirmation: { tokenHash: hashToken(token), expiresAt: now + TOKEN_TTL } } : {}),
       });
       if (outcome.status === 'used') throw NONCE_USED;
-      if (outcome.status === 'capped') {
-        throw new AccountError(409, `The account must have at most ${outcome.limit} subscriptions`);
+      if (outcome.status === 'quotaExceeded') {
+        throw new AccountError(409, `The account must have at most ${outcome.quota} subscriptions`);
       }
       if (outcome.status === 'limited') throw createLimitedError(outcome.by);
       const view = { ...toSubscriptionView(subscription), ...(channel.signs && secret !== null ? { secret } : {}) };

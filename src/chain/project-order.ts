@@ -1,6 +1,6 @@
 import type { OrderChainEvent, PlacementChainEvent } from '../ports/chain-store.ts';
 import type { ChainCause, OrderEventType } from '../ports/order-events.ts';
-import type { Budget, NewOrder, OrderState } from '../ports/order-record.ts';
+import type { NewOrder, OrderState, QuotaClass } from '../ports/order-record.ts';
 import type { NewEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
@@ -14,7 +14,7 @@ export interface KnownOrder {
   readonly uid: Hex;
   readonly body: string;
   readonly signingScheme: SigningScheme;
-  readonly budget: Budget;
+  readonly quotaClass: QuotaClass;
   /** Whether its owner, or a replacement, cancelled it off chain. */
   readonly cancelledOffChain: boolean;
   /** Whether the row exists only because the order was placed or traded on chain. */
@@ -39,7 +39,7 @@ export interface AffectedOrder {
 export interface OrderProgress {
   readonly state: OrderState;
   readonly invalidated: boolean;
-  readonly budget: Budget;
+  readonly quotaClass: QuotaClass;
   /** Effective validity, in seconds since 1970. */
   readonly validTo: number;
   /** Whether the expiry stays recorded. Otherwise an open or pending order is live until a sweep records its expiry. */
@@ -158,7 +158,7 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
     state: filled ? 'fulfilled' : invalidated ? 'cancelled' : isPending ? 'presignaturePending' : 'open',
     expiryRecorded: order.expiryRecorded && !filled && !invalidated && validTo <= order.validTo,
     invalidated,
-    budget: presigns ? (signed ? 'open' : 'pending') : order.budget,
+    quotaClass: presigns ? (signed ? 'open' : 'pending') : order.quotaClass,
     validTo,
     executedSellAmount: String(sold),
     executedBuyAmount: String(bought),
@@ -266,12 +266,12 @@ function findNewOrder(events: readonly OrderChainEvent[]): NewOrder | undefined 
   return undefined;
 }
 
-function fromChain({ uid, body, signingScheme, budget, validTo }: NewOrder): KnownOrder {
+function fromChain({ uid, body, signingScheme, quotaClass, validTo }: NewOrder): KnownOrder {
   return {
     uid,
     body,
     signingScheme,
-    budget,
+    quotaClass,
     validTo,
     cancelledOffChain: false,
     placedOnChain: true,

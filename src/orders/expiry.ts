@@ -35,7 +35,7 @@ export interface ExpirySweepContext {
   readonly retention: ParsedRetention | undefined;
   /** Returns the time of the newest block, in seconds since 1970. `undefined`: the book follows no chain. */
   readonly getBlockTime: () => Promise<number | undefined>;
-  /** Lets reads bypass the cache until the returned function is called. With `isChanged`, that also clears the cache. */
+  /** Lets reads bypass the cache until the returned function is called. With `isChanged`, it also clears the cache. */
   readonly bypassCache: () => (isChanged: boolean) => void;
   readonly pruneObserver: Observer<PruneObservation>;
   /** Called after entries were appended to the log. */

@@ -31,15 +31,15 @@ export function toOrderInsert(
       interactions,
       validFrom,
     },
-    { budget: getBudget(candidate, context) },
+    { quotaClass: getQuotaClass(candidate, context) },
   );
-  const cap = getCap(candidate, context);
+  const quota = getQuota(candidate, context);
   return {
     order: quote === undefined ? order : { ...order, quote },
     // The zero hash denotes `{}` but is not its hash, so no document is stored under it. Any other document is stored,
     // even if it was read from the store: it may have been deleted in the meantime.
     ...(document.hash === ZERO_APP_DATA ? {} : { document: { hash: document.hash, document: document.text } }),
-    ...(cap === undefined ? {} : { cap }),
+    ...(quota === undefined ? {} : { quota }),
     ...(replacedOrder === undefined ? {} : { replaces: replacedOrder }),
   };
 }
@@ -55,11 +55,16 @@ export function toRejection(
       return undefined;
     case 'duplicate':
       return new OrderBookError('DuplicatedOrder', undefined, { uid: candidate.uid });
-    case 'capped': {
-      const { limit, count } = outcome;
-      const budget = getBudget(candidate, context);
-      const description = `the owner has ${count} ${budget} orders, the limit is ${limit}`;
-      return new OrderBookError('TooManyLimitOrders', description, { limit, count, budget, owner: candidate.owner });
+    case 'quotaExceeded': {
+      const { quota, count } = outcome;
+      const quotaClass = getQuotaClass(candidate, context);
+      const description = `the owner has ${count} ${quotaClass} orders, the quota is ${quota}`;
+      return new OrderBookError('TooManyLimitOrders', description, {
+        limit: quota,
+        count,
+        quotaClass,
+        owner: candidate.owner,
+      });
     }
     case 'irreplaceable': {
       const { replacedOrder } = candidate.document.content;
@@ -72,13 +77,13 @@ export function toRejection(
   }
 }
 
-/** Returns the budget of an order: `open` if its owner has been verified. See docs/internals/decisions.md#d2-25. */
-function getBudget({ creation }: VerifiedOrder, { eip1271 }: AdmissionContext): 'open' | 'pending' {
+/** Returns the quota class of an order: `open` if its owner is verified. See docs/internals/decisions.md#d2-25. */
+function getQuotaClass({ creation }: VerifiedOrder, { eip1271 }: AdmissionContext): 'open' | 'pending' {
   if (isEcdsa(creation.signingScheme)) return 'open';
   return creation.signingScheme === 'eip1271' && eip1271 === 'verified' ? 'open' : 'pending';
 }
 
-function getCap(candidate: VerifiedOrder, context: AdmissionContext): number | undefined {
+function getQuota(candidate: VerifiedOrder, context: AdmissionContext): number | undefined {
   const limits = { ...context.limits, ...context.ownerLimits.get(candidate.owner) };
-  return getBudget(candidate, context) === 'open' ? limits.maxOpenOrders : limits.maxPendingOrders;
+  return getQuotaClass(candidate, context) === 'open' ? limits.maxOpenOrders : limits.maxPendingOrders;
 }

@@ -7,8 +7,7 @@ export interface OwnerLimits {
   readonly maxOpenOrders: number | undefined;
   /**
    * Maximum number of orders without a verified owner: presign orders without a signature on chain, unchecked contract
-   * signatures. They count against a separate budget, so that a stranger cannot exhaust an owner's budget. Default:
-   * unlimited.
+   * signatures. They have a separate quota, so that a stranger cannot exhaust that of an owner. Default: unlimited.
    */
   readonly maxPendingOrders: number | undefined;
 }

@@ -174,7 +174,7 @@ export function renderBody(order: AdmittedOrder): string {
 /** Values of a stored order that its signed fields do not determine. */
 export interface StorageTerms {
   /** Default: `pending` for presignatures, which anybody can submit; otherwise `open`. */
-  readonly budget?: NewOrder['budget'];
+  readonly quotaClass?: NewOrder['quotaClass'];
   /** The effective expiry, in seconds since 1970. Default: the signed one. */
   readonly validTo?: number;
 }
@@ -192,7 +192,7 @@ export function toNewOrder(order: AdmittedOrder, terms: StorageTerms = {}): NewO
     signingScheme,
     validTo: terms.validTo ?? data.validTo,
     state: presigns ? 'presignaturePending' : 'open',
-    budget: terms.budget ?? (presigns ? 'pending' : 'open'),
+    quotaClass: terms.quotaClass ?? (presigns ? 'pending' : 'open'),
     appData: data.appData,
     body: renderBody(order),
   };

@@ -13,7 +13,7 @@ export interface PruningContext {
   /** Repeats a step until it changes less than a full batch. */
   readonly repeat: (isStopping: () => boolean, step: () => Promise<number>) => Promise<void>;
   readonly getBlockTime: () => Promise<number | undefined>;
-  /** Lets reads bypass the cache until the returned function is called. With `isChanged`, that also clears the cache. */
+  /** Lets reads bypass the cache until the returned function is called. With `isChanged`, it also clears the cache. */
   readonly bypassCache: () => (isChanged: boolean) => void;
   readonly pruneObserver: Observer<PruneObservation>;
 }
@@ -33,7 +33,7 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
   /** End of the log in the previous round. */
   let readable: number | undefined;
 
-  /** Runs a step, and returns the number of deleted rows. The log does not show deletions, so reads bypass the cache. */
+  /** Runs a step and returns the number of deleted rows. The log has no entries for them, so reads bypass the cache. */
   async function prune(data: PruneObservation['data'], step: () => Promise<number>): Promise<number> {
     const resume = context.bypassCache();
     let isChanged = true; // a step that fails may have deleted rows

@@ -104,7 +104,7 @@ export function getMaxDuration({
  * 3. duplicate;
  * 4. local checks;
  * 5. remote checks;
- * 6. the checks of the insert: duplicate, replacement, cap.
+ * 6. the checks of the insert: duplicate, replacement, quota.
  *
  * The link to a quote rejects nothing. Signatures are recovered as a batch, and accepted orders are inserted in one
  * step.

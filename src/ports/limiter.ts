@@ -25,17 +25,17 @@ export type StreamAdmission =
  */
 export interface Limiter {
   /**
-   * Takes one request from a client's budget. A rejected request SHOULD cost nothing.
+   * Takes the tokens of one request from a client's bucket. A rejected request SHOULD cost nothing.
    *
-   * @param tokens - The cost of the request, a positive integer. Default: 1. A cost above the whole budget MUST be
-   * admitted when the budget is full.
+   * @param tokens - The cost of the request, a positive integer. Default: 1. A cost above the size of the bucket MUST
+   * be admitted when the bucket is full.
    */
   take(client: string, kind: RequestKind, tokens?: number): Admission | Promise<Admission>;
   /**
-   * Takes the rest of a cost that is known only after the response, such as the number of its rows. The budget may
-   * become negative. Absent: only `take` is charged.
+   * Takes the rest of a cost that is known only after the response, such as the number of its rows. The number of
+   * remaining tokens may become negative. Absent: only `take` is charged.
    */
   charge?(client: string, kind: RequestKind, tokens: number): void | Promise<void>;
-  /** Opens one event stream of a client. The request that opens it has already been taken from the budget. */
+  /** Opens one event stream of a client. The request that opens it has already been charged. */
   open(client: string): StreamAdmission | Promise<StreamAdmission>;
 }

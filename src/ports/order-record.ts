@@ -9,10 +9,10 @@ import type { OrderQuote } from './quotes.ts';
 export type OrderState = 'open' | 'presignaturePending' | 'cancelled' | 'fulfilled';
 
 /**
- * The cap against which a live order counts: `open` or `pending`. An order is `pending` if its owner has not been
- * verified: a presign order without a signature on chain, or an unchecked contract signature.
+ * Class of a live order. An owner has one quota per class. An order is `pending` if its owner has not been verified: a
+ * presign order without a signature on chain, or an unchecked contract signature.
  */
-export type Budget = 'open' | 'pending';
+export type QuotaClass = 'open' | 'pending';
 
 /** An order to insert. These values never change, except for changes by the chain and by the owner. */
 export interface NewOrder {
@@ -26,7 +26,7 @@ export interface NewOrder {
   /** Effective validity in seconds since 1970: the signed value, or the user's choice if it differs. */
   readonly validTo: number;
   readonly state: 'open' | 'presignaturePending';
-  readonly budget: Budget;
+  readonly quotaClass: QuotaClass;
   /** The hash of the app-data document. */
   readonly appData: Hex;
   /**

@@ -48,8 +48,8 @@ export interface EncodedOrder {
 export interface OrderInsert {
   readonly order: NewOrder;
   readonly document?: NewDocument;
-  /** Maximum number of the owner's live orders in this order's budget, including this one. Default: unlimited. */
-  readonly cap?: number;
+  /** Maximum number of the owner's live orders in this order's quota class, including this one. Default: unlimited. */
+  readonly quota?: number;
   /** The UID of an order that this step cancels. The caller has compared the owners. */
   readonly replaces?: Hex;
 }
@@ -59,8 +59,8 @@ export type InsertOutcome =
   | { readonly status: 'inserted' }
   /** The UID is stored, or has a tombstone (`OrderStore.prune`). */
   | { readonly status: 'duplicate' }
-  /** The budget is exhausted: it contains `count` live orders and allows `limit`. */
-  | { readonly status: 'capped'; readonly limit: number; readonly count: number }
+  /** The quota is exhausted: the owner has `count` live orders of the quota class. */
+  | { readonly status: 'quotaExceeded'; readonly quota: number; readonly count: number }
   /** The order to replace cannot be cancelled. */
   | { readonly status: 'irreplaceable'; readonly reason: CancelRejection }
   /** Another write of the owner's orders is in progress. Only with `skipLocked`. */
@@ -141,7 +141,7 @@ export interface InsertOptions {
 export interface OrderStore {
   /**
    * Inserts orders in one durable step, in input order. Each order is checked independently: a duplicate, an order over
-   * its cap and a failed replacement do not affect the others.
+   * its quota and a failed replacement do not affect the others.
    *
    * For an inserted order, the store writes together:
    * - the row and its document;
@@ -151,7 +151,7 @@ export interface OrderStore {
    *
    * `projectOrderState` applies chain events that are already stored: the row contains their result, and their log
    * entries follow `created`. Expiry is evaluated at the order's creation date. Concurrent inserts MUST NOT exceed a
-   * cap. Of two orders that replace the same order exactly one MUST succeed.
+   * quota. Of two orders that replace the same order exactly one MUST succeed.
    *
    * @returns One outcome per order, in input order.
    */

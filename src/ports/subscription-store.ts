@@ -34,7 +34,7 @@ export interface NewSubscription {
   readonly confirmation?: { readonly tokenHash: Hex; readonly expiresAt: number };
   readonly nonce: UsedNonce;
   /** Maximum number of subscriptions of the account, including this one and pending ones. */
-  readonly cap: number;
+  readonly quota: number;
   /** Limits of invitations, for a channel that sends one to the target. Default: the invitation is not counted. */
   readonly invitation?: InvitationLimits;
   /** Current time in milliseconds since 1970, for the expiry of pending subscriptions and nonces. */
@@ -56,7 +56,7 @@ export type SubscribeOutcome =
   | { readonly status: 'created' }
   /** The nonce was used before. */
   | { readonly status: 'used' }
-  | { readonly status: 'capped'; readonly limit: number }
+  | { readonly status: 'quotaExceeded'; readonly quota: number }
   /** An invitation to the target waits for its confirmation, or a limit of invitations is reached. */
   | { readonly status: 'limited'; readonly by: 'pending' | 'target' | 'channel' };
 

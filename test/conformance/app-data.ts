@@ -101,8 +101,8 @@ export const APP_DATA: readonly Rule[] = [
     name: 'stores no document of a rejected order',
     async run({ store }) {
       await store.appData.put(document(1, '{"waits":1}'), 1);
-      const rejected = { order: order(1, { appData: document(1, '').hash }), document: document(1, '{}'), cap: 0 };
-      assert.equal((await store.orders.insert([rejected]))[0]?.status, 'capped');
+      const rejected = { order: order(1, { appData: document(1, '').hash }), document: document(1, '{}'), quota: 0 };
+      assert.equal((await store.orders.insert([rejected]))[0]?.status, 'quotaExceeded');
       await store.appData.put(document(2, '{}'), 1);
       assert.equal(await store.appData.get(document(1, '').hash), undefined);
     },

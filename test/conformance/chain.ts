@@ -399,7 +399,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'opens an order by its presignature, moves it to the other budget, and reverts both',
+    name: 'opens an order by its presignature, moves it to the other quota class, and reverts both',
     async run({ store }) {
       const waiting = presignOrder(3);
       await place(store, waiting);
@@ -466,16 +466,16 @@ export const CHAIN: readonly Rule[] = [
       const [filled, next, over, instead] = [SELL, order(5), order(6), order(7)];
       await apply(store, 10, invalidation(filled, 10));
       const outcomes = await store.orders.insert([
-        { order: filled, cap: 1 },
-        { order: instead, replaces: filled.uid, cap: 1 },
-        { order: next, cap: 1 },
-        { order: over, cap: 1 },
+        { order: filled, quota: 1 },
+        { order: instead, replaces: filled.uid, quota: 1 },
+        { order: next, quota: 1 },
+        { order: over, quota: 1 },
       ]);
       assert.deepEqual(outcomes, [
         { status: 'inserted' },
         { status: 'irreplaceable', reason: 'cancelled' },
         { status: 'inserted' },
-        { status: 'capped', limit: 1, count: 1 },
+        { status: 'quotaExceeded', quota: 1, count: 1 },
       ]);
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
       assert.deepEqual(
@@ -491,10 +491,10 @@ export const CHAIN: readonly Rule[] = [
       await apply(store, 10, presignature(signed, 10, true));
       assert.deepEqual(
         await store.orders.insert([
-          { order: signed, cap: 10 },
-          { order: order(6), cap: 1 },
+          { order: signed, quota: 10 },
+          { order: order(6), quota: 1 },
         ]),
-        [{ status: 'inserted' }, { status: 'capped', limit: 1, count: 1 }],
+        [{ status: 'inserted' }, { status: 'quotaExceeded', quota: 1, count: 1 }],
       );
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
     },
@@ -507,11 +507,11 @@ export const CHAIN: readonly Rule[] = [
       await place(store, order(6));
       assert.deepEqual(
         await store.orders.insert([
-          { order: gone, cap: 1 },
-          { order: gone, cap: 2 },
-          { order: order(7), cap: 2 },
+          { order: gone, quota: 1 },
+          { order: gone, quota: 2 },
+          { order: order(7), quota: 2 },
         ]),
-        [{ status: 'capped', limit: 1, count: 1 }, { status: 'inserted' }, { status: 'inserted' }],
+        [{ status: 'quotaExceeded', quota: 1, count: 1 }, { status: 'inserted' }, { status: 'inserted' }],
       );
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 2, pending: 0 });
     },

@@ -93,7 +93,7 @@ export const EVENTS: readonly Rule[] = [
     name: 'logs no rejected order',
     async run({ store }) {
       await place(store, order(1));
-      await store.orders.insert([{ order: order(1) }, { order: order(2), cap: 1 }]);
+      await store.orders.insert([{ order: order(1) }, { order: order(2), quota: 1 }]);
       await store.orders.cancel({ uids: [order(1).uid, order(2).uid], now: NOW, cancelledAt: PLACED_AT });
       assert.equal(await store.events.last(), 1);
     },

@@ -135,7 +135,7 @@ export const EXPIRY: readonly Rule[] = [
           (await store.orders.list({ ...of, status: { is, now: NOW }, limit: 9 })).map(({ uid }) => uid);
         assert.deepEqual([await listed('open'), await listed('expired')], [[], uids]);
       }
-      assert.deepEqual(await store.orders.insert([{ order: order(7), cap: 1 }]), [{ status: 'inserted' }]);
+      assert.deepEqual(await store.orders.insert([{ order: order(7), quota: 1 }]), [{ status: 'inserted' }]);
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
     },
   },
@@ -155,9 +155,9 @@ export const EXPIRY: readonly Rule[] = [
       assert.deepEqual(await store.orders.cancel({ ...cancel, now: NOW }), { status: 'cancelled' });
       const replacement = order(7);
       // The count does not include the swept order, so its replacement frees nothing.
-      const capped = { order: replacement, replaces: replaced.uid, cap: 0 };
-      assert.deepEqual(await store.orders.insert([capped]), [{ status: 'capped', limit: 0, count: 0 }]);
-      assert.deepEqual(await store.orders.insert([{ order: replacement, replaces: replaced.uid, cap: 9 }]), [
+      const exceeding = { order: replacement, replaces: replaced.uid, quota: 0 };
+      assert.deepEqual(await store.orders.insert([exceeding]), [{ status: 'quotaExceeded', quota: 0, count: 0 }]);
+      assert.deepEqual(await store.orders.insert([{ order: replacement, replaces: replaced.uid, quota: 9 }]), [
         { status: 'inserted' },
       ]);
       assert.deepEqual(await types(store, last), [

@@ -12,7 +12,6 @@ export { checkLinearizability } from './history/linearizability.ts';
 import { APP_DATA } from './app-data.ts';
 import { AUCTIONS } from './auctions.ts';
 import { CANCEL } from './cancel.ts';
-import { CAPS } from './caps.ts';
 import { CHAIN } from './chain.ts';
 import { EVENTS } from './events.ts';
 import { EXPIRY } from './expiry.ts';
@@ -24,6 +23,7 @@ import { LEASES } from './leases.ts';
 import { LIST } from './list.ts';
 import { OPENING } from './opening.ts';
 import { PRUNING } from './pruning.ts';
+import { QUOTAS } from './quotas.ts';
 import { QUOTES } from './quotes.ts';
 import { READ } from './read.ts';
 import { REPLACE } from './replace.ts';
@@ -34,7 +34,7 @@ export type { ConformanceCase, Storage, StoreHarness } from './harness.ts';
 const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   opening: OPENING,
   insert: INSERT,
-  caps: CAPS,
+  quotas: QUOTAS,
   replace: REPLACE,
   read: READ,
   list: LIST,

@@ -50,12 +50,12 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'reports a duplicate before a failed replacement, and that before a reached cap',
+    name: 'reports a duplicate before a failed replacement, and that before a reached quota',
     async run({ store }) {
       await place(store, order(1));
       const replaces = uid(99);
-      assert.deepEqual(await store.orders.insert([{ order: order(1), replaces, cap: 0 }]), [{ status: 'duplicate' }]);
-      assert.deepEqual(await store.orders.insert([{ order: order(2), replaces, cap: 0 }]), [
+      assert.deepEqual(await store.orders.insert([{ order: order(1), replaces, quota: 0 }]), [{ status: 'duplicate' }]);
+      assert.deepEqual(await store.orders.insert([{ order: order(2), replaces, quota: 0 }]), [
         { status: 'irreplaceable', reason: 'missing' },
       ]);
     },
@@ -67,7 +67,7 @@ export const INSERT: readonly Rule[] = [
       const outcomes = await store.orders.insert([
         { order: order(2) },
         { order: order(1) },
-        { order: order(3), cap: 2 },
+        { order: order(3), quota: 2 },
         { order: order(4), replaces: uid(99) },
         { order: order(5) },
         { order: order(5) },
@@ -75,7 +75,7 @@ export const INSERT: readonly Rule[] = [
       assert.deepEqual(outcomes, [
         { status: 'inserted' },
         { status: 'duplicate' },
-        { status: 'capped', limit: 2, count: 2 },
+        { status: 'quotaExceeded', quota: 2, count: 2 },
         { status: 'irreplaceable', reason: 'missing' },
         { status: 'inserted' },
         { status: 'duplicate' },

@@ -40,7 +40,7 @@ export function order(n: number, changes: Partial<NewOrder> = {}): NewOrder {
     signingScheme: 'eip712',
     validTo,
     state: 'open',
-    budget: 'open',
+    quotaClass: 'open',
     appData: NO_DOCUMENT,
     body: JSON.stringify({ sellAmount: String(n), kind: 'sell' }),
     ...changes,
@@ -49,7 +49,7 @@ export function order(n: number, changes: Partial<NewOrder> = {}): NewOrder {
 
 /** Returns an order that waits for its presignature. */
 export function presignOrder(n: number, changes: Partial<NewOrder> = {}): NewOrder {
-  return order(n, { signingScheme: 'presign', state: 'presignaturePending', budget: 'pending', ...changes });
+  return order(n, { signingScheme: 'presign', state: 'presignaturePending', quotaClass: 'pending', ...changes });
 }
 
 export function document(n: number, text: string): NewDocument {

@@ -95,8 +95,8 @@ export const PRUNING: readonly Rule[] = [
       const inserts = [cancelled, replaced, expired].map((each) => ({ order: each }));
       const outcomes = ['duplicate', 'duplicate', 'inserted'].map((status) => ({ status }));
       assert.deepEqual(await store.orders.insert(inserts), outcomes);
-      // A cap makes the store check more than the UID.
-      assert.deepEqual(await store.orders.insert([{ order: cancelled, cap: 1 }]), [{ status: 'duplicate' }]);
+      // A quota makes the store check more than the UID.
+      assert.deepEqual(await store.orders.insert([{ order: cancelled, quota: 1 }]), [{ status: 'duplicate' }]);
       assert.deepEqual(await store.orders.get([cancelled.uid, replaced.uid]), []);
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
 

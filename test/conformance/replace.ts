@@ -92,8 +92,8 @@ export const REPLACE: readonly Rule[] = [
     name: 'replaces an order of the same batch',
     async run({ store }) {
       const outcomes = await store.orders.insert([
-        { order: order(1), cap: 1 },
-        { order: order(2), cap: 1, replaces: order(1).uid },
+        { order: order(1), quota: 1 },
+        { order: order(2), quota: 1, replaces: order(1).uid },
       ]);
       assert.deepEqual(outcomes, [{ status: 'inserted' }, { status: 'inserted' }]);
       assert.equal((await store.orders.get([order(1).uid]))[0]?.state, 'cancelled');

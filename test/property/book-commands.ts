@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { BookStorage, BookSystem } from './book-driver.ts';
 import { BookSystem as Fixture } from './book-driver.ts';
 import type { BookModel, Fact, Shown } from './book-model.ts';
-import { CAPS, BookModel as Start, sample } from './book-model.ts';
+import { QUOTAS, BookModel as Start, sample } from './book-model.ts';
 import { SAMPLES, SIGNERS } from './book-orders.ts';
 
 // Operations on a book as commands of fast-check. Each runs on the model and on the real book, after which both must
@@ -12,7 +12,7 @@ import { SAMPLES, SIGNERS } from './book-orders.ts';
 /** The model in a mutable holder. */
 interface Held {
   state: BookModel;
-  /** A rolled back cancellation can reopen an order beyond a cap. */
+  /** A rolled back cancellation can reopen an order beyond a quota. */
   hasRolledBack?: boolean;
 }
 
@@ -296,9 +296,9 @@ function hold(before: BookModel, { state: after, hasRolledBack = false }: Held, 
     );
   }
   for (const { open } of shown.counts) {
-    // A presignature counts independently of the cap.
+    // A presignature counts independently of the quota.
     const signed = [...after.placed.keys()].filter((n) => sample(n).scheme === 'presign').length;
-    assert.ok(hasRolledBack || open <= CAPS.open + signed, `${label}: ${open} open`);
+    assert.ok(hasRolledBack || open <= QUOTAS.open + signed, `${label}: ${open} open`);
   }
 }
 

@@ -7,7 +7,7 @@ import type { ManualClock } from '../support/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { SEPOLIA, signCancellation, WETH } from '../support/orders.ts';
 import type { Fact, Shown, ShownLog, ShownOrder } from './book-model.ts';
-import { CAPS, sample } from './book-model.ts';
+import { QUOTAS, sample } from './book-model.ts';
 import { SAMPLES, SIGNERS, START } from './book-orders.ts';
 import type { CrashingStore } from './crashing-store.ts';
 import { crashing } from './crashing-store.ts';
@@ -57,7 +57,7 @@ export class BookSystem {
 
   async #start(): Promise<Writer> {
     const sequence = crashing(this.#medium.connect());
-    const limits = { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending };
+    const limits = { maxOpenOrders: QUOTAS.open, maxPendingOrders: QUOTAS.pending };
     const book = createOrderBook({
       chainId: SEPOLIA,
       clock: withShortDelays(this.clock),

@@ -4,7 +4,7 @@ import { SAMPLES, SIGNERS, START } from './book-orders.ts';
 // Model of a book in minimal form: no store, no log, no text; sets and sums that are computed from the history. It uses
 // no code of the package.
 
-export const CAPS = { open: 3, pending: 1 } as const;
+export const QUOTAS = { open: 3, pending: 1 } as const;
 const MIN_VALIDITY = 60;
 
 export interface Fact {
@@ -32,7 +32,7 @@ export interface Standing {
   readonly state: State;
   readonly sold: bigint;
   readonly bought: bigint;
-  readonly budget: 'open' | 'pending';
+  readonly quotaClass: 'open' | 'pending';
   /** Whether its expiry was detected, logged or not. */
   readonly swept: boolean;
   /** Whether the log contains its expiry. */
@@ -74,7 +74,7 @@ export class BookModel {
       bought,
       swept,
       logged: swept && (scheme !== 'presign' || everSigned),
-      budget: waits || scheme === 'eip1271' ? 'pending' : 'open',
+      quotaClass: waits || scheme === 'eip1271' ? 'pending' : 'open',
     };
   }
 
@@ -83,9 +83,9 @@ export class BookModel {
     return !swept && sample(n).validTo >= now && (state === 'open' || state === 'presignaturePending');
   }
 
-  count(signer: number, budget: 'open' | 'pending', now: number): number {
+  count(signer: number, quotaClass: 'open' | 'pending', now: number): number {
     return [...this.placed.keys()].filter(
-      (n) => sample(n).signer === signer && this.isLive(n, now) && this.standing(n).budget === budget,
+      (n) => sample(n).signer === signer && this.isLive(n, now) && this.standing(n).quotaClass === quotaClass,
     ).length;
   }
 
@@ -121,9 +121,9 @@ export class BookModel {
     if (this.placed.has(n)) return 'DuplicatedOrder';
     const rejection = replaces === undefined ? undefined : this.#rejectCancelling(replaces, now);
     if (rejection !== undefined) return rejection;
-    const budget = scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open';
-    const freed = replaces !== undefined && this.standing(replaces).budget === budget ? 1 : 0;
-    return this.count(signer, budget, now) - freed >= CAPS[budget] ? 'TooManyLimitOrders' : undefined;
+    const quotaClass = scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open';
+    const freed = replaces !== undefined && this.standing(replaces).quotaClass === quotaClass ? 1 : 0;
+    return this.count(signer, quotaClass, now) - freed >= QUOTAS[quotaClass] ? 'TooManyLimitOrders' : undefined;
   }
 
   #rejectCancelling(n: number, now: number): string | undefined {

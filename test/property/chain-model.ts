@@ -63,7 +63,7 @@ export const ORDERS: readonly Sample[] = [
 ];
 
 function PRESIGN(): Partial<NewOrder> {
-  return { signingScheme: 'presign', state: 'presignaturePending', budget: 'pending' };
+  return { signingScheme: 'presign', state: 'presignaturePending', quotaClass: 'pending' };
 }
 
 function sample(n: number, terms: object, changes: Partial<NewOrder> = {}): Sample {
@@ -78,7 +78,7 @@ function sample(n: number, terms: object, changes: Partial<NewOrder> = {}): Samp
     buyToken: USDC,
     signingScheme: 'eip712',
     state: 'open',
-    budget: 'open',
+    quotaClass: 'open',
     appData: `0x${'0'.repeat(64)}`,
     body: JSON.stringify({ n, ...terms }),
     ...changes,
@@ -91,9 +91,9 @@ function placeable(n: number, terms: object): Sample {
     owner: ETHFLOW,
     validTo: 0xffff_ffff,
     signingScheme: 'eip1271',
-    budget: 'pending',
+    quotaClass: 'pending',
   });
-  return { order, placed: { ...order, budget: 'open', validTo: START + 600 + n, creationDate: NOW - n * 1000 } };
+  return { order, placed: { ...order, quotaClass: 'open', validTo: START + 600 + n, creationDate: NOW - n * 1000 } };
 }
 
 /** A block of the chain. */

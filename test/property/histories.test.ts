@@ -14,7 +14,7 @@ import { memoryStorage, postgresStorage, sqliteStorage } from './book-stores.ts'
 
 /** Signed orders of one owner, and the number of them that may be open. */
 const ORDERS = [0, 1, 2, 10];
-const CAP = 2;
+const QUOTA = 2;
 
 const place = await temporarySchema();
 afterAll(async () => await place[Symbol.asyncDispose]());
@@ -36,7 +36,7 @@ const MODEL: SequentialModel<Orders, Call, string> = {
     if (op === 'read') result = [status ?? 'none', orders];
     else if (op === 'submit') {
       if (status !== undefined) result = ['DuplicatedOrder', orders];
-      else if (countOpen >= CAP) result = ['TooManyLimitOrders', orders];
+      else if (countOpen >= QUOTA) result = ['TooManyLimitOrders', orders];
       else result = ['accepted', { ...orders, [order]: 'open' }];
     } else if (status === undefined) result = ['OrderNotFound', orders];
     else if (status === 'cancelled') result = ['AlreadyCancelled', orders];
@@ -72,7 +72,7 @@ async function record(storage: BookStorage, clients: readonly (readonly Call[])[
       chainId: SEPOLIA,
       clock,
       store: storage.connect(),
-      limits: { maxOpenOrders: CAP },
+      limits: { maxOpenOrders: QUOTA },
       expiryInterval: 'off',
     }),
   );

@@ -4,7 +4,7 @@ import type { Scenario } from './support/scenario.ts';
 const SECOND_SOLVER = '0x00000000000000000000000000000000000050b2';
 
 export const scenario: Scenario = {
-  shows: 'limit orders of several solvers win in one auction, are capped per owner, and need priced tokens',
+  shows: 'limit orders of several solvers win in one auction, have a quota per owner, and need priced tokens',
   async run(world) {
     const drivers = [await world.startDriver(), await world.startDriver(SECOND_SOLVER)];
     const book = await world.serve('--drivers', drivers.join(), '--solve-time', '3000', '--max-open-orders', '3');
@@ -34,7 +34,7 @@ export const scenario: Scenario = {
     }
     assert.notEqual(hashes[0], hashes[1]);
 
-    // The cap of open orders. The limit prices are out of reach.
+    // The quota of open orders. The limit prices are out of reach.
     const far = {
       sellToken: world.token('WETH'),
       buyToken: world.token('USDC'),

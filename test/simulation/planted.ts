@@ -10,7 +10,7 @@ export interface PlantedFault {
   readonly name: string;
   readonly area:
     | 'admission'
-    | 'caps'
+    | 'quotas'
     | 'cancellation'
     | 'totals'
     | 'reorganisation'
@@ -40,25 +40,25 @@ export interface PlantedFault {
 /** The faults. */
 export const PLANTED: readonly PlantedFault[] = [
   {
-    name: 'the cap is off by one',
+    name: 'the quota is off by one',
     isQuick: true,
-    area: 'caps',
+    area: 'quotas',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
-    find: 'if (used >= cap)',
-    replace: 'if (used > cap)',
+    find: 'if (used >= quota)',
+    replace: 'if (used > quota)',
   },
   {
     name: 'a replaced order does not free its place',
-    area: 'caps',
+    area: 'quotas',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
-    find: 'replaced?.budget === order.budget && isLive(replaced) ? 1 : 0',
+    find: 'replaced?.quotaClass === order.quotaClass && isLive(replaced) ? 1 : 0',
     replace: '0',
   },
   {
     name: 'presign orders count as open',
-    area: 'caps',
+    area: 'quotas',
     store: 'shared',
     file: 'src/orders/insert.ts',
     find: "return creation.signingScheme === 'eip1271' && eip1271 === 'verified' ? 'open' : 'pending';",

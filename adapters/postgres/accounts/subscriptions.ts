@@ -76,7 +76,7 @@ export function createSubscriptionTable(
     run(insertNonce, toBytes(account), nonce, expiresAt);
 
   return {
-    create: ({ subscription, confirmation, nonce, cap, invitation, now }) =>
+    create: ({ subscription, confirmation, nonce, quota, invitation, now }) =>
       write('store a subscription', async (run) => {
         await acquireLock(run, 'subscriptions');
         await run(deleteExpiredPending, now);
@@ -84,7 +84,7 @@ export function createSubscriptionTable(
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         const owner = toBytes(account);
         const [counted] = await run(count, owner);
-        if ((counted?.[0] ?? 0) >= cap) return { status: 'capped', limit: cap };
+        if ((counted?.[0] ?? 0) >= quota) return { status: 'quotaExceeded', quota };
         const by = invitation === undefined ? undefined : await checkInvitation(run, subscription, invitation);
         if (by !== undefined) return { status: 'limited', by };
         await markUsed(run, nonce);

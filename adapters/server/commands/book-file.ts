@@ -64,7 +64,7 @@ export function toOrderInsert({ uid, creationDate, validTo, body, fullAppData, q
       appData,
       body, // as it was stored
       state: waits ? 'presignaturePending' : 'open',
-      budget: waits ? 'pending' : 'open',
+      quotaClass: waits ? 'pending' : 'open',
       ...(quote === null ? {} : { quote }),
     },
     ...(fullAppData === null ? {} : { document: { hash: appData, document: fullAppData } }),

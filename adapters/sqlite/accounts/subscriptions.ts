@@ -89,12 +89,12 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   }
 
   return {
-    create: ({ subscription, confirmation, nonce, cap, invitation, now }: NewSubscription) =>
+    create: ({ subscription, confirmation, nonce, quota, invitation, now }: NewSubscription) =>
       write('store a subscription', (): SubscribeOutcome => {
         sweep.run(now);
         if (isUsed(nonce, now)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
-        if (Number(count.get(toBytes(account))) >= cap) return { status: 'capped', limit: cap };
+        if (Number(count.get(toBytes(account))) >= quota) return { status: 'quotaExceeded', quota };
         const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
         if (by !== undefined) return { status: 'limited', by };
         markUsed(nonce);

@@ -103,7 +103,7 @@ export const DELIVERIES: readonly AccountRule[] = [
       );
       const nonce = { account: waiting.account, nonce: '5', expiresAt: AT };
       const confirmation = { tokenHash: word(1), expiresAt: AT + 10 };
-      await store.subscriptions.create({ subscription: waiting, confirmation, nonce, cap: 10, now: AT });
+      await store.subscriptions.create({ subscription: waiting, confirmation, nonce, quota: 10, now: AT });
       await step(store, notify(notification(1)));
       await store.subscriptions.confirm({ tokenHash: word(1), now: AT });
       const claimed = await claim(store);

@@ -91,7 +91,7 @@ export const RETENTION: readonly AccountRule[] = [
     async run({ store }) {
       const create = (n: number, nonce: number) => {
         const used = { account: ALICE, nonce: String(nonce), expiresAt: AT + nonce };
-        return store.subscriptions.create({ subscription: subscription(n), nonce: used, cap: ALL, now: AT });
+        return store.subscriptions.create({ subscription: subscription(n), nonce: used, quota: ALL, now: AT });
       };
       for (const n of range(4)) assert.deepEqual(await create(n, n), { status: 'created' });
       assert.equal(await store.retention.pruneNonces(AT, ALL), 0);

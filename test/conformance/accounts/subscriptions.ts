@@ -22,14 +22,14 @@ export function subscription(n: number, changes: Partial<Subscription> = {}): Su
 function request(n: number, changes: Partial<Subscription> = {}, more: Partial<NewSubscription> = {}): NewSubscription {
   const made = subscription(n, changes);
   const nonce = { account: made.account, nonce: String(n), expiresAt: AT + 1000 };
-  return { subscription: made, nonce, cap: 100, now: AT, ...more };
+  return { subscription: made, nonce, quota: 100, now: AT, ...more };
 }
 
 /** Inserts subscriptions that must be accepted. */
 export async function subscribe(store: AccountStore, ...made: Subscription[]): Promise<void> {
   for (const each of made) {
     const nonce = { account: each.account, nonce: each.id.replace(/\D/g, ''), expiresAt: AT + 1000 };
-    const outcome = await store.subscriptions.create({ subscription: each, nonce, cap: 100, now: AT });
+    const outcome = await store.subscriptions.create({ subscription: each, nonce, quota: 100, now: AT });
     assert.deepEqual(outcome, { status: 'created' });
   }
 }
@@ -71,14 +71,14 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     name: 'limits the subscriptions of an account, and uses no nonce for a rejected one',
     async run({ store, writers }) {
       const outcomes = await Promise.all(
-        range(12).map((n) => writers[n % writers.length]?.subscriptions.create(request(n, {}, { cap: 5 }))),
+        range(12).map((n) => writers[n % writers.length]?.subscriptions.create(request(n, {}, { quota: 5 }))),
       );
       assert.equal(outcomes.filter((outcome) => outcome?.status === 'created').length, 5);
       assert.deepEqual(
         outcomes.find((outcome) => outcome?.status !== 'created'),
-        { status: 'capped', limit: 5 },
+        { status: 'quotaExceeded', quota: 5 },
       );
-      const rejected = outcomes.findIndex((outcome) => outcome?.status === 'capped');
+      const rejected = outcomes.findIndex((outcome) => outcome?.status === 'quotaExceeded');
       assert.deepEqual(await store.subscriptions.create(request(rejected)), { status: 'created' });
     },
   },
@@ -149,8 +149,8 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
       await store.subscriptions.create(pending(1, AT + 10));
       await store.subscriptions.create(pending(2, AT + 10));
       await store.subscriptions.confirm({ tokenHash: word(2), now: AT });
-      const third = (now: number) => request(3, {}, { cap: 2, now });
-      assert.deepEqual(await store.subscriptions.create(third(AT + 10)), { status: 'capped', limit: 2 });
+      const third = (now: number) => request(3, {}, { quota: 2, now });
+      assert.deepEqual(await store.subscriptions.create(third(AT + 10)), { status: 'quotaExceeded', quota: 2 });
       assert.deepEqual(await store.subscriptions.create(third(AT + 11)), { status: 'created' });
       assert.deepEqual(await idsOf(store), ['subscription-2', 'subscription-3']);
     },

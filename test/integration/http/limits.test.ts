@@ -81,7 +81,7 @@ describe('rate-limited interface', () => {
     expect((await fixture.send('GET', '/ready')).status).toBe(429);
   });
 
-  test('gives each client its own budget; neighbours in a /64 share one', async () => {
+  test('gives each client its own bucket; neighbours in a /64 share one', async () => {
     const { api } = await limited();
     for (let i = 0; i < 3; i++) expect(await from(api, `2001:db8:0:1:${i}::1`)).toBe(200);
     expect(await from(api, '2001:db8:0:1:ffff::9')).toBe(429);

@@ -14,7 +14,7 @@ const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 const SERVERS = 4;
 const CLIENTS = 12;
 const OWNERS = 10;
-const CAP = 25;
+const QUOTA = 25;
 
 /** Outages of the cluster, each after some more acknowledged orders. */
 const OUTAGES = LONG
@@ -26,7 +26,7 @@ const BETWEEN = LONG ? 50 : 40;
 let database: PostgresServer;
 let servers: SpawnedServer[] = [];
 const start = () =>
-  spawnServer(['--postgres', database.url, '--accounts', database.url, '--max-open-orders', String(CAP)]);
+  spawnServer(['--postgres', database.url, '--accounts', database.url, '--max-open-orders', String(QUOTA)]);
 
 beforeAll(async () => {
   // A separate PostgreSQL server, because the test restarts it.
@@ -75,7 +75,7 @@ interface ClientContext {
   readonly stopped: () => boolean;
 }
 
-/** Repeats a request until the outcome is certain. Otherwise orders that no client cancels could fill every cap. */
+/** Repeats a request until the outcome is certain. Otherwise orders that no client cancels could fill every quota. */
 async function insist({ observations, stopped }: ClientContext, method: string, path: string, body?: unknown) {
   for (let again = false; ; again = true) {
     const answer = await send(observations, method, path, body);
@@ -98,10 +98,10 @@ async function place(
   if (created.length > 1) observations.strange.push(`one order was placed ${created.length} times`);
   let search = false;
   for (const { status, answer, sure, again } of answers) {
-    const capped = answer?.errorType === 'TooManyLimitOrders';
+    const exceeded = answer?.errorType === 'TooManyLimitOrders';
     const duplicate = answer?.errorType === 'DuplicatedOrder' && (twice || again);
-    search ||= duplicate || (capped && again);
-    if (sure && status !== 201 && !capped && !duplicate) {
+    search ||= duplicate || (exceeded && again);
+    if (sure && status !== 201 && !exceeded && !duplicate) {
       observations.strange.push(`placing: ${status} ${JSON.stringify(answer)}`);
     }
   }
@@ -140,7 +140,7 @@ async function runClient(client: number, context: ClientContext): Promise<void> 
       const { sure, status, answer } = await send(context.observations, 'GET', `/api/v1/orders/${last.uid}`);
       if (sure && status !== 200) context.observations.strange.push(`reading: ${status} ${JSON.stringify(answer)}`);
     }
-    // If nothing was stored, the owner can be at its cap.
+    // If nothing was stored, the owner can be at its quota.
     if (n % 3 !== 2 && uid !== undefined) continue;
     const first = mine.shift();
     if (first !== undefined) await cancel(context, first);
@@ -238,12 +238,12 @@ test(
       SELECT o.key FROM intentbook.orders o LEFT JOIN intentbook.events e USING (key) GROUP BY o.key, o.phase
       HAVING string_agg(e.type::text, ',' ORDER BY e.ordinal) <> CASE o.phase WHEN 4 THEN '0,1' ELSE '0' END`);
       expect(odd).toEqual([]);
-      // In the log, no owner ever exceeded the cap of live orders, and the counters match the orders.
+      // In the log, no owner ever exceeded the quota of live orders, and the counters match the orders.
       const most = await rows(`
       SELECT max(n) FROM (SELECT sum(CASE type WHEN 0 THEN 1 ELSE -1 END)
         OVER (PARTITION BY substr(key, 37) ORDER BY ordinal) AS n FROM intentbook.events) running`);
-      expect(Number(most[0]?.[0])).toBeLessThanOrEqual(CAP);
-      expect(Number(most[0]?.[0])).toBeGreaterThan(CAP / 2);
+      expect(Number(most[0]?.[0])).toBeLessThanOrEqual(QUOTA);
+      expect(Number(most[0]?.[0])).toBeGreaterThan(QUOTA / 2);
       const wrong = await rows(`
       SELECT w.owner FROM intentbook.owners w WHERE w.live_open <> (SELECT count(*) FROM intentbook.orders o
         WHERE o.owner = w.owner AND o.phase < 2)`);

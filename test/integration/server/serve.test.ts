@@ -40,7 +40,7 @@ describe('server startup', () => {
     await server.printed(/chain +base \(8453\).*\n +database +in memory; all orders are lost at exit/);
   });
 
-  test('applies the caps of owners', async () => {
+  test('applies the quotas of owners', async () => {
     const args = ['serve', '--port', '0', '--db', ':memory:', '--max-open-orders', '1', '--max-pending-presign', '1'];
     const url = await addressOf(intentbook(args));
     const validTo = Math.floor(Date.now() / 1000) + 3600;

@@ -60,8 +60,8 @@ const append = stepOf(
 
 const create = stepOf(
   'create',
-  fc.record({ n: number, nonce: number, cap: fc.integer({ min: 1, max: 4 }), now: second, pending: fc.boolean() }),
-  async ({ n, nonce, cap, now, pending }, { store }) => {
+  fc.record({ n: number, nonce: number, quota: fc.integer({ min: 1, max: 4 }), now: second, pending: fc.boolean() }),
+  async ({ n, nonce, quota, now, pending }, { store }) => {
     const owner = address(1 + (n % 2));
     const known = await Promise.all([1, 2].map((each) => store.subscriptions.list(address(each))));
     if (known.flat().some(({ id }) => id === `s${n}`)) return 'there';
@@ -78,7 +78,7 @@ const create = stepOf(
       },
       ...(pending ? { confirmation: { tokenHash: word(n), expiresAt: now + 5 } } : {}),
       nonce: { account: owner, nonce: String(nonce), expiresAt: now + 7 },
-      cap,
+      quota,
       now,
     });
   },

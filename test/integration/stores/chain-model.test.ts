@@ -39,7 +39,7 @@ const chainEvent: fc.Arbitrary<CreateChainEvent> = fc.oneof(
 );
 
 const coming = fc.record(
-  { order: some, cap: fc.integer({ min: 1, max: 3 }), replaces: some.map(({ uid }) => uid) },
+  { order: some, quota: fc.integer({ min: 1, max: 3 }), replaces: some.map(({ uid }) => uid) },
   { requiredKeys: ['order'] },
 );
 

@@ -21,7 +21,7 @@ function nthOrder(n: number, creationDate: number): NewOrder {
     validTo: 3 + (n % 8),
     signingScheme: waits ? 'presign' : (['eip712', 'ethsign', 'eip1271'] as const)[n % 3] || 'eip712',
     state: waits ? 'presignaturePending' : 'open',
-    budget: waits || n % 7 === 0 ? 'pending' : 'open',
+    quotaClass: waits || n % 7 === 0 ? 'pending' : 'open',
     appData: document(n % 4, '').hash,
     body: `{ "n": ${n} }`,
   });
@@ -34,7 +34,7 @@ const insert: fc.Arbitrary<OrderInsert> = fc
     {
       n: number,
       at: fc.integer({ min: 0, max: 12_999 }),
-      cap: fc.integer({ min: 0, max: 5 }),
+      quota: fc.integer({ min: 0, max: 5 }),
       replaces: number.map(uidOf),
       text: fc.string({ unit: 'grapheme', maxLength: 8 }),
     },

@@ -16,11 +16,11 @@ const LAST = `0x${(2 ** 32 - 1).toString(16)}` as const;
 /** Every operation that a request or a worker performs, with a query that reads few rows of many. */
 const OPERATIONS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   get: ({ orders }) => orders.get([order(3).uid]),
-  async 'insert, below the cap'({ orders }) {
-    const outcomes = await orders.insert([{ order: order(900_001), cap: 10_000_000 }]);
+  async 'insert, below the quota'({ orders }) {
+    const outcomes = await orders.insert([{ order: order(900_001), quota: 10_000_000 }]);
     expect(outcomes).toEqual([{ status: 'inserted' }]);
   },
-  'insert, at the cap': ({ orders }) => orders.insert([{ order: order(900_002), cap: 1 }]),
+  'insert, at the quota': ({ orders }) => orders.insert([{ order: order(900_002), quota: 1 }]),
   'insert with a replacement': ({ orders }) => orders.insert([{ order: order(900_003), replaces: uid(9) }]),
   cancel: ({ orders }) => orders.cancel({ uids: [uid(9)], now: NOW, cancelledAt: PLACED_AT }),
   count: ({ orders }) => orders.count(ALICE, NOW),
@@ -68,7 +68,7 @@ async function measure(count: number): Promise<ReadonlyMap<string, number>> {
   await migratePostgres({ url: here.url, schema: here.schema });
   // One owner and one token have almost all orders, which misleads a planner with average statistics.
   await here.query(`
-    INSERT INTO ${s}.orders (created, valid_to, signing_scheme, phase, budget, key, owner, sell_token, buy_token,
+    INSERT INTO ${s}.orders (created, valid_to, signing_scheme, phase, quota_class, key, owner, sell_token, buy_token,
       app_data, body)
     SELECT ${PLACED_AT} + n, ${NOW} + 3600 + n, 0, n % 6, CASE WHEN n % 2 = 1 THEN 1 ELSE 0 END,
       decode(lpad(to_hex(${NOW} + 3600 + n), 8, '0') || lpad(to_hex(n), 64, '0') || '${ALICE.slice(2)}', 'hex'),

@@ -12,7 +12,7 @@ afterAll(async () => {
 });
 
 /** Groups that run in `npm test`. `npm run test:long -- --suite postgres-dialect` runs all. */
-const GROUPS = ['insert', 'caps', 'replace', 'cancel', 'auctions'];
+const GROUPS = ['insert', 'quotas', 'replace', 'cancel', 'auctions'];
 
 describe('PostgreSQL store without features that compatible databases lack', () => {
   for (const { group, name, skip, run } of suite.cases.filter((each) => GROUPS.includes(each.group))) {

@@ -213,7 +213,7 @@ describe('concurrent PostgreSQL writers', () => {
       const inserts = range(6).map((i) => ({
         order: order(n * 100 + i, { owner: i % 2 === 0 ? ALICE : BOB, appData: document(i, '').hash }),
         document: document(i, `{"n":${i}}`),
-        cap: 1000,
+        quota: 1000,
       }));
       return n % 2 === 0 ? inserts : inserts.reverse();
     };

@@ -232,7 +232,7 @@ describe('host transaction on PostgreSQL', () => {
       const client = await hostClient(`BEGIN ISOLATION LEVEL ${level}; SELECT 1 FROM pg_class LIMIT 1`);
       const n = level.length;
       await place(store, order(n));
-      const joined = store.orders.insert([{ order: order(n + 1), cap: 2 }], { transaction: client });
+      const joined = store.orders.insert([{ order: order(n + 1), quota: 2 }], { transaction: client });
       await expect(joined).rejects.toMatchObject({ code: 'Unavailable', cause: { code: '40001' } });
       await client.query('ROLLBACK');
       await client.end();

@@ -63,7 +63,7 @@ async function fill({ schema, query }: TemporarySchema): Promise<void> {
   const owner = `substr(${sha(`'owner ' || (n * 7919 % ${OWNERS})`)}, 1, 20)`;
   const body = randomOrder(0).body;
   await query(`
-    INSERT INTO ${s}.orders (created, valid_to, signing_scheme, phase, budget, key, owner, sell_token, buy_token,
+    INSERT INTO ${s}.orders (created, valid_to, signing_scheme, phase, quota_class, key, owner, sell_token, buy_token,
       app_data, body)
     SELECT ${PLACED_AT} + n, ${NOW} + 3600 + n, 0, 0, 0,
       decode(to_hex(${NOW} + 3600 + n), 'hex') || ${sha("'order ' || n")} || ${owner}, ${owner}, '\\x${WETH.slice(2)}',
@@ -74,7 +74,7 @@ async function fill({ schema, query }: TemporarySchema): Promise<void> {
 }
 
 const createGroup = (n: number): readonly OrderInsert[] =>
-  range(GROUP).map((i) => ({ order: randomOrder(STORED + n * GROUP + i), cap: 1000 }));
+  range(GROUP).map((i) => ({ order: randomOrder(STORED + n * GROUP + i), quota: 1000 }));
 
 /** Groups after which every page was written once since the last checkpoint, and groups that are measured. */
 const WARM_UP = 60;

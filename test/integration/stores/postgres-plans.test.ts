@@ -18,7 +18,7 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: here.url });
   await client.connect();
   await client.query(`
-    INSERT INTO "${here.schema}".orders (created, valid_to, signing_scheme, phase, budget, key, owner, sell_token,
+    INSERT INTO "${here.schema}".orders (created, valid_to, signing_scheme, phase, quota_class, key, owner, sell_token,
       buy_token, app_data, body)
     SELECT ${PLACED_AT} + n, ${NOW} + n % 7200, 0, CASE WHEN n % 2 = 0 THEN 0 ELSE 2 + n / 2 % 4 END, 0,
       decode(lpad(to_hex(${NOW} + n % 7200), 8, '0') || lpad(to_hex(n), 104, '0'), 'hex'),

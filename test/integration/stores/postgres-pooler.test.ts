@@ -44,7 +44,7 @@ describe.each(['transaction', 'session'] as const)('PostgreSQL store behind PgBo
     const stop = reader?.events.watch(() => hints++);
     const orders = range(150).map((n) => order(n, { owner: address(n % 20) }));
     const outcomes = await Promise.all(
-      orders.map((each, n) => stores[n % 3]?.orders.insert([{ order: each, cap: 100 }])),
+      orders.map((each, n) => stores[n % 3]?.orders.insert([{ order: each, quota: 100 }])),
     );
     expect(outcomes.flat().every((outcome) => outcome?.status === 'inserted')).toBe(true);
     const cancelled = orders

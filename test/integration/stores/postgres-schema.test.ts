@@ -188,7 +188,7 @@ describe('PostgreSQL role', () => {
     await store.open(context);
     await store.check();
     await place(store, order(1));
-    await store.orders.insert([{ order: order(2), replaces: order(1).uid, cap: 1 }]);
+    await store.orders.insert([{ order: order(2), replaces: order(1).uid, quota: 1 }]);
     expect((await store.events.after(0, 9)).map(({ type }) => type)).toEqual(['created', 'cancelled', 'created']);
     expect((await store.leases.acquire({ name: 'sweep', holder: 'a', ttl: 1 })).status).toBe('held');
     await apply(store, 10, placement(10));

@@ -33,7 +33,7 @@ test('PostgreSQL store takes no more statements for orders that were traded befo
       });
       await client.query('BEGIN');
       const outcomes = await store.orders.insert(
-        orders.map((each) => ({ order: each, cap: 1 })),
+        orders.map((each) => ({ order: each, quota: 1 })),
         { transaction: counting },
       );
       await client.query('ROLLBACK');

@@ -39,7 +39,7 @@ const createHarness = (tables: TemporarySchema): StoreHarness => ({
 describeConformance('PostgreSQL store with its own connections', createHarness(place));
 
 /** Groups that write by key. `INTENTBOOK_TEST_LONG` runs all. */
-const PARTITION_GROUPS = ['insert', 'replace', 'cancel', 'caps', 'pruning'];
+const PARTITION_GROUPS = ['insert', 'replace', 'cancel', 'quotas', 'pruning'];
 describeConformance('PostgreSQL store with 16 partitions', createHarness(partitioned), PARTITION_GROUPS);
 
 /** Planner settings for small tables: a subplan that repeats for each row must return the same rows each time. */

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { prepareOrderByUid, prepareRowQuery, prepareAggregateQuery } from '../../../adapters/sqlite/order-rows.ts';
+import { prepareAggregateQuery, prepareOrderByUid, prepareRowQuery } from '../../../adapters/sqlite/order-rows.ts';
 import { FOUNDATION, MIGRATIONS } from '../../../adapters/sqlite/schema.ts';
 import { openSession } from '../../../adapters/sqlite/session.ts';
 import { completeOrder } from '../../support/complete-orders.ts';
@@ -14,7 +14,7 @@ function openOrders({ damage, where = '' }: { readonly damage?: string; readonly
     database.exec(migration('').replaceAll(/ STRICT| NOT NULL CHECK \(json_valid\(body\)\)/g, ''));
   }
   const insert = database.prepare(
-    'INSERT INTO orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, live, ' +
+    'INSERT INTO orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, quota_class, live, ' +
       'app_data, body, executed_sell_amount) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 1, ?, ?, ?)',
   );
   const bytes = (hex: string) => Buffer.from(hex.slice(2), 'hex');

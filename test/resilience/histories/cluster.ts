@@ -7,7 +7,7 @@ import type { PostgresServer } from '../../support/postgres-server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { startFaultProxy } from './fault-proxy.ts';
-import { CAP } from './owner.ts';
+import { QUOTA } from './owner.ts';
 
 /** Servers on one PostgreSQL: the first is connected directly, each other one through its own proxy. */
 export interface Cluster extends AsyncDisposable {
@@ -39,7 +39,7 @@ export async function startCluster(): Promise<Cluster> {
     const ports = [postgres.port, ...proxies.map(({ port }) => port)];
     const start = (port: number) => {
       const url = postgres.url.replace(`:${postgres.port}/`, `:${port}/`);
-      return spawnServer(['--chain', 'sepolia', '--max-open-orders', String(CAP), '--postgres', url]);
+      return spawnServer(['--chain', 'sepolia', '--max-open-orders', String(QUOTA), '--postgres', url]);
     };
     const servers = await Promise.all(ports.map(start));
     stack.push(() => Promise.all(servers.map((server) => server.end('SIGKILL'))));

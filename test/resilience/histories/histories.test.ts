@@ -18,7 +18,7 @@ test('histories of servers on PostgreSQL are linearizable during faults', async 
   expect(faults.length).toBeGreaterThan(0);
 }, 120_000);
 
-test('a history with a lost order, an exceeded cap or a stale read is not linearizable', () => {
+test('a history with a lost order, an exceeded quota or a stale read is not linearizable', () => {
   const submit = (order: number, start: number, output: string) => ({
     input: { op: 'submit', order } as const,
     output,

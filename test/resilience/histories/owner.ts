@@ -4,7 +4,7 @@ import type { WireOrder } from '../../support/orders.ts';
 import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
 
 /** Number of orders that an owner may have open. */
-export const CAP = 2;
+export const QUOTA = 2;
 
 /** The last order replaces the first one. */
 const ORDERS = 5;
@@ -70,7 +70,7 @@ function submit(orders: Orders, order: number): readonly Outcome[] {
   if (order === REPLACEMENT && replaced === undefined) rejections.push(['OrderNotFound', orders]);
   if (replaced === 'cancelled') rejections.push(['AlreadyCancelled', orders]);
   const open = Object.values(orders).filter((each) => each === 'open').length - (replaced === 'open' ? 1 : 0);
-  if (open >= CAP) rejections.push(['TooManyLimitOrders', orders]);
+  if (open >= QUOTA) rejections.push(['TooManyLimitOrders', orders]);
   if (rejections.length > 0) return rejections;
   const changes: Orders = order === REPLACEMENT ? { 0: 'cancelled', [order]: 'open' } : { [order]: 'open' };
   return [['accepted', { ...orders, ...changes }]];

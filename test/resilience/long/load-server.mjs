@@ -46,7 +46,7 @@ function createOrder(n) {
     availableBalance: null,
   });
   const terms = { uid, owner, creationDate, sellToken, buyToken, signingScheme: 'eip712', validTo: VALID_TO };
-  return { order: { ...terms, state: 'open', budget: 'open', appData, body } };
+  return { order: { ...terms, state: 'open', quotaClass: 'open', appData, body } };
 }
 
 /** Trades of the orders of one owner, 50 in a block. */

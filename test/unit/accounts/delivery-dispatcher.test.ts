@@ -78,7 +78,7 @@ async function fixture() {
         createdAt: clock.now(),
       };
       const nonce = { account, nonce: String(n), expiresAt: clock.now() + HOUR };
-      await store.subscriptions.create({ subscription, nonce, cap: 100, now: clock.now() });
+      await store.subscriptions.create({ subscription, nonce, quota: 100, now: clock.now() });
     },
     /** Creates a notification for each account. */
     async notify(...accounts: Address[]) {

@@ -37,13 +37,13 @@ const request = (changes: Partial<SubscriptionRequest> = {}): SubscriptionReques
 
 interface Choice {
   readonly channels?: Readonly<Record<string, Partial<Channel>>>;
-  readonly cap?: number;
+  readonly quota?: number;
   readonly maxInvitations?: number;
   readonly verification?: () => WalletVerification;
 }
 
 /** Subscriptions over a memory store. Random bytes count upwards from 0 in each call. */
-async function fixture({ channels = { hook: {} }, cap = 10, maxInvitations = 100, verification }: Choice = {}) {
+async function fixture({ channels = { hook: {} }, quota = 10, maxInvitations = 100, verification }: Choice = {}) {
   const clock = manualClock(NOW);
   const store = memoryAccountStore();
   await store.open({ clock });
@@ -80,7 +80,7 @@ async function fixture({ channels = { hook: {} }, cap = 10, maxInvitations = 100
     },
     domainName: 'book',
     clock,
-    cap,
+    quota,
     maxInvitations,
     deadline: 1000,
     random: (size) => {
@@ -209,7 +209,7 @@ describe('new subscription', () => {
   });
 
   test('above the limit of the account is rejected', async () => {
-    const { create } = await fixture({ cap: 1 });
+    const { create } = await fixture({ quota: 1 });
     await create(ALICE, request());
     const failure = error(409, 'The account must have at most 1 subscriptions');
     expect(await getFailure(create(ALICE, request()))).toEqual(failure);

@@ -65,7 +65,7 @@ describe('auction', () => {
     const late = order(50, {
       signingScheme: 'presign',
       state: 'presignaturePending',
-      budget: 'pending',
+      quotaClass: 'pending',
       creationDate: order(0).creationDate - 1,
     });
     await place(store, late, order(60, { creationDate: order(0).creationDate + 1 }));

@@ -179,7 +179,7 @@ describe('auction id', () => {
   test('does not change with an order that is not in the auction', async () => {
     const { book, store } = fixture;
     const { id } = await book.auctions.current();
-    await place(store, order(20, { signingScheme: 'presign', state: 'presignaturePending', budget: 'pending' }));
+    await place(store, order(20, { signingScheme: 'presign', state: 'presignaturePending', quotaClass: 'pending' }));
     expect((await book.auctions.current()).id).toBe(id);
     await place(store, order(21));
     expect((await book.auctions.current()).id).toBeGreaterThan(id);

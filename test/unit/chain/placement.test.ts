@@ -95,7 +95,7 @@ describe('placement of a contract that owns the order', () => {
       signingScheme: 'eip1271',
       validTo: 1_700_003_600,
       state: 'open',
-      budget: 'open',
+      quotaClass: 'open',
       appData: hashOf('{}'),
     });
     expect(order).not.toHaveProperty('quote');
@@ -145,7 +145,7 @@ describe('signer of a placement', () => {
       owner: TRADER,
       signingScheme: 'presign',
       state: 'presignaturePending',
-      budget: 'pending',
+      quotaClass: 'pending',
     });
     expect(body).toMatchObject({ signature: '0x', interactions: { pre: [], post: [] } });
     expect(query?.presigns).toBe(true);

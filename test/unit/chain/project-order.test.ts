@@ -15,7 +15,7 @@ const known = (of: NewOrder, changes: Partial<KnownOrder> = {}): KnownOrder => (
   uid: of.uid,
   body: of.body,
   signingScheme: of.signingScheme,
-  budget: of.budget,
+  quotaClass: of.quotaClass,
   validTo: of.validTo,
   cancelledOffChain: false,
   placedOnChain: false,
@@ -23,7 +23,7 @@ const known = (of: NewOrder, changes: Partial<KnownOrder> = {}): KnownOrder => (
   ...changes,
 });
 const presigned = (changes: Partial<KnownOrder> = {}) =>
-  known(SELL, { signingScheme: 'presign', budget: 'pending', ...changes });
+  known(SELL, { signingScheme: 'presign', quotaClass: 'pending', ...changes });
 
 interface Change {
   readonly before?: readonly OrderChainEvent[];
@@ -41,7 +41,7 @@ describe('progress of an order', () => {
     expect(computeProgress(known(SELL), [])).toEqual({
       state: 'open',
       invalidated: false,
-      budget: 'open',
+      quotaClass: 'open',
       validTo: VALID_TO,
       expiryRecorded: false,
       executedSellAmount: '0',
@@ -103,12 +103,15 @@ describe('progress of an order', () => {
   test('of a presigned order follows its last pre-signature', () => {
     const [signed, revoked] = [presignature(SELL, 5, true), presignature(SELL, 6, false)];
     const of = presigned();
-    expect(computeProgress(of, [])).toMatchObject({ state: 'presignaturePending', budget: 'pending' });
-    expect(computeProgress(of, [signed])).toMatchObject({ state: 'open', budget: 'open' });
-    expect(computeProgress(of, [signed, revoked])).toMatchObject({ state: 'presignaturePending', budget: 'pending' });
+    expect(computeProgress(of, [])).toMatchObject({ state: 'presignaturePending', quotaClass: 'pending' });
+    expect(computeProgress(of, [signed])).toMatchObject({ state: 'open', quotaClass: 'open' });
+    expect(computeProgress(of, [signed, revoked])).toMatchObject({
+      state: 'presignaturePending',
+      quotaClass: 'pending',
+    });
     // The signature of another scheme does not depend on it.
-    expect(computeProgress(known(SELL), [revoked])).toMatchObject({ state: 'open', budget: 'open' });
-    expect(computeProgress(known(SELL, { budget: 'pending' }), [signed])).toMatchObject({ budget: 'pending' });
+    expect(computeProgress(known(SELL), [revoked])).toMatchObject({ state: 'open', quotaClass: 'open' });
+    expect(computeProgress(known(SELL, { quotaClass: 'pending' }), [signed])).toMatchObject({ quotaClass: 'pending' });
   });
 
   test('of a placement has its user, its validity and the first refund', () => {

@@ -37,7 +37,7 @@ describe('token buckets', () => {
     expect(taken('a')).toBe(4);
   });
 
-  test('keep separate budgets for reads, writes and clients', () => {
+  test('keep separate tokens for reads, writes and clients', () => {
     const { taken } = fixture();
     expect([taken('a', 'read'), taken('a', 'write'), taken('b', 'write'), taken('b', 'read')]).toEqual([4, 2, 2, 4]);
   });

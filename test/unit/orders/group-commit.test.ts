@@ -31,7 +31,7 @@ function entry(n: number, owner = n): OrderInsert {
     validTo: 2_000_000_000,
     appData: HASH,
     state: 'open',
-    budget: 'open',
+    quotaClass: 'open',
     body: '{}',
   };
   return { order };
@@ -96,14 +96,14 @@ const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1
 
 describe('group commit', () => {
   test('stores concurrent orders in one step and returns each outcome', async () => {
-    const inserts = [entry(1), entry(2), entry(1), { ...entry(3, 2), cap: 1 }];
+    const inserts = [entry(1), entry(2), entry(1), { ...entry(3, 2), quota: 1 }];
     const outcomes = await Promise.all(inserts.map((one) => commits.insert([one])));
     expect(watchedStore.steps).toEqual([4]);
     expect(outcomes).toEqual([
       [{ status: 'inserted' }],
       [{ status: 'inserted' }],
       [{ status: 'duplicate' }],
-      [{ status: 'capped', limit: 1, count: 1 }],
+      [{ status: 'quotaExceeded', quota: 1, count: 1 }],
     ]);
   });
 

@@ -174,7 +174,7 @@ describe('contract signature check', () => {
     await using trusting = await admissionFixture({ eip1271: 'accept-unverified', limits });
     expect((await rejection(trusting.book, byContract(await orderOf()))).data).toMatchObject({
       limit: 0,
-      budget: 'pending',
+      quotaClass: 'pending',
     });
     // A chain that supports the check is queried, whatever is accepted without a chain.
     const chain = scriptedChain({ isValidSignature: { valid: false } });

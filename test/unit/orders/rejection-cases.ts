@@ -360,10 +360,10 @@ export const REJECTION_CASES: readonly Rejection[] = [
   },
   {
     code: 'TooManyLimitOrders',
-    texts: ['0 open orders', 'the limit is 0'],
+    texts: ['0 open orders', 'the quota is 0'],
     options: () => ({ limits: { maxOpenOrders: 0 } }),
     call: () => submit(orderOf()),
-    data: { limit: 0, count: 0, budget: 'open', owner: alice },
+    data: { limit: 0, count: 0, quotaClass: 'open', owner: alice },
   },
   {
     code: 'OldOrderActivelyBidOn',

@@ -198,7 +198,7 @@ describe('order replacement', () => {
     expect(await outcome(fixture.book, order)).toBe('DuplicatedOrder');
   });
 
-  test('frees capacity under the cap', async () => {
+  test('frees capacity under the quota', async () => {
     await using fixture = await admissionFixture({ limits: { maxOpenOrders: 1 } });
     const old = await accepted(fixture.book, await orderOf());
     expect(await outcome(fixture.book, await orderOf())).toBe('TooManyLimitOrders');
@@ -206,7 +206,7 @@ describe('order replacement', () => {
   });
 });
 
-describe('order cap', () => {
+describe('order quota', () => {
   test('of ten admits exactly ten of fifty concurrent submissions', async () => {
     await using fixture = await admissionFixture({ limits: { maxOpenOrders: 10 } });
     const orders = await Promise.all(Array.from({ length: 50 }, () => orderOf()));
@@ -216,16 +216,16 @@ describe('order cap', () => {
     expect((await fixture.book.orders.list({ owner: ALICE.address, limit: 100 })).orders).toHaveLength(10);
   });
 
-  test('reports limit, count and budget', async () => {
+  test('reports limit, count and quota class', async () => {
     await using fixture = await admissionFixture({ limits: { maxOpenOrders: 2, maxPendingOrders: 1 } });
     await accepted(fixture.book, await orderOf());
     await accepted(fixture.book, await orderOf());
     const { data } = await rejection(fixture.book, await orderOf());
-    expect(data).toEqual({ limit: 2, count: 2, budget: 'open', owner: alice });
+    expect(data).toEqual({ limit: 2, count: 2, quotaClass: 'open', owner: alice });
     await accepted(fixture.book, presigned(await orderOf()));
     expect((await rejection(fixture.book, presigned(await orderOf()))).data).toMatchObject({
       limit: 1,
-      budget: 'pending',
+      quotaClass: 'pending',
     });
   });
 

@@ -15,8 +15,8 @@ const REGISTERS: SequentialModel<number, RegisterInput, number | null> = {
   partition: ({ register = '' }) => register,
 };
 
-/** A counter of which two may be taken, like the cap of an owner. */
-const CAP: SequentialModel<number, 'take' | 'give', 'done' | 'full'> = {
+/** A counter of which two may be taken, like the quota of an owner. */
+const QUOTA: SequentialModel<number, 'take' | 'give', 'done' | 'full'> = {
   initial: 0,
   step(taken, input, output) {
     if (input === 'give') return [Math.max(0, taken - 1)];
@@ -73,10 +73,10 @@ describe('history is not linearizable', () => {
 
   test('if a third of two concurrent places is given', () => {
     const take = { input: 'take', output: 'done', start: 0, end: 10 } as const;
-    expect(checkLinearizability(CAP, [take, take]).status).toBe('linearizable');
-    expect(checkLinearizability(CAP, [take, take, take]).status).toBe('not linearizable');
+    expect(checkLinearizability(QUOTA, [take, take]).status).toBe('linearizable');
+    expect(checkLinearizability(QUOTA, [take, take, take]).status).toBe('not linearizable');
     const give = { input: 'give', output: 'done', start: 4, end: 5 } as const;
-    expect(checkLinearizability(CAP, [take, take, take, give]).status).toBe('linearizable');
+    expect(checkLinearizability(QUOTA, [take, take, take, give]).status).toBe('linearizable');
   });
 
   test('in the partition that is reported', () => {

@@ -238,7 +238,7 @@ const GROUPED_ORDERS = 4096;
 async function insertGroup(store: Store, first: number, size: number): Promise<void> {
   const orders = Array.from({ length: size }, (_, i) => {
     const owner = `0x${(0xb000 + ((first + i) % 2000)).toString(16).padStart(40, '0')}` as const;
-    return { order: completeOrder(first + i, { owner }), cap: 1_000_000 };
+    return { order: completeOrder(first + i, { owner }), quota: 1_000_000 };
   });
   const outcomes = await store.orders.insert(orders, { skipLocked: true });
   if (outcomes.some(({ status }) => status !== 'inserted')) throw new Error('an order was not inserted');

@@ -2,45 +2,45 @@ import assert from 'node:assert/strict';
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, NOW, order, PLACED_AT, place, presignOrder, range } from './orders.ts';
 
-export const CAPS: readonly Rule[] = [
+export const QUOTAS: readonly Rule[] = [
   {
-    name: 'counts the new order, and returns limit and count when the cap is reached',
+    name: 'counts the new order, and returns quota and count when the quota is reached',
     async run({ store }) {
       for (const n of [1, 2]) {
-        assert.deepEqual(await store.orders.insert([{ order: order(n), cap: 2 }]), [{ status: 'inserted' }]);
+        assert.deepEqual(await store.orders.insert([{ order: order(n), quota: 2 }]), [{ status: 'inserted' }]);
       }
-      assert.deepEqual(await store.orders.insert([{ order: order(3), cap: 2 }]), [
-        { status: 'capped', limit: 2, count: 2 },
+      assert.deepEqual(await store.orders.insert([{ order: order(3), quota: 2 }]), [
+        { status: 'quotaExceeded', quota: 2, count: 2 },
       ]);
       assert.deepEqual(await store.orders.get([order(3).uid]), []);
     },
   },
   {
-    name: 'returns the true count if the cap is below the existing count',
+    name: 'returns the true count if the quota is below the existing count',
     async run({ store }) {
       await place(store, ...range(5).map((n) => order(n)));
-      assert.deepEqual(await store.orders.insert([{ order: order(9), cap: 2 }]), [
-        { status: 'capped', limit: 2, count: 5 },
+      assert.deepEqual(await store.orders.insert([{ order: order(9), quota: 2 }]), [
+        { status: 'quotaExceeded', quota: 2, count: 5 },
       ]);
     },
   },
   {
-    name: 'accepts no order with a cap of 0',
+    name: 'accepts no order with a quota of 0',
     async run({ store }) {
-      assert.deepEqual(await store.orders.insert([{ order: order(1), cap: 0 }]), [
-        { status: 'capped', limit: 0, count: 0 },
+      assert.deepEqual(await store.orders.insert([{ order: order(1), quota: 0 }]), [
+        { status: 'quotaExceeded', quota: 0, count: 0 },
       ]);
     },
   },
   {
-    name: 'accepts exactly 10 of fifty concurrent inserts with a cap of 10',
+    name: 'accepts exactly 10 of fifty concurrent inserts with a quota of 10',
     async run({ store, writers }) {
       const outcomes = await Promise.all(
-        range(50).map(async (n) => await writers[n % writers.length]?.orders.insert([{ order: order(n), cap: 10 }])),
+        range(50).map(async (n) => await writers[n % writers.length]?.orders.insert([{ order: order(n), quota: 10 }])),
       );
       const statuses = outcomes.map((outcome) => outcome?.[0]?.status);
       assert.equal(statuses.filter((status) => status === 'inserted').length, 10);
-      assert.equal(statuses.filter((status) => status === 'capped').length, 40);
+      assert.equal(statuses.filter((status) => status === 'quotaExceeded').length, 40);
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 10, pending: 0 });
       assert.equal((await store.orders.list({ owner: ALICE, limit: 100 })).length, 10);
     },
@@ -49,35 +49,35 @@ export const CAPS: readonly Rule[] = [
     name: 'counts each owner separately',
     async run({ store }) {
       const outcomes = await store.orders.insert([
-        { order: order(1), cap: 1 },
-        { order: order(2, { owner: BOB }), cap: 1 },
+        { order: order(1), quota: 1 },
+        { order: order(2, { owner: BOB }), quota: 1 },
       ]);
       assert.deepEqual(outcomes, [{ status: 'inserted' }, { status: 'inserted' }]);
     },
   },
   {
-    name: 'counts the pending budget separately from the open budget',
+    name: 'counts each quota class separately',
     async run({ store }) {
       const outcomes = await store.orders.insert([
-        { order: presignOrder(1), cap: 1 },
-        { order: presignOrder(2), cap: 1 },
-        { order: order(3), cap: 1 },
-        { order: order(4), cap: 1 },
+        { order: presignOrder(1), quota: 1 },
+        { order: presignOrder(2), quota: 1 },
+        { order: order(3), quota: 1 },
+        { order: order(4), quota: 1 },
       ]);
       assert.deepEqual(
         outcomes.map(({ status }) => status),
-        ['inserted', 'capped', 'inserted', 'capped'],
+        ['inserted', 'quotaExceeded', 'inserted', 'quotaExceeded'],
       );
     },
   },
   {
-    name: 'counts by budget, not by state',
+    name: 'counts by quota class, not by state',
     async run({ store }) {
-      const unverified = order(1, { signingScheme: 'eip1271', budget: 'pending' });
+      const unverified = order(1, { signingScheme: 'eip1271', quotaClass: 'pending' });
       await place(store, unverified);
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 0, pending: 1 });
-      assert.deepEqual(await store.orders.insert([{ order: presignOrder(2), cap: 1 }]), [
-        { status: 'capped', limit: 1, count: 1 },
+      assert.deepEqual(await store.orders.insert([{ order: presignOrder(2), quota: 1 }]), [
+        { status: 'quotaExceeded', quota: 1, count: 1 },
       ]);
     },
   },
@@ -86,8 +86,8 @@ export const CAPS: readonly Rule[] = [
     async run({ store }) {
       await place(store, order(1, { validTo: NOW + 60 }));
       const insert = (n: number, now: number) =>
-        store.orders.insert([{ order: order(n, { creationDate: now * 1000, validTo: now + 60 }), cap: 1 }]);
-      assert.deepEqual(await insert(2, NOW + 60), [{ status: 'capped', limit: 1, count: 1 }]);
+        store.orders.insert([{ order: order(n, { creationDate: now * 1000, validTo: now + 60 }), quota: 1 }]);
+      assert.deepEqual(await insert(2, NOW + 60), [{ status: 'quotaExceeded', quota: 1, count: 1 }]);
       assert.deepEqual(await insert(3, NOW + 61), [{ status: 'inserted' }]);
     },
   },
@@ -98,10 +98,10 @@ export const CAPS: readonly Rule[] = [
       const next = order(2, { creationDate: NOW * 1000 });
       assert.deepEqual(
         await store.orders.insert([
-          { order: last, cap: 1 },
-          { order: next, cap: 1 },
+          { order: last, quota: 1 },
+          { order: next, quota: 1 },
         ]),
-        [{ status: 'inserted' }, { status: 'capped', limit: 1, count: 1 }],
+        [{ status: 'inserted' }, { status: 'quotaExceeded', quota: 1, count: 1 }],
       );
     },
   },
@@ -110,11 +110,11 @@ export const CAPS: readonly Rule[] = [
     async run({ store }) {
       await place(store, order(1, { validTo: NOW }));
       const late = order(2, { creationDate: PLACED_AT + 999 });
-      assert.deepEqual(await store.orders.insert([{ order: late, cap: 1 }]), [
-        { status: 'capped', limit: 1, count: 1 },
+      assert.deepEqual(await store.orders.insert([{ order: late, quota: 1 }]), [
+        { status: 'quotaExceeded', quota: 1, count: 1 },
       ]);
       const later = order(2, { creationDate: PLACED_AT + 1000 });
-      assert.deepEqual(await store.orders.insert([{ order: later, cap: 1 }]), [{ status: 'inserted' }]);
+      assert.deepEqual(await store.orders.insert([{ order: later, quota: 1 }]), [{ status: 'inserted' }]);
     },
   },
   {
@@ -122,7 +122,7 @@ export const CAPS: readonly Rule[] = [
     async run({ store }) {
       await place(store, order(1));
       await store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: PLACED_AT });
-      assert.deepEqual(await store.orders.insert([{ order: order(2), cap: 1 }]), [{ status: 'inserted' }]);
+      assert.deepEqual(await store.orders.insert([{ order: order(2), quota: 1 }]), [{ status: 'inserted' }]);
     },
   },
   {
@@ -130,27 +130,27 @@ export const CAPS: readonly Rule[] = [
     async run({ store }) {
       await place(store, order(1), order(2));
       const replaces = order(1).uid;
-      assert.deepEqual(await store.orders.insert([{ order: order(3), cap: 2, replaces }]), [{ status: 'inserted' }]);
-      assert.deepEqual(await store.orders.insert([{ order: order(4), cap: 1, replaces: order(2).uid }]), [
-        { status: 'capped', limit: 1, count: 1 },
+      assert.deepEqual(await store.orders.insert([{ order: order(3), quota: 2, replaces }]), [{ status: 'inserted' }]);
+      assert.deepEqual(await store.orders.insert([{ order: order(4), quota: 1, replaces: order(2).uid }]), [
+        { status: 'quotaExceeded', quota: 1, count: 1 },
       ]);
       assert.equal((await store.orders.get([order(2).uid]))[0]?.state, 'open');
     },
   },
   {
-    name: 'frees no capacity when the replaced order has another budget',
+    name: 'frees no capacity when the replaced order has another quota class',
     async run({ store }) {
-      await place(store, order(1), order(2, { budget: 'pending' }));
-      const replacement = { order: order(3), cap: 1, replaces: order(2).uid };
-      assert.deepEqual(await store.orders.insert([replacement]), [{ status: 'capped', limit: 1, count: 1 }]);
+      await place(store, order(1), order(2, { quotaClass: 'pending' }));
+      const replacement = { order: order(3), quota: 1, replaces: order(2).uid };
+      assert.deepEqual(await store.orders.insert([replacement]), [{ status: 'quotaExceeded', quota: 1, count: 1 }]);
     },
   },
   {
-    name: 'counts orders that were inserted without a cap',
+    name: 'counts orders that were inserted without a quota',
     async run({ store }) {
       await place(store, ...range(20).map((n) => order(n)));
-      const [outcome] = await store.orders.insert([{ order: order(50), cap: 20 }]);
-      assert.deepEqual(outcome, { status: 'capped', limit: 20, count: 20 });
+      const [outcome] = await store.orders.insert([{ order: order(50), quota: 20 }]);
+      assert.deepEqual(outcome, { status: 'quotaExceeded', quota: 20, count: 20 });
     },
   },
   {
@@ -183,7 +183,7 @@ export const CAPS: readonly Rule[] = [
       const live = range(40).map((n) => order(5000 + n, { validTo: NOW + 50 }));
       for (let start = 0; start < expired.length; start += 500)
         await place(store, ...expired.slice(start, start + 500));
-      await place(store, ...live, order(6000, { validTo: NOW + 50, budget: 'pending' }));
+      await place(store, ...live, order(6000, { validTo: NOW + 50, quotaClass: 'pending' }));
       await place(store, order(6001, { validTo: NOW + 50, owner: BOB }));
       assert.deepEqual(await store.orders.count(ALICE, NOW + 5), { open: 2540, pending: 1 });
       assert.deepEqual(await store.orders.count(ALICE, NOW + 6), { open: 40, pending: 1 });
