@@ -34,9 +34,9 @@ export interface Measure {
   readonly title: string;
   /** Computes the figure of a round. */
   compute(round: Round): number;
-  /** Limit of the figure. Default: none. */
-  readonly limit?: { readonly atMost: number } | { readonly atLeast: number };
-  /** What keeps the figure from its limit. Reported beside a missed limit. */
+  /** Target of the figure. Default: none. */
+  readonly target?: { readonly atMost: number } | { readonly atLeast: number };
+  /** The cause of a missed target. Reported beside it. */
   readonly reason?: string;
   /** Unit of the figure. Default: none, for a ratio. */
   readonly unit?: string;
@@ -45,7 +45,10 @@ export interface Measure {
 export interface Benchmark {
   /** Short description. */
   readonly title: string;
-  /** Subjects by name: the package, its peers and its limits. */
+  /**
+   * Subjects by name: the package, its baselines and its peers. A baseline is the least work that gives the same
+   * result; a peer is another implementation. All are measured in the same run.
+   */
   readonly subjects: Readonly<Record<string, () => Promise<Subject>>>;
   readonly measures: readonly Measure[];
   /** Number of counted rounds. Default: 15. */

@@ -8,11 +8,11 @@ interface Source {
   readonly measure?: string;
 }
 
-/** A row of the page: one figure of the package, of its limit and of its peer. */
+/** A row of the page: one figure of the package, of its baseline and of its peer. */
 interface Row {
   readonly label: string;
   readonly own: Source;
-  readonly limit?: Source & { readonly name: string };
+  readonly baseline?: Source & { readonly name: string };
   readonly peer?: Source & { readonly name: string };
   /** Converts a measured value to the figure. */
   readonly convert: (value: number) => number;
@@ -32,41 +32,41 @@ const ROWS: readonly Row[] = [
   {
     label: 'Verified orders per second and core, native backend',
     own: verify('native'),
-    limit: { ...verify('recovery only, native'), name: 'recovery only' },
+    baseline: { ...verify('recovery only, native'), name: 'recovery only' },
     peer: { ...verify('viem'), name: 'viem' },
     convert: perSecond,
   },
   {
     label: 'Verified orders per second and core, WebAssembly',
     own: verify('wasm'),
-    limit: { ...verify('recovery only, WebAssembly'), name: 'recovery only' },
+    baseline: { ...verify('recovery only, WebAssembly'), name: 'recovery only' },
     peer: { ...verify('viem'), name: 'viem' },
     convert: perSecond,
   },
   {
     label: 'Verified orders per second, two workers',
     own: verify('recoverMany, 2 workers'),
-    limit: { ...verify('recovery only, 2 threads'), name: 'recovery only' },
+    baseline: { ...verify('recovery only, 2 threads'), name: 'recovery of one signature, in 2 threads' },
     convert: perSecond,
   },
   {
     label: 'CPU seconds to verify a million orders',
     own: verify('native'),
-    limit: { ...verify('recovery only, native'), name: 'recovery only' },
+    baseline: { ...verify('recovery only, native'), name: 'recovery only' },
     peer: { ...verify('viem'), name: 'viem' },
     convert: keep,
   },
   {
     label: 'Durable orders per second, 256 concurrent',
     own: submit('256 concurrent'),
-    limit: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
+    baseline: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
     peer: { ...submit('viem, one commit per order'), name: 'viem, one commit per order' },
     convert: perSecond,
   },
   {
     label: 'The same with a write thread',
     own: submit('256 concurrent, write thread'),
-    limit: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
+    baseline: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
     convert: perSecond,
   },
   {
@@ -93,19 +93,19 @@ const ROWS: readonly Row[] = [
   {
     label: 'Reads of one order per second over HTTP',
     own: http('node:http'),
-    limit: { ...http('bare node:http'), name: 'bare node:http, same bytes' },
+    baseline: { ...http('bare node:http'), name: 'bare node:http, same bytes' },
     convert: perSecond,
   },
   {
     label: 'Orders per second over HTTP, `by_uids` of 128',
     own: http('node:http', 'by_uids'),
-    limit: { ...http('bare node:http', 'by_uids'), name: 'bare node:http, same bytes' },
+    baseline: { ...http('bare node:http', 'by_uids'), name: 'bare node:http, same bytes' },
     convert: ordersPerSecond,
   },
   {
     label: 'Orders per second from a million in SQLite, `by_uids` of 128, uncached',
     own: { benchmark: 'by-uids', subject: 'uncached, 1M' },
-    limit: { benchmark: 'by-uids', subject: 'SQL statement, 1M', name: 'SQL statement' },
+    baseline: { benchmark: 'by-uids', subject: 'SQL statement, 1M', name: 'SQL statement' },
     convert: ordersPerSecond,
   },
   {
@@ -116,20 +116,20 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** Returns the rows of the page "How fast is it". Each has the figures of the package, of its limit and of its peer. */
+/** Returns the rows of the page "How fast is it": figures of the package, of its baseline and of its peer. */
 export function formatSpeed(report: Report): string[] {
   const read = ({ benchmark, subject, measure = 'time' }: Source): Figure => {
     const figure = report[benchmark]?.subjects[subject]?.measured[measure];
     if (figure === undefined) throw new Error(`the benchmark ${benchmark} must have ${measure} of "${subject}"`);
     return figure;
   };
-  const rows = ROWS.map(({ label, own, limit, peer, convert }) => {
+  const rows = ROWS.map(({ label, own, baseline, peer, convert }) => {
     const format = (source: Source) => formatNumber(convert(read(source).median));
     const beside = (other: (Source & { readonly name: string }) | undefined) =>
       other === undefined ? '' : `${format(other)} (${other.name})`;
-    return `| ${label} | ${format(own)} | ${beside(limit)} | ${beside(peer)} |`;
+    return `| ${label} | ${format(own)} | ${beside(baseline)} | ${beside(peer)} |`;
   });
-  return ['| figure | intentbook | limit | peer |', '|---|---|---|---|', ...rows];
+  return ['| figure | intentbook | baseline | peer |', '|---|---|---|---|', ...rows];
 }
 
 /** Formats a number with three significant digits and separators. */

@@ -158,7 +158,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
       {
         title: 'backfill ÷ viem decoding and bulk insert',
         compute: divideTimes('intentbook', 'viem and bulk insert'),
-        limit: { atMost: 0.8 },
+        target: { atMost: 0.8 },
         reason: 'Each trade is also applied to its order: totals, state, and an entry of the log.',
       },
     ],

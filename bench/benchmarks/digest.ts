@@ -85,7 +85,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
       {
         title: 'order digest ÷ keccak of 416 and 66 bytes',
         compute: divideTimes('intentbook', 'keccak of 416 and 66 bytes'),
-        limit: { atMost: 1.25 },
+        target: { atMost: 1.25 },
         reason:
           'Decoding of hex text and of amounts into the 416 bytes that are hashed. Decoding by functions of the runtime ' +
           'takes longer: compare `keccak and decoding by Buffer.write`.',

@@ -13,7 +13,7 @@ const LATER = (VALID_TO + 1) * 1000;
 
 /**
  * A book that starts after all of its orders have expired. Its sweep updates the owners' counters and logs each order.
- * The peer marks and logs the same rows with SQL statements.
+ * The baseline marks and logs the same rows with SQL statements.
  */
 export const benchmark: CreateBenchmark = ({ orders }) => {
   const count = Math.min(orders[0] ?? 0, 10_000);

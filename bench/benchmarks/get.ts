@@ -53,7 +53,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       {
         title: 'uncached ÷ SQL statement',
         compute: divideTimes('uncached', 'SQL statement'),
-        limit: { atMost: 1.5 },
+        target: { atMost: 1.5 },
         reason:
           'The SELECT only returns values. The package also finds the route, checks the UID and the row, derives the ' +
           'status, joins the headers and encodes the text: compare `SQL statement, checksum and encoding`.',

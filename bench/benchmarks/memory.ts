@@ -48,7 +48,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     measures: [
       {
         ...megabytes('resident memory after 10^6 reads of 10^6 orders', 'by_uids of 128', 'resident MB'),
-        limit: { atMost: 250 },
+        target: { atMost: 250 },
         reason:
           'The heap contains orders that the cache has evicted until V8 collects them: ' +
           'compare `the same, all garbage collected`.',

@@ -84,7 +84,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
 
   const ratio = (name: string, title: string, dividend: string, divisor: string): Measure => ({
     title: `${name}: ${title}`,
-    limit: { atMost: 1.5 },
+    target: { atMost: 1.5 },
     compute: (round) => readMeasured(name, dividend)(round) / readMeasured(name, divisor)(round),
   });
 

@@ -62,12 +62,12 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       {
         title: `start with ${count} orders ÷ start with an empty file`,
         compute: divideTimes(`start, ${count} orders`, 'start, empty'),
-        limit: { atMost: 1.5 },
+        target: { atMost: 1.5 },
       },
       {
         title: `resident memory after ${reads} reads`,
         compute: readMeasured(`after ${reads} reads`, 'MB'),
-        limit: { atMost: 300 },
+        target: { atMost: 300 },
         unit: ' MB',
       },
     ],

@@ -62,8 +62,8 @@ test('README, pages with figures and chart show the stored results', () => {
   expect(read('docs/internals/benchmarks.svg')).toBe(chart(report));
 });
 
-test('the page states a reason beside every missed limit', () => {
+test('the page states a reason beside every missed target', () => {
   const page = readFileSync(join(root, 'docs/internals/benchmarks.md'), 'utf8');
-  expect(page).toContain('| missed limit | reason |');
+  expect(page).toContain('| missed target | reason |');
   expect(page).not.toContain('| not known |');
 });
