@@ -63,7 +63,7 @@ export function sqliteStore(database: SqliteDatabase, options?: SqliteHandleOpti
 export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
   const isHandle = typeof target === 'object' && target !== null && 'prepare' in target;
   if (isHandle) return createSqliteStore(parseHandleSource(target, options), MIGRATIONS);
-  const source = parseFileSource(target, ['writeThread']);
+  const source = parseFileSource('sqliteStore', target, ['writeThread']);
   const { writeThread = false } = target;
   return shouldUseThread(writeThread) ? createThreadedStore(source) : createSqliteStore(source, MIGRATIONS);
 }
@@ -71,7 +71,7 @@ export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options
 function shouldUseThread(writeThread: boolean | 'auto'): boolean {
   if (writeThread === 'auto') return availableParallelism() > 1 && existsSync(WORKER_FILE);
   if (typeof writeThread === 'boolean') return writeThread;
-  throw new TypeError(`sqliteStore: \`writeThread\` must be true, false or "auto", got ${JSON.stringify(writeThread)}`);
+  throw new TypeError(`sqliteStore: \`writeThread\` must be true, false or "auto", got ${formatValue(writeThread)}`);
 }
 
 /**
@@ -82,27 +82,37 @@ function shouldUseThread(writeThread: boolean | 'auto'): boolean {
  * const accounts = createAccounts({ books, store: sqliteAccountStore({ path: 'accounts.sqlite' }) });
  */
 export function sqliteAccountStore(options: Omit<SqliteStoreOptions, 'writeThread'>): AccountStore {
-  return createSqliteAccountStore(parseFileSource(options));
+  return createSqliteAccountStore(parseFileSource('sqliteAccountStore', options));
 }
 
-function parseFileSource(options: Omit<SqliteStoreOptions, 'writeThread'>, others: readonly string[] = []): SqliteFile {
+/** The functions that open a file, and the functions that create a store in memory instead. */
+const IN_MEMORY = { sqliteStore: 'memoryStore', sqliteAccountStore: 'memoryAccountStore' } as const;
+
+/** @param name - The called function, for error messages. */
+function parseFileSource(
+  name: keyof typeof IN_MEMORY,
+  options: Omit<SqliteStoreOptions, 'writeThread'>,
+  others: readonly string[] = [],
+): SqliteFile {
   if (typeof options === 'string') {
     const example = `{ path: ${JSON.stringify(options)} }`;
-    throw new TypeError(`sqliteStore: options must be ${example}, got ${JSON.stringify(options)}`);
+    throw new TypeError(`${name}: options must be ${example}, got ${JSON.stringify(options)}`);
   }
   const { file, filename } = Object(options) as { readonly file?: unknown; readonly filename?: unknown };
   if (file !== undefined || filename !== undefined) {
-    throw new TypeError(`sqliteStore: unknown option "${file === undefined ? 'filename' : 'file'}", use "path"`);
+    throw new TypeError(`${name}: unknown option "${file === undefined ? 'filename' : 'file'}", use "path"`);
   }
-  assertKnownOptions('sqliteStore', options, ['path', 'synchronous', 'busyTimeout'].concat(others));
+  assertKnownOptions(name, options, ['path', 'synchronous', 'busyTimeout'].concat(others));
   const { path, synchronous, busyTimeout = 1000 } = options;
   if (typeof path !== 'string' || path === '' || path === ':memory:') {
-    throw new TypeError('sqliteStore: `path` must be a file path; use memoryStore() for a store in memory');
+    const expected = `must be a file path, got ${formatValue(path)}; use ${IN_MEMORY[name]}() for a store in memory`;
+    throw new TypeError(`${name}: \`path\` ${expected}`);
   }
   if (!Number.isSafeInteger(busyTimeout) || busyTimeout < 0 || busyTimeout > 2 ** 31 - 1) {
-    throw new TypeError('sqliteStore: `busyTimeout` must be an integer number of milliseconds from 0 to 2147483647');
+    const expected = 'must be an integer number of milliseconds from 0 to 2147483647';
+    throw new TypeError(`${name}: \`busyTimeout\` ${expected}, got ${formatValue(busyTimeout)}`);
   }
-  return { kind: 'file', path, synchronous: parseSynchronous(synchronous), busyTimeout };
+  return { kind: 'file', path, synchronous: parseSynchronous(name, synchronous), busyTimeout };
 }
 
 function parseHandleSource(database: SqliteDatabase, options: SqliteHandleOptions): SqliteSource {
@@ -110,14 +120,20 @@ function parseHandleSource(database: SqliteDatabase, options: SqliteHandleOption
   const { prefix = 'intentbook_', synchronous } = options;
   // The prefix becomes part of SQL text.
   if (typeof prefix !== 'string' || !/^(?!sqlite_)[a-z][a-z0-9_]{0,40}$/i.test(prefix)) {
-    throw new TypeError('sqliteStore: `prefix` must be letters, digits and "_", beginning with a letter');
+    const expected = 'must be letters, digits and "_", beginning with a letter';
+    throw new TypeError(`sqliteStore: \`prefix\` ${expected}, got ${formatValue(prefix)}`);
   }
-  return { kind: 'handle', database, prefix, synchronous: parseSynchronous(synchronous) };
+  return { kind: 'handle', database, prefix, synchronous: parseSynchronous('sqliteStore', synchronous) };
 }
 
-function parseSynchronous(synchronous: Synchronous = 'FULL'): Synchronous {
+function parseSynchronous(name: keyof typeof IN_MEMORY, synchronous: Synchronous = 'FULL'): Synchronous {
   if (!SYNCHRONOUS.includes(synchronous)) {
-    throw new TypeError(`sqliteStore: \`synchronous\` must be one of ${SYNCHRONOUS.join(', ')}`);
+    const expected = `must be one of ${SYNCHRONOUS.join(', ')}`;
+    throw new TypeError(`${name}: \`synchronous\` ${expected}, got ${formatValue(synchronous)}`);
   }
   return synchronous;
+}
+
+function formatValue(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

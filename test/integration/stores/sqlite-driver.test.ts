@@ -18,16 +18,35 @@ test('SQLite driver is imported when a store is opened, and a missing one is nam
 });
 
 test.each([
-  ['orders.sqlite', 'sqliteStore: options must be { path: "orders.sqlite" }, got "orders.sqlite"'],
-  [undefined, 'sqliteStore: options must be an object such as { path }, got undefined'],
-  [{ file: 'x' }, 'sqliteStore: unknown option "file", use "path"'],
-  [{ filename: 'x' }, 'sqliteStore: unknown option "filename", use "path"'],
-  [{ path: ':memory:' }, 'sqliteStore: `path` must be a file path'],
-])('SQLite store created with %j is rejected with the right call', (options, message) => {
-  for (const create of [sqliteStore, sqliteAccountStore]) {
-    expect(() => create(options as never)).toThrow(message);
-    expect(() => create(options as never)).toThrow(TypeError);
-  }
+  ['orders.sqlite', 'options must be { path: "orders.sqlite" }, got "orders.sqlite"'],
+  [undefined, 'options must be an object such as { path }, got undefined'],
+  [{ file: 'x' }, 'unknown option "file", use "path"'],
+  [{ filename: 'x' }, 'unknown option "filename", use "path"'],
+  [{ path: 7 }, '`path` must be a file path, got 7; use MEMORY() for a store in memory'],
+  [{ path: ':memory:' }, '`path` must be a file path, got ":memory:"; use MEMORY() for a store in memory'],
+  [
+    { path: 'x', busyTimeout: -1 },
+    '`busyTimeout` must be an integer number of milliseconds from 0 to 2147483647, got -1',
+  ],
+  [{ path: 'x', synchronous: 'full' }, '`synchronous` must be one of OFF, NORMAL, FULL, EXTRA, got "full"'],
+])(
+  'SQLite stores created with %j name the called function, the expected value and the given one',
+  (options, message) => {
+    const functions = [
+      [sqliteStore, 'memoryStore'],
+      [sqliteAccountStore, 'memoryAccountStore'],
+    ] as const;
+    for (const [create, memory] of functions) {
+      const error = new TypeError(`${create.name}: ${message.replace('MEMORY', memory)}`);
+      expect(() => create(options as never)).toThrow(error); // invalid options
+    }
+  },
+);
+
+test('SQLite store on a handle names the prefix that it rejects', () => {
+  const handle = { prepare: () => undefined };
+  const message = 'sqliteStore: `prefix` must be letters, digits and "_", beginning with a letter, got "1_"';
+  expect(() => sqliteStore(handle as never, { prefix: '1_' })).toThrow(new TypeError(message)); // not used
 });
 
 test('package that would end the process on this runtime is rejected with the version to install', () => {
