@@ -2,8 +2,9 @@
 export type Migration = (prefix: string) => string;
 
 /**
- * Creates the tables that every schema version has in this form: domain, schema version and writer. They are read
- * before the schema version is known, so they never change.
+ * Creates the tables that every schema version has in this form. They are read before the schema version is known, so
+ * they never change. `meta` has the schema version and the domain. `lease` is the writer lock: its row names the
+ * process that may write, and `expires` is in milliseconds since 1970.
  */
 export const FOUNDATION: Migration = (p) => `
   CREATE TABLE ${p}meta (
@@ -102,8 +103,13 @@ const createBook: Migration = (p) => `
 `;
 
 /**
- * Creates the tables of quotes. Quotes are short-lived, so the quote of an order is stored in its own table and
- * listings do not read it. The codes of kinds are in rows.ts. `rank` is compared byte by byte.
+ * Creates the tables of quotes. The codes of kinds are in rows.ts.
+ *
+ * A quote is deleted soon after it expires, but an order needs its quote as long as it is stored. Therefore
+ * `order_quotes` has a copy for each order. It is a separate table, because listings do not read it.
+ *
+ * `rank` orders the quotes of equal terms: the greatest text, compared byte by byte, is the best quote. It begins with
+ * whether the quote was verified, followed by its exchange rate.
  */
 const createQuotes: Migration = (p) => `
   CREATE TABLE ${p}quotes (
@@ -130,8 +136,11 @@ const createQuotes: Migration = (p) => `
 `;
 
 /**
- * Creates the tables of chain events and of the indexer's progress. The key of a chain event is its log position;
- * `detail` is JSON with the other fields. `placement` and `onchain_user` are set only for orders placed on chain.
+ * Creates the tables of chain events and of the indexer.
+ *
+ * `progress` is the checkpoint of the indexer: the last block whose events were applied. `blocks` has the hashes of
+ * recent blocks. The key of a chain event is its log position; `detail` is JSON with the other fields. `placement` and
+ * `onchain_user` are set only for orders placed on chain.
  */
 const createChainEvents: Migration = (p) => `
   ALTER TABLE ${p}orders ADD COLUMN cancelled_off_chain INTEGER NOT NULL DEFAULT 0;

@@ -22,7 +22,16 @@ export interface OrderCreation {
   readonly feeAmount: string;
   readonly kind: OrderKind;
   readonly partiallyFillable: boolean;
+  /**
+   * Source of the sell token, a signed field of `GPv2Order.sol`. `erc20`: the owner's tokens, by an allowance for the
+   * vault relayer. `external`: the same tokens, by the allowance of the Balancer Vault. `internal`: the owner's balance
+   * in the Vault. Default: `erc20`.
+   */
   readonly sellTokenBalance?: SellTokenSource | undefined;
+  /**
+   * Destination of the buy token, a signed field of `GPv2Order.sol`. `erc20`: a transfer to the receiver. `internal`:
+   * the receiver's balance in the Balancer Vault. Default: `erc20`.
+   */
   readonly buyTokenBalance?: BuyTokenDestination | undefined;
   readonly signingScheme: SigningScheme;
   readonly signature: string;
@@ -31,15 +40,24 @@ export interface OrderCreation {
    * `ethsign` it must be the signer, if given.
    */
   readonly from?: string | null | undefined;
+  /**
+   * The `id` of a quote that this book has returned; a safe integer, not signed. Default: null. Without an id, or if
+   * that quote has expired or has other terms, the best stored quote of equal terms is used, otherwise a new one. A
+   * missing quote never rejects an order.
+   */
   readonly quoteId?: number | null | undefined;
   /** The document, or the 32-byte hash of a known document. */
   readonly appData: string;
   /** Must be the hash of the document in `appData`, if given. */
   readonly appDataHash?: string | null | undefined;
+  /**
+   * Whether the owner must have the whole sell amount, as balance and as allowance, when the order is submitted; not
+   * signed. Otherwise the rule `balance` of the book decides (see `Rules`). Default: false.
+   */
   readonly fullBalanceCheck?: boolean | undefined;
 }
 
-/** A parsed order. */
+/** A parsed order. Absent members have their defaults. */
 export interface ParsedCreation {
   readonly sellToken: Address;
   readonly buyToken: Address;
