@@ -1,5 +1,6 @@
 // `npm run bench [-- benchmark…] [--orders 10M] [--no-write]`: runs benchmarks, prints the results and writes them to
-// bench/results.json, the README, the page of benchmarks and the chart.
+// bench/results.json, the README, the page of benchmarks and the chart. `npm run bench -- --render` writes the pages
+// from the results without a run.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Scale } from './benchmark.ts';
@@ -19,6 +20,7 @@ const { values, positionals } = parseArgs({
     together: { type: 'boolean', default: false },
     json: { type: 'string' },
     'no-write': { type: 'boolean', default: false },
+    render: { type: 'boolean', default: false },
   },
 });
 
@@ -33,7 +35,8 @@ const scale: Scale = {
   tiny: values.tiny,
   orders: values.orders?.map(parseCount) ?? (values.tiny ? [100, 200, 300] : [10_000, 100_000, 1_000_000]),
 };
-const chosen = positionals.length === 0 ? benchmarks : positionals;
+const all = values.render ? [] : benchmarks;
+const chosen = positionals.length === 0 ? all : positionals;
 const show = showProgress(chosen.length);
 /** Root folder of the package, two folders above the built file. */
 const root = new URL('../../', import.meta.url);
@@ -52,6 +55,7 @@ for (const [i, name] of chosen.entries()) {
   report = addResult(report, name, result);
   if (!values.tiny && !values['no-write']) writeReport(root, results, report);
 }
+if (values.render) writeReport(root, results, report);
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(report));
 
 /** Parses a count: `10M`, `100k`, `500`. */
