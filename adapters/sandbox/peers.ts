@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 
 /** Packages that the sandbox needs for a chain, with the versions that it is tested with. */
-const PEERS = {
+export const PEERS = {
   '@foundry-rs/anvil': '1.7.1',
   '@cowprotocol/contracts': '1.8.0',
   '@uniswap/v2-core': '1.0.1',
