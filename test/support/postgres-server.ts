@@ -213,7 +213,7 @@ async function launch(
   for (const stream of [shell.stdin, shell.stderr]) (stream as unknown as { unref?(): void }).unref?.();
   const directory = args[1] ?? '';
   for (let i = 0; !isReady(directory); i++) {
-    if (i > 600 || shell.exitCode !== null || FAILURE.test(complaints)) {
+    if (i > 600 || shell.exitCode !== null || FAILURE.test(completeLines(complaints))) {
       shell.stdin.destroy();
       throw new Error(`PostgreSQL did not start: ${complaints}`);
     }
@@ -229,7 +229,9 @@ async function launch(
 }
 
 /** Output of a server that fails. One that starts also rejects the clients of tests that wait for it. */
-const FAILURE = /PANIC|FATAL:\s+(?!the database system is )/;
+const FAILURE = /PANIC|FATAL:(?!\s+the database system is )/;
+
+const completeLines = (text: string) => text.slice(0, text.lastIndexOf('\n') + 1);
 
 /** File that the server writes when it accepts connections. */
 function isReady(directory: string): boolean {
