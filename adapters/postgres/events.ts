@@ -67,13 +67,40 @@ function getType(code: number): OrderEventType {
   return type;
 }
 
+/** Maximum number of rows that a statement moves, so that it ends within its time limit. */
+const MOVED_ROWS = 100_000;
+
+/** Subtracts an offset from the transaction ids of a table, in steps along an indexed column. */
+async function moveTransactions(run: Query, table: string, column: string, offset: string | undefined): Promise<void> {
+  const find = {
+    text:
+      `SELECT t.${column}::text FROM ${table} t WHERE t.${column} > $1::bigint ` +
+      `ORDER BY t.${column} OFFSET ${MOVED_ROWS} LIMIT 1`,
+  };
+  const move = {
+    text: `UPDATE ${table} SET xid = xid - $1::bigint WHERE ${column} > $2::bigint AND ${column} <= $3::bigint`,
+  };
+  // Moved ids are smaller than all that remain, so that no row is moved twice.
+  let from = String(-(2n ** 63n));
+  for (;;) {
+    const [row] = await run<readonly [string]>(find, from);
+    const to = row?.[0] ?? String(2n ** 63n - 1n);
+    await run(move, offset, from, to);
+    if (row === undefined) return;
+    from = to;
+  }
+}
+
 /**
- * Compares the database with the one in which the log was written. After a restore from a dump, the server assigns
- * transaction ids again that the log already contains. Those of the log are then moved below all new ones, and a new
- * log epoch begins.
+ * Compares the database with the one in which the log was written. After a restore from a dump, readers may have seen
+ * entries that the dump lacks, and the server may assign transaction ids again that the log already contains. Those of
+ * the log are then moved below all new ones, and a new log epoch begins.
  */
 export async function adoptLog({ schema: s, read, write }: PostgresSession): Promise<void> {
-  const system = '(SELECT system_identifier::text FROM pg_control_system())';
+  // A dump carries none of these: the server, the database in it, and the table in that.
+  const system =
+    `(SELECT system_identifier || '.' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.' || ` +
+    `'${s}.events'::regclass::oid FROM pg_control_system())`;
   const find = { text: `SELECT system, ${system} FROM ${s}.log_epochs ORDER BY number DESC LIMIT 1` };
   const [row] = await read('open', (run) => run<readonly [recorded: string, current: string]>(find));
   if (row !== undefined && row[0] === row[1]) return;
@@ -84,9 +111,8 @@ export async function adoptLog({ schema: s, read, write }: PostgresSession): Pro
     if (newest !== undefined && newest[0] !== '') {
       const offset = `(SELECT coalesce(max(xid), 0) + 1 FROM ${s}.events)`;
       const [moved] = await run<readonly [string]>({ text: `SELECT ${offset}::text` });
-      for (const table of ['events', 'log']) {
-        await run({ text: `UPDATE ${s}.${table} SET xid = xid - $1::bigint` }, moved?.[0]);
-      }
+      await moveTransactions(run, `${s}.events`, 'xid', moved?.[0]);
+      await moveTransactions(run, `${s}.log`, 'last', moved?.[0]);
       await run({
         text:
           `INSERT INTO ${s}.log (last, size, xid) SELECT l.last + sum(u.n) OVER (ORDER BY u.o), u.n, u.xid ` +

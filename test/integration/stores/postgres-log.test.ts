@@ -123,6 +123,57 @@ test('PostgreSQL log of a dump that was restored on another server continues in 
   ]);
 });
 
+test('PostgreSQL log of a dump that was restored into another database of a server continues in a new log epoch', async () => {
+  const [source, copy] = ['source', 'copy'].map((name) => `${here.schema}_${name}`);
+  const openDatabase = async (name: string | undefined) => {
+    const store = postgresStore({
+      url: Object.assign(new URL(here.url), { pathname: `/${name}` }).href,
+      listen: false,
+    });
+    await store.open({ domain: DOMAIN, clock: systemClock });
+    return store;
+  };
+  try {
+    await here.query(`CREATE DATABASE ${source}`);
+    await migratePostgres({ url: Object.assign(new URL(here.url), { pathname: `/${source}` }).href });
+    for (const n of [1, 2]) {
+      // The same database does not begin a log epoch.
+      const store = await openDatabase(source);
+      await place(store, order(n));
+      expect((await store.events.after(0, 9)).map(({ id }) => id)).toEqual(range(n).map((i) => i + 1));
+      await store.close();
+    }
+    await here.query(`CREATE DATABASE ${copy} TEMPLATE ${source}`);
+    const restored = await openDatabase(copy);
+    await place(restored, order(3));
+    expect((await restored.events.after(0, 9)).map(({ id }) => id)).toEqual([1, 2, 2 ** 40 + 1]);
+    await restored.close();
+  } finally {
+    for (const name of [source, copy]) await here.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  }
+});
+
+test('PostgreSQL log of a dump is adopted in steps', async () => {
+  const store = await opened();
+  await place(store, order(1));
+  await store.events.last();
+  await store.close();
+  const s = `"${here.schema}"`;
+  const count = 250_000;
+  await here.query(`INSERT INTO ${s}.events (xid, at, type, key) SELECT 1000000 + n, e.at, e.type, e.key
+      FROM ${s}.events e, generate_series(1, ${count}) n;
+    INSERT INTO ${s}.log (last, size, xid) SELECT 1 + n, 1, 1000000 + n FROM generate_series(1, ${count}) n;
+    UPDATE ${s}.log_epochs SET system = '1'`);
+  const restored = await opened();
+  await place(restored, order(2));
+  expect(await restored.events.last()).toBe(2 ** 40 + 1);
+  const [found] = await here.query(`SELECT count(*)::int AS events, min(xid)::int AS min,
+    (SELECT count(*)::int FROM ${s}.events e JOIN ${s}.log l USING (xid) WHERE e.xid < 0) AS numbered
+    FROM ${s}.events`);
+  const [before] = await here.query(`SELECT max(xid)::int AS xid FROM ${s}.events WHERE xid < 0`);
+  expect([found?.['events'], found?.['numbered'], before?.['xid']]).toEqual([count + 2, count + 1, -1]);
+});
+
 describe('PostgreSQL notification', () => {
   /** Counts wake-ups. The clock does not move, so that polling causes none. */
   async function watched(store: Store): Promise<{ count: number; stop: () => void }> {
