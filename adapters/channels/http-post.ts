@@ -54,6 +54,10 @@ export function post({ url, headers, body, signal, guard, resolve = lookup }: Po
       signal,
     });
     request.on('error', reject);
+    request.on('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new Error('the target switched to another protocol'));
+    });
     request.on('response', (response) => {
       const chunks: Buffer[] = [];
       let size = 0;

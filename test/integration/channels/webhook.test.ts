@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { webhookChannel } from 'intentbook/channels';
 import { Webhook } from 'standardwebhooks';
 import { describe, test } from 'vitest';
@@ -101,6 +102,18 @@ describe('webhook channel', () => {
     await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 1);
     assert.deepEqual(inner.received, []);
   });
+});
+
+test('a request to a target that switches the protocol fails at once', async () => {
+  const server = createServer(({ socket }) => {
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  const guard = createAddressGuard(['127.0.0.0/8']);
+  const request = { url: `http://127.0.0.1:${port}/`, headers: {}, body: '', signal: AbortSignal.timeout(5000), guard };
+  await assert.rejects(post(request), /switched to another protocol/);
+  server.close();
 });
 
 describe('webhook target outside the public internet', () => {
