@@ -25,6 +25,8 @@ export function prepareRowQuery({ prefix, prepare }: SqliteSession, from: string
 export const fromOrders = (prefix: string, uid: string) =>
   `FROM ${prefix}orders o LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id WHERE o.uid ${uid}`;
 
+const toLowerHex = (uid: Hex) => uid.toLowerCase() as Hex; // the digits stay the same
+
 /**
  * Prepares a query of one order by UID. It does not read the UID, which SQLite has compared. Rendering compares it with
  * that in the body.
@@ -33,7 +35,7 @@ export function prepareOrderByUid({ prefix, prepare }: SqliteSession): (uid: Hex
   const select = prepare(`SELECT ${orderColumns(prefix, 'known')}, ${quoteColumns} ${fromOrders(prefix, '= ?')}`).raw();
   return (uid) => {
     const row = select.get(toBytes(uid)) as OrderRow | undefined; // the columns selected
-    return row && readOrder(row, uid);
+    return row && readOrder(row, toLowerHex(uid));
   };
 }
 

@@ -16,6 +16,16 @@ const BODIES = [
 
 export const READ: readonly Rule[] = [
   {
+    name: 'returns UIDs in lower case only',
+    async run({ store }) {
+      await place(store, order(1), order(2));
+      const upper = [1, 2].map((n) => `0x${order(n).uid.slice(2).toUpperCase()}` as const);
+      for (const uids of [upper.slice(0, 1), upper]) {
+        for (const found of await store.orders.get(uids)) assert.equal(found.uid, found.uid.toLowerCase());
+      }
+    },
+  },
+  {
     name: 'returns the text of an order byte for byte',
     async run({ store }) {
       await place(store, ...BODIES.map((body, n) => order(n, { body })));
