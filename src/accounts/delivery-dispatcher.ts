@@ -32,7 +32,7 @@ export interface DispatcherContext extends Required<DeliveryOptions> {
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Delivers pending notifications in the background. `stop` waits for the attempts in progress. */
+/** Delivers pending notifications in the background. `stop` waits for the attempts in progress, but not long. */
 export type DeliveryDispatcher = Pick<Worker, 'start' | 'wake' | 'stop'>;
 
 /** Maximum number of concurrent attempts. */
@@ -52,6 +52,9 @@ const RELEASE_DELAY = 1_000;
 /** Milliseconds until the store is queried again without a signal. It finds what other processes have left. */
 const INTERVAL = 5_000;
 
+/** Milliseconds that attempts in progress may take when the dispatcher stops. Then they are aborted and repeated. */
+const STOP_TIMEOUT = 2_000;
+
 /** Maximum number of characters of an error that are stored. */
 const MAX_ERROR_LENGTH = 500;
 
@@ -68,6 +71,10 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery['subscription']>();
   const slowHosts = createSlowHosts(timeout);
+  // One signal for all attempts would have more listeners than Node.js accepts without a warning.
+  const cancellations = new Set<AbortController>();
+  /** Whether the time for attempts in progress is over, after the dispatcher was stopped. */
+  let isOverdue = false;
   // A claim lasts twice the timeout, so that no other process attempts the delivery meanwhile.
   const claimDuration = 2 * timeout;
   const maxDelay = Math.max(context.maxRetryDelay, claimDuration, RELEASE_DELAY);
@@ -79,13 +86,16 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     const id = `msg_${createHashedId([subscription.id, notification])}`;
     const host = channel.getHost?.(subscription.target);
     const startedAt = readMonotonic(clock);
+    const cancellation = new AbortController();
+    cancellations.add(cancellation);
     try {
-      return await withDeadline(clock, slowHosts.getTimeout(host), (signal) =>
-        channel.deliver({ id, subscription, body, now: clock.now(), ...getUnsubscribePath(subscription) }, { signal }),
-      );
+      const send = (signal: AbortSignal) =>
+        channel.deliver({ id, subscription, body, now: clock.now(), ...getUnsubscribePath(subscription) }, { signal });
+      return await withDeadline(clock, slowHosts.getTimeout(host), send, cancellation.signal);
     } catch (failure) {
       return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
     } finally {
+      cancellations.delete(cancellation);
       slowHosts.record(host, readMonotonic(clock) - startedAt);
     }
   }
@@ -120,7 +130,8 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     try {
       const { seq, claim, subscription } = delivery;
       const result = await attempt(delivery);
-      if (result.status === 'delivered') {
+      if (result.status === 'failed' && isOverdue) await release(delivery);
+      else if (result.status === 'delivered') {
         await store.deliveries.settle({ seq, claim, outcome: result });
       } else if (result.status === 'gone') {
         await store.subscriptions.remove({ id: subscription.id, account: subscription.account, now: clock.now() });
@@ -158,7 +169,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       const { claimed, next } = await store.deliveries.claim(request);
       for (const delivery of claimed) {
         const isOver = count(({ account }) => account === delivery.subscription.account) >= MAX_PER_ACCOUNT;
-        if (isOver || isHostBusy(delivery)) {
+        if (isOver || isOverdue || isHostBusy(delivery)) {
           await release(delivery);
           continue;
         }
@@ -173,11 +184,19 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   });
 
   return {
-    start: worker.start,
+    start() {
+      isOverdue = false;
+      worker.start();
+    },
     wake: worker.wake,
     async stop() {
+      const cancel = clock.after(STOP_TIMEOUT, () => {
+        isOverdue = true;
+        for (const each of cancellations) each.abort(new Error('the dispatcher stops'));
+      });
       await worker.stop();
       await Promise.all(inProgress.keys());
+      cancel();
     },
   };
 }

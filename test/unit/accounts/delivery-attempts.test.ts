@@ -238,6 +238,20 @@ describe('limits of delivery attempts', () => {
     expect(requests.at(-1)).toMatchObject({ limit: 62, busy: { accounts: [account(9)], channels: [] } });
   });
 
+  test('release attempts that do not end soon after the dispatcher stops', async () => {
+    const { dispatcher, claims, clock, settled } = hanging();
+    claims.push([claimed(1)]);
+    dispatcher.start();
+    await settleAll();
+    const stopped = dispatcher.stop();
+    clock.advance(1999);
+    await settleAll();
+    expect(settled).toEqual([]);
+    clock.advance(1);
+    await stopped;
+    expect(settled).toEqual([{ seq: 1, claim: 7, outcome: { status: 'released', at: NOW + 3000 } }]);
+  });
+
   test('release deliveries beyond four per host, of channels with hosts only', async () => {
     const getHost = (target: string) => target.split('/')[0];
     const withHosts = hanging({ getHost });
