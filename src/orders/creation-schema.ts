@@ -22,7 +22,7 @@ export const orderCreation = /* @__PURE__ */ z.object({
   signingScheme: z.enum(SIGNING_SCHEMES),
   signature: hex(),
   from: z.nullish(hexSchema(20)),
-  quoteId: z.nullish(z.int('must be an integer')),
+  quoteId: z.nullish(z.number().check(z.refine(Number.isInteger, { error: 'must be an integer' }))),
   appData: z.string(),
   appDataHash: z.nullish(hexSchema(32)),
   fullBalanceCheck: z._default(z.boolean(), false),
@@ -36,7 +36,7 @@ export const orderCreation = /* @__PURE__ */ z.object({
 export function parseOrderCreation(input: unknown): ParsedCreation | OrderBookError {
   const parsed = parseShape(orderCreation, input);
   if (parsed instanceof OrderBookError) return parsed;
-  const { feeAmount, ...order } = parsed;
+  const { feeAmount, quoteId, ...order } = parsed;
   const sellAmount = parseUint256(order.sellAmount);
   if (typeof sellAmount === 'string') return createOverflowError('sellAmount');
   const buyAmount = parseUint256(order.buyAmount);
@@ -48,7 +48,7 @@ export function parseOrderCreation(input: unknown): ParsedCreation | OrderBookEr
     buyAmount,
     feeIsZero: parseUint256(feeAmount) === 0n,
     from: order.from ?? undefined,
-    quoteId: order.quoteId ?? undefined,
+    quoteId: typeof quoteId === 'number' && Number.isSafeInteger(quoteId) ? quoteId : undefined,
     appDataHash: order.appDataHash ?? undefined,
   };
 }

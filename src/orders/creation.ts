@@ -115,7 +115,7 @@ export function parseValidCreation(input: unknown): ParsedCreation | undefined {
   const appDataHash = parseOptionalHex(order.appDataHash, 32);
   const quoteId = order.quoteId ?? null;
   if (receiver === undefined || from === undefined || appDataHash === undefined) return undefined;
-  if (!(quoteId === null || (typeof quoteId === 'number' && Number.isSafeInteger(quoteId)))) return undefined;
+  if (!(quoteId === null || (typeof quoteId === 'number' && Number.isInteger(quoteId)))) return undefined;
 
   const sellAmount = parseUint256(order.sellAmount);
   const buyAmount = parseUint256(order.buyAmount);
@@ -137,7 +137,8 @@ export function parseValidCreation(input: unknown): ParsedCreation | undefined {
     signingScheme,
     signature,
     from: from ?? undefined,
-    quoteId: quoteId ?? undefined,
+    // No quote has an id above 2^53. The order is then linked like one without an id.
+    quoteId: quoteId !== null && Number.isSafeInteger(quoteId) ? quoteId : undefined,
     appData,
     appDataHash: appDataHash ?? undefined,
     fullBalanceCheck,

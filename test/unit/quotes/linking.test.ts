@@ -84,6 +84,13 @@ describe('quote of an order', () => {
     expect(await quoteOf(await place({}, id))).toEqual(STORED);
   });
 
+  test('with an id that no quote has is not linked, and the order is accepted', async () => {
+    const { place, quoteOf } = await fixture();
+    for (const [i, id] of [-1, 2 ** 53, 1e300].entries()) {
+      expect(await quoteOf(await place({ buyAmount: String(i + 1) }, id))).toBeUndefined();
+    }
+  });
+
   test('with the id of another trade is not linked, and the order is accepted', async () => {
     const { book, place, quoteOf } = await fixture();
     const { id } = await quoted(book, { ...SELL, sellAmountBeforeFee: String(X + 1n) });
