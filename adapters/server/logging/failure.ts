@@ -5,16 +5,18 @@ const { default: DEFAULT_PORT } = SERVER_SETTINGS.port;
 const { default: DEFAULT_HOST } = SERVER_SETTINGS.host;
 
 /** Formats why a server could not start, in one line, with a remedy if one is known. */
-export function failureText(
-  error: unknown,
-  { port = DEFAULT_PORT, host = DEFAULT_HOST }: { port?: number | undefined; host?: string | undefined },
-): string {
+export function failureText(error: unknown, options: { port?: number | undefined; host?: string | undefined }): string {
   if (error instanceof StoreError) return getReason(error);
+  // The port and the address that failed: those of the server, or of its metrics.
+  const { port = options.port ?? DEFAULT_PORT, address: host = options.host ?? DEFAULT_HOST } = error as {
+    readonly port?: number;
+    readonly address?: string;
+  }; // system errors have these members
   switch (getCode(error)) {
     case 'EADDRINUSE':
-      return `port ${port} of ${host} is in use; select another with --port, or --port 0 for any free one`;
+      return `port ${port} of ${host} is in use; select another with --port or --metrics-port, 0 for any free one`;
     case 'EACCES':
-      return `this user may not listen on port ${port} of ${host}; select one above 1023 with --port`;
+      return `this user may not listen on port ${port} of ${host}; select one above 1023`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
