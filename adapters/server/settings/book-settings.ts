@@ -114,6 +114,7 @@ export const BOOK_SETTINGS = {
     help: 'SQLite file, created if it is missing. `:memory:` keeps the data in memory until the process ends.',
     defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
     single: 'intentbook.sqlite',
+    notEmpty: true,
   },
   dbThread: {
     type: onOff(),
@@ -179,6 +180,7 @@ export const COMMON_SETTINGS = {
     group: 'Store',
     help: 'PostgreSQL connection string; replaces the file.',
     secret: true,
+    notEmpty: true,
   },
   postgresRead: {
     type: connection(),

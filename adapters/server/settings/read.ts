@@ -16,7 +16,10 @@ interface Found {
   readonly source: string;
 }
 
-/** Reads settings from a command line and the environment. Flags win; an empty variable counts as absent. */
+/**
+ * Reads settings from a command line and the environment. Flags win. An empty variable counts as absent,
+ * or is an error if the setting selects a store or an access rule.
+ */
 export interface SettingReader {
   /** Returns the source of a setting, by the name of its flag. `undefined` if it is not given. */
   source(name: string): string | undefined;
@@ -32,10 +35,13 @@ export interface SettingReader {
  * @throws UsageError from its functions if a value is malformed; the message has the flag or the variable.
  */
 export function createSettingReader({ given, env }: SettingSources): SettingReader {
-  function getText({ name, variable }: Flag): { readonly text: string; readonly source: string } | undefined {
+  function getText({ name, variable, setting }: Flag): { readonly text: string; readonly source: string } | undefined {
     const flagText = given.get(name);
     if (flagText !== undefined) return { text: flagText, source: `--${name}` };
     const text = env[variable];
+    if (text === '' && setting.notEmpty === true) {
+      throw new UsageError(`${variable} is empty; set it to ${setting.type.expected}, or unset it`);
+    }
     return text ? { text, source: variable } : undefined;
   }
 

@@ -63,6 +63,7 @@ export const SERVER_SETTINGS = {
     help: 'Token of the paths below `/restricted`: `Authorization: Bearer <token>`. At least 16 characters.',
     defaultText: 'no access',
     secret: true,
+    notEmpty: true,
   },
   leaseWait: {
     type: integer(0, 3600, '<seconds>'),
@@ -95,6 +96,7 @@ export const SERVER_SETTINGS = {
     help: 'Account store: a file, `:memory:`, a PostgreSQL connection string, or `off`.',
     defaultText: 'next to the file of the first book; `off` if that book is in PostgreSQL',
     secret: true,
+    notEmpty: true,
   },
   affiliateDomain: {
     type: text('<name>', 'a name'),
