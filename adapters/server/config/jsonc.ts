@@ -1,7 +1,7 @@
 /**
  * Parses JSON with comments and trailing commas.
  *
- * @throws SyntaxError with the line and the column of the problem.
+ * @throws SyntaxError with the line and the column of the problem, without the text at that place.
  */
 export function parseJsonc(text: string): unknown {
   const plain = blankComments(text);
@@ -12,9 +12,15 @@ export function parseJsonc(text: string): unknown {
     const { at, expected } = findProblem(plain);
     const lines = plain.slice(0, at).split('\n');
     const place = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
-    const found = at >= plain.length ? 'the end of the file' : JSON.stringify(plain.slice(at, at + 20).split('\n')[0]);
-    throw new SyntaxError(`${place}: expected ${expected}, got ${found}`);
+    throw new SyntaxError(`${place}: expected ${expected}, got ${describe(plain[at])}`);
   }
+}
+
+/** Describes what a character begins. It does not repeat the text, which may be a secret. */
+function describe(character: string | undefined): string {
+  if (character === undefined) return 'the end of the file';
+  if (character === '"') return 'a string';
+  return /[{}[\]:,]/.test(character) ? `"${character}"` : 'a text without quotes';
 }
 
 /** A string or a comment. Strings are matched too, since they may contain the start of a comment. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { httpUrl } from './types.ts';
+import { plainHttpUrl } from './types.ts';
 
 /** The terms of the affiliate programme. They have no text form. */
 export function affiliateTerms() {
@@ -17,8 +17,8 @@ export function affiliateTermsByCode() {
 
 /** The source of statistics: `own`, or a URL. */
 export function statisticsSource() {
-  const { schema: url } = httpUrl();
-  const expected = '"own", or an http or https URL';
+  const { schema: url } = plainHttpUrl();
+  const expected = '"own", or an http or https URL without a user name and a password';
   const error = `must be ${expected}`;
   const isValid = (given: string) => given === 'own' || url.safeParse(given).success;
   const schema = z.string({ error }).refine(isValid, { error });

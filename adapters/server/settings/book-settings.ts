@@ -153,7 +153,11 @@ export const BOOK_SETTINGS = {
     defaultText: 'none',
   },
   tokenHoldersUrl: {
-    type: matching(/^https?:\/\/[^/\s]\S*\{token\}\S*$/, '<url>', 'an http or https URL with {token}'),
+    type: matching(
+      /^https?:\/\/[^/?#@\s]+\/\S*\{token\}\S*$/,
+      '<url>',
+      'an http or https URL with {token}, without a user name and a password',
+    ),
     group: 'Prices in US dollars',
     help: 'URL of the largest holders of a token, with `{token}`: of a Blockscout explorer, or a JSON list.',
     defaultText: 'none; the endpoint returns 503',

@@ -13,6 +13,7 @@ import {
   objectSetting,
   onOff,
   partialSetting,
+  plainHttpUrl,
   rateLimit,
   text,
   url,
@@ -216,7 +217,7 @@ export const SERVER_SETTINGS = {
   cms: {
     type: objectSetting({
       url: {
-        type: httpUrl(),
+        type: plainHttpUrl(),
         group: 'Notifications',
         help: 'URL of the content system.',
         variable: 'CMS_BASE_URL',
@@ -247,13 +248,13 @@ export const SERVER_SETTINGS = {
         help: 'Plan of the CoinGecko key: `pro` or `demo`.',
         defaultText: '`pro`',
       },
-      url: { type: httpUrl(), group: 'Prices in US dollars', help: 'Base URL of the CoinGecko API.' },
+      url: { type: plainHttpUrl(), group: 'Prices in US dollars', help: 'Base URL of the CoinGecko API.' },
     }),
     group: 'Prices in US dollars',
     help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
   },
   poolsUrl: {
-    type: httpUrl(),
+    type: plainHttpUrl(),
     group: 'Prices in US dollars',
     help: 'URL of a JSON document with liquidity pools by chain id.',
     defaultText: 'none; the pool endpoints return 503',

@@ -36,6 +36,10 @@ export const url = (pattern: RegExp, expected: string) => {
 
 export const httpUrl = () => url(/^https?:\/\/[^/]/, 'an http or https URL');
 
+/** A URL that is requested as it is: `fetch` rejects credentials in it, and its message repeats them. */
+export const plainHttpUrl = () =>
+  url(/^https?:\/\/[^/?#@\s]+([/?#]|$)/, 'an http or https URL without a user name and a password');
+
 export const email = () => {
   const expected = 'a mail address, such as books@example.org';
   return textSetting(z.email({ error: `must be ${expected}` }), '<address>', expected);
