@@ -59,16 +59,15 @@ export function createScheduler(random: SeededRandom, isBusy?: () => boolean): S
     return entry.task;
   }
 
+  const turns = createTurns(isBusy === undefined ? STEPS_PER_TURN : 1);
+
   /** Runs steps until `next` returns none, with drained microtasks before each and after the last. */
   function runAll(next: () => (() => void) | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const advance = () => {
-        if (isBusy?.() === true) return true;
-        const step = next();
-        step?.();
-        return step !== undefined;
-      };
-      runTurns(advance, isBusy === undefined ? STEPS_PER_TURN : 1, resolve, reject);
+    return turns.repeat(() => {
+      if (isBusy?.() === true) return true;
+      const step = next();
+      step?.();
+      return step !== undefined;
     });
   }
 
@@ -107,38 +106,48 @@ export function createScheduler(random: SeededRandom, isBusy?: () => boolean): S
   };
 }
 
+/** Turns of the real event loop, in which the runtime drains the microtasks after each call. */
+interface Turns {
+  /** Calls `advance` until it returns false. One call of this function must end before the next one. */
+  repeat(advance: () => boolean): Promise<void>;
+}
+
 /**
- * Calls `advance` in turns of the real event loop until it returns false. The runtime drains the microtasks after each
- * call. Many calls in one turn save the time that a turn takes.
+ * Creates the turns. Many calls in one turn save the time that a turn takes, also if the next repetition begins while
+ * the turn is not over.
  */
-function runTurns(
-  advance: () => boolean,
-  callsPerTurn: number,
-  resolve: () => void,
-  reject: (failure: unknown) => void,
-): void {
-  let isRunning = true;
-  const end = (settle: () => void) => {
-    isRunning = false;
-    settle();
-  };
-  const call = () => {
-    if (!isRunning) return;
-    try {
-      if (!advance()) end(resolve);
-    } catch (failure) {
-      end(() => reject(failure));
-    }
-  };
-  const last = () => {
-    call();
-    if (isRunning) schedule();
-  };
-  function schedule(): void {
-    for (let i = 1; i < callsPerTurn; i++) setImmediate(call);
-    setImmediate(last);
+function createTurns(callsPerTurn: number): Turns {
+  let current: (() => void) | undefined;
+  let waiting = 0;
+
+  function call(): void {
+    waiting--;
+    current?.();
+    if (waiting === 0 && current !== undefined) schedule();
   }
-  schedule();
+
+  function schedule(): void {
+    waiting = callsPerTurn;
+    for (let i = 0; i < callsPerTurn; i++) setImmediate(call);
+  }
+
+  return {
+    repeat: (advance) =>
+      new Promise((resolve, reject) => {
+        const end = (settle: () => void) => {
+          current = undefined;
+          settle();
+        };
+        current = () => {
+          try {
+            if (!advance()) end(resolve);
+          } catch (failure) {
+            end(() => reject(failure));
+          }
+        };
+        if (waiting === 0) schedule();
+      }),
+  };
 }
 
 const precedes = (a: Entry, b: Entry) => a.due < b.due || (a.due === b.due && a.rank < b.rank);
