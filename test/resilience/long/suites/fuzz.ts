@@ -6,8 +6,11 @@ import type { LongSuite } from '../suite.ts';
 
 const COMMITTED = fileURLToPath(new URL('../../../fuzz/corpus', import.meta.url));
 
-/** Runs per target before the remaining time goes to slower targets; a tenth if each run recovers a signature. */
-const ENOUGH = 1_000_000;
+/**
+ * Runs per target before the remaining time goes to slower targets; a tenth if each run recovers a signature.
+ * `INTENTBOOK_FUZZ_EXECUTIONS=8000000` sets another number.
+ */
+const ENOUGH = Number(process.env['INTENTBOOK_FUZZ_EXECUTIONS'] ?? 1_000_000);
 
 /** Targets by name: `INTENTBOOK_FUZZ=query,cursor`. */
 const chosen = process.env['INTENTBOOK_FUZZ']?.split(',');
