@@ -39,6 +39,9 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   let position = 0;
   let start = 0;
   let backlog = 0;
+  let hasBegun = false;
+  /** Position of the last restart before the subscriber has begun. */
+  let restarted = 0;
   let live = false;
   let ended = false;
   let wake: (() => void) | undefined;
@@ -145,7 +148,9 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     get backlog() {
       return backlog;
     },
-    async begin(after, last) {
+    async begin(after, known) {
+      hasBegun = true;
+      const last = Math.max(known, restarted);
       position = after;
       if (after > last) {
         // The position belongs to another log, or the log was reset.
@@ -166,7 +171,8 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
       wake?.();
     },
     restart(through) {
-      if (through > position) replaceQueue(through);
+      if (!hasBegun) restarted = through;
+      else if (through > position) replaceQueue(through);
     },
     skip(from, through) {
       // A subscriber that is not live reads the log itself.

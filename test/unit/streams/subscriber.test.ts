@@ -33,6 +33,20 @@ function fixture(changes: Partial<SubscriberOptions> & { at?: number; pages?: ((
   return { subscriber, calls, failures, broadcaster };
 }
 
+describe('stream subscriber that begins while the log begins a new epoch', () => {
+  const NEWEST = 2 ** 40 + 1;
+
+  test.each([4, 0])('receives one gap after position %i, and nothing before it', async (after) => {
+    const { subscriber } = fixture({ at: NEWEST });
+    subscriber.restart(NEWEST);
+    await subscriber.begin(after, 4);
+    const first = after === 0 ? `1..${NEWEST - 10}` : `5..${NEWEST}`;
+    expect(shown(await subscriber.take())).toEqual([first]);
+    subscriber.push(item(NEWEST + 1));
+    expect(shown(await subscriber.take())).toEqual([NEWEST + 1]);
+  });
+});
+
 describe('stream subscriber queue', () => {
   test('holds exactly its size, and one more item turns all of them into a gap', async () => {
     const full = fixture();
