@@ -11,7 +11,8 @@ export interface CallRunner {
   /**
    * Executes a call in one step of the scheduler.
    *
-   * @param lose - Returns or throws what the caller gets if the acknowledgement is lost. Absent: it is never lost.
+   * @param lose - Returns or throws what the caller gets if the acknowledgement is lost. Absent: the call does not
+   *   write, or its acknowledgement is never lost.
    */
   run<T>(name: string, execute: () => Promise<T>, lose?: () => T): Promise<T>;
 }
@@ -54,6 +55,10 @@ export function createCallRunner({ process, scheduler, random, onFault }: CallRu
           if (faults.has('fail') && random.chance(0.5)) {
             onFault(`store fail ${name}`);
             return finish(() => reject(new StoreError('Unavailable', 'the simulated storage failed')));
+          }
+          if (faults.has('full') && lose !== undefined) {
+            onFault(`store full ${name}`);
+            return finish(() => reject(new StoreError('Unavailable', 'the simulated disk is full')));
           }
           const isLost = lose !== undefined && faults.has('lose') && random.chance(0.5);
           if (isLost) onFault(`store lose ${name}`);

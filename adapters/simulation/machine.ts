@@ -28,7 +28,8 @@ export interface Machine {
   readonly positions: readonly number[];
   /** Whether a process has started. */
   readonly isRunning: boolean;
-  apply(fault: Fault): void;
+  /** Applies a fault. A backup is real work, for which the promise waits. */
+  apply(fault: Fault): Promise<void>;
   /**
    * The virtual time until which a delivery may wait: a process whose clock was ahead has claimed or postponed it. In
    * milliseconds.
@@ -226,13 +227,20 @@ export function createMachine(context: MachineContext): Machine {
     host.process?.step(ms);
   }
 
-  function apply(fault: Fault): void {
+  async function apply(fault: Fault): Promise<void> {
     const host = 'process' in fault ? hosts[fault.process % hosts.length] : undefined;
     if (fault.kind === 'channel') toggle(receiver.faults, fault.mode, fault.duration);
-    else if (host !== undefined && fault.kind !== 'disconnect') applyTo(host, fault);
+    else if (host !== undefined && fault.kind !== 'disconnect') await applyTo(host, fault);
   }
 
-  function applyTo(host: Host, fault: Exclude<Fault, { kind: 'channel' | 'disconnect' }>): void {
+  /** Kills a process, and starts it on a backup. No step runs during the copy. */
+  async function restore(host: Host, delay: number): Promise<void> {
+    endProcess(host);
+    await storage.restore?.();
+    restartLater(host, delay);
+  }
+
+  async function applyTo(host: Host, fault: Exclude<Fault, { kind: 'channel' | 'disconnect' }>): Promise<void> {
     switch (fault.kind) {
       case 'pause': {
         const { process } = host;
@@ -245,6 +253,9 @@ export function createMachine(context: MachineContext): Machine {
         break;
       case 'restart':
         restart(host, fault.duration);
+        break;
+      case 'restore':
+        await restore(host, fault.duration);
         break;
       case 'clock':
         step(host, fault.ms);

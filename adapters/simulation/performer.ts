@@ -66,7 +66,7 @@ export function createPerformer(context: PerformerContext): (action: Action) => 
       case 'fault':
         trace(`fault ${JSON.stringify(action.fault)}`);
         if (action.fault.kind === 'disconnect') subscribers[action.fault.subscriber]?.disconnect();
-        else machine.apply(action.fault);
+        else await machine.apply(action.fault);
         break;
       case 'mine':
         chain.mine(action.facts);

@@ -49,7 +49,7 @@ export async function createPgliteStorage(context: StoreContext): Promise<Simula
   return {
     processes: 2,
     observed,
-    faults: ['fail', 'lose', 'slow', 'busy'],
+    faults: ['fail', 'full', 'lose', 'tear', 'slow', 'busy'],
     opens: true,
     connect,
     traits: pgliteStore(database, { schema }).traits,

@@ -33,6 +33,8 @@ export type Fault =
   | { readonly kind: 'pause'; readonly process: number; readonly duration: number }
   | { readonly kind: 'kill'; readonly process: number; readonly duration: number }
   | { readonly kind: 'restart'; readonly process: number; readonly duration: number }
+  /** The process is killed, and starts again on a backup of its storage, whose log begins a new log epoch. */
+  | { readonly kind: 'restore'; readonly process: number; readonly duration: number }
   | {
       readonly kind: 'clock';
       readonly process: number;
@@ -46,8 +48,11 @@ export type Fault =
   | { readonly kind: 'channel'; readonly mode: ChannelFault; readonly duration: number }
   | { readonly kind: 'disconnect'; readonly subscriber: number };
 
-/** How calls of a store fail: before or after they have an effect, or late. */
-export type StoreFault = 'fail' | 'lose' | 'slow' | 'busy';
+/**
+ * How calls of a store fail: any call, only writes, a write after it had an effect, the later orders of a group, or
+ * late; or a running write of an owner is in the way.
+ */
+export type StoreFault = 'fail' | 'full' | 'lose' | 'tear' | 'slow' | 'busy';
 /** How a node fails: an error, no response, a late one, an old view, or blocks without their logs. */
 export type NodeFault = 'fail' | 'hang' | 'slow' | 'lag' | 'hide';
 /** How deliveries fail: an error, no response, or a lost acknowledgement. */
@@ -87,6 +92,8 @@ export interface PlanContext {
   readonly processes: number;
   readonly subscribers: number;
   readonly storeFaults: readonly StoreFault[];
+  /** Whether the storage has backups. */
+  readonly hasBackups: boolean;
   /** Whether the books quote. */
   readonly hasQuotes: boolean;
   /** Whether old data is deleted. */
@@ -266,6 +273,7 @@ function createFaultMix(random: SeededRandom, context: PlanContext): () => Fault
       duration: random.integer(100, 9_000),
     }),
     () => ({ kind: 'disconnect', subscriber: random.integer(0, subscribers - 1) }),
+    () => ({ kind: context.hasBackups ? 'restore' : 'kill', process: process(), duration: random.integer(1, 4_000) }),
   ];
   const weights = kinds.map(() => (random.chance(0.3) ? 0 : random.integer(1, 6)));
   const mix = kinds.flatMap((kind, i) => repeat(weights[i] ?? 0, () => kind));

@@ -250,6 +250,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     processes: storage.processes,
     subscribers: subscribers.length,
     storeFaults: storage.faults,
+    hasBackups: storage.restore !== undefined,
     hasQuotes,
     hasRetention: retention !== undefined,
     isShared: storage.traits.writers === 'many',

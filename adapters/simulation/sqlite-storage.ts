@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Store } from 'intentbook';
-import { sqliteStore } from 'intentbook/sqlite';
+import { backupSqlite, sqliteStore } from 'intentbook/sqlite';
 import type { SimulatedStorage } from './storages.ts';
 
 /** A process id that no process has: it is above the maximum of the kernel. */
@@ -15,7 +15,8 @@ const ENDED_PROCESS = 2 ** 22 + 1;
 export async function createSqliteStorage(): Promise<SimulatedStorage> {
   const { default: Database } = await import('better-sqlite3');
   const folder = mkdtempSync(join(tmpdir(), 'intentbook-simulation-'));
-  const path = join(folder, 'book.sqlite');
+  let path = join(folder, 'book.sqlite');
+  let backups = 0;
   const stores: Store[] = [];
   const connect = () => {
     const store = sqliteStore({ path, synchronous: 'OFF' });
@@ -25,7 +26,7 @@ export async function createSqliteStorage(): Promise<SimulatedStorage> {
   const { traits } = sqliteStore({ path });
   return {
     processes: 1,
-    faults: ['fail', 'slow'],
+    faults: ['fail', 'full', 'slow'],
     opens: true,
     connect,
     traits,
@@ -33,6 +34,11 @@ export async function createSqliteStorage(): Promise<SimulatedStorage> {
       const database = new Database(path);
       database.prepare('UPDATE lease SET pid = ?').run(ENDED_PROCESS);
       database.close();
+    },
+    async restore() {
+      const to = join(folder, `backup-${++backups}.sqlite`);
+      await backupSqlite({ from: path, to });
+      path = to;
     },
     async dispose() {
       for (const store of stores) await store.close().catch(() => {}); // a newer store has the lease

@@ -28,6 +28,8 @@ export interface SimulatedStorage {
   readonly isBusy?: () => boolean;
   /** Called when the process that has opened the store has been killed. */
   abandon(): void;
+  /** Replaces the storage by a backup of it, while no process runs. Absent: the storage has no backups. */
+  restore?(): Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -46,7 +48,7 @@ export async function createStorage(
   return {
     processes: isShared ? 2 : 1,
     // The outcome of a write in the same process is always known, and no other process has a lock.
-    faults: isShared ? ['fail', 'lose', 'slow', 'busy'] : ['fail', 'slow'],
+    faults: isShared ? ['fail', 'full', 'lose', 'tear', 'slow', 'busy'] : ['fail', 'full', 'slow'],
     opens: false,
     connect: () => store,
     traits: isShared ? { ...store.traits, name: 'simulated', writers: 'many' } : store.traits,

@@ -46,19 +46,29 @@ export function createStorePort(context: StorePortContext): StorePort {
   const { inner, process, random, observer } = context;
   const { run, faults } = createCallRunner(context);
 
+  async function insertAll(inserts: readonly OrderInsert[]): Promise<readonly InsertOutcome[]> {
+    const outcomes = inserts.length === 0 ? [] : await inner.orders.insert(inserts);
+    await observer.onInsert(process.name, inserts, outcomes);
+    return outcomes;
+  }
+
   function insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]> {
     const execute = async () => {
       const owner = inserts[0]?.order.owner;
       const isBusy = faults.has('busy') && options?.skipLocked === true && random.chance(0.5);
       if (isBusy) context.onFault('store busy');
       const waits = ({ order }: OrderInsert) => isBusy && order.owner === owner;
-      const executed = inserts.filter((each) => !waits(each));
-      const outcomes = executed.length === 0 ? [] : await inner.orders.insert(executed);
-      await observer.onInsert(process.name, executed, outcomes);
+      const free = inserts.filter((each) => !waits(each));
+      // A database may execute a group in several transactions. The connection breaks after the first one.
+      const isTorn = faults.has('tear') && free.length > 1 && random.chance(0.5);
+      if (isTorn) context.onFault('store tear');
+      const known = isTorn ? random.integer(1, free.length - 1) : free.length;
+      const outcomes = await insertAll(free.slice(0, known));
+      if (isTorn && random.chance(0.5)) await insertAll(free.slice(known));
       let next = 0;
       return inserts.map((each): InsertOutcome => {
         if (waits(each)) return { status: 'busy' };
-        return outcomes[next++] as InsertOutcome; // one for each executed insert
+        return outcomes[next++] ?? { status: 'unknown' };
       });
     };
     return run('insert', execute, () => inserts.map(() => ({ status: 'unknown' })));
