@@ -6,9 +6,9 @@ import { createChainIndexing } from './chain/chain-indexing.ts';
 import { createTradeModule } from './chain/trade-module.ts';
 import { createDeadlineLimiter } from './concurrency/deadline.ts';
 import { lazy } from './concurrency/lazy.ts';
+import { createLifecycle } from './concurrency/lifecycle.ts';
 import { createBookEmitter } from './emitter.ts';
 import { observedStore, observedVerifier } from './instrumentation.ts';
-import { createLifecycle } from './lifecycle.ts';
 import type { OrderBookOptions } from './options.ts';
 import { parseOptions } from './options.ts';
 import type { OrderBook } from './order-book.ts';
@@ -39,7 +39,11 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
   const submissions = createSubmissionQueue(store, clock);
-  const { assertStarted, ...lifecycle } = createLifecycle({ open, close, workers: () => [chain, expiry.loaded] });
+  const { assertStarted, ...lifecycle } = createLifecycle('book', {
+    open,
+    close,
+    workers: () => [chain, expiry.loaded],
+  });
   const auctions = createAuctionModule(configuration, {
     onFailure,
     holder: systemRandom.uuid(),

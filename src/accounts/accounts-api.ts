@@ -69,7 +69,10 @@ export interface Accounts {
    * before.
    */
   start(): Promise<void>;
-  /** Stops processing and closes the store; must be called before the books are closed. It can be started again. */
+  /**
+   * Stops processing and closes the store; must be called before the books are closed. Concurrent calls wait for the
+   * same end. It can be started again.
+   */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
   /** Returns whether it can serve requests. Never rejects. */

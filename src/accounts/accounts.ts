@@ -1,4 +1,5 @@
 import { withDeadline } from '../concurrency/deadline.ts';
+import { createLifecycle } from '../concurrency/lifecycle.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Channel } from '../ports/channel.ts';
@@ -59,7 +60,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const hints = new Set<() => void>();
   const deadline = parsePositiveInteger('timeout', options.timeout ?? 5_000);
   const interval = parsePositiveInteger('balanceInterval', options.balanceInterval ?? 5_000);
-  let running = false;
+  const { assertStarted, ...lifecycle } = createLifecycle('account interface', { open, workers: getWorkers, close });
 
   function report(failure: unknown): void {
     try {
@@ -111,10 +112,6 @@ export function createAccounts(options: AccountsOptions): Accounts {
               interval: parsePositiveInteger('fundingInterval', fundingInterval),
             }),
           );
-  function assertStarted(): void {
-    if (!running) throw new StoreError('Closed', 'the account interface is not started');
-  }
-
   const retention = createAccountRetention({
     store,
     clock,
@@ -254,9 +251,24 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
   };
 
-  async function close(): Promise<void> {
-    if (!running) return;
-    running = false;
+  async function open(): Promise<true> {
+    await store.open({ clock });
+    return true;
+  }
+
+  function getWorkers(): readonly { start(): void }[] {
+    const ofStore = hasOwnStatistics ? [ownStatistics, retention] : [retention];
+    if (notificationMode === 'off') return ofStore;
+    const notifying = [...ofStore, ...indexers, ...fundingChecks];
+    if (channels.size === 0) return notifying;
+    const confirm = async (token: string, target: string) =>
+      (await store.subscriptions.confirm({ tokenHash: hashToken(token), now: clock.now(), target })) !== undefined;
+    const listening = [...channels.values()].map((channel) => ({ start: () => channel.start?.({ confirm, report }) }));
+    return [...notifying, dispatcher, ...listening];
+  }
+
+  async function close(end: () => void): Promise<void> {
+    end();
     broadcaster.close();
     for (const each of [...indexers, ...fundingChecks]) await each.stop();
     await retention.stop();
@@ -303,25 +315,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
     simulation,
     pools,
     balances: balances.methods,
-    async start() {
-      if (running) return;
-      await store.open({ clock });
-      running = true;
-      if (hasOwnStatistics) ownStatistics.start();
-      retention.start();
-      if (notificationMode === 'off') return;
-      for (const each of [...indexers, ...fundingChecks]) each.start();
-      if (channels.size === 0) return;
-      dispatcher.start();
-      const confirm = async (token: string, target: string) =>
-        (await store.subscriptions.confirm({ tokenHash: hashToken(token), now: clock.now(), target })) !== undefined;
-      for (const channel of channels.values()) channel.start?.({ confirm, report });
-    },
-    close,
-    [Symbol.asyncDispose]: close,
+    ...lifecycle,
     async ready() {
       try {
-        if (!running) throw new StoreError('Closed', 'the account interface is not started');
+        assertStarted();
         await store.check();
         return { ready: true, checks: { accounts: 'ok' } };
       } catch (failure) {

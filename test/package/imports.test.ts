@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The layers of src, from the top. A file imports from its own layer or from lower ones, types included. */
 const LAYERS: readonly (readonly string[])[] = [
   ['http'],
-  ['engine', 'lifecycle', 'readiness'],
+  ['engine', 'readiness'],
   ['accounts'],
   [
     'auctions',

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { AccountStore, Channel, ChannelHost, OrderBook } from 'intentbook';
 import { createOrderBook, StoreError } from 'intentbook';
 import type { AccountsOptions } from 'intentbook/accounts';
@@ -142,6 +143,46 @@ describe('account interface', () => {
     await accounts.close();
     await accounts.close();
     expect(recorded.calls).toEqual(['start', 'stop']);
+  });
+
+  /** A channel that stops when the test permits it. */
+  function heldClose() {
+    let permit = () => {};
+    const permitted = new Promise<void>((resolve) => {
+      permit = resolve;
+    });
+    const { channel } = recordedChannel('a');
+    return { channels: [{ ...channel, stop: () => permitted }], permit };
+  }
+
+  test('concurrent calls of close wait for the same end', async () => {
+    const { channels, permit } = heldClose();
+    const { accounts } = await started({ channels });
+    const ended: string[] = [];
+    const closes = ['first', 'second'].map((name) => accounts.close().then(() => ended.push(name)));
+    await setImmediate();
+    expect(ended).toEqual([]);
+    permit();
+    await Promise.all(closes);
+    expect(ended).toEqual(['first', 'second']);
+  });
+
+  test('a start during a close waits for it', async () => {
+    const { channels, permit } = heldClose();
+    const { accounts } = await started({ channels });
+    const calls = [accounts.close(), accounts.start()];
+    await setImmediate();
+    permit();
+    await Promise.all(calls);
+    expect(await accounts.ready()).toMatchObject({ ready: true });
+  });
+
+  test('concurrent calls of start start once, and a close during a start closes', async () => {
+    const recorded = recordedChannel('a');
+    const accounts = createAccounts({ books, store: memoryAccountStore(), channels: [recorded.channel] });
+    await Promise.all([accounts.start(), accounts.start(), accounts.close()]);
+    expect(recorded.calls).toEqual(['start', 'stop']);
+    expect(await accounts.ready()).toMatchObject({ ready: false });
   });
 
   test('without notifications starts no channel, and responds with 503', async () => {

@@ -1,34 +1,38 @@
-import { thenAlways } from './concurrency/then-always.ts';
-import { StoreError } from './ports/store.ts';
+import { StoreError } from '../ports/store.ts';
+import { thenAlways } from './then-always.ts';
 
-/** What a lifecycle starts and stops. `T` is the state that exists while the book runs. */
+/** The steps of a component's start and close. `T` is the state that exists while it runs. */
 export interface LifecycleSteps<T> {
   open(): Promise<T>;
-  /** Returns the workers to start after `open`, when the book accepts work. */
+  /** Returns the workers to start after `open`, when work is accepted. */
   workers(): readonly ({ start(): void } | undefined)[];
-  /** Stops everything. Calls `end` at the point from which the book rejects new work. */
+  /** Stops everything. Calls `end` at the point from which new work is rejected. */
   close(end: () => void): Promise<void>;
 }
 
-/** The start and the end of a book. */
+/** The start and the close of a component: a book, or the account interface. */
 export interface Lifecycle<T> {
-  /** Returns the state of the running book. Throws a `StoreError` `Closed` if the book is not started. */
+  /** Returns the state of the running component. Throws a `StoreError` `Closed` if it is not started. */
   readonly assertStarted: () => T;
-  /** Starts the book, once for concurrent callers. Waits for a close that is running. */
+  /** Starts the component, once for concurrent callers. Waits for a close that is running. */
   start(): Promise<void>;
-  /** Closes the book, once for concurrent callers. Waits for a start that is running. */
+  /** Closes the component, once for concurrent callers. Waits for a start that is running. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Creates the lifecycle of a book. A closed book can be started again. */
-export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
+/**
+ * Creates the lifecycle of a component. A closed component can be started again.
+ *
+ * @param name - Name of the component for error messages, such as `book`.
+ */
+export function createLifecycle<T>(name: string, steps: LifecycleSteps<T>): Lifecycle<T> {
   let running: T | undefined;
   /** The newest start or close that has not ended. */
   let pending: { readonly step: () => Promise<void>; readonly ended: Promise<void> } | undefined;
 
   function assertStarted(): T {
-    if (running === undefined) throw new StoreError('Closed', 'the book is not started');
+    if (running === undefined) throw new StoreError('Closed', `the ${name} is not started`);
     return running;
   }
 
