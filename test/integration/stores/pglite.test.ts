@@ -3,10 +3,11 @@ import { createOrderBook, systemClock } from 'intentbook';
 import type { PgPool, PgQuery } from 'intentbook/postgres';
 import { pgliteAccountStore, pgliteStore, postgresStore } from 'intentbook/postgres';
 import type { StoreHarness } from 'intentbook/testing';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { getPglitePool } from '../../../adapters/postgres/pglite.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, address, NOW, order, range } from '../../conformance/orders.ts';
+import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import { emptySchema } from '../../support/postgres.ts';
 import { describeAccountConformance, describeConformance } from './conformance.ts';
@@ -40,6 +41,31 @@ const createHarness = (schema: string, partitions: number): StoreHarness => ({
 describeConformance('PostgreSQL store on PGlite', createHarness('intentbook', 1));
 // `INTENTBOOK_TEST_LONG` runs all groups.
 describeConformance('PostgreSQL store on PGlite with 16 partitions', createHarness('partitioned', 16), ['replace']);
+
+test('a lease whose holder ended while its clock was ahead is granted when it is not renewed', async () => {
+  const HOUR = 3_600_000;
+  const open = async (ahead: number) => {
+    const clock = manualClock(NOW + ahead);
+    const store = pgliteStore(database, { schema: 'leases' });
+    await store.open({ domain: DOMAIN, clock });
+    onTestFinished(() => store.close());
+    return { clock, acquire: () => store.leases.acquire({ name: 'indexer', holder: String(ahead), ttl: 15_000 }) };
+  };
+  const [ahead, right] = [await open(2 * HOUR), await open(0)];
+  expect(await ahead.acquire()).toMatchObject({ status: 'held', term: 1 });
+  const waiting = async () => {
+    right.clock.advance(15_000);
+    return (await right.acquire()).status;
+  };
+  for (let n = 0; n < 10; n++) {
+    ahead.clock.advance(15_000);
+    expect([await waiting(), await ahead.acquire()]).toMatchObject(['taken', { status: 'held', term: 1 }]);
+  }
+  // The holder ends.
+  const outcomes = [];
+  for (let n = 0; n < 6; n++) outcomes.push(await waiting());
+  expect(outcomes).toEqual(['taken', 'taken', 'taken', 'taken', 'taken', 'held']);
+});
 
 describeAccountConformance('PostgreSQL account store on PGlite', {
   traits: pgliteAccountStore(database).traits,
