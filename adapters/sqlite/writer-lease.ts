@@ -13,6 +13,9 @@ export const LEASE_TTL = 10_000;
 
 const RENEWAL_INTERVAL = LEASE_TTL / 4;
 
+/** Milliseconds in which a living process renews its lease, although its clock was set back. */
+const ABANDONED_AFTER = 2 * RENEWAL_INTERVAL;
+
 /** Exclusive right of one process to write. */
 export interface Lease {
   /** Throws `WriterLost` if another process has become the writer. Must run within the transaction that it protects. */
@@ -29,9 +32,13 @@ export interface Lease {
 /** Tokens of the leases of this process. Global, because two copies of this module may be loaded. */
 const held = getHeldTokens();
 
+/** Leases that expire later than a new one, by token, and since when they are unchanged. */
+const seen = new Map<string, { readonly expires: number; readonly since: number }>();
+
 /**
  * Acquires the lease. Must run within a transaction. If the holding process on this host has ended, the lease is taken
- * over immediately; otherwise after it has expired.
+ * over immediately; otherwise after it has expired. A lease that expires later than a new one was written by a clock
+ * that was ahead. It is taken over if it is not renewed between two attempts to acquire it.
  *
  * @param onRenewal - Called with the time until which no other process can become the writer, in milliseconds since
  * 1970.
@@ -133,13 +140,21 @@ function describeHolder({ pid, host, token }: Holder, file: string): string {
 
 function isActive(holder: Holder, now: number): boolean {
   if (holder.expires <= now) return false;
-  if (holder.host !== hostname()) return true;
+  if (holder.host !== hostname()) return !isAbandoned(holder, now);
   const own = getOwnIdentity();
   if (holder.pid !== own.pid) return isRunning(holder);
   if (held.has(holder.token)) return true;
   // The lease has the id of this process but another token. A thread of this process has its own registry and the same
   // start time. A process of an earlier run of a container often has the same id, but another start time.
   return own.started !== null && holder.started === own.started;
+}
+
+function isAbandoned({ token, expires }: Holder, now: number): boolean {
+  if (expires <= now + LEASE_TTL) return false;
+  const before = seen.get(token);
+  if (before?.expires === expires) return now - before.since >= ABANDONED_AFTER;
+  seen.set(token, { expires, since: now });
+  return false;
 }
 
 function getHeldTokens(): Set<string> {

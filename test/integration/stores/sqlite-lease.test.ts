@@ -133,6 +133,21 @@ describe('SQLite writer of another process', () => {
     await place(await open(), order(1));
   });
 
+  test('on another host, whose clock was ahead, is replaced if it does not renew its lease', async () => {
+    const HOUR = 3_600_000;
+    await leaveLease({ host: 'elsewhere', pid: 7, expires: clock.now() + HOUR });
+    for (let n = 1; n < 5; n++) {
+      expect((await rejection(open())).code).toBe('WriterActive');
+      clock.advance(2_500);
+      withFile((database) => database.prepare('UPDATE lease SET expires = ?').run(clock.now() + HOUR));
+    }
+    expect((await rejection(open())).code).toBe('WriterActive');
+    clock.advance(4_999);
+    expect((await rejection(open())).code).toBe('WriterActive');
+    clock.advance(1);
+    await place(await open(), order(1));
+  });
+
   test.runIf(process.platform === 'linux')('with the process id of a dead one does not count', async () => {
     await leaveLease({ pid: process.ppid, started: `${startOf(process.ppid)}0` });
     await open();
