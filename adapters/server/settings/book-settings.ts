@@ -327,12 +327,14 @@ export const COMMON_SETTINGS = {
     group: 'Orders',
     help: 'Owners and receivers whose orders are rejected: a list, or a file with an address per line. A changed file is read again.',
     defaultText: 'none',
+    notEmpty: true,
   },
   deniedTokens: {
     type: addressesOrFile(),
     group: 'Orders',
     help: 'Tokens that the book does not accept: a list, or a file with an address per line. A changed file is read again.',
     defaultText: 'none',
+    notEmpty: true,
   },
   ipfsGateway: {
     type: httpUrl(),

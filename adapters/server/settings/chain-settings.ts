@@ -9,6 +9,7 @@ export const CHAIN_SETTINGS = {
     help: 'Nodes of the chain, the preferred one first; the next is used when one fails.',
     defaultText: 'none, and chain checks and indexing are off',
     secret: true,
+    notEmpty: true,
   },
   fromBlock: {
     type: integer(0),
@@ -37,6 +38,7 @@ export const CHAIN_SETTINGS = {
     help: 'Contract with `isSanctioned(address)`. Orders of owners and receivers that it reports are rejected.',
     defaultText: 'none',
     requires: 'rpc',
+    notEmpty: true,
   },
   checkTimeout: {
     type: integer(1, 3_600_000, '<milliseconds>'),

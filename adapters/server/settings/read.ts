@@ -18,7 +18,7 @@ interface Found {
 
 /**
  * Reads settings from a command line and the environment. Flags win. An empty variable counts as absent,
- * or is an error if the setting selects a store or an access rule.
+ * or is an error if the setting selects a store, a node or an access rule.
  */
 export interface SettingReader {
   /** Returns the source of a setting, by the name of its flag. `undefined` if it is not given. */

@@ -53,7 +53,7 @@ export interface Setting {
   readonly single?: string;
   /** Whether messages must not repeat the value. The value can also be read from a file. */
   readonly secret?: true;
-  /** Whether an empty variable is an error. Its absence would select another store or access rule. */
+  /** Whether an empty variable is an error. Its absence would select another store, or disable a check. */
   readonly notEmpty?: true;
   /** Name of the flag, if it does not derive from the key. `null`: the setting has no flag. */
   readonly flag?: string | null;

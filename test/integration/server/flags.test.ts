@@ -205,13 +205,21 @@ describe('command-line flags', () => {
     expect(parseCommand(['serve'], { INTENTBOOK_PORT: '' })).toEqual(served({}));
   });
 
-  test.each(['POSTGRES', 'POSTGRES_FILE', 'DB', 'ACCOUNTS', 'OPERATOR_TOKEN'])(
-    'INTENTBOOK_%s must not be empty',
-    (name) => {
-      const variable = `INTENTBOOK_${name}`;
-      expect(() => parseCommand(['serve'], { [variable]: '' })).toThrow(`${variable} is empty; set it to `);
-    },
-  );
+  test.each([
+    'POSTGRES',
+    'POSTGRES_FILE',
+    'DB',
+    'ACCOUNTS',
+    'OPERATOR_TOKEN',
+    'RPC',
+    'RPC_FILE',
+    'SANCTIONS_ORACLE',
+    'DENIED_ADDRESSES',
+    'DENIED_TOKENS',
+  ])('INTENTBOOK_%s must not be empty', (name) => {
+    const variable = `INTENTBOOK_${name}`;
+    expect(() => parseCommand(['serve'], { [variable]: '' })).toThrow(`${variable} is empty; set it to `);
+  });
 
   test('the last of a repeated flag wins', () => {
     expect(parseCommand(['serve', '--port', '1', '--port', '2'], {})).toMatchObject({ options: { port: 2 } });
