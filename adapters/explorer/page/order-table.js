@@ -75,6 +75,10 @@ export function orderTable(view, caption) {
       rows.set(order.uid, added);
       body.append(added.node);
     },
+    remove(uid) {
+      rows.get(uid)?.node.remove();
+      rows.delete(uid);
+    },
     /** Returns whether the order is new. */
     put(order) {
       const [before, after] = [rows.get(order.uid), create(order)];

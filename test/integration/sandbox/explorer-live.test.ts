@@ -134,6 +134,23 @@ live('explorer: an order that ends while its tokens are read is not added to a l
   await page.close();
 });
 
+live('explorer: an order that a reorganisation removed disappears from the list', async () => {
+  const [removed, kept] = [await placeOrder(), await placeOrder()];
+  const { page, problems } = await openList();
+  await row(page, removed).waitFor();
+  await page.route(LIST, async (route) => {
+    const response = await route.fetch();
+    const orders = (await response.json()) as { uid: string }[];
+    await route.fulfill({ response, json: orders.filter(({ uid }) => uid !== removed) });
+  });
+  await page.route('**/orders/by_uids', (route) => route.fulfill({ json: [{ error: { uid: removed } }] }));
+  await send(page, 'withdrawn', { id: removed });
+  await expect.poll(() => row(page, removed).count()).toBe(0);
+  expect(await row(page, kept).count()).toBe(1);
+  expect(problems).toEqual([]);
+  await page.close();
+});
+
 live('explorer: a row shows the names of tokens whose first read failed', async () => {
   const uid = await placeOrder();
   const { page } = await openList('', (opened) => opened.route(TOKENS, (route) => route.abort()));

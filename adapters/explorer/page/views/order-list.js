@@ -26,7 +26,7 @@ export function matches(order, { status, sellToken, buyToken, owner, kind }) {
 export async function orderList(view, filters, caption, empty = note('No order matches.')) {
   const { book, tokens, signal } = view;
   const { kind, ...queried } = filters;
-  const { table, add, put, has, uids, size } = orderTable(view, caption);
+  const { table, add, put, remove, has, uids, size } = orderTable(view, caption);
   const more = element('button', { type: 'button', class: 'more', hidden: true }, 'Older orders');
   const live = liveLabel();
   const versions = createVersions();
@@ -83,10 +83,11 @@ export async function orderList(view, filters, caption, empty = note('No order m
   async function readAgain(version) {
     const { orders: newest } = await book.list({ ...queried, limit: PAGE }, signal);
     const read = new Set(newest.map(({ uid }) => uid));
-    const others = await book.orders(
-      uids().filter((uid) => !read.has(uid)),
-      signal,
-    );
+    const unread = uids().filter((uid) => !read.has(uid));
+    const others = await book.orders(unread, signal);
+    const found = new Set(others.map(({ uid }) => uid));
+    // A reorganisation or the retention has removed the order.
+    for (const uid of unread) if (!found.has(uid) && versions.arrive(uid, version)) remove(uid);
     await show([...others, ...newest.reverse()], version, change);
   }
 
