@@ -354,7 +354,7 @@ function getOptions(partitions: number): string {
 const XID = 'pg_current_xact_id()::text::bigint';
 
 /** The timeline of the server, which changes when a standby is promoted or a backup is restored. */
-const TIMELINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)';
+export const TIMELINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)';
 
 /** Returns SQL for the events of transactions that were not visible in the snapshot `seen`. */
 const unnumbered = (s: string, columns: string) =>

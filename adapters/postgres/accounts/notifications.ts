@@ -12,6 +12,7 @@ import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AddedDelivery, Outbox } from './deliveries.ts';
 import type { AcquireLock } from './serial-lock.ts';
+import { getOrigin } from './serial-lock.ts';
 
 type NotificationRow = readonly [id: string, visible: boolean, account: Address, type: string, at: number];
 type LogRow = readonly [id: number, withdrawn: boolean, account: Address, notification: string, body: string];
@@ -62,7 +63,7 @@ export function createNotificationTable(
     `INSERT INTO ${s}.log (id, withdrawn, account, notification) SELECT * FROM ` +
       'unnest($1::bigint[], $2::boolean[], $3::bytea[], $4::text[])',
   );
-  const setLast = prepare(`UPDATE ${s}.locks SET last = $1 WHERE name = 'log'`);
+  const setLast = prepare(`UPDATE ${s}.locks SET last = $1, origin = ${getOrigin(s)} WHERE name = 'log'`);
   const setMarkers = prepare(
     `INSERT INTO ${s}.progress_markers (feed, key, value) SELECT $1, k, v FROM unnest($2::text[], $3::text[]) m (k, v) ` +
       'ON CONFLICT (feed, key) DO UPDATE SET value = excluded.value',

@@ -3,6 +3,8 @@ import type { PgMigration } from '../schema.ts';
 /**
  * Creates the tables of the account interface. A transaction that changes related rows locks a row of `locks` until its
  * commit: `log` for the log and its effects on deliveries, so that ids follow commits; `affiliates`; `subscriptions`.
+ * The row `log` has the last id of the log, and the origin of that entry: after a failover, and after a restore from a
+ * dump, the log continues in a new log epoch.
  *
  * Of used signatures only the SHA-256 is stored, because contract signatures have any length.
  *
@@ -15,7 +17,8 @@ const createAccounts: PgMigration = {
   sql: (s) => `
 CREATE TABLE ${s}.locks (
   name text PRIMARY KEY,
-  last bigint NOT NULL
+  last bigint NOT NULL,
+  origin text
 ) WITH (fillfactor = 10);
 INSERT INTO ${s}.locks (name, last) VALUES ('log', 0), ('affiliates', 0), ('subscriptions', 0);
 

@@ -2,9 +2,11 @@ import { PGlite } from '@electric-sql/pglite';
 import { createOrderBook, systemClock } from 'intentbook';
 import type { PgPool, PgQuery } from 'intentbook/postgres';
 import { pgliteAccountStore, pgliteStore, postgresStore } from 'intentbook/postgres';
+import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
 import type { StoreHarness } from 'intentbook/testing';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { getPglitePool } from '../../../adapters/postgres/pglite.ts';
+import { notification, notify, step } from '../../conformance/accounts/notifications.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, address, NOW, order, range } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -41,6 +43,28 @@ const createHarness = (schema: string, partitions: number): StoreHarness => ({
 describeConformance('PostgreSQL store on PGlite', createHarness('intentbook', 1));
 // `INTENTBOOK_TEST_LONG` runs all groups.
 describeConformance('PostgreSQL store on PGlite with 16 partitions', createHarness('partitioned', 16), ['replace']);
+
+test('the account log of a dump that was restored continues in a new log epoch', async () => {
+  const schema = 'restored_accounts';
+  const ids = async (n: number) => {
+    const store = pgliteAccountStore(database, { schema });
+    await store.open({ clock: systemClock });
+    await step(store, notify(notification(n)));
+    const entries = await store.notifications.after(0, 9);
+    await store.close();
+    return entries.map(({ id }) => id);
+  };
+  expect([await ids(1), await ids(2)]).toEqual([[1], [1, 2]]);
+  // A restore creates the tables again.
+  await database.exec(`ALTER TABLE ${schema}.log RENAME TO dumped;
+    CREATE TABLE ${schema}.log (LIKE ${schema}.dumped INCLUDING ALL);
+    INSERT INTO ${schema}.log SELECT * FROM ${schema}.dumped; DROP TABLE ${schema}.dumped`);
+  const [first, second] = [LOG_EPOCH_SIZE + 1, LOG_EPOCH_SIZE + 2];
+  expect([await ids(3), await ids(4)]).toEqual([
+    [1, 2, first],
+    [1, 2, first, second],
+  ]);
+});
 
 test('a lease whose holder ended while its clock was ahead is granted when it is not renewed', async () => {
   const HOUR = 3_600_000;
