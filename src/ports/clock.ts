@@ -35,7 +35,7 @@ export function seconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
 }
 
-/** Maximum delay of a timer, in milliseconds. */
+/** Maximum delay of a timer, in milliseconds: 24 days. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** The clock of the machine. Only `hold` keeps a process alive. */
@@ -43,7 +43,8 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, task) {
-    const timer: unknown = setTimeout(task, ms);
+    // JavaScript runtimes run a task with a longer delay at once.
+    const timer: unknown = setTimeout(task, Math.min(ms, MAX_DELAY_MS));
     // Node, Bun and Deno return an object; a browser returns a number and has no process to keep alive.
     if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function') {
       timer.unref();

@@ -90,6 +90,18 @@ test('the close of a book waits for the checks and for the search for a quote', 
   expect(outcomeOf(await submitted)).toBe('accepted');
 });
 
+test('the close of a book waits for checks whose timeout is the longest that a timer supports', async () => {
+  const { isDenied, allow } = heldDecision();
+  const { book, order } = await openBook({ isDenied, checkTimeout: 2 ** 31 - 1 });
+  const submitted = book.orders.submit(order);
+  await wait(20);
+  const closed = book.close();
+  await wait(20);
+  allow();
+  await closed;
+  expect(outcomeOf(await submitted)).toBe('accepted');
+});
+
 test('concurrent calls of close wait for the same end', async () => {
   const { isDenied, allow } = heldDecision();
   const { book, order } = await openBook({ isDenied });
