@@ -8,10 +8,16 @@ const { default: DEFAULT_HOST } = SERVER_SETTINGS.host;
 export function failureText(error: unknown, options: { port?: number | undefined; host?: string | undefined }): string {
   if (error instanceof StoreError) return getReason(error);
   // The port and the address that failed: those of the server, or of its metrics.
-  const { port = options.port ?? DEFAULT_PORT, address: host = options.host ?? DEFAULT_HOST } = error as {
+  const {
+    port = options.port ?? DEFAULT_PORT,
+    hostname,
+    address = hostname,
+  } = error as {
     readonly port?: number;
     readonly address?: string;
+    readonly hostname?: string; // of a failed lookup
   }; // system errors have these members
+  const host = address ?? options.host ?? DEFAULT_HOST;
   switch (getCode(error)) {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is in use; select another with --port or --metrics-port, 0 for any free one`;
@@ -20,7 +26,7 @@ export function failureText(error: unknown, options: { port?: number | undefined
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `"${host}" is not an address of this machine; select one with --host, such as 127.0.0.1`;
+      return `"${host}" is not an address of this machine; select one with --host or --metrics-host, such as 127.0.0.1`;
     default:
       return getReason(error);
   }

@@ -99,6 +99,14 @@ describe('startup error in one line', () => {
     );
   });
 
+  test('names a metrics host that does not exist', async () => {
+    const text = await rejection(
+      ['serve', '--port', '0', '--metrics-port', '0', '--metrics-host', 'metrics.invalid'],
+      1,
+    );
+    expect(text).toContain('"metrics.invalid" is not an address of this machine');
+  });
+
   test('names a missing directory', async () => {
     const db = join(await scratch(), 'missing', 'orders.sqlite');
     expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain(db);
