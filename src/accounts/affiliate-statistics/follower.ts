@@ -3,6 +3,7 @@ import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import type { Order } from '../../orders/order-json.ts';
 import type { AffiliateStore } from '../../ports/affiliate-store.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { readMonotonic } from '../../ports/clock.ts';
 import type { NotificationStore } from '../../ports/notification-store.ts';
 import type { StoredEvent } from '../../ports/store.ts';
 import type { Hex } from '../../protocol/hex.ts';
@@ -54,7 +55,7 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
   const feed = `affiliates ${known.feed}`;
   let cursor = 0;
   let updatedAt: number | undefined;
-  /** Time at which a missing price is read again. */
+  /** Monotonic time at which a missing price is read again. */
   let retryAt = 0;
   /** Whether entries that the statistics need have been deleted. They are then not computed at all. */
   let isIncomplete = false;
@@ -70,7 +71,7 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
     for (const event of events) {
       const trade = trades.get(event.id);
       if (event.type === 'traded' && trade === undefined) {
-        retryAt = clock.now() + PRICE_RETRY;
+        retryAt = readMonotonic(clock) + PRICE_RETRY;
         return false;
       }
       apply(event, trade);
@@ -158,14 +159,16 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
     onFailure,
     async run(isStopping) {
       if (isIncomplete) return undefined;
-      if (clock.now() < retryAt) return retryAt - clock.now();
+      const wait = retryAt - readMonotonic(clock);
+      if (wait > 0) return wait;
       while (await processBatch()) {
         if (isStopping()) return undefined;
         await yieldToEventLoop();
       }
       // A trade that waits for its price delays only later trades.
-      if (retryAt <= clock.now() || updatedAt === undefined) updatedAt = clock.now();
-      return retryAt > clock.now() ? retryAt - clock.now() : undefined;
+      const retryDelay = retryAt - readMonotonic(clock);
+      if (retryDelay <= 0 || updatedAt === undefined) updatedAt = clock.now();
+      return retryDelay > 0 ? retryDelay : undefined;
     },
   });
   let unwatch = () => {};

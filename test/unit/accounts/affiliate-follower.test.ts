@@ -298,6 +298,19 @@ describe('affiliate statistics of a trade without a price', () => {
     expect(follower.updatedAt).toBe(NOW + 30_000);
   });
 
+  test('wait 30 seconds, although the clock steps back meanwhile', async () => {
+    let price: bigint | undefined;
+    const { write, run, ledger, clock } = await fixture({ price: () => price });
+    write({});
+    await run();
+    expect(ledger).toEqual([]);
+    price = 7n;
+    clock.jump(-7_200_000);
+    clock.advance(30_000);
+    await settle();
+    expect(tradesOf(ledger)).toEqual([[1, '7']]);
+  });
+
   test.each([
     [600_000, 1],
     [599_999, 0],
