@@ -34,7 +34,8 @@ export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply'
   /** Finds the quote that a placement names, otherwise a matching one, otherwise a new one. */
   async function findQuote({ uid, terms, id, owner, presigns, at, validTo }: PlacementQuote) {
     const query = { ...terms, quoteKind: presigns ? 'onchainPresign' : 'onchainEip1271', now: at } as const;
-    const match = await store.quotes.match({ ...query, ...(id > 0 ? { id } : {}) });
+    // The sender chooses the id. No quote has one above 2^53, and a database may reject a query of it.
+    const match = await store.quotes.match({ ...query, ...(id > 0 && Number.isSafeInteger(id) ? { id } : {}) });
     if (match !== undefined) return match;
     const isKnown = (await store.orders.get([uid])).some(({ placement }) => placement !== null);
     return isKnown || validTo < seconds(clock) ? 'past' : ((await requestQuote(query, owner)) ?? 'none');

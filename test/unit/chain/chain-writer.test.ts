@@ -1,6 +1,6 @@
 import type { ApplyOutcome, Hex, NewQuote, RollbackOutcome, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { ChainContext } from '../../../src/chain/chain-api.ts';
 import { createChainWriter } from '../../../src/chain/chain-writer.ts';
 import { parseOptions } from '../../../src/options.ts';
@@ -192,6 +192,15 @@ describe('quote of an order that is placed on chain', () => {
     await store.quotes.insert(quoteOf(1));
     expect((await place(placementOf(TOKENS, { quoteId })))?.quote?.body).toBe('{"n":1}');
     expect(requests).toEqual([]);
+  });
+
+  test('is a matching one without a query of the id if that is above 2^53', async () => {
+    const { store, place } = await fixture();
+    const match = vi.spyOn(store.quotes, 'match');
+    await store.quotes.insert(quoteOf(1));
+    const placed = await place(placementOf(TOKENS, { data: `0x7${'f'.repeat(15)}65535bf0` }));
+    expect(placed?.quote?.body).toBe('{"n":1}');
+    expect(match.mock.calls).toEqual([[expect.not.objectContaining({ id: expect.anything() })]]);
   });
 
   test.each([
