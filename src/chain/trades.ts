@@ -80,7 +80,7 @@ export function formatTradeCursor({ blockNumber, logIndex }: TradeCursor): strin
 }
 
 function parseTradeCursor(text: string): TradeCursor {
-  const [, block, index] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? [];
+  const [, block, index] = /^(\d{1,15})-(\d{1,9})$/.exec(text) ?? [];
   if (block === undefined || index === undefined) throw invalid('cursor', 'must be the `next` value of a page');
   return { blockNumber: Number(block), logIndex: Number(index) };
 }

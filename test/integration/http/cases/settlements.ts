@@ -41,6 +41,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
         'cursor=',
         'cursor=1',
         'cursor=1-x',
+        'cursor=1-9999999999',
       ]) {
         rejected(await fixture.send('GET', `${path}&${query}`), 400, 'InvalidParameter');
       }
