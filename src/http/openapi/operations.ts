@@ -176,7 +176,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       owner: text('Owner of the trades. Exactly one of owner and orderUid is required.'),
       orderUid: text('Order of the trades.'),
     },
-    success: { 200: { description: 'Newest first.', body: ['Trade'] } },
+    success: { 200: { description: 'The newest 10,000 trades, newest first.', body: ['Trade'] } },
     errors: ['InvalidParameter', 'InvalidTradeFilter'],
   },
   'GET /api/v2/trades': {
