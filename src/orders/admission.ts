@@ -27,7 +27,8 @@ export interface OrderPolicy {
   readonly isDenied?: (address: Address, call: PolicyContext) => boolean | Promise<boolean>;
   /**
    * Returns whether an order may be settling now, so that it must not be replaced: then the new order is rejected with
-   * `OldOrderActivelyBidOn`. Errors are handled as for `isDenied`.
+   * `OldOrderActivelyBidOn`. Errors are handled as for `isDenied`. Default: whether the order is in a solution of the
+   * five highest recorded auctions.
    */
   readonly isActivelyBidOn?: (uid: Hex, call: PolicyContext) => boolean | Promise<boolean>;
 }
