@@ -254,10 +254,11 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       const account = requireAccount(accountText);
       const parsed = parseProof(proof);
       await verifyProof(account, { channel: '', target: id, types: [] }, parsed);
+      if (!ID.test(id)) throw NOT_FOUND;
       const request = { id, account, nonce: createNonce(account, parsed), now: clock.now() };
       const outcome = await store.subscriptions.remove(request);
       if (outcome === 'used') throw NONCE_USED;
-      if (outcome === 'missing') throw new AccountError(404, 'Subscription not found');
+      if (outcome === 'missing') throw NOT_FOUND;
     },
 
     async confirm(token) {
@@ -273,9 +274,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       const subscription = (await store.subscriptions.list(account)).find((each) => each.id === id);
       const expected = subscription && getUnsubscribeToken(subscription);
       // Compares hashes, so that the duration reveals nothing about the token.
-      if (expected === undefined || hashToken(expected) !== hashToken(token)) {
-        throw new AccountError(404, 'Subscription not found');
-      }
+      if (expected === undefined || hashToken(expected) !== hashToken(token)) throw NOT_FOUND;
       await store.subscriptions.remove({ id, account, now: clock.now() });
     },
   };
@@ -291,6 +290,10 @@ function createLimitedError(by: 'pending' | 'target' | 'channel'): AccountError 
 }
 
 const NONCE_USED = /* @__PURE__ */ new AccountError(409, 'The nonce was used before');
+const NOT_FOUND = /* @__PURE__ */ new AccountError(404, 'Subscription not found');
+
+/** The form of an id. PostgreSQL rejects a query of a text with a NUL character. */
+const ID = /^[0-9a-f]{32}$/;
 
 /** Hashes a token. Only hashes are stored, so that a reader of the store cannot confirm subscriptions. */
 export const hashToken = (token: string): Hex => bytesToHex(keccak256Text(token));

@@ -50,6 +50,7 @@ async function fixture({ channels = { hook: {} }, quota = 10, maxInvitations = 1
   const digests: Uint8Array[] = [];
   const failures: unknown[] = [];
   const created: Subscription[] = [];
+  const removed: string[] = [];
   let calls = 0;
   const configured = Object.entries(channels).map(([name, members]): [string, Channel] => [
     name,
@@ -71,6 +72,10 @@ async function fixture({ channels = { hook: {} }, quota = 10, maxInvitations = 1
           created.push(given.subscription);
           return store.subscriptions.create(given);
         },
+        async remove(given) {
+          removed.push(given.id);
+          return store.subscriptions.remove(given);
+        },
       },
     },
     channels: new Map(configured),
@@ -90,7 +95,7 @@ async function fixture({ channels = { hook: {} }, quota = 10, maxInvitations = 1
     assertStarted: () => {},
     onFailure: (failure) => void failures.push(failure),
   });
-  return { ...subscriptions, clock, store, digests, failures, created };
+  return { ...subscriptions, clock, store, digests, failures, created, removed };
 }
 
 const getFailure = (promise: Promise<unknown>): Promise<unknown> =>
@@ -388,6 +393,14 @@ describe('own subscriptions', () => {
     expect(await getFailure(remove(ALICE, id, proof({ nonce: '5' })))).toEqual(used);
     expect(await getFailure(remove(BOB, id, proof()))).toEqual(error(404, 'Subscription not found'));
     expect(await store.subscriptions.list(ALICE)).toHaveLength(1);
+  });
+
+  test('are not looked up by a malformed id, which a database may reject', async () => {
+    const { remove, removed } = await fixture();
+    for (const id of ['', 'a\0b', 'A'.repeat(32), 'a'.repeat(33)]) {
+      expect(await getFailure(remove(ALICE, id, proof()))).toEqual(error(404, 'Subscription not found'));
+    }
+    expect(removed).toEqual([]);
   });
 
   test('require a proof', async () => {
