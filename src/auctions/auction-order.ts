@@ -4,7 +4,8 @@ import type { StoredOrder } from '../ports/store.ts';
 import { parseAppData } from '../protocol/app-data.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { PartnerFee } from '../protocol/metadata.ts';
+import type { Metadata } from '../protocol/metadata.ts';
+import { NO_METADATA } from '../protocol/metadata.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
@@ -103,7 +104,9 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
   const sold = BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount);
   const isUntouched = row.executedSellAmount === '0';
   const quote = toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS };
-  const terms = { kind, sellToken, buyToken, sellAmount, buyAmount, quote, partnerFees: partnerFeesOf(row) };
+  const metadata = readMetadata(row.fullAppData);
+  const { partnerFees } = metadata;
+  const terms = { kind, sellToken, buyToken, sellAmount, buyAmount, quote, partnerFees };
   const order: AuctionOrder = {
     uid,
     sellToken,
@@ -129,26 +132,31 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
     quote,
   };
   const { creationDate: created, validTo } = row;
-  return { order, created, validTo, validFrom, needs: getSpending(body) };
+  return { order, created, validTo, validFrom, needs: getSpending(body, metadata) };
 }
 
-/** Returns the fees of partners in the app data of an order. Few documents have them, so the others are not parsed. */
-function partnerFeesOf({ fullAppData }: StoredOrder): readonly PartnerFee[] {
-  if (fullAppData?.includes('"partnerFee"') !== true) return [];
+/** The keys of a document that auctions use. */
+const USED_KEYS = /"(?:partnerFee|wrappers|flashloan)"/;
+
+/** Reads the metadata of an order. Few documents have keys that auctions use, so the others are not parsed. */
+function readMetadata(fullAppData: string | null): Metadata {
+  if (fullAppData === null || !USED_KEYS.test(fullAppData)) return NO_METADATA;
   const content = parseAppData(fullAppData);
-  return typeof content === 'string' ? [] : content.partnerFees;
+  return typeof content === 'string' ? NO_METADATA : content;
 }
 
 /** Returns the required balance and allowance of an open order, in atoms. `undefined` if it cannot be determined. */
-export function fundsNeeded(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
-  return order.sellTokenBalance === 'erc20' ? getSpending(order) : undefined;
+export function fundsNeeded(order: Omit<OrderBody, 'validFrom'> & Pick<Order, 'fullAppData'>): bigint | undefined {
+  return order.sellTokenBalance === 'erc20' ? getSpending(order, readMetadata(order.fullAppData)) : undefined;
 }
 
 /** Like `fundsNeeded`, for every source of the sell token. */
-function getSpending(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
+function getSpending(order: Omit<OrderBody, 'validFrom'>, { wrappers, flashloan }: Metadata): bigint | undefined {
   const { signingScheme, interactions, partiallyFillable, sellAmount, feeAmount } = order;
   // A contract may acquire the funds during its signature check, and a hook while it runs.
   if (signingScheme === 'eip1271' || interactions.pre.length > 0) return undefined;
+  // They provide the funds before the settlement, as in the checks of a submission.
+  if (wrappers.length > 0 || flashloan !== undefined) return undefined;
   return partiallyFillable ? 1n : BigInt(sellAmount) + BigInt(feeAmount);
 }
 

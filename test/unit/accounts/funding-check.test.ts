@@ -189,8 +189,10 @@ describe('funding check', () => {
     await using each = await fundedFixture({ bookOptions: { eip1271: 'accept-unverified' } });
     const { clock } = each.fixture;
     const hooks = { pre: [{ target: COW, callData: '0x', gasLimit: '1' }] };
+    const wrappers = [{ address: COW, data: '0x' }];
     const choices: [object, object][] = [
       [{ appData: JSON.stringify({ metadata: { hooks } }) }, {}],
+      [{ appData: JSON.stringify({ metadata: { wrappers } }) }, {}],
       [{ appData: JSON.stringify({ metadata: { validFrom: Math.floor(clock.now() / 1000) + 600 } }) }, {}],
       [{ sellTokenBalance: 'external' }, {}],
       [{ sellAmount: '7' }, { signingScheme: 'eip1271', signature: '0x12' }],

@@ -272,6 +272,19 @@ describe('auction', () => {
       expect(await listed()).toEqual([contract.uid]);
     });
 
+    test.each([
+      ['a wrapper', { wrappers: [{ address: COW, data: '0x' }] }],
+      [
+        'a flash loan',
+        { flashloan: { liquidityProvider: COW, protocolAdapter: COW, receiver: COW, token: WETH, amount: '1000' } },
+      ],
+    ])('lists an order with %s, which may provide the funds', async (_, metadata) => {
+      await reopen({ chain: chain({ balance: 0n, allowance: 0n }) });
+      const { uid } = await orderOf({ appData: JSON.stringify({ metadata }) });
+      await orderOf();
+      expect(await listed()).toEqual([uid]);
+    });
+
     test('reads each pair of owner and token once', async () => {
       const recordedCalls: FundsQuery[][] = [];
       await reopen({ chain: chain({ balance: 10n ** 30n, allowance: 10n ** 30n }, recordedCalls) });
