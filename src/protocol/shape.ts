@@ -23,6 +23,15 @@ export function amount() {
   return z.string().check(z.regex(/^[0-9]+$/, { error: 'must be decimal digits only' }));
 }
 
+/**
+ * Creates the schema of a `uint32`.
+ *
+ * @param error - The reason for which a number is not valid.
+ */
+export function uint32(error: string) {
+  return z.uint32({ error: ({ input }) => (typeof input === 'number' ? error : undefined) });
+}
+
 /** Parses a value with a schema, or returns an error with the first invalid field and the reason. */
 export function parseShape<T>(
   schema: z.ZodMiniType<T>,

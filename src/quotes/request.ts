@@ -2,8 +2,8 @@ import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
-import { BUY_TOKEN_DESTINATIONS, isUint32, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
-import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { BUY_TOKEN_DESTINATIONS, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
+import { hexSchema, parseShape, uint32 } from '../protocol/shape.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
@@ -58,22 +58,20 @@ export interface QuoteRequest {
   readonly timeout?: number | null | undefined;
 }
 
-const UINT32 = { error: 'must be an integer from 0 to 4294967295' };
-const uint32 = () => z.number().check(z.refine(isUint32, UINT32));
-const gasLimit = () =>
-  z.number().check(
-    z.refine((value) => Number.isSafeInteger(value) && value >= 0, {
-      error: `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}`,
-    }),
-  );
+const uint = () => uint32('must be an integer from 0 to 4294967295');
+const GAS_LIMIT = {
+  error: ({ input }: { readonly input?: unknown }) =>
+    typeof input === 'number' ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}` : undefined,
+};
+const gasLimit = () => z.int(GAS_LIMIT).check(z.minimum(0, GAS_LIMIT));
 
 const common = {
   sellToken: hexSchema(20),
   buyToken: hexSchema(20),
   from: hexSchema(20),
   receiver: z.nullish(hexSchema(20)),
-  validTo: z.nullish(uint32()),
-  validFor: z.nullish(uint32()),
+  validTo: z.nullish(uint()),
+  validFor: z.nullish(uint()),
   appData: z.nullish(z.string()),
   appDataHash: z.nullish(hexSchema(32)),
   sellTokenBalance: z._default(z.enum(SELL_TOKEN_SOURCES), 'erc20'),
@@ -82,7 +80,7 @@ const common = {
   onchainOrder: z._default(z.boolean(), false),
   verificationGasLimit: z.nullish(gasLimit()),
   priceQuality: z._default(z.enum(PRICE_QUALITIES), 'optimal'),
-  timeout: z.nullish(uint32()),
+  timeout: z.nullish(uint()),
 };
 
 const anyKind = /* @__PURE__ */ z.object({ kind: z.enum(ORDER_KINDS) });

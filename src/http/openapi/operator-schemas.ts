@@ -1,19 +1,20 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
 import { FILTER_REASONS } from '../../auctions/filters.ts';
-import { orderCreation } from '../../orders/creation-schema.ts';
+import type { orderCreation } from '../../orders/creation-schema.ts';
 import { ORDER_EVENTS } from '../../ports/order-events.ts';
 import { address, bytes, callData } from './primitives.ts';
 
-/** The schemas of the data in a debug report. */
+/** The schemas that the routes for operators share with the others. */
 interface ReportParts {
+  readonly creation: typeof orderCreation;
   readonly order: z.ZodType;
   readonly trade: z.ZodType;
   readonly competitionStatus: z.ZodType;
 }
 
 /** Creates the schemas of the routes that explain orders to operators. */
-export function createOperatorSchemas({ order, trade, competitionStatus }: ReportParts) {
+export function createOperatorSchemas({ creation, order, trade, competitionStatus }: ReportParts) {
   const simulationError = z.string().nullable().describe('The reason of the revert; null if the settlement succeeds.');
   return {
     OrderDebug: z.object({
@@ -47,7 +48,7 @@ export function createOperatorSchemas({ order, trade, competitionStatus }: Repor
         .nullable(z.object({ blockNumber: z.int(), error: simulationError }))
         .describe('The simulation of an open order. null for other orders, and without a simulator.'),
     }),
-    OrderSimulationRequest: z.looseObject({ owner: address(), ...omit(orderCreation, { from: true }).shape }),
+    OrderSimulationRequest: z.looseObject({ owner: address(), ...omit(creation, { from: true }).shape }),
     OrderSimulation: z.object({
       request: z.object({
         chainId: z.int(),

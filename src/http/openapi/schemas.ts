@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { omit } from 'zod/mini';
+import { extend, omit } from 'zod/mini';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
 import { poolAddresses } from '../../accounts/pools.ts';
 import { simulationBundle } from '../../accounts/simulation/simulation.ts';
@@ -30,7 +30,7 @@ export function createSchemas() {
   const storedQuote = z.object({
     gasAmount: decimal('Units of gas that the trade was expected to take.'),
     gasPrice: decimal('Wei for a unit of gas.'),
-    sellTokenPrice: decimal('Wei for one atom of the token.of the sell token.'),
+    sellTokenPrice: decimal('Wei for one atom of the sell token.'),
     sellAmount: atoms('What was to be sold.'),
     buyAmount: atoms('What was to be bought.'),
     feeAmount: atoms('ceil(gasAmount × gasPrice / sellTokenPrice).'),
@@ -41,6 +41,8 @@ export function createSchemas() {
       .describe('Settlement interactions. Present once the order can no longer be filled.')
       .optional(),
   });
+  // The check of a quote id accepts integers of any size, for which zod has no type.
+  const creation = extend(orderCreation, { quoteId: z.int().nullish() });
   const order = z.object({
     uid,
     sellToken: address(),
@@ -102,7 +104,7 @@ export function createSchemas() {
     feeAmount: atoms('What gas costs, in the sell token.'),
     gasAmount: decimal('Units of gas that the trade takes.'),
     gasPrice: decimal('Wei for a unit of gas.'),
-    sellTokenPrice: decimal('Wei for one atom of the token.of the sell token.'),
+    sellTokenPrice: decimal('Wei for one atom of the sell token.'),
     kind: z.enum(ORDER_KINDS),
     partiallyFillable: z.boolean(),
     sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
@@ -213,7 +215,7 @@ export function createSchemas() {
     Address: address(),
     UID: uid,
     AppDataHash: appDataHash,
-    OrderCreation: orderCreation,
+    OrderCreation: creation,
     OrderCancellations: cancellations,
     Cancelled: z.literal('Cancelled'),
     OrderCancellation: omit(cancellation, { orderUid: true }),
@@ -234,7 +236,7 @@ export function createSchemas() {
       trade,
     }),
     CompetitionStatus: competitionStatus,
-    ...createOperatorSchemas({ order, trade, competitionStatus }),
+    ...createOperatorSchemas({ creation, order, trade, competitionStatus }),
     AppDataDocument: z.object({ fullAppData: z.string() }),
     Surplus: z.object({ totalSurplus: atoms('In wei.') }),
     NativePrice: z.object({ price: z.number().describe('Wei for one atom of the token.') }),

@@ -73,6 +73,26 @@ describe('OpenAPI document', () => {
     expect(deprecated.map(([name]) => name)).toEqual(['availableBalance', 'executedFeeAmount']);
   });
 
+  test('has integers as the contract, and not numbers of any kind', () => {
+    type Properties = Readonly<Record<string, object>>;
+    // The format of the document.
+    const { OrderCreation, OrderSimulationRequest, QuoteRequest } = document.components.schemas as {
+      readonly OrderCreation?: { readonly properties: Properties };
+      readonly OrderSimulationRequest?: { readonly properties: Properties };
+      readonly QuoteRequest?: { readonly anyOf: readonly { readonly properties: Properties }[] };
+    };
+    const listTypes = (properties: Properties | undefined, names: readonly string[]) =>
+      names.map((name) => JSON.stringify(properties?.[name]).match(/(?<=")(?:integer|number|null)(?=")/g));
+    const nullable = ['integer', 'null'];
+    for (const { properties } of [OrderCreation, OrderSimulationRequest].map((each) => ({ ...each }))) {
+      expect(listTypes(properties, ['validTo', 'quoteId'])).toEqual([['integer'], nullable]);
+    }
+    const names = ['validTo', 'validFor', 'timeout', 'verificationGasLimit'];
+    for (const { properties } of QuoteRequest?.anyOf ?? []) {
+      expect(listTypes(properties, names)).toEqual(names.map(() => nullable));
+    }
+  });
+
   test('has examples of request bodies that the book accepts', async () => {
     const book = createOrderBook({ chainId: 11155111, store: memoryStore(), limits: { maxValidity: 1e9 } });
     await book.start();
