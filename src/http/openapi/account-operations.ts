@@ -27,7 +27,7 @@ export const ACCOUNT_OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /accounts/:account/notifications': {
     summary: 'Lists the notifications of an account',
     tag: 'accounts',
-    query: PAGE,
+    query: { ...PAGE, limit: integer('Page size, 1 to 1000. Default: all notifications.') },
     success: { 200: { description: 'Newest first.', body: ['Notification'], headers: ['Link'] } },
   },
   'GET /accounts/:account/orders': {

@@ -13,6 +13,11 @@ const TRADES_PAGE: Success = {
   body: ['Trade'],
   headers: ['Link'],
 };
+const NOT_MODIFIED: Success = {
+  description: 'The client has this version (If-None-Match).',
+  body: 'nothing',
+  headers: ['ETag'],
+};
 const CANCELLED: Success = { description: 'All orders are cancelled.', body: 'Cancelled' };
 const ORDER_LOOKUP = ['InvalidSignature', 'WrongOwner', 'OrderNotFound', 'OnChainOrder'] as const;
 const CANCELLATION: readonly ErrorCode[] = [...ORDER_LOOKUP, 'OrderFullyExecuted', 'AlreadyCancelled', 'OrderExpired'];
@@ -141,7 +146,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'orders',
     success: {
       200: { description: 'The order.', body: 'Order', headers: ['ETag'] },
-      304: { description: 'The client has this version (If-None-Match).', body: 'nothing', headers: ['ETag'] },
+      304: NOT_MODIFIED,
     },
     errors: ['NotFound'],
   },
@@ -199,7 +204,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /api/v1/auction': {
     summary: 'Returns the current auction: the funded open orders, with known native prices',
     tag: 'solvers',
-    success: { 200: { description: 'The current auction.', body: 'Auction' } },
+    success: {
+      200: { description: 'The current auction.', body: 'Auction', headers: ['ETag'] },
+      304: NOT_MODIFIED,
+    },
   },
   'GET /api/v1/auction/stream': {
     summary: 'Streams auctions: a complete one, then the difference to each later one',

@@ -73,6 +73,14 @@ describe('OpenAPI document', () => {
     expect(deprecated.map(([name]) => name)).toEqual(['availableBalance', 'executedFeeAmount']);
   });
 
+  test('describes conditional requests of the auction, and the list of all notifications', () => {
+    const auction = document.paths['/api/v1/auction']?.['get'];
+    const headers = { ETag: expect.anything() };
+    expect(auction).toMatchObject({ responses: { 200: { headers }, 304: { headers } } });
+    const notifications = JSON.stringify(document.paths['/accounts/{account}/notifications']?.['get']);
+    expect(notifications).toContain('Default: all notifications.');
+  });
+
   test('has integers as the contract, and not numbers of any kind', () => {
     type Properties = Readonly<Record<string, object>>;
     // The format of the document.
