@@ -20,7 +20,7 @@ const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 /** Creates the deletion of old data besides orders. */
 export function createRetention(session: PostgresSession): RetentionStore {
   const { schema: s, prepare, read, write } = session;
-  const prunedThrough = prepare<readonly [number]>(`SELECT last - size FROM ${s}.log ORDER BY last LIMIT 1`);
+  const prunedThrough = prepare<readonly [number]>(`SELECT pruned_through FROM ${s}.log_lock`);
   const removeDocuments = prepare(
     `DELETE FROM ${s}.documents WHERE hash = ANY(ARRAY(SELECT hash FROM ${s}.documents ` +
       'WHERE referenced AND used_until < $1 ORDER BY used_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1',
@@ -53,6 +53,7 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
     `UPDATE ${s}.log SET size = last - $1 WHERE last = (SELECT min(last) FROM ${s}.log WHERE last > $1) AND last - size < $1`,
   );
   const removeRows = prepare(`DELETE FROM ${s}.log WHERE last = ANY($1::bigint[])`);
+  const recordPruned = prepare(`UPDATE ${s}.log_lock SET pruned_through = $1`);
 
   return ({ before, through, limit }) =>
     write('remove old events', async (run) => {
@@ -75,6 +76,7 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
       );
       await run(removeRows, [...completed]);
       await run(shorten, end);
+      await run(recordPruned, end);
       return due.length;
     });
 }

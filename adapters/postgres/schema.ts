@@ -67,7 +67,8 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  * `used_until` is the time from which no order needs a document, in seconds. It is rounded up by a week, so that few
  * orders change it.
  *
- * `events` and `log` are explained in events.ts.
+ * `events` and `log` are explained in events.ts. `pruned_through` is the id up to which log entries were deleted. The
+ * ids do not show it: those between two log epochs were never used.
  */
 const createBook: PgMigration = {
   version: 1,
@@ -109,9 +110,10 @@ CREATE TABLE ${s}.log_epochs (
 );
 
 CREATE TABLE ${s}.log_lock (
-  id smallint PRIMARY KEY CHECK (id = 1)
+  id smallint PRIMARY KEY CHECK (id = 1),
+  pruned_through bigint NOT NULL
 );
-INSERT INTO ${s}.log_lock (id) VALUES (1);
+INSERT INTO ${s}.log_lock (id, pruned_through) VALUES (1, 0);
 
 CREATE TABLE ${s}.leases (
   name text PRIMARY KEY,

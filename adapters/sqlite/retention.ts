@@ -20,19 +20,19 @@ const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 /** Creates the deletion of old data besides orders. */
 export function createRetention(session: SqliteSession) {
   const { prefix: p, prepare, read, write } = session;
-  const prunedThrough = prepare(`SELECT coalesce(min(id) - 1, 0) FROM ${p}events`).pluck();
+  const prunedThrough = prepare(`SELECT pruned_through FROM ${p}log_retention`).pluck();
   const oldest = prepare(
     `SELECT id, at FROM ${p}events WHERE id <= ? AND id < (SELECT max(id) FROM ${p}events) ORDER BY id LIMIT ?`,
   ).raw();
   const removeEvents = prepare(`DELETE FROM ${p}events WHERE id <= ?`);
+  const recordPruned = prepare(`UPDATE ${p}log_retention SET pruned_through = ?`);
   const removeDocuments = prepare(
     `DELETE FROM ${p}documents WHERE id IN (SELECT id FROM ${p}documents INDEXED BY ${p}documents_used ` +
       'WHERE referenced = 1 AND used_until < ? ORDER BY used_until LIMIT ?)',
   );
 
   return {
-    // An integer, or coalesced to one.
-    prunedThrough: () => read('read events', () => prunedThrough.get() as number),
+    prunedThrough: () => read('read events', () => prunedThrough.get() as number), // an integer, and the only row
     pruneEvents: ({ before, through, limit }: LogPruneRequest): number =>
       write('remove old events', () => {
         const rows = oldest.all(through, limit) as EntryRow[]; // the columns selected
@@ -41,7 +41,10 @@ export function createRetention(session: SqliteSession) {
           before,
         );
         const last = rows[count - 1];
-        if (last !== undefined) removeEvents.run(last[0]);
+        if (last !== undefined) {
+          removeEvents.run(last[0]);
+          recordPruned.run(last[0]);
+        }
         return count;
       }),
     pruneChainEvents: createChainEventPruner(session),

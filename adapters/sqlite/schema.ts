@@ -40,6 +40,9 @@ export const FOUNDATION: Migration = (p) => `
  * kept.
  *
  * Executed totals are decimal text: they are not bounded by 2^256, and reads return them unchanged.
+ *
+ * `pruned_through` is the id up to which log entries were deleted. The ids do not show it: those between two log epochs
+ * were never used.
  */
 const createBook: Migration = (p) => `
   CREATE TABLE ${p}orders (
@@ -100,6 +103,12 @@ const createBook: Migration = (p) => `
     owner BLOB NOT NULL CHECK (length(owner) = 20),
     at INTEGER NOT NULL
   ) STRICT;
+
+  CREATE TABLE ${p}log_retention (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    pruned_through INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO ${p}log_retention (id, pruned_through) VALUES (1, 0);
 `;
 
 /**

@@ -55,7 +55,10 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
   const names = found.map(({ tablename }) => tablename).sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
   const deletions = tables.map((table) => `DELETE FROM "${schema}".${table}`);
-  const resets = [`UPDATE "${schema}".progress SET number = NULL, hash = NULL`];
+  const resets = [
+    `UPDATE "${schema}".progress SET number = NULL, hash = NULL`,
+    `UPDATE "${schema}".log_lock SET pruned_through = 0`,
+  ];
   await query([...deletions, ...resets].join('; '));
 }
 
