@@ -1,4 +1,4 @@
-import { isSameLogEpoch } from '../ports/store.ts';
+import { isSameLogEpoch, LOG_EPOCH_SIZE } from '../ports/store.ts';
 import type { LogPage, Stream, StreamEvent, StreamItem } from './stream.ts';
 
 export interface SubscriberOptions {
@@ -24,7 +24,10 @@ export interface StreamSubscriber extends Stream {
   push(item: StreamItem): void;
   /** Makes the subscriber read the log separately, since it may have missed an item. */
   fallBehind(): void;
-  /** Replaces the queue by a gap up to a position, since the log has lost entries. */
+  /**
+   * Replaces the queue by a gap up to a position of a new log epoch, since the log may have lost entries. Has no effect
+   * on a subscriber that has received nothing, or that has reached this epoch.
+   */
   restart(through: number): void;
   /** Adds a gap between two positions, whose entries have been deleted before they were distributed. */
   skip(from: number, through: number): void;
@@ -157,7 +160,8 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
         position = last;
         queue.push({ type: 'gap', from: 1, to: last });
       } else if (last - after > resumeLimit) {
-        position = isSameLogEpoch(after, last) ? last - resumeLimit : last;
+        const epochStart = last - (last % LOG_EPOCH_SIZE);
+        position = isSameLogEpoch(after, last) ? Math.max(last - resumeLimit, epochStart) : last;
         queue.push({ type: 'gap', from: after + 1, to: position });
       }
       start = position;
@@ -172,7 +176,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     },
     restart(through) {
       if (!hasBegun) restarted = through;
-      else if (through > position) replaceQueue(through);
+      else if (!isSameLogEpoch(position, through)) replaceQueue(through);
     },
     skip(from, through) {
       // A subscriber that is not live reads the log itself.

@@ -33,14 +33,17 @@ function fixture(changes: Partial<SubscriberOptions> & { at?: number; pages?: ((
   return { subscriber, calls, failures, broadcaster };
 }
 
+/** The last id of a log epoch. */
+const END = 2 ** 40;
+
 describe('stream subscriber that begins while the log begins a new epoch', () => {
-  const NEWEST = 2 ** 40 + 1;
+  const NEWEST = END + 1;
 
   test.each([4, 0])('receives one gap after position %i, and nothing before it', async (after) => {
     const { subscriber } = fixture({ at: NEWEST });
     subscriber.restart(NEWEST);
     await subscriber.begin(after, 4);
-    const first = after === 0 ? `1..${NEWEST - 10}` : `5..${NEWEST}`;
+    const first = after === 0 ? `1..${END}` : `5..${NEWEST}`;
     expect(shown(await subscriber.take())).toEqual([first]);
     subscriber.push(item(NEWEST + 1));
     expect(shown(await subscriber.take())).toEqual([NEWEST + 1]);
@@ -73,8 +76,8 @@ describe('stream subscriber queue', () => {
     const { subscriber } = fixture({ at: 20, queueSize: 2 });
     await subscriber.begin(5, 20);
     expect([subscriber.start, subscriber.backlog]).toEqual([10, 10]);
-    subscriber.restart(21);
-    expect(shown(await subscriber.take())).toEqual(['6..21']);
+    subscriber.restart(END + 21);
+    expect(shown(await subscriber.take())).toEqual([`6..${END + 21}`]);
   });
 
   test('omits items that it has received, at or below its position', async () => {
@@ -164,15 +167,15 @@ describe('stream subscriber that resumes', () => {
       at: 3,
       pages: [
         async () => {
-          subscriber.restart(100);
+          subscriber.restart(END + 100);
           return page(3, 2, 3);
         },
       ],
     });
     await subscriber.begin(1, 3);
-    expect(shown(await subscriber.take())).toEqual(['2..100']);
-    subscriber.push(item(101));
-    expect(shown(await subscriber.take())).toEqual([101]);
+    expect(shown(await subscriber.take())).toEqual([`2..${END + 100}`]);
+    subscriber.push(item(END + 101));
+    expect(shown(await subscriber.take())).toEqual([END + 101]);
   });
 
   test('reads the log again after it has fallen behind', async () => {
@@ -192,32 +195,38 @@ describe('stream subscriber of a log that has lost entries', () => {
     await subscriber.begin(0, 0);
     subscriber.push(item(1));
     subscriber.push(item(2));
-    subscriber.restart(9);
-    expect(shown(await subscriber.take())).toEqual(['1..9']);
+    subscriber.restart(END + 9);
+    expect(shown(await subscriber.take())).toEqual([`1..${END + 9}`]);
   });
 
   test('keeps the beginning of a gap that is not read yet', async () => {
     const { subscriber } = fixture({ queueSize: 1 });
     await subscriber.begin(0, 0);
     for (const id of [1, 2, 3]) subscriber.push(item(id));
-    subscriber.restart(9);
-    expect(shown(await subscriber.take())).toEqual(['1..9']);
+    subscriber.restart(END + 9);
+    expect(shown(await subscriber.take())).toEqual([`1..${END + 9}`]);
   });
 
   test('wakes a waiting reader', async () => {
     const { subscriber } = fixture();
-    await subscriber.begin(0, 0);
+    await subscriber.begin(3, 3);
     const waiting = subscriber.take();
-    subscriber.restart(4);
-    expect(shown(await waiting)).toEqual(['1..4']);
+    subscriber.restart(END + 4);
+    expect(shown(await waiting)).toEqual([`4..${END + 4}`]);
   });
 
-  test('has no gap if nothing is missing', async () => {
-    const { subscriber } = fixture();
-    await subscriber.begin(0, 0);
-    subscriber.push(item(4));
-    subscriber.restart(4);
-    expect(shown(await subscriber.take())).toEqual([4]);
+  test('has no gap if it has reached the new epoch, or received nothing', async () => {
+    const reached = fixture();
+    await reached.subscriber.begin(0, 0);
+    reached.subscriber.push(item(END + 4));
+    reached.subscriber.restart(END + 6);
+    expect(shown(await reached.subscriber.take())).toEqual([END + 4]);
+
+    const empty = fixture();
+    await empty.subscriber.begin(0, 0);
+    empty.subscriber.restart(END + 1);
+    empty.subscriber.push(item(END + 1));
+    expect(shown(await empty.subscriber.take())).toEqual([END + 1]);
   });
 });
 
