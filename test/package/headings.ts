@@ -53,6 +53,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Faults',
   'Invariants',
   'Planted faults',
+  'Findings of reviews',
   'Tokens',
   'Alerts',
   'App data',
