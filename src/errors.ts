@@ -27,7 +27,7 @@ export const ERRORS = {
   InternalServerError: retryable(500, 'An unexpected failure of the server. Nothing was stored.'),
   ChainUnavailable: retryable(500, 'A check against the chain failed or timed out. Nothing was stored.'),
   OutcomeUnknown: retryable(500, 'The change may be stored or not. Query the order by its UID before a retry.'),
-  Forbidden: rejection(403, 'The owner or the receiver is deny-listed, or the operator token is missing.'),
+  Forbidden: rejection(403, 'The owner or the receiver is deny-listed, or the operator token is missing or wrong.'),
 
   InvalidEip1271Signature: rejection(400, 'The contract of the owner rejects the signature.'),
   InvalidSignature: rejection(400, 'The signature is malformed, or its signer is not the owner.'),
@@ -45,7 +45,7 @@ export const ERRORS = {
   InvalidValidFrom: rejection(400, 'The order would become valid too late.'),
   SameBuyAndSellToken: rejection(400, 'The sell token and the buy token are the same.'),
   InvalidNativeSellToken: rejection(400, 'Native currency cannot be sold by a signed order.'),
-  UnsupportedToken: rejection(400, 'A token of the order is deny-listed.'),
+  UnsupportedToken: rejection(400, 'A token is deny-listed, or an estimator reports that it cannot be traded.'),
   InvalidAppData: rejection(400, 'The app data is malformed or too large, or its document is unknown.'),
   AppDataHashMismatch: rejection(400, 'The hash of the app data differs from the given hash.'),
   InsufficientBalance: rejection(400, 'The balance of the owner in the sell token is too low.'),

@@ -185,15 +185,25 @@ export interface LeaseStore {
 
 /** The code of a store failure, for decisions of the host. */
 export type StoreErrorCode =
+  /** The store or the book is not open. */
   | 'Closed'
+  /** The store belongs to another chain or settlement contract. */
   | 'DomainMismatch'
+  /** Another book or process has opened a store with a single writer. */
   | 'WriterActive'
+  /** Another process has taken over the writer lease, or the database file was replaced or deleted. */
   | 'WriterLost'
+  /** A newer release has changed the schema. */
   | 'SchemaTooNew'
+  /** The schema needs a migration. */
   | 'SchemaTooOld'
+  /** A value does not fit the schema of the storage. */
   | 'InvalidValue'
+  /** The commit was not confirmed: the change may be stored. */
   | 'OutcomeUnknown'
+  /** The storage cannot be reached, read or written. */
   | 'Unavailable'
+  /** The storage lacks a required guarantee or feature, or the store cannot join the given transaction. */
   | 'Unsupported';
 
 /** A failure of a store. The message contains neither SQL nor secrets; `cause` is the error of the database driver. */
