@@ -20,9 +20,9 @@ interface OnChainCheck {
 /**
  * Checks contract signature, balance and allowance on chain, concurrently. See docs/internals/decisions.md#d2-13.
  *
- * If several checks fail, the rejection with the highest precedence is reported: `InvalidSignature`,
- * `InsufficientBalance`, `InsufficientAllowance`, `TransferSimulationFailed`, `ChainUnavailable`. The last one is
- * retryable, the others are not.
+ * If several checks fail, the rejection with the highest precedence is returned: `InvalidSignature` or `TooMuchGas`,
+ * `InsufficientBalance`, `InsufficientAllowance`, `TransferSimulationFailed`, then the retryable ones,
+ * `ChainUnavailable` and `RateLimited`.
  */
 export const checkOnChain: RemoteCheck = async (candidate, context, submission) => {
   const { chain } = context;
