@@ -23,7 +23,7 @@ export interface AuctionRunOptions {
   readonly reveal?: boolean;
   /** Tokens that solvers may keep in the settlement contract. Default: none. */
   readonly trustedTokens?: readonly string[];
-  /** Milliseconds between two looks for a new auction. Default: 1000. */
+  /** Milliseconds between two checks for a new auction. Default: 1000. */
   readonly interval?: number;
   /**
    * Consecutive auctions that a driver wins and does not settle, after which it is excluded and notified. Default:
