@@ -64,7 +64,7 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly profile?: Profile;
   /** Rules that replace those of the profile. Default: none. */
   readonly rules?: Partial<Rules>;
-  /** Limits of orders and documents. Each limit has its default. */
+  /** Limits of orders and documents. The defaults are those of the profile. */
   readonly limits?: Partial<Limits>;
   /** Limits of single owners by address. They replace the general limits; `null` removes a limit. */
   readonly ownerLimits?: Readonly<Record<string, OwnerLimitsOption>>;
@@ -77,7 +77,10 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly simulator?: OrderSimulator;
   /** Options of the chain indexer. Default: no indexer; the host may apply chain events through `book.chain`. */
   readonly indexer?: IndexerOptions;
-  /** Maximum milliseconds of a chain check or a policy function of the host. Default: 5000. */
+  /**
+   * Timeout of a chain check or of a policy function of the host, in milliseconds. After it, the order is rejected with
+   * `ChainUnavailable` or `InternalServerError`, both retryable. Default: 5000.
+   */
   readonly checkTimeout?: number;
   /**
    * Handling of contract signatures (EIP-1271) if no chain client can verify them: `reject` with

@@ -34,7 +34,7 @@ type Row = Omit<NewOrder, 'state' | 'quotaClass' | 'validTo' | 'quote'> &
 export interface MemoryOrdersContext {
   readonly documents: MemoryAppData;
   record(event: NewEvent): void;
-  /** Applies chain events toStoredOrder earlier to an order that was just inserted. */
+  /** Applies chain events stored earlier to an order that was just inserted. */
   projectNewOrder(uid: string, at: number): void;
   /** Returns the chain events of an order. */
   listEventsOfOrder(uid: string): readonly OrderChainEvent[];

@@ -21,7 +21,7 @@ export interface SqliteStoreOptions {
   /** Path of the file. The file is created if it does not exist; its directory must exist. */
   readonly path: string;
   /**
-   * Minimum durability of a commit (SQLite's `synchronous` setting). With a level below `FULL`, a power failure can
+   * Durability of a commit: the `synchronous` setting of the connection. With a level below `FULL`, a power failure can
    * lose accepted orders, and the store does not report itself as durable. Default: `FULL`.
    */
   readonly synchronous?: Synchronous;

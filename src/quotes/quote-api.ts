@@ -24,16 +24,16 @@ export type NativePriceResult =
   | { readonly status: 'priced'; readonly price: string }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** Quote methods. Rejections are returned; only failures and aborted calls reject. */
+/** Quote methods. Rejections are returned as data; only failures and aborted calls are thrown. */
 export interface QuoteApi {
   /**
-   * Quotes a trade. Rejects with `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`, `SellAmountDoesNotCoverFee` and
-   * with codes of order validation.
+   * Quotes a trade. The rejection has the code `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`,
+   * `SellAmountDoesNotCoverFee`, `QuoteNotVerified` or `ChainUnavailable`, or a code of order validation.
    */
   request(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteResult>;
   /** Quotes a trade and emits quotes as estimates arrive: each is better than all before it. */
   stream(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteStreamResult>;
-  /** Returns the price of a token in native currency. */
+  /** Returns the price of a token in native currency: the median of all estimators. */
   nativePrice(token: string, options?: QuoteCallOptions): Promise<NativePriceResult>;
   /** Returns the number of outcomes of each estimator, by its name. Empty until the book has started. */
   counters(): Readonly<Record<string, EstimatorCounters>>;

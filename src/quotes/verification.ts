@@ -52,7 +52,7 @@ const TIMEOUT = 2_000;
 /** Time that remains for simulations after the deadline of the estimators, in milliseconds. */
 const GRACE = 500;
 
-/** The owner of requests that name none. */
+/** The owner in simulations of requests whose `from` is the zero address. */
 const STAND_IN: Address = '0x00000000000000000000000000000000c0ffee01';
 
 /**

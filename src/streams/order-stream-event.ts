@@ -52,7 +52,7 @@ export type OrderStreamEvent =
 /**
  * Returns the subscription key of a filter.
  *
- * @throws OrderBookError `InvalidParameter` if both members are given, or one is unknown or malformed.
+ * @throws OrderBookError `InvalidParameter` if both `owner` and `uid` are given, or a filter is unknown or malformed.
  */
 export function getOrderStreamKey(filter: OrderStreamFilter): string {
   assertKnownFilters(Object.keys(filter), STREAM_FILTERS);
