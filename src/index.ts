@@ -98,7 +98,6 @@ export type * from './ports/quote-verifier.ts';
 export type * from './ports/quotes.ts';
 export type { Random } from './ports/random.ts';
 export type * from './ports/retention.ts';
-
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type * from './ports/subscription-store.ts';

@@ -15,11 +15,13 @@ import type { SubscriptionStore } from './subscription-store.ts';
  * returns the outcome instead of throwing for a lost race. When its promise is fulfilled, a durable store MUST have the
  * outcome on stable storage. A rejected promise is a failure after which nothing of the step is stored.
  *
+ * All times are in milliseconds since 1970, and all durations in milliseconds.
+ *
  * A store with several writing processes has three further obligations:
  * - `append` MUST compare the cursor under a lock, so that of two concurrent calls with the same cursor exactly one
- * succeeds.
+ *   succeeds.
  * - Ids of the log MUST follow the order of commits: no reader sees an id while a smaller one may still appear, for all
- * feeds.
+ *   feeds.
  * - `claim` MUST give a delivery to only one of several concurrent callers.
  */
 export interface AccountStore {

@@ -2,7 +2,14 @@ import type { Address } from '../protocol/hex.ts';
 import type { Subscription } from './subscription-store.ts';
 
 /** The state of a delivery. */
-export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'dropped';
+export type DeliveryState =
+  /** An attempt is due, in progress or scheduled. */
+  | 'pending'
+  | 'delivered'
+  /** All attempts have failed. `replay` makes it pending again. */
+  | 'dead'
+  /** Its notification was withdrawn before it was delivered. */
+  | 'dropped';
 
 /** The delivery of one notification to one subscription. */
 export interface Delivery {
@@ -40,10 +47,11 @@ export interface DeliveryCounts {
 /** Deliveries, ordered by subscription. */
 export interface DeliveryStore {
   /**
-   * Claims deliveries, longest due first, at most `limit`: of each active subscription the first pending one, if it is
-   * due by `now` and not claimed. No other caller receives them before `until`. A delivery that waits for its retry
-   * blocks only later deliveries of the same subscription. At most `perAccount` deliveries are claimed per account. The
-   * first delivery of every account is claimed before the second delivery of any account.
+   * Claims deliveries, longest due first, at most `limit`. Of each active subscription, only the first pending delivery
+   * is a candidate: if it is due by `now` and not claimed. No other caller receives a claimed delivery before `until`.
+   * A delivery that waits for its retry blocks only later deliveries of the same subscription. At most `perAccount`
+   * deliveries are claimed per account. The first delivery of every account is claimed before the second delivery of
+   * any account.
    *
    * @returns The claimed deliveries, and the earliest time after `now` at which another becomes due; null if none does.
    */
@@ -56,7 +64,7 @@ export interface DeliveryStore {
      * the delivery is due. Default: unlimited.
      */
     readonly maxDelay?: number;
-    /** Default: unlimited. */
+    /** Maximum number of deliveries per account. Default: unlimited. */
     readonly perAccount?: number;
     /** Accounts and channels whose deliveries are not claimed now. Default: none. */
     readonly busy?: { readonly accounts: readonly Address[]; readonly channels: readonly string[] };
@@ -72,9 +80,11 @@ export interface DeliveryStore {
     readonly claim: number;
     readonly outcome:
       | { readonly status: 'delivered' }
+      /** The attempt has failed. The next one is due at `at`. */
       | { readonly status: 'retry'; readonly at: number; readonly error: string }
       /** No attempt was made. The delivery is due at `at`. */
       | { readonly status: 'released'; readonly at: number }
+      /** The last attempt has failed. */
       | { readonly status: 'dead'; readonly error: string };
   }): Promise<'settled' | 'lost'>;
 

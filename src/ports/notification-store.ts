@@ -1,6 +1,6 @@
 import type { Address } from '../protocol/hex.ts';
 
-/** The types of notifications. */
+/** The types of notifications. docs/guides/notifications.md describes when each is created. */
 export const NOTIFICATION_TYPES = [
   'order_filled',
   'order_expired',

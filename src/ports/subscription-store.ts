@@ -11,6 +11,7 @@ export interface Subscription {
   /** The target of the channel: a URL, an address, a chat id. */
   readonly target: string;
   readonly types: readonly NotificationType[];
+  /** `pending` until it is confirmed. Only an active subscription receives deliveries. */
   readonly state: 'pending' | 'active';
   /** The key with which deliveries are signed, if the channel signs. */
   readonly secret: string | null;
