@@ -59,7 +59,7 @@ export async function createMirror(
 
   async function readAll(): Promise<void> {
     const found = new Map<string, Order>();
-    for (const query of queriesOf(wanted)) {
+    for (const query of toQueries(wanted)) {
       for await (const page of listPages({ ...query, limit: PAGE })) {
         for (const order of page) if (matches(order, wanted)) found.set(order.uid, order);
       }
@@ -172,7 +172,7 @@ function normalize({ status = 'open', pair, kind, ...addresses }: MirrorFilter):
 }
 
 /** Returns the listings whose results contain all wanted orders. */
-function queriesOf({ owner, sellToken, buyToken, token, pair, status }: Wanted): Query[] {
+function toQueries({ owner, sellToken, buyToken, token, pair, status }: Wanted): Query[] {
   const common = { owner, status, sellToken, buyToken };
   if (sellToken !== undefined || buyToken !== undefined) return [common];
   if (pair !== undefined) {

@@ -65,7 +65,7 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
     run: () => Promise<unknown>,
     args: readonly unknown[],
   ): Promise<unknown> {
-    const point = faultPointOf(group, name);
+    const point = getFaultPoint(group, name);
     if (point !== undefined) await faults?.pass(point);
     if (WRITES.has(name) && group !== 'leases') operations.push({ group, name, args });
     return run();
@@ -107,7 +107,7 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
   };
 }
 
-function faultPointOf(group: string, name: string): FaultPoint | undefined {
+function getFaultPoint(group: string, name: string): FaultPoint | undefined {
   if (group !== 'orders') return undefined;
   if (name === 'insert') return 'commit';
   return name === 'get' || name === 'list' ? 'read' : undefined;

@@ -20,7 +20,7 @@ export interface SandboxSolver {
   start(): void;
   stop(): Promise<void>;
   wake(): void;
-  /** Forgets what was settled and what has failed. */
+  /** Forgets which orders were settled and which have failed. */
   reset(): void;
   /** Solves the current auction. */
   run(): Promise<SolverResult | undefined>;
@@ -71,9 +71,9 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
       const order = auction.orders.find((each) => each.uid === uid);
       if (order === undefined) throw new Error(`order ${uid} must be in the auction; it is not open or not funded`);
       const token = order.kind === 'sell' ? order.sellToken : order.buyToken;
-      const decimals = decimalsOf(chain, token);
+      const decimals = getDecimals(chain, token);
       const reduced = options.fill === undefined ? order : reducedTo(order, toFill(order, options.fill, decimals));
-      const fee = options.fee === undefined ? 0n : toAtoms(options.fee, decimalsOf(chain, order.sellToken));
+      const fee = options.fee === undefined ? 0n : toAtoms(options.fee, getDecimals(chain, order.sellToken));
       const once: SolverEngine = {
         name: used.name,
         async solve(_, signal) {
@@ -95,7 +95,7 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
   };
 }
 
-function decimalsOf(chain: SandboxChain, address: string): number {
+function getDecimals(chain: SandboxChain, address: string): number {
   return chain.tokens.find((token) => token.address === address)?.decimals ?? 18;
 }
 

@@ -66,7 +66,7 @@ function clearAll(
     const prices = getPrices({ base, other }, reduced(price, sells, reduction));
     const worst = worstViolation(fills, prices);
     if (worst !== undefined) return { worst };
-    const net = netOf({ base, other }, fills, prices);
+    const net = getNetPayments({ base, other }, fills, prices);
     if (net.base >= -buffer && net.other >= -buffer) return { prices, fills, swap: undefined };
     const [sellToken, buyToken] = net.base > 0n ? [base, other] : [other, base];
     const [amountIn, needed] = net.base > 0n ? [net.base, -net.other] : [net.other, -net.base];
@@ -165,8 +165,8 @@ function firstThat(holds: (n: bigint) => boolean, least: bigint): bigint | undef
   return high;
 }
 
-/** What the orders pay in, less what they receive. */
-function netOf({ base }: Pair, fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>) {
+/** Returns the amounts that the orders pay, less the amounts that they receive. */
+function getNetPayments({ base }: Pair, fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>) {
   let [ofBase, ofOther] = [0n, 0n];
   for (const fill of fills) {
     const { sold, bought } = getExecution(fill, prices);

@@ -27,7 +27,7 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
       const response = await send(endpoint, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(requestOf(auction, timeout)),
+        body: JSON.stringify(toEngineRequest(auction, timeout)),
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
       });
@@ -37,7 +37,7 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
   };
 }
 
-function requestOf({ id, orders, prices }: SolvableAuction, timeout: number): object {
+function toEngineRequest({ id, orders, prices }: SolvableAuction, timeout: number): object {
   const tokens = new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]));
   return {
     id: String(id),
@@ -47,7 +47,7 @@ function requestOf({ id, orders, prices }: SolvableAuction, timeout: number): ob
         { referencePrice: prices[token] ?? null, availableBalance: '0', trusted: true },
       ]),
     ),
-    orders: orders.map(orderOf),
+    orders: orders.map(toEngineOrder),
     liquidity: [],
     effectiveGasPrice: '0',
     deadline: new Date(Date.now() + timeout).toISOString(),
@@ -55,8 +55,8 @@ function requestOf({ id, orders, prices }: SolvableAuction, timeout: number): ob
   };
 }
 
-/** Describes what is left of an order. */
-function orderOf(order: AuctionOrder): object {
+/** Converts the remaining part of an order to the format of solver engines. */
+function toEngineOrder(order: AuctionOrder): object {
   const { sellAmount: fullSellAmount, buyAmount: fullBuyAmount, executed, kind } = order;
   const total = BigInt(kind === 'sell' ? fullSellAmount : fullBuyAmount);
   const left = total - BigInt(executed);
@@ -95,7 +95,7 @@ function parseSolutions(response: unknown, { orders }: SolvableAuction): Solutio
     const prices = getPrices(solution['prices']);
     const trades = parseList(solution['trades'], 'trades').map((trade) => toFill(parseObject(trade, 'trade'), known));
     const calls = [solution['preInteractions'] ?? [], solution['interactions'], solution['postInteractions'] ?? []];
-    const [pre, interactions, post] = calls.map((list) => parseList(list, 'interactions').map(interactionOf));
+    const [pre, interactions, post] = calls.map((list) => parseList(list, 'interactions').map(parseInteraction));
     const fills = trades.flatMap((fill) => fill ?? []);
     const isComplete = [trades, pre, interactions, post].every((list) => list?.every((item) => item !== undefined));
     if (!isComplete || fills.length === 0) return [];
@@ -128,7 +128,7 @@ function toFill(trade: Readonly<Record<string, unknown>>, known: ReadonlyMap<str
 }
 
 /** @returns `undefined` for a reference to liquidity, which the request does not list. */
-function interactionOf(input: unknown): Interaction | undefined {
+function parseInteraction(input: unknown): Interaction | undefined {
   const call = parseObject(input, 'interaction');
   if (call['kind'] !== undefined && call['kind'] !== 'custom') return undefined;
   const data = String(call['callData'] ?? call['calldata']);

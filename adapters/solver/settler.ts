@@ -48,7 +48,7 @@ const RECEIPT_INTERVAL = 5;
 export function nodeSettler(options: NodeSettlerOptions): Settler {
   const { client, wallet, settlementContract = PRODUCTION, timeout = 60_000 } = options;
 
-  async function receiptOf(transactionHash: Hex): Promise<SettlementReceipt> {
+  async function waitForReceipt(transactionHash: Hex): Promise<SettlementReceipt> {
     const deadline = performance.now() + timeout;
     for (;;) {
       const receipt = await client.request({ method: 'eth_getTransactionReceipt', params: [transactionHash] });
@@ -75,7 +75,7 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
     },
     async submit(solution, auctionId) {
       const data = encodeSettlement(solution, auctionId);
-      return receiptOf(await wallet.sendTransaction({ to: settlementContract, data }));
+      return waitForReceipt(await wallet.sendTransaction({ to: settlementContract, data }));
     },
     block: async () => Number(await client.request({ method: 'eth_blockNumber' })),
   };

@@ -31,7 +31,7 @@ type SqliteOperations = Omit<SqliteBook, 'events' | 'documents' | 'chain'> & {
   readonly chain: Omit<SqliteBook['chain'], 'listEventsOfOrder' | 'projectNewOrder'>;
 };
 
-/** Functions, and those in objects, whose results may be promises, except for the answer to `isNewest`. */
+/** The functions of `T`, also those in its objects, whose results may be promises. `isNewest` stays synchronous. */
 type MaybeAsync<T> = {
   readonly [K in keyof T]: K extends 'isNewest'
     ? T[K]
@@ -46,11 +46,11 @@ export function createSqliteStore(
   migrations: readonly Migration[],
   onRenewal?: (expires: number) => void,
 ): Store {
-  return createStoreOf(source, (context) => start(source, context, migrations, onRenewal));
+  return createStoreFromOperations(source, (context) => start(source, context, migrations, onRenewal));
 }
 
-/** Creates a store of operations that exist while it is open. */
-export function createStoreOf(
+/** Creates a store from operations that `start` creates when the store is opened. */
+export function createStoreFromOperations(
   source: SqliteSource,
   start: (context: StoreContext) => Promise<MaybeAsync<SqliteOperations>>,
 ): Store {

@@ -4,7 +4,7 @@ import type { SqliteConnection, SqliteFile } from './connection.ts';
 import { connectReader } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import type { SqliteBook } from './store.ts';
-import { assembleBook, createStoreOf } from './store.ts';
+import { assembleBook, createStoreFromOperations } from './store.ts';
 import type { WriteOperations } from './write-operations.ts';
 import type { WriteThread } from './write-thread.ts';
 import { startWriteThread, WORKER_FILE } from './write-thread.ts';
@@ -15,7 +15,7 @@ import type { Lease } from './writer-lease.ts';
  * the calling thread. They see a write at the latest when its promise is fulfilled.
  */
 export function createThreadedStore(source: SqliteFile, file = WORKER_FILE): Store {
-  return createStoreOf(source, (context) => start(source, context, file));
+  return createStoreFromOperations(source, (context) => start(source, context, file));
 }
 
 async function start(source: SqliteFile, { domain, clock }: StoreContext, file: URL) {
