@@ -48,7 +48,9 @@ export async function respond(
   } else await writeStream(stream, response, connection.signal);
 }
 
-/** Whether only node reads what is written: a host that replaces a method, for example to compress, may keep it. */
+/**
+ * Whether only Node.js reads the written bytes: a host that replaces a method, for example to compress, may keep it.
+ */
 function keepsNothing({ end, write }: ServerResponse): boolean {
   return end === ServerResponse.prototype.end && write === ServerResponse.prototype.write;
 }

@@ -65,7 +65,7 @@ export interface PoolSettings {
 
 /**
  * Time limits, in milliseconds. Those of the server are shorter than those of the client, so that the server reports
- * what it did. A request that waits for a connection, and then for a lock, fails within 10 seconds.
+ * the outcome. A request that waits for a connection, and then for a lock, fails within 10 seconds.
  */
 export const TIMEOUTS = {
   /** Wait for a connection. */

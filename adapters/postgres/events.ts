@@ -27,8 +27,8 @@ type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause:
  * A promoted standby, or a restored backup, may lack events that have been read. It therefore begins a new log epoch,
  * whose ids begin at the next multiple of 2^40.
  *
- * @param hint - The channel of notifications, and what identifies those of this process. Without a channel, other
- * processes are not notified.
+ * @param hint - The channel of notifications, and the text that identifies those of this process. Without a channel,
+ * other processes are not notified.
  * @param onRead - Called after events have been read, before they are returned.
  */
 export function createEventTable(

@@ -82,7 +82,7 @@ function binaryPath(): string {
   }
 }
 
-/** Reads what the node prints until it listens. */
+/** Reads the output of the node until it listens. */
 function collectOutput(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';

@@ -14,7 +14,7 @@ export type NewEvent = ProtocolEvent extends infer Event
     : never
   : never;
 
-/** What a settlement changes and needs. */
+/** The state that a settlement changes and needs. */
 export interface SettlementContext {
   readonly state: ContractState;
   readonly pools: ReturnType<typeof createSimulatedPools>;

@@ -72,7 +72,7 @@ export interface Trader extends SandboxAccount, SandboxOwner {
   cancelOnChain(uid: Hex): Promise<void>;
   /** Signs an order on chain, or revokes that signature. */
   presign(uid: Hex, signed?: boolean): Promise<void>;
-  /** Sets what the protocol may transfer of a token. Default: any amount. */
+  /** Sets the allowance of the vault relayer for a token. Default: any amount. */
   approve(symbol: string, amount?: string | number): Promise<void>;
   /** Returns a balance in atoms. */
   balanceOf(symbol: string): Promise<bigint>;

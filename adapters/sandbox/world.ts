@@ -31,7 +31,7 @@ const AFFILIATE_TERMS = {
   revenueSplitDaoPct: 0,
 } as const;
 
-/** The parts of a sandbox, and what they do together. */
+/** The parts of a sandbox, and the operations that need several of them. */
 export interface World {
   readonly chain: SandboxChain;
   readonly tokens: readonly SandboxToken[];

@@ -33,7 +33,7 @@ export interface OpenBook {
   close(): Promise<void>;
 }
 
-/** Receives what happens to a book from its start on. */
+/** Receives the failures and events of a book from its start on. */
 export interface BookObserver {
   readonly onFailure: (path: string, failure: unknown) => void;
   readonly onChainChange: (change: ChainChange) => void;

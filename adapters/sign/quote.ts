@@ -40,8 +40,8 @@ const NO_APP_DATA = `0x${'0'.repeat(64)}`;
 
 /**
  * Creates an order from a quote. The fee of the quote is added to the sell amount, and the signed fee is 0. The
- * slippage is subtracted from what a sale buys, and added to what a purchase sells. Both are rounded in favour of a
- * fill.
+ * slippage is subtracted from the buy amount of a sale, and added to the sell amount of a purchase. Both are rounded in
+ * favour of a fill.
  *
  * ```ts
  * const order = orderFromQuote(quote, { slippageBps: 50 });

@@ -11,7 +11,7 @@ export interface CallRunner {
   /**
    * Executes a call in one step of the scheduler.
    *
-   * @param lose - Returns or throws what the caller gets if the acknowledgement is lost. Absent: the call does not
+   * @param lose - Returns or throws the result of the caller if the acknowledgement is lost. Absent: the call does not
    *   write, or its acknowledgement is never lost.
    */
   run<T>(name: string, execute: () => Promise<T>, lose?: () => T): Promise<T>;

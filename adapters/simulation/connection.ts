@@ -9,7 +9,7 @@ export interface Connection<E> {
   reconnect(): void;
 }
 
-/** What a client is connected to. */
+/** The process that a client is connected to. */
 export interface Endpoint {
   /** Calls `task` when its process is killed. The returned function cancels this. */
   onEnd(task: () => void): () => void;

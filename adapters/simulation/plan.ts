@@ -2,7 +2,7 @@ import type { FactPlan } from './chain.ts';
 import type { Pool } from './pool.ts';
 import type { SeededRandom } from './random.ts';
 
-/** What a client does. */
+/** An action of a client. */
 export type Operation =
   | {
       readonly kind: 'submit';
@@ -28,7 +28,7 @@ export type Operation =
   /** Records a competition whose winner includes an order, to be settled within some blocks. */
   | { readonly kind: 'compete'; readonly order: number; readonly blocks: number };
 
-/** What disturbs the system. Durations are in virtual milliseconds. */
+/** A fault that is injected. Durations are in virtual milliseconds. */
 export type Fault =
   | { readonly kind: 'pause'; readonly process: number; readonly duration: number }
   | { readonly kind: 'kill'; readonly process: number; readonly duration: number }

@@ -37,7 +37,7 @@ export interface PoolOrder {
   readonly rejection: string | undefined;
   /** The referrer code of its document. */
   readonly code: string | undefined;
-  /** The user who places it on chain. `undefined`: it is submitted. */
+  /** The user that places it on chain. `undefined`: it is submitted. */
   readonly placedBy: Address | undefined;
   /** `undefined` for an order that is placed on chain. */
   readonly creation: OrderCreation | undefined;

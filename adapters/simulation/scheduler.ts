@@ -10,7 +10,7 @@ export interface Scheduler {
   readonly steps: number;
   /** Runs `task` after a virtual delay in milliseconds. */
   after(delay: number, task: () => void): Cancel;
-  /** Advances virtual time, and runs what is due. Stops early if `isOver` returns true. */
+  /** Advances virtual time, and runs the tasks that are due. Stops early if `isOver` returns true. */
   run(duration: number, isOver: () => boolean): Promise<void>;
   /** Returns the event loop to the platform, and runs the waiting ticks. */
   release(): Promise<void>;

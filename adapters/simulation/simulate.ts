@@ -290,7 +290,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     await storage.dispose();
   }
 
-  /** Waits until everything has settled, and reports what has not in time. */
+  /** Waits until every process, operation and stream is idle, and reports those that are not in time. */
   async function settle(): Promise<void> {
     for (let time = 0; time < LIVENESS_TIME && !isOver(); time += LIVENESS_STEP) {
       await virtual.run(LIVENESS_STEP, isOver);

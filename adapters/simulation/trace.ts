@@ -1,4 +1,4 @@
-/** Records what happens in a simulation. */
+/** Records the events of a simulation. */
 export interface Trace {
   /** Adds a line with the virtual time. */
   add(text: string): void;

@@ -82,8 +82,8 @@ function getPrices({ base, other }: Pair, price: PairPrice): Readonly<Record<Add
 }
 
 /**
- * Lowers the price of the token that is sold to the liquidity, so that what rounding gives the orders is covered. Both
- * prices are kept below 2^112, since the contract multiplies them with amounts.
+ * Lowers the price of the token that is sold to the liquidity, so that the amounts that rounding adds for the orders
+ * are covered. Both prices are kept below 2^112, since the contract multiplies them with amounts.
  */
 function reduced({ base, other }: PairPrice, sells: 'base' | 'other', step: number): PairPrice {
   const scale = 10n ** 12n;

@@ -4,7 +4,7 @@ import type { Fill, Solution } from './types.ts';
 /** The address that stands for native currency as a buy token (GPv2Transfer.sol). */
 export const NATIVE: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 
-/** What one fill transfers, in atoms. */
+/** The amounts that one fill transfers, in atoms. */
 export interface Execution {
   /** From the owner. */
   readonly sold: bigint;
@@ -51,7 +51,7 @@ export function respectsLimit(fill: Fill, prices: Solution['prices']): boolean {
 }
 
 /**
- * Computes the surplus of a fill: what it brings beyond the limit price.
+ * Computes the surplus of a fill: the amount beyond the limit price.
  *
  * @returns Atoms of the buy token for `sell`, of the sell token for `buy`.
  */

@@ -38,7 +38,7 @@ export interface Solver {
   run(): Promise<SolverResult | undefined>;
   /** Starts to solve in the background. */
   start(): void;
-  /** Solves without waiting for the interval. `retry` forgets what was settled and what has failed before. */
+  /** Solves without waiting for the interval. `retry` forgets which orders were settled and which have failed. */
   wake(options?: { readonly retry?: boolean }): void;
   /** Finishes the current settlement and stops. */
   stop(): Promise<void>;

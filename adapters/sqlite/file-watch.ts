@@ -5,7 +5,7 @@ import { StoreError } from 'intentbook';
 export interface FileWatch {
   /** Remembers the files. The write-ahead log exists after the first write. */
   remember(): void;
-  /** @throws StoreError `WriterLost` if a file was replaced or deleted: what is written to it is lost. */
+  /** @throws StoreError `WriterLost` if a file was replaced or deleted: later writes are lost. */
   assertUnchanged(): void;
 }
 
@@ -39,7 +39,7 @@ export function createFileWatch(path: string): FileWatch {
   };
 }
 
-/** Returns what identifies a file on its device. `undefined` if it does not exist or cannot be read. */
+/** Returns the device and the inode of a file as text. `undefined` if it does not exist or cannot be read. */
 function getIdentity(name: string): string | undefined {
   const stats = statSync(name, { throwIfNoEntry: false });
   return stats && `${stats.dev}:${stats.ino}`;

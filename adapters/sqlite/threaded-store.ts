@@ -116,7 +116,7 @@ async function insert({ call }: WriteThread, inserts: readonly OrderInsert[]): P
   }
 }
 
-/** The thread holds the writer lease. Reads only ask whether the end of the log may have changed. */
+/** The thread holds the writer lease. Reads only check whether the end of the log may have changed. */
 function createReaderLease({ isUnchanged }: WriteThread, reader: SqliteConnection): Lease {
   return {
     assertHeld() {

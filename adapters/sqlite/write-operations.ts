@@ -42,7 +42,7 @@ export type WriteResult =
       readonly error: { readonly code?: string; readonly message: string; readonly cause?: unknown };
     };
 
-/** What a write thread receives at its start. */
+/** The data that a write thread receives at its start. */
 export interface WriteThreadData {
   readonly source: unknown;
   /** See {@link createWriteState}. */

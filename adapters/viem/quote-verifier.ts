@@ -104,8 +104,8 @@ function toSettlement({ order, owner, interactions, hooks }: QuoteVerification):
 }
 
 /**
- * Compares the balances of the settlement contract before and after the settlement. What the interactions bought beyond
- * the estimate is there afterwards, and what they bought less was taken from there.
+ * Compares the balances of the settlement contract before and after the settlement. An amount that the interactions
+ * bought beyond the estimate is added to them, and a missing amount was taken from them.
  */
 function readOutcome({ order }: QuoteVerification, results: readonly BlockCallResult[]): VerificationOutcome {
   const settlement = results.at(FROM_END.settle);

@@ -49,7 +49,9 @@ const MAX_PER_HOST = 4;
 /** Milliseconds until a delivery that was released, because its host is busy, can be claimed again. */
 const RELEASE_DELAY = 1_000;
 
-/** Milliseconds until the store is queried again without a signal. It finds what other processes have left. */
+/**
+ * Milliseconds until the store is queried again without a signal. It finds the deliveries of processes that have ended.
+ */
 const INTERVAL = 5_000;
 
 /** Milliseconds that attempts in progress may take when the dispatcher stops. Then they are aborted and repeated. */

@@ -26,7 +26,7 @@ export type AuctionChange =
   | { readonly type: 'auction'; readonly auction: Auction }
   | { readonly type: 'delta'; readonly delta: AuctionDelta };
 
-/** Where a stream of auctions starts, and what ends it. */
+/** The start of a stream of auctions, and the signal that ends it. */
 export interface AuctionStreamOptions {
   /** Id of the auction that the subscriber has. Absent: the stream starts with a complete auction. */
   readonly after?: number;

@@ -11,8 +11,8 @@ import type { Settled, Trade } from './attribution.ts';
 import { pairSettlements } from './attribution.ts';
 
 /**
- * Which orders are stored that a settlement has traded and the book does not have: those of settlements of this book's
- * orders or auctions (`own`), those of all settlements of the contract (`all`), or none (`off`).
+ * The storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
+ * auctions of this book (`own`), those of all settlements of the contract (`all`), or none (`off`).
  */
 export type JustInTimeOrders = 'own' | 'all' | 'off';
 

@@ -28,7 +28,7 @@ export interface WorkerOptions {
    * @returns milliseconds until the next run, in place of `interval`.
    */
   run(isStopping: () => boolean): Promise<number | undefined>;
-  /** Receives what `run` throws. The loop continues. */
+  /** Called with the error that `run` throws. The loop continues. */
   readonly onFailure: (failure: unknown) => void;
 }
 

@@ -60,7 +60,7 @@ const fixedCosts = new WeakMap<Endpoint, RequestCost>();
 
 const UNKNOWN_ROUTE: RequestCost = { ...READ, tokens: 1, stream: false };
 
-/** Returns what a request to a route costs. `undefined` stands for a request that matches no route. */
+/** Returns the cost of a request to a route. `undefined` stands for a request that matches no route. */
 export function getRequestCost(route: Endpoint | undefined, request: ApiRequest): RequestCost {
   if (route === undefined) return UNKNOWN_ROUTE;
   const known = fixedCosts.get(route);

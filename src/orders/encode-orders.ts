@@ -51,7 +51,7 @@ export function encodeOrders(orders: readonly ReadOrder[], form: ElementForm, no
   });
 }
 
-/** Renders what follows the `head` of an order in its element. */
+/** Renders the text that follows the `head` of an order in its element. */
 function renderMembers(order: PreparedOrder, status: OrderStatus, { after }: ElementForm): string {
   return `${order.middle}${status}${order.tail}${renderEnd(order, status)}${after}`;
 }

@@ -23,7 +23,7 @@ export interface LogPage {
   readonly hasGap?: boolean;
 }
 
-/** Where a stream starts, and what ends it. */
+/** The start of a stream, and the signal that ends it. */
 export interface StreamOptions {
   /** The last position that the subscriber has seen. Absent: the stream starts with the next entry. */
   readonly after?: number;

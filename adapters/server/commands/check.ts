@@ -25,7 +25,7 @@ export interface CheckedBook {
   readonly database: string;
 }
 
-/** Checks what settings refer to: packages and files. Opens no database and sends no request. */
+/** Checks the packages and files that settings refer to. Opens no database and sends no request. */
 export async function checkSettings(plan: ServerPlan): Promise<CheckedSettings> {
   const problems = await Promise.all(plan.books.map(fileProblems));
   return {

@@ -16,7 +16,7 @@ export function parseJsonc(text: string): unknown {
   }
 }
 
-/** Describes what a character begins. It does not repeat the text, which may be a secret. */
+/** Describes the value that a character begins. It does not repeat the text, which may be a secret. */
 function describe(character: string | undefined): string {
   if (character === undefined) return 'the end of the file';
   if (character === '"') return 'a string';

@@ -46,8 +46,8 @@ export interface StatisticsFollower {
 }
 
 /**
- * Creates a follower. It reads the log of the book from its first entry. What is known of a trade is stored when the
- * trade is read for the first time, by whichever process stores it first; later it is read from the store.
+ * Creates a follower. It reads the log of the book from its first entry. The value of a trade is stored when the first
+ * process reads the trade. Later, all processes read the value from the store.
  */
 export function createStatisticsFollower(context: FollowerContext): StatisticsFollower {
   const { book: known, ledger, store, clock, onFailure } = context;
@@ -90,7 +90,7 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
     }
   }
 
-  /** Returns what is stored about trades, and stores what is missing, up to a trade that waits for its price. */
+  /** Returns the stored values of trades, and stores missing ones, up to a trade that waits for its price. */
   async function resolve(events: readonly StoredEvent[]): Promise<Map<number, ReferredTrade>> {
     if (events.length === 0) return new Map();
     for (;;) {

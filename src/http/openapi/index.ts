@@ -40,7 +40,7 @@ export interface OpenApiOptions {
 
 /**
  * Creates the OpenAPI 3.1 document of the HTTP interface. It is generated from the routes, the schemas that they parse
- * with and the table of errors, so it always matches what is served.
+ * with and the table of errors, so it always matches the served routes.
  */
 export function openApiDocument({
   servers = [{ url: '/' }],
