@@ -5,7 +5,6 @@ import { thenAlways } from '../concurrency/then-always.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
-
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import { isAfterGap } from '../streams/log-gap.ts';
@@ -192,10 +191,9 @@ export function computeSurplus(trade: TradeChainEvent, { kind, sellAmount, buyAm
   const sold = BigInt(trade.sellAmount) - BigInt(trade.feeAmount);
   const bought = BigInt(trade.buyAmount);
   const price = kind === 'sell' ? trade.prices?.buyToken : trade.prices?.sellToken;
-  const [gain, per] =
-    kind === 'sell'
-      ? [bought * sellAmount - sold * buyAmount, sellAmount]
-      : [bought * sellAmount - sold * buyAmount, buyAmount];
-  if (price == null || gain <= 0n || per === 0n) return 0n;
-  return (gain * BigInt(price)) / (per * PRICED_ATOMS);
+  // The surplus is `gain / divisor`: atoms of the buy token for a sell order, of the sell token for a buy order.
+  const gain = bought * sellAmount - sold * buyAmount;
+  const divisor = kind === 'sell' ? sellAmount : buyAmount;
+  if (price == null || gain <= 0n || divisor === 0n) return 0n;
+  return (gain * BigInt(price)) / (divisor * PRICED_ATOMS);
 }
