@@ -131,10 +131,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       throw new Inconsistent(`it has block ${head.number}, but not block ${indexedBlock.number}`);
     if (block.hash !== indexedBlock.hash) return findFork(node, indexedBlock, blocks);
 
-    const settled = head.number - reorgLimit;
-    if (indexedBlock.number < settled) {
+    const newestFinal = head.number - reorgLimit;
+    if (indexedBlock.number < newestFinal) {
       state = 'catching up';
-      await catchUp(node, indexedBlock, recheckedTo + 1, settled, head);
+      await catchUp(node, indexedBlock, recheckedTo + 1, newestFinal, head);
       return true;
     }
     state = 'following';
@@ -216,10 +216,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     node: ChainSource,
     indexedBlock: BlockRef,
     from: number,
-    settled: number,
+    newestFinal: number,
     head: BlockHeader,
   ): Promise<void> {
-    const to = Math.min(from + range.size - 1, settled);
+    const to = Math.min(from + range.size - 1, newestFinal);
     const logs = await logsBetween(node, from, to);
     if (logs === undefined) return; // the next step tries a smaller range
     const through = to > indexedBlock.number ? await readConfirmedBlock(node, to, head) : indexedBlock;

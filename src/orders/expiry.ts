@@ -14,7 +14,7 @@ const BATCH_SIZE = 128;
 const LEASE = 'expiry';
 
 /** Milliseconds after a jump of the clock in which no expiry is recorded. A recorded expiry can be reverted. */
-const SETTLING_TIME = 60_000;
+const JUMP_PAUSE = 60_000;
 
 /** Milliseconds without a jump of the clock before old data is deleted. A deletion cannot be reverted. */
 const STEADY_TIME = 600_000;
@@ -75,7 +75,7 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
   /** Repeats a step until it changes less than a full batch, or the sweep must not continue. */
   async function repeat(isStopping: () => boolean, step: () => Promise<number>): Promise<void> {
     let changed = BATCH_SIZE;
-    while (!isStopping() && changed === BATCH_SIZE && !watch.hasJumped(SETTLING_TIME)) {
+    while (!isStopping() && changed === BATCH_SIZE && !watch.hasJumped(JUMP_PAUSE)) {
       changed = await step();
       if (changed === BATCH_SIZE) await yieldToEventLoop();
     }

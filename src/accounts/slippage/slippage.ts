@@ -110,10 +110,10 @@ export function createSlippage(context: SlippageContext): SlippageModule {
   async function readVolatility(chainId: number, base: Address, quote: Address): Promise<number | undefined> {
     const wrapped = chainById(chainId)?.wrappedNative;
     const isNative = (token: Address) => token === NATIVE_MARKER;
-    const unwrap = (token: Address) => (isNative(token) && wrapped !== undefined ? wrapped : token);
+    const toWrapped = (token: Address) => (isNative(token) && wrapped !== undefined ? wrapped : token);
     const [baseMarket, quoteMarket] = await Promise.all([
-      readMarket(chainId, unwrap(base)),
-      readMarket(chainId, unwrap(quote)),
+      readMarket(chainId, toWrapped(base)),
+      readMarket(chainId, toWrapped(quote)),
     ]);
     // As in production, a pair with native currency has the volatility of its most volatile token.
     const pair = isNative(base) || isNative(quote) ? undefined : computePairVolatility(baseMarket, quoteMarket);
