@@ -7,7 +7,7 @@ import { getProductionBook } from './account-books.ts';
 import { AccountError } from './account-error.ts';
 import type { BalanceEvent, WatchedAccount } from './balance-watch.ts';
 import { createBalanceWatch } from './balance-watch.ts';
-import { requireAccount } from './notification-list.ts';
+import { requireAccount } from './parameters.ts';
 
 /** Balance methods. Each queries the chain through the production book of a chain id. */
 export interface AccountBalances {

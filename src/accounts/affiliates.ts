@@ -11,8 +11,8 @@ import { bytesToHex, parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { AccountError } from './account-error.ts';
-import { requireAccount } from './notification-list.ts';
 import type { SourceObserver } from './observations.ts';
+import { requireAccount } from './parameters.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
 
 /** The body of `POST /affiliate/{wallet_address}`. */

@@ -2,10 +2,10 @@ import { OrderBookError } from '../errors.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
 import type { ListCursor } from './announcements.ts';
 import { mergeEntries, toListEntries } from './announcements.ts';
 import type { Notification } from './notification.ts';
+import { requireAccount } from './parameters.ts';
 
 /** The page of notifications to read. */
 export interface NotificationQuery {
@@ -60,13 +60,6 @@ export async function listNotifications(
   if (last === undefined || entries.length === page.length) return { notifications };
   const { at, seq, number } = last;
   return { notifications, next: number === undefined ? `${at}-${seq}` : `${at}-${seq}-${number}` };
-}
-
-/** Parses an address. @throws OrderBookError `InvalidParameter` if the text is not a valid address. */
-export function requireAccount(text: string): Address {
-  const account = parseHex(text, 20);
-  if (account === undefined) throw invalid('account', 'must be 0x and 40 hex digits');
-  return account;
 }
 
 function parseCursor(text: string): ListCursor {

@@ -6,8 +6,8 @@ import type { Address } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver } from './observations.ts';
+import { requireChainId } from './parameters.ts';
 import { createSourceCache } from './source-cache.ts';
-import { requireChainId } from './usd-prices.ts';
 
 /** Pool methods. */
 export interface PoolApi {

@@ -15,7 +15,7 @@ import { bytesToHex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
 import { AccountError } from './account-error.ts';
-import { requireAccount } from './notification-list.ts';
+import { requireAccount } from './parameters.ts';
 import { getUnsubscribeToken } from './unsubscribe.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
 

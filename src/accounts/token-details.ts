@@ -14,8 +14,8 @@ import { getProductionBook } from './account-books.ts';
 import { AccountError } from './account-error.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import type { SourceObserver } from './observations.ts';
+import { requireChainId, requireToken } from './parameters.ts';
 import { createSourceCache } from './source-cache.ts';
-import { requireChainId, requireToken } from './usd-prices.ts';
 
 /** A token with its metadata. A member is absent if it is unknown. */
 export interface TokenDetails extends TokenInfo {

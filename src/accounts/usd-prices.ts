@@ -1,10 +1,8 @@
-import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { SourceObserver } from './observations.ts';
+import { requireChainId, requireToken } from './parameters.ts';
 import type { CachedSource } from './source-cache.ts';
 import { createSourceCache } from './source-cache.ts';
 
@@ -104,19 +102,6 @@ function toCachedSource(
     onFailure: ({ chainId, token }, cause) =>
       onFailure(new UsdPriceError(`${source.name} failed for ${token} on chain ${chainId}`, { cause })),
   };
-}
-
-/** Validates a chain id. @throws OrderBookError `InvalidParameter`. */
-export function requireChainId(chainId: number): number {
-  if (Number.isSafeInteger(chainId) && chainId > 0) return chainId;
-  throw new OrderBookError('InvalidParameter', 'chainId: must be a positive integer', { parameter: 'chainId' });
-}
-
-/** Parses a token address. @throws OrderBookError `InvalidParameter`. */
-export function requireToken(text: string, name = 'token'): Address {
-  const token = parseHex(text, 20);
-  if (token !== undefined) return token;
-  throw new OrderBookError('InvalidParameter', `${name}: must be 0x and 40 hex digits`, { parameter: name });
 }
 
 function requireNumber(name: string, value: number, min: number): void {

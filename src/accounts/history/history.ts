@@ -8,7 +8,7 @@ import { formatIsoDate } from '../../orders/order-json.ts';
 import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
 import type { KnownBook } from '../account-books.ts';
-import { requireAccount } from '../notification-list.ts';
+import { requireAccount } from '../parameters.ts';
 import { formatTradeCursor, parseTradeCursor } from './cursor.ts';
 import type { AccountOrder, AccountTrade, HistoryApi, HistoryQuery } from './history-api.ts';
 import type { Merge, MergeSource } from './merge.ts';

@@ -8,7 +8,7 @@ import type { Random } from '../../ports/random.ts';
 import { formatValue, hex, hexSchema, parseShape } from '../../protocol/shape.ts';
 import { AccountError } from '../account-error.ts';
 import type { SourceObserver } from '../observations.ts';
-import { requireChainId } from '../usd-prices.ts';
+import { requireChainId } from '../parameters.ts';
 import type { BalanceDifferences } from './state-diff.ts';
 import { createBalanceTotals, mergeStateChanges } from './state-diff.ts';
 

@@ -1,7 +1,7 @@
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import type { NotificationQuery } from '../../../src/accounts/notification-list.ts';
-import { listNotifications, requireAccount } from '../../../src/accounts/notification-list.ts';
+import { listNotifications } from '../../../src/accounts/notification-list.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const ALICE = `0x${'a1'.repeat(20)}`;
@@ -55,12 +55,5 @@ describe('list of notifications', () => {
   test('accepts a cursor with numbers of 15 digits', async () => {
     const digits = '9'.repeat(15);
     expect((await list({ cursor: `${digits}-${digits}-${digits}` })).ids).toHaveLength(3);
-  });
-
-  test('requires an address', () => {
-    expect(requireAccount(ALICE.toUpperCase().replace('0X', '0x'))).toBe(ALICE);
-    expect(() => requireAccount('alice')).toThrow(
-      expect.objectContaining({ message: 'account: must be 0x and 40 hex digits', data: { parameter: 'account' } }),
-    );
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SourceObserver } from '../../../src/accounts/observations.ts';
 import type { CachedSource } from '../../../src/accounts/source-cache.ts';
 import { createSourceCache } from '../../../src/accounts/source-cache.ts';
-import { createUsdPrices, requireChainId, requireToken } from '../../../src/accounts/usd-prices.ts';
+import { createUsdPrices } from '../../../src/accounts/usd-prices.ts';
 import { manualClock } from '../../support/clock.ts';
 
 /** An observer that records the names of queried sources, and hits as `cache`. */
@@ -121,27 +121,5 @@ describe('prices in US dollars', () => {
     expect(await prices.get(1, TOKEN)).toBeUndefined();
     const cause = new TypeError(`the price must be a positive number, got ${price}`);
     expect(failures).toMatchObject([{ message: `broken failed for ${TOKEN.toLowerCase()} on chain 1`, cause }]);
-  });
-
-  test.each([0, -1, 1.5, 2 ** 53, '1'])('reject the chain id %s', (chainId) => {
-    // An untyped application.
-    expect(() => requireChainId(chainId as number)).toThrow(
-      expect.objectContaining({
-        code: 'InvalidParameter',
-        message: 'chainId: must be a positive integer',
-        data: { parameter: 'chainId' },
-      }),
-    );
-  });
-
-  test('name the parameter of a malformed address', () => {
-    expect(requireToken(TOKEN)).toBe(TOKEN.toLowerCase());
-    expect(() => requireToken('0x12', 'baseToken')).toThrow(
-      expect.objectContaining({
-        code: 'InvalidParameter',
-        message: 'baseToken: must be 0x and 40 hex digits',
-        data: { parameter: 'baseToken' },
-      }),
-    );
   });
 });
