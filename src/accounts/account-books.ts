@@ -16,8 +16,8 @@ export interface KnownBook {
   readonly feed: string;
 }
 
-/** Validates the books. @throws TypeError if an element is not a book, or if two books have the same domain. */
-export function readBooks(books: readonly (OrderBook | AccountBook)[]): KnownBook[] {
+/** Parses the list of books. @throws TypeError if an element is not a book, or if two books have the same domain. */
+export function parseBooks(books: readonly (OrderBook | AccountBook)[]): KnownBook[] {
   if (!Array.isArray(books)) throw new TypeError('createAccounts: books must be a list of books');
   const known = books.map((each: OrderBook | AccountBook): KnownBook => {
     const { book, env } = typeof each === 'object' && each !== null && 'book' in each ? each : { book: each };

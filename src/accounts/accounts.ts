@@ -13,7 +13,7 @@ import { parseStreamLimits } from '../streams/stream-limits.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { createAccountBalances } from './account-balances.ts';
 import type { KnownBook } from './account-books.ts';
-import { readBooks } from './account-books.ts';
+import { parseBooks } from './account-books.ts';
 import { AccountError } from './account-error.ts';
 import { createAccountRetention } from './account-retention.ts';
 import type { Accounts, NotificationApi } from './accounts-api.ts';
@@ -54,7 +54,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   if (notificationMode !== 'on' && notificationMode !== 'off') {
     throw new TypeError(`createAccounts: notifications must be "on" or "off", got ${JSON.stringify(notificationMode)}`);
   }
-  const books = readBooks(options.books);
+  const books = parseBooks(options.books);
   const { tokens = createTokenLookup(books) } = options;
   if (typeof tokens !== 'function')
     throw new TypeError(`createAccounts: tokens must be a function, got ${typeof tokens}`);

@@ -4,7 +4,7 @@ import type { Address } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { BatchContext } from './decode-batch.ts';
-import { readBatch } from './decode-batch.ts';
+import { decodeBatch } from './decode-batch.ts';
 import type { PlacementQuote } from './placement.ts';
 
 /** Creates the methods that write chain events. */
@@ -65,8 +65,7 @@ export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply'
 
   return {
     async apply(chainBatch) {
-      const read = await readBatch(chainBatch, batchContext());
-      const { batch, unattributed, ignored } = read;
+      const { batch, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
       const outcome = await store.chain.apply(batch);
       if (outcome.status !== 'applied') return outcome;
       if (outcome.applied > 0) wake();

@@ -41,7 +41,7 @@ export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 
 }
 
 /** A decoded batch for the store. */
-export interface ReadBatch {
+export interface DecodedBatch {
   readonly batch: ChainEventBatch;
   /** Number of trades whose fee is unknown. */
   readonly unattributed: number;
@@ -54,7 +54,7 @@ export interface ReadBatch {
  *
  * @throws TypeError if the batch contradicts itself: two hashes of one block, or an event above `through`.
  */
-export async function readBatch(chainBatch: ChainBatch, context: BatchContext): Promise<ReadBatch> {
+export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext): Promise<DecodedBatch> {
   const { through, after, blocks = [], settleCalls = new Map() } = chainBatch;
   const events = sortEvents(chainBatch.events);
   assertOneFork(through, [...blocks, ...events.map(({ blockNumber: number, blockHash: hash }) => ({ number, hash }))]);

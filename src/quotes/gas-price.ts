@@ -1,7 +1,7 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Decimal } from '../protocol/decimal.ts';
-import type { ReadGasPriceOption } from './quote-options.ts';
+import type { ParsedGasPrice } from './quote-options.ts';
 import { parsePrice } from './quote-options.ts';
 
 /**
@@ -34,7 +34,7 @@ interface CachedGasPrice {
  * Creates a reader of the gas price that the host supplies. Concurrent quotes share one call of the host's function.
  */
 export function createGasPrice(
-  given: ReadGasPriceOption,
+  given: ParsedGasPrice,
   { clock, timeout, lifetime, onFailure }: GasPriceOptions,
 ): ReadGasPrice {
   if (typeof given !== 'function') return async () => given;

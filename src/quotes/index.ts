@@ -1,7 +1,7 @@
 import { lazy } from '../concurrency/lazy.ts';
 import type { QuoteApi, QuotesContext } from './quote-api.ts';
 import type { QuoteOptions } from './quote-options.ts';
-import { NO_ESTIMATORS, readQuoteOptions } from './quote-options.ts';
+import { NO_ESTIMATORS, parseQuoteOptions } from './quote-options.ts';
 import { createQuoteSweeper } from './quote-sweeper.ts';
 
 /** The quote methods, and their lifecycle for the book. */
@@ -23,7 +23,7 @@ export interface QuoteModule {
  * @throws TypeError naming the option that is unknown or invalid.
  */
 export function createQuoteModule(given: QuoteOptions | undefined, book: QuotesContext): QuoteModule {
-  const options = readQuoteOptions(given ?? NO_ESTIMATORS);
+  const options = parseQuoteOptions(given ?? NO_ESTIMATORS);
   const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
   const service = lazy(async () => {
     const { createQuoteService } = await import('./quote-service.ts');

@@ -64,13 +64,13 @@ const OPTIONS = [
 ];
 
 /** A fixed gas price, or the function that returns it. */
-export type ReadGasPriceOption = Decimal | Exclude<GasPrice, DecimalInput>;
+export type ParsedGasPrice = Decimal | Exclude<GasPrice, DecimalInput>;
 
-/** The validated options of quoting. Durations are in milliseconds. */
-export interface ReadQuoteOptions {
+/** The parsed options of quoting. Durations are in milliseconds. */
+export interface ParsedQuoteOptions {
   readonly estimators: readonly Estimator[];
   readonly verifier: QuoteVerifier | undefined;
-  readonly gasPrice: ReadGasPriceOption;
+  readonly gasPrice: ParsedGasPrice;
   readonly volumeFee: (sellToken: Address, buyToken: Address) => number | undefined;
   readonly timeouts: { readonly usual: number; readonly longest: number };
   readonly lifetimes: { readonly standard: number; readonly onchain: number };
@@ -79,8 +79,8 @@ export interface ReadQuoteOptions {
   readonly priceCacheTtl: number;
 }
 
-/** Validates the options. @throws TypeError naming the option that is unknown or invalid. */
-export function readQuoteOptions(options: QuoteOptions): ReadQuoteOptions {
+/** Parses the options. @throws TypeError naming the option that is unknown or malformed. */
+export function parseQuoteOptions(options: QuoteOptions): ParsedQuoteOptions {
   assertKnownOptions('createOrderBook, quotes', options, OPTIONS);
   const { priceAmount = 10n ** 17n } = options;
   const gasPrice = typeof options.gasPrice === 'function' ? options.gasPrice : parsePrice(options.gasPrice);

@@ -10,7 +10,7 @@ import { createNativePrices } from './native-price.ts';
 import { requestQuote } from './quote.ts';
 import type { QuoteApi, QuotesContext } from './quote-api.ts';
 import { createQuotePersister } from './quote-cache.ts';
-import type { ReadQuoteOptions } from './quote-options.ts';
+import type { ParsedQuoteOptions } from './quote-options.ts';
 import { streamQuotes } from './quote-stream.ts';
 import { createRaceCache } from './race-cache.ts';
 import { createEstimateVerification } from './verification.ts';
@@ -22,7 +22,7 @@ export interface QuoteService {
   close(): void;
 }
 
-export function createQuoteService(options: ReadQuoteOptions, book: QuotesContext): QuoteService {
+export function createQuoteService(options: ParsedQuoteOptions, book: QuotesContext): QuoteService {
   const { store, clock, limits, tokens, host, remote, onFailure, observe, convertCodes } = book;
   const { estimators, priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
   const { wrappedNative } = tokens;

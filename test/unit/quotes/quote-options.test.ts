@@ -1,12 +1,12 @@
 import type { QuoteOptions } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import { getOrderQuoting, parsePrice, readQuoteOptions } from '../../../src/quotes/quote-options.ts';
+import { getOrderQuoting, parsePrice, parseQuoteOptions } from '../../../src/quotes/quote-options.ts';
 import { createStoredQuote, getQuoteKind } from '../../../src/quotes/stored-quote.ts';
 
 const MAX = 2n ** 256n - 1n;
 const MAX_TIMER = 2 ** 31 - 1;
 const DEFAULTS: QuoteOptions = { estimators: [], gasPrice: '1' };
-const read = (changes: object = {}) => readQuoteOptions({ ...DEFAULTS, ...changes });
+const read = (changes: object = {}) => parseQuoteOptions({ ...DEFAULTS, ...changes });
 
 describe('quote options', () => {
   test('have defaults', () => {
