@@ -25,7 +25,7 @@ export interface NativePrices {
 }
 
 export interface NativePricesOptions {
-  readonly sources: EstimatorPool;
+  readonly estimatorPool: EstimatorPool;
   readonly clock: Clock;
   readonly wrappedNative: Address | undefined;
   /** Time limit for a cached price, in milliseconds. Independent of the callers' timeouts. */
@@ -40,7 +40,7 @@ const CAPACITY = 10_000;
 const ONE: Decimal = { digits: 1n, scale: 0 };
 
 export function createNativePrices(options: NativePricesOptions): NativePrices {
-  const { sources, clock, wrappedNative, ttl } = options;
+  const { estimatorPool, clock, wrappedNative, ttl } = options;
   const cache = new Map<Address, { readonly price: Decimal; readonly at: number }>();
 
   function readCache(token: Address): Decimal | undefined {
@@ -63,7 +63,7 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
    * is never based on the partial results of a caller that timed out or left.
    */
   function subscribe(token: Address, timeout: number): RaceSubscription<Decimal> {
-    const race = sources.prices(token, options.timeout, (started) => {
+    const race = estimatorPool.prices(token, options.timeout, (started) => {
       started.subscribe(options.timeout, ({ responses, closed }) => {
         if (!closed) writeCache(token, responses);
       });

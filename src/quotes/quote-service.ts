@@ -29,7 +29,7 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
   const { usual } = timeouts;
   const raceCache = createRaceCache(clock, quoteCacheTtl);
   const { verifyingContract: settlementContract, chainId } = book.domain;
-  const sources = createEstimatorPool({
+  const estimatorPool = createEstimatorPool({
     estimators,
     clock,
     raceCache,
@@ -40,7 +40,13 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
     observe,
     onFailure,
   });
-  const prices = createNativePrices({ sources, clock, wrappedNative, timeout: usual, ttl: options.priceCacheTtl });
+  const prices = createNativePrices({
+    estimatorPool,
+    clock,
+    wrappedNative,
+    timeout: usual,
+    ttl: options.priceCacheTtl,
+  });
   const context = {
     documents: store.appData,
     findDocument: book.documents.find,
@@ -50,7 +56,7 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
     host,
     remote,
     convertCodes,
-    sources,
+    estimatorPool,
     prices,
     onFailure,
     gasPrice: createGasPrice(options.gasPrice, { clock, timeout: usual, lifetime: quoteCacheTtl, onFailure }),
@@ -81,7 +87,7 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
           ? convertCodes({ status: 'rejected', error: price })
           : { status: 'priced', price: formatDecimal(price) };
       },
-      counters: sources.counters,
+      counters: estimatorPool.counters,
     },
     close: raceCache.close,
   };

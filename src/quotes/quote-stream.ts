@@ -43,7 +43,7 @@ export async function streamQuotes(
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
 
   const deadline = readMonotonic(context.clock) + prepared.timeout;
-  const subscription = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
+  const subscription = context.estimatorPool.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
   const queue = createAsyncQueue<QuoteStreamEvent>(() => subscription.unsubscribe());
   let cost: GasCost | OrderBookError;
   try {

@@ -18,7 +18,7 @@ import type { EstimateVerification } from './verification.ts';
 
 /** The dependencies of quoting. */
 export interface QuoteContext extends PrepareContext {
-  readonly sources: EstimatorPool;
+  readonly estimatorPool: EstimatorPool;
   readonly prices: NativePrices;
   readonly gasPrice: ReadGasPrice;
   readonly persister: QuotePersister;
@@ -40,7 +40,7 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
   const fast = prepared.request.priceQuality === 'fast';
   const verification = fast ? undefined : context.verification;
   const deadline = readMonotonic(context.clock) + prepared.timeout;
-  const subscription = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
+  const subscription = context.estimatorPool.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
   try {
     const cost = await getGasCost(prepared, context, fast ? 'first response' : 'end', signal);
     if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
