@@ -1,5 +1,5 @@
 import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../orders/order-json.ts';
-import type { OrderQuote } from '../ports/quotes.ts';
+import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import { parseAppData } from '../protocol/app-data.ts';
 import type { Address, Hex } from '../protocol/hex.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
-import type { StoredCompetition } from '../ports/auctions.ts';
+import type { StoredCompetition } from '../ports/auction-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';

@@ -1,5 +1,5 @@
 import { seconds } from '../ports/clock.ts';
-import type { OrderQuote, QuoteQuery } from '../ports/quotes.ts';
+import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';

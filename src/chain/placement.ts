@@ -5,7 +5,7 @@ import type { CheckContext } from '../orders/checks.ts';
 import { PLACEMENT_CHECKS } from '../orders/checks.ts';
 import { toNewOrder } from '../orders/order-json.ts';
 import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
-import type { OrderQuote, QuoteTerms } from '../ports/quotes.ts';
+import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { AppData } from '../protocol/app-data.ts';
 import type { EmittedOrder, EventPosition, OnchainOrderEvent } from '../protocol/event-decoder.ts';

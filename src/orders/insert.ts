@@ -1,5 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import type { OrderQuote } from '../ports/quotes.ts';
+import type { OrderQuote } from '../ports/quote-store.ts';
 import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { isEcdsa } from '../protocol/signature.ts';

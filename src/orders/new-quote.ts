@@ -1,6 +1,6 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { OrderQuote, QuoteQuery } from '../ports/quotes.ts';
+import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { QuoteRequest } from '../quotes/request.ts';
 import type { VerifiedOrder } from './verified-order.ts';

@@ -1,6 +1,6 @@
 import type { PlacementError } from '../ports/chain-store.ts';
 import type { NewOrder, OrderState } from '../ports/order-record.ts';
-import type { OrderQuote } from '../ports/quotes.ts';
+import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import { getBuiltInDocument } from '../protocol/app-data.ts';
 import type { Address, Hex } from '../protocol/hex.ts';

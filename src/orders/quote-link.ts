@@ -1,4 +1,4 @@
-import type { OrderQuote, QuoteTerms } from '../ports/quotes.ts';
+import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { VerifiedOrder } from './verified-order.ts';

@@ -1,4 +1,4 @@
-import type { OrderQuote } from '../ports/quotes.ts';
+import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
 
 /**

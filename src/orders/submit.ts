@@ -4,7 +4,7 @@ import { assertNotAborted } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
-import type { OrderQuote } from '../ports/quotes.ts';
+import type { OrderQuote } from '../ports/quote-store.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';

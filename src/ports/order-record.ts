@@ -1,6 +1,6 @@
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
-import type { OrderQuote } from './quotes.ts';
+import type { OrderQuote } from './quote-store.ts';
 
 /**
  * The stored state of an order, written with each change. `expired` is not a stored state, because it depends on the

@@ -1,7 +1,7 @@
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { NewDocument } from './app-data-store.ts';
 import type { NewOrder, OrderState } from './order-record.ts';
-import type { OrderQuote } from './quotes.ts';
+import type { OrderQuote } from './quote-store.ts';
 
 /** An order as a read returns it. Amounts are decimal strings of atoms; executed totals are not bounded by 2^256. */
 export interface StoredOrder {

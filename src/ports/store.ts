@@ -1,12 +1,12 @@
 import type { Domain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AppDataStore } from './app-data-store.ts';
-import type { AuctionStore } from './auctions.ts';
+import type { AuctionStore } from './auction-store.ts';
 import type { ChainStore } from './chain-store.ts';
 import type { Clock } from './clock.ts';
 import type { ChainCause, OrderEventType } from './order-events.ts';
 import type { OrderStore } from './order-store.ts';
-import type { QuoteStore } from './quotes.ts';
+import type { QuoteStore } from './quote-store.ts';
 import type { RetentionStore } from './retention.ts';
 
 export type { AppDataStore, NewDocument } from './app-data-store.ts';

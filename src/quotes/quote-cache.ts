@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { QuoteStore } from '../ports/quotes.ts';
+import type { QuoteStore } from '../ports/quote-store.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { GasCost } from './fee.ts';

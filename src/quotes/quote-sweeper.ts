@@ -2,7 +2,7 @@ import type { Worker } from '../concurrency/worker.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { QuoteStore } from '../ports/quotes.ts';
+import type { QuoteStore } from '../ports/quote-store.ts';
 
 /** Milliseconds between two sweeps. */
 const INTERVAL = 30_000;

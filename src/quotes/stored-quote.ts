@@ -1,5 +1,5 @@
 import type { StoredOrderQuote } from '../orders/order-json.ts';
-import type { NewQuote, QuoteKind } from '../ports/quotes.ts';
+import type { NewQuote, QuoteKind } from '../ports/quote-store.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { GasCost, QuoteSide } from './fee.ts';
 import { computeNetworkFee, getFixedAmount } from './fee.ts';

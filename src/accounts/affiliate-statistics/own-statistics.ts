@@ -1,6 +1,11 @@
 import { formatIsoDate } from '../../orders/order-json.ts';
 import type { AccountStore } from '../../ports/account-store.ts';
-import type { AffiliateStatistics, PayoutSource, StatisticsCall, StatisticsResponse } from '../../ports/affiliates.ts';
+import type {
+  AffiliateStatistics,
+  PayoutSource,
+  StatisticsCall,
+  StatisticsResponse,
+} from '../../ports/affiliate-statistics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { formatDecimal } from '../../protocol/decimal.ts';
 import type { Address } from '../../protocol/hex.ts';

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KnownBook } from '../../../src/accounts/account-books.ts';
 import { createOwnStatistics } from '../../../src/accounts/affiliate-statistics/own-statistics.ts';
 import type { TokenLookup } from '../../../src/accounts/notification-messages.ts';
-import type { StatisticsCall } from '../../../src/ports/affiliates.ts';
+import type { StatisticsCall } from '../../../src/ports/affiliate-statistics.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const NOW = 1_700_000_000_000;

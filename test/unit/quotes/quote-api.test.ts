@@ -2,7 +2,7 @@ import type { NewQuote } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { QuoteStore } from '../../../src/ports/quotes.ts';
+import type { QuoteStore } from '../../../src/ports/quote-store.ts';
 import { createQuotePersister } from '../../../src/quotes/quote-cache.ts';
 import type { QuoteCandidate } from '../../../src/quotes/quote-candidate.ts';
 import { createQuoteCandidate, isBetterCandidate } from '../../../src/quotes/quote-candidate.ts';
