@@ -16,7 +16,7 @@ export interface PriceOptions {
   /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
   readonly gasPrice?: string | undefined;
   readonly volumeFee?: QuoteOptions['volumeFee'] | undefined;
-  /** Time for the quote of an order without a fitting one, in milliseconds. */
+  /** Time for the quote of an order without a matching one, in milliseconds. */
   readonly orderQuoteTimeout?: number | undefined;
   /** Whether quotes are simulated on the nodes. */
   readonly verifyQuotes?: boolean | undefined;

@@ -59,7 +59,7 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly host: OrderPolicy;
   /** Whether the book quotes, so that an order without a quote id can still be matched to a quote. */
   readonly quoting: boolean;
-  /** Quotes orders without a fitting quote. `undefined`: such orders have no quote. */
+  /** Quotes orders without a matching quote. `undefined`: such orders have no quote. */
   readonly orderQuoting: OrderQuoting | undefined;
   readonly chain: ChainClient | undefined;
   readonly simulator: OrderSimulator | undefined;

@@ -10,7 +10,7 @@ export type NewQuoteResult =
   | { readonly status: 'rejected' }
   | { readonly status: 'quoted'; readonly quote: { readonly id: number | null } };
 
-/** How orders without a fitting quote are quoted. */
+/** How orders without a matching quote are quoted. */
 export interface OrderQuoting {
   readonly requestQuote: (request: QuoteRequest) => Promise<NewQuoteResult>;
   /** Time limit for the estimators, in milliseconds. */

@@ -29,7 +29,7 @@ export interface QuoteOptions {
   /** Maximum time limit that a request may set, in milliseconds. Default: 10000. */
   readonly maxTimeout?: number;
   /**
-   * Time limit for the quote of an order that is submitted without a fitting quote, in milliseconds. A missing price
+   * Time limit for the quote of an order that is submitted without a matching quote, in milliseconds. A missing price
    * never rejects the order. 0: such orders have no quote. Default: 1000.
    */
   readonly orderTimeout?: number;
@@ -102,7 +102,7 @@ export function parseQuoteOptions(options: QuoteOptions): ParsedQuoteOptions {
   };
 }
 
-/** Returns whether orders are linked with quotes, and how orders without a fitting quote are quoted. */
+/** Returns whether orders are linked with quotes, and how orders without a matching quote are quoted. */
 export function getOrderQuoting(
   options: QuoteOptions | undefined,
   requestQuote: OrderQuoting['requestQuote'],

@@ -361,7 +361,7 @@ export const COMMON_SETTINGS = {
   orderQuoteTimeout: {
     type: integer(0, 60_000, '<milliseconds>'),
     group: 'Quotes',
-    help: 'Time for the quote of an order that is submitted without a fitting one, in milliseconds; 0: it has none.',
+    help: 'Time for the quote of an order that is submitted without a matching one, in milliseconds; 0: it has none.',
     default: 1000,
   },
   verifyQuotes: {

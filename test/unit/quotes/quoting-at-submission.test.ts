@@ -29,7 +29,7 @@ async function open(estimate: EstimateFunction, options: Partial<QuoteOptions> =
   };
 }
 
-describe('order without a fitting quote', () => {
+describe('order without a matching quote', () => {
   it('is quoted at submission', async () => {
     const { place, calls } = await open(() => ({ amount: 5000n, gas: 100_000 }));
     expect(await place()).toMatchObject({ sellAmount: String(1000n * ETHER), buyAmount: '5000', gasAmount: '100000' });
