@@ -222,7 +222,7 @@ function formatMissed(name: string, measures: readonly ReportedMeasure[]): strin
   return [...titles].map(([reason, missed]) => `| ${name} | ${missed.join('<br>')} | ${reason} |`);
 }
 
-/** Returns the page "How fast is it" with its table. */
+/** Returns the page "Speed" with its table. */
 export function withSpeed(page: string, report: Report): string {
   return withContent(page, [measuredOn(report), '', ...formatSpeed(report)]);
 }

@@ -116,7 +116,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** Returns the rows of the page "How fast is it": figures of the package, of its baseline and of its peer. */
+/** Returns the rows of the page "Speed": figures of the package, of its baseline and of its peer. */
 export function formatSpeed(report: Report): string[] {
   const read = ({ benchmark, subject, measure = 'time' }: Source): Figure => {
     const figure = report[benchmark]?.subjects[subject]?.measured[measure];

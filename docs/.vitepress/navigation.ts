@@ -48,7 +48,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Metrics', 'reference/metrics'],
         ['HTTP', 'reference/http'],
         ['Costs', 'reference/costs'],
-        ['How fast is it', 'reference/speed'],
+        ['Speed', 'reference/speed'],
         ['Command line', 'reference/cli'],
       ],
     },

@@ -9,7 +9,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Rules',
   'Event loop',
   'Costs',
-  'How fast is it',
+  'Speed',
   'Sizing',
   '2. Orders',
   '3. Quotes',
