@@ -10,6 +10,7 @@ export interface MemoryAppData {
   prune(before: number, limit: number): number;
 }
 
+/** Creates documents without entries. */
 export function createMemoryAppData(): MemoryAppData {
   const documents = new Map<string, string>();
   // Hashes of documents to which no order refers, the oldest first.

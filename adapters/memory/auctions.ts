@@ -1,6 +1,7 @@
 import type { NewAuction, StoredAuction, StoredCompetition } from 'intentbook';
 import { SortedList } from './sorted-list.ts';
 
+/** Auctions and competitions in memory. All methods are synchronous, so each is one atomic step. */
 export interface MemoryAuctions {
   insert(auction: NewAuction, keep: number): number;
   get(id: number): StoredAuction | undefined;
@@ -9,6 +10,7 @@ export interface MemoryAuctions {
   competitions(limit: number): StoredCompetition[];
 }
 
+/** Creates auctions and competitions without entries. */
 export function createMemoryAuctions(): MemoryAuctions {
   const auctions = new Map<number, StoredAuction>();
   const competitions = new Map<number, StoredCompetition>();

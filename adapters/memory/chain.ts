@@ -53,6 +53,7 @@ export interface MemoryChain {
   prune(request: ChainEventPruneRequest): ChainEventPruneOutcome;
 }
 
+/** Creates chain events without entries. */
 export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
   const chainEvents = new SortedList<ChainEvent>(compareLogPositions);
   const byUid = new Map<string, SortedList<OrderChainEvent>>();

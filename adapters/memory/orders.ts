@@ -62,6 +62,7 @@ export interface MemoryOrders {
   change(change: RowChange): void;
 }
 
+/** Creates orders without entries. */
 export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   const { documents, record, projectNewOrder, listEventsOfOrder, getPlacementVersion } = context;
   const rows = new Map<string, Row>();

@@ -5,12 +5,14 @@ interface Row extends NewQuote {
   readonly id: number;
 }
 
+/** Quotes in memory. All methods are synchronous, so each is one atomic step. */
 export interface MemoryQuotes {
   insert(quote: NewQuote): number;
   match(query: QuoteQuery): OrderQuote | undefined;
   prune(now: number, limit: number): number;
 }
 
+/** Creates quotes without entries. */
 export function createMemoryQuotes(): MemoryQuotes {
   const rows = new Map<number, Row>();
   const byTerms = new Map<string, SortedList<Row>>();

@@ -5,8 +5,8 @@ import type { SqliteSession } from './session.ts';
 /** Table of app-data documents by hash. */
 export interface AppDataTable {
   /**
-   * Marks a hash as referenced by an order that is valid until `validTo`, and stores its document. The first write
-   * wins. Within a transaction.
+   * Marks a hash as referenced by an order that is valid until `validTo` (seconds since 1970), and stores its document.
+   * The first write wins. Must run within a transaction.
    */
   refer(hash: Hex, validTo: number, document: NewDocument | undefined): void;
   put(document: NewDocument, keep?: number): 'stored' | 'known';
@@ -16,6 +16,7 @@ export interface AppDataTable {
 /** Seconds that a document is needed longer than its orders, so that most orders do not change its row. */
 const MARGIN = 604_800;
 
+/** Creates the operations on documents. `put` runs in its own transaction. */
 export function createAppDataTable({ prefix: p, prepare, read, write }: SqliteSession): AppDataTable {
   const selectDocument = prepare(`SELECT document FROM ${p}documents WHERE hash = ?`).pluck();
   const selectUse = prepare(`SELECT used_until FROM ${p}documents WHERE hash = ?`).pluck();

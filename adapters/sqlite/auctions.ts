@@ -1,6 +1,7 @@
 import type { NewAuction, StoredAuction, StoredCompetition } from 'intentbook';
 import type { SqliteSession } from './session.ts';
 
+/** Tables of auctions and competitions, as in `AuctionStore`. Each method is synchronous and one atomic step. */
 export interface AuctionTable {
   insert(auction: NewAuction, keep: number): number;
   get(id: number): StoredAuction | undefined;
@@ -9,6 +10,7 @@ export interface AuctionTable {
   competitions(limit: number): StoredCompetition[];
 }
 
+/** Creates the operations on auctions and competitions. */
 export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSession): AuctionTable {
   const insert = prepare(`INSERT INTO ${p}auctions (block, prices) VALUES (?, ?)`);
   const deleteOldAuctions = prepare(

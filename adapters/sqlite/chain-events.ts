@@ -21,6 +21,7 @@ export interface ChainEventTable {
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
 
+/** Creates the operations on chain events. */
 export function createChainEventTable({ prefix: p, prepare }: SqliteSession): ChainEventTable {
   const columns =
     `f.block, f.log, ${toHexText('f.block_hash')}, ${toHexText('f.transaction_hash')}, f.timestamp, f.type, ` +

@@ -29,6 +29,7 @@ import type { OrderProjectionTable } from './order-projection.ts';
 import { toBytes, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
+/** The operations of `ChainStore`, and those that the insert of an order needs. All are synchronous. */
 export interface ChainOperations {
   progress(): ChainProgress;
   apply(batch: ChainEventBatch): ApplyOutcome;
@@ -44,6 +45,7 @@ export interface ChainOperations {
 
 type BlockRow = readonly [number: number, hash: Buffer];
 
+/** Creates the operations on chain events, and updates the orders that they affect. */
 export function createChainStore(
   session: SqliteSession,
   projection: OrderProjectionTable,

@@ -45,6 +45,7 @@ const CACHE_SIZE = 'cache_size = -16384';
 /** `application_id` in the file header, which `file` and other tools show: "ibok". */
 const APPLICATION_ID = 0x69626f6b;
 
+/** Opens a file of the store, or uses the handle of the host. @throws StoreError `Unavailable` if it is not usable. */
 export async function connectSqlite(source: SqliteSource): Promise<SqliteConnection> {
   return source.kind === 'file' ? connectFile(source) : connectHandle(source);
 }

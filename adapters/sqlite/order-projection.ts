@@ -26,6 +26,7 @@ type OrderStateRow = readonly [
 ];
 type CountedRow = readonly [id: number, owner: Buffer, live: number, quotaClass: number, isPlaced: number];
 
+/** Creates the operations on order rows. */
 export function createOrderProjectionTable(
   { prefix: p, prepare }: SqliteSession,
   owners: OwnerCounts,

@@ -21,6 +21,7 @@ import type { OwnerCounts } from './owner-counts.ts';
 import { getQuotaClass, isExpiryRecorded, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
+/** Table of orders: the operations of `OrderStore` on single orders. Each is synchronous and one atomic step. */
 export interface OrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[];
   get(uids: readonly Hex[]): StoredOrder[];
@@ -51,6 +52,7 @@ type CancellableOrderRow = readonly [
   expiryRecorded: number,
 ];
 
+/** Creates the operations on orders. */
 export function createOrderTable(
   session: SqliteSession,
   owners: OwnerCounts,

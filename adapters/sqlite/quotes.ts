@@ -2,12 +2,14 @@ import type { NewQuote, OrderQuote, QuoteQuery, QuoteTerms } from 'intentbook';
 import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
+/** Table of quotes, as in `QuoteStore`. Each method is synchronous and one atomic step. */
 export interface QuoteTable {
   insert(quote: NewQuote): number;
   match(query: QuoteQuery): OrderQuote | undefined;
   prune(now: number, limit: number): number;
 }
 
+/** Creates the operations on quotes. */
 export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSession): QuoteTable {
   const insert = prepare(
     `INSERT INTO ${p}quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +

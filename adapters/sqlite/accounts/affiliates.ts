@@ -2,6 +2,7 @@ import type { Address, Affiliate, NewAffiliate, RegisterOutcome } from 'intentbo
 import { toBytes, toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
+/** Creates the operations on affiliate codes. They are synchronous: a call has taken effect when it returns. */
 export function createAffiliateTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const select = `SELECT wallet, code, created_at FROM ${p}affiliates`;
   const byWallet = prepare(`${select} WHERE wallet = ?`).raw();

@@ -9,6 +9,7 @@ const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
+/** Creates the operations on deliveries. They are synchronous: a call has taken effect when it returns. */
 export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteSession) {
   // Skips from one subscription with pending deliveries to the next, independent of the number of deliveries.
   const pending = `FROM ${p}deliveries WHERE state = 0`;

@@ -13,6 +13,7 @@ import type { SqliteSession } from '../session.ts';
 /** Columns of a subscription, in the order of {@link SubscriptionRow}. `s` is the table of subscriptions. */
 export const subscriptionColumns = 's.id, s.account, s.channel, s.target, s.types, s.active, s.secret, s.created_at';
 
+/** A subscription as the columns of {@link subscriptionColumns}. */
 export type SubscriptionRow = readonly [
   id: string,
   account: Buffer,
@@ -24,6 +25,7 @@ export type SubscriptionRow = readonly [
   createdAt: number,
 ];
 
+/** Converts a row to a subscription. */
 export function readSubscription(row: SubscriptionRow): Subscription {
   const [id, account, channel, target, types, active, secret, createdAt] = row;
   return {
@@ -38,6 +40,7 @@ export function readSubscription(row: SubscriptionRow): Subscription {
   };
 }
 
+/** Creates the operations on subscriptions. They are synchronous: a call has taken effect when it returns. */
 export function createSubscriptionTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const columns = `${subscriptionColumns} FROM ${p}subscriptions s`;
   const insert = prepare(
