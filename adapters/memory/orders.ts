@@ -119,7 +119,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     const replaced = replaces === undefined ? undefined : rows.get(replaces);
     if (replaces !== undefined) {
       const reason = checkCancellable(replaced, now);
-      if (reason !== undefined) return { status: 'irreplaceable', reason };
+      if (reason !== undefined) return { status: 'notReplaceable', reason };
     }
     if (quota !== undefined) {
       // The count does not include an order whose expiry is recorded.

@@ -195,7 +195,7 @@ BEGIN
         WHERE ${isOrder('o', 'r.replaces')};
         reason := ${s}.cancel_rejection(old.phase, old.valid_to, old.signing_scheme, r.created / 1000);
         IF reason > 0 THEN
-          outcomes := outcomes || (${OUTCOMES.irreplaceable} + reason)::bigint;
+          outcomes := outcomes || (${OUTCOMES.notReplaceable} + reason)::bigint;
           CONTINUE;
         END IF;
         used := CASE WHEN old.quota_class = r.quota_class AND old.phase < 2 THEN -1 ELSE 0 END;
@@ -330,7 +330,7 @@ export const OUTCOMES = {
   duplicate: 1,
   busy: 2,
   split: 3,
-  irreplaceable: 10,
+  notReplaceable: 10,
   quotaExceeded: 100,
 } as const;
 

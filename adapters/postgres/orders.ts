@@ -224,7 +224,7 @@ function toOutcome(code: number | undefined, quota: number): InsertOutcome {
   if (code === OUTCOMES.busy) return { status: 'busy' };
   if (code === undefined) throw new Error('the server returned no outcome for an order');
   if (code >= OUTCOMES.quotaExceeded) return { status: 'quotaExceeded', quota, count: code - OUTCOMES.quotaExceeded };
-  const reason = REASONS[code - OUTCOMES.irreplaceable - 1];
+  const reason = REASONS[code - OUTCOMES.notReplaceable - 1];
   if (reason === undefined) throw new Error(`the server returned the unknown outcome ${code}`);
-  return { status: 'irreplaceable', reason };
+  return { status: 'notReplaceable', reason };
 }

@@ -45,7 +45,7 @@ export interface ShownOrder {
   readonly bought: string;
 }
 
-type Outcome = 'inserted' | 'duplicate' | 'quotaExceeded' | `irreplaceable ${CancelRejection}`;
+type Outcome = 'inserted' | 'duplicate' | 'quotaExceeded' | `notReplaceable ${CancelRejection}`;
 
 /**
  * The reference model of a book: maps and sums without indexes, texts or code of the package. It follows the atomic
@@ -153,7 +153,7 @@ export class Model {
     const { replaces, owner, quotaClass } = this.#order(n);
     if (this.placed.has(n) || this.tombstones.has(n)) return 'duplicate';
     const reason = replaces === undefined ? undefined : this.cancelRejection(replaces, now);
-    if (reason !== undefined) return `irreplaceable ${reason}`;
+    if (reason !== undefined) return `notReplaceable ${reason}`;
     const isFreed =
       replaces !== undefined && this.isLive(replaces, now) && this.standing(replaces).quotaClass === quotaClass;
     if (this.count(owner, quotaClass, now) - (isFreed ? 1 : 0) >= QUOTAS[quotaClass]) return 'quotaExceeded';

@@ -264,7 +264,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         const expected = model.insert(found.index, at);
         const outcome = outcomes[i];
         const actual =
-          outcome?.status === 'irreplaceable' ? `irreplaceable ${outcome.reason}` : (outcome?.status ?? 'none');
+          outcome?.status === 'notReplaceable' ? `notReplaceable ${outcome.reason}` : (outcome?.status ?? 'none');
         expect('admission', actual, expected, `order ${found.index}:`);
         expect('quotas', quota, QUOTAS[found.quotaClass], `limit of order ${found.index}:`);
         if (expected !== 'inserted') continue;

@@ -111,7 +111,7 @@ export function createOrderTable(
     const replaced = replaces === undefined ? undefined : findOrder(replaces);
     if (replaces !== undefined) {
       const reason = checkCancellable(replaced, now);
-      if (reason !== undefined) return { status: 'irreplaceable', reason };
+      if (reason !== undefined) return { status: 'notReplaceable', reason };
     }
     if (quota !== undefined) {
       // The count does not include an order whose expiry is recorded.

@@ -66,7 +66,7 @@ export function toRejection(
         owner: candidate.owner,
       });
     }
-    case 'irreplaceable': {
+    case 'notReplaceable': {
       const { replacedOrder } = candidate.document.content;
       if (replacedOrder === undefined) throw new Error('the store rejected a replacement that was not requested');
       return createReplacementError(replacedOrder, outcome.reason);

@@ -62,7 +62,7 @@ export type InsertOutcome =
   /** The quota is exhausted: the owner has `count` live orders of the quota class. */
   | { readonly status: 'quotaExceeded'; readonly quota: number; readonly count: number }
   /** The order to replace cannot be cancelled. */
-  | { readonly status: 'irreplaceable'; readonly reason: CancelRejection }
+  | { readonly status: 'notReplaceable'; readonly reason: CancelRejection }
   /** Another write of the owner's orders is in progress. Only with `skipLocked`. */
   | { readonly status: 'busy' }
   /** The order may be stored or not: the connection broke during the commit. A later read by UID returns the result. */

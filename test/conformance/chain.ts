@@ -473,7 +473,7 @@ export const CHAIN: readonly Rule[] = [
       ]);
       assert.deepEqual(outcomes, [
         { status: 'inserted' },
-        { status: 'irreplaceable', reason: 'cancelled' },
+        { status: 'notReplaceable', reason: 'cancelled' },
         { status: 'inserted' },
         { status: 'quotaExceeded', quota: 1, count: 1 },
       ]);

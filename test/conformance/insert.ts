@@ -56,7 +56,7 @@ export const INSERT: readonly Rule[] = [
       const replaces = uid(99);
       assert.deepEqual(await store.orders.insert([{ order: order(1), replaces, quota: 0 }]), [{ status: 'duplicate' }]);
       assert.deepEqual(await store.orders.insert([{ order: order(2), replaces, quota: 0 }]), [
-        { status: 'irreplaceable', reason: 'missing' },
+        { status: 'notReplaceable', reason: 'missing' },
       ]);
     },
   },
@@ -76,7 +76,7 @@ export const INSERT: readonly Rule[] = [
         { status: 'inserted' },
         { status: 'duplicate' },
         { status: 'quotaExceeded', quota: 2, count: 2 },
-        { status: 'irreplaceable', reason: 'missing' },
+        { status: 'notReplaceable', reason: 'missing' },
         { status: 'inserted' },
         { status: 'duplicate' },
       ]);

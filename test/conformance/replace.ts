@@ -39,7 +39,7 @@ export const REPLACE: readonly Rule[] = [
         [order(4, { validTo: NOW - 1 }).uid, 'expired'],
       ] as const) {
         const insert = { order: order(10), document: document(1, '{}'), replaces };
-        assert.deepEqual(await store.orders.insert([insert]), [{ status: 'irreplaceable', reason }]);
+        assert.deepEqual(await store.orders.insert([insert]), [{ status: 'notReplaceable', reason }]);
       }
       assert.deepEqual(await store.orders.get([order(10).uid]), []);
       assert.equal(await store.appData.get(document(1, '').hash), undefined);
@@ -69,7 +69,7 @@ export const REPLACE: readonly Rule[] = [
       assert.equal(statuses.filter((outcome) => outcome?.status === 'inserted').length, 1);
       for (const outcome of statuses) {
         if (outcome?.status !== 'inserted') {
-          assert.deepEqual(outcome, { status: 'irreplaceable', reason: 'cancelled' });
+          assert.deepEqual(outcome, { status: 'notReplaceable', reason: 'cancelled' });
         }
       }
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
@@ -85,7 +85,7 @@ export const REPLACE: readonly Rule[] = [
         { order: order(2), replaces },
         { order: order(3), replaces },
       ]);
-      assert.deepEqual(outcomes, [{ status: 'inserted' }, { status: 'irreplaceable', reason: 'cancelled' }]);
+      assert.deepEqual(outcomes, [{ status: 'inserted' }, { status: 'notReplaceable', reason: 'cancelled' }]);
     },
   },
   {
