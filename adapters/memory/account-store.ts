@@ -294,9 +294,9 @@ export function memoryAccountStore(): AccountStore {
         context();
         return deliveries.claim(request);
       },
-      async settle(request) {
+      async recordResult(request) {
         context();
-        return deliveries.settle(request);
+        return deliveries.recordResult(request);
       },
       async list(query: { state: DeliveryState; after?: number; limit: number }): Promise<Delivery[]> {
         context();

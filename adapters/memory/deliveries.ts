@@ -95,24 +95,24 @@ export function createMemoryDeliveries(context: DeliveriesContext) {
       return { claimed, next: heads().find(isWaiting)?.due ?? null };
     },
 
-    settle({ seq, claim, outcome }: Argument<'settle'>): 'settled' | 'lost' {
+    recordResult({ seq, claim, outcome }: Argument<'recordResult'>): 'recorded' | 'lost' {
       const row = rows.find((each) => each.seq === seq && each.claims === claim);
       if (row === undefined || (row.state !== 'pending' && row.state !== 'dropped')) return 'lost';
       if (outcome.status === 'delivered') {
         row.state = 'delivered';
         row.error = null;
-        return 'settled';
+        return 'recorded';
       }
       if (row.state === 'dropped') return 'lost';
       if (outcome.status === 'released') {
         row.due = outcome.at;
         row.attempts--;
-        return 'settled';
+        return 'recorded';
       }
       row.error = outcome.error;
       if (outcome.status === 'dead') row.state = 'dead';
       else row.due = outcome.at;
-      return 'settled';
+      return 'recorded';
     },
 
     list({ state, after = 0, limit }: Argument<'list'>): Delivery[] {

@@ -5,7 +5,7 @@ import type { FaultPoint, Faults } from './faults.ts';
 const WRITES = new Set(
   (
     'insert cancel expire reinstate prune pruneEvents pruneChainEvents pruneDocuments put apply rollback record ' +
-    'append register create confirm remove claim settle replay'
+    'append register create confirm remove claim recordResult replay'
   ).split(' '),
 );
 

@@ -19,7 +19,7 @@ export interface AccountPortContext extends CallRunnerContext {
 }
 
 /** Writes that a caller repeats until one of them has succeeded. A failure does not show whether it had an effect. */
-const LOSABLE = new Set(['append', 'claim', 'settle', 'acquire', 'release']);
+const LOSABLE = new Set(['append', 'claim', 'recordResult', 'acquire', 'release']);
 
 /** Creates the port. The inner store stays open when a process ends. */
 export function createAccountPort(context: AccountPortContext): AccountPort {

@@ -125,7 +125,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
 
   async function release({ seq, claim }: ClaimedDelivery): Promise<void> {
     const at = clock.now() + RELEASE_DELAY;
-    await store.deliveries.settle({ seq, claim, outcome: { status: 'released', at } }).catch(onFailure);
+    await store.deliveries.recordResult({ seq, claim, outcome: { status: 'released', at } }).catch(onFailure);
   }
 
   async function deliver(delivery: ClaimedDelivery): Promise<void> {
@@ -134,11 +134,11 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       const result = await attempt(delivery);
       if (result.status === 'failed' && isOverdue) await release(delivery);
       else if (result.status === 'delivered') {
-        await store.deliveries.settle({ seq, claim, outcome: result });
+        await store.deliveries.recordResult({ seq, claim, outcome: result });
       } else if (result.status === 'gone') {
         await store.subscriptions.remove({ id: subscription.id, account: subscription.account, now: clock.now() });
       } else {
-        await store.deliveries.settle({ seq, claim, outcome: toFailedOutcome(delivery, result) });
+        await store.deliveries.recordResult({ seq, claim, outcome: toFailedOutcome(delivery, result) });
       }
     } catch (failure) {
       onFailure(failure);

@@ -34,7 +34,7 @@ export interface ClaimedDelivery {
   readonly body: string;
   /** Number of this attempt, from 1. */
   readonly attempt: number;
-  /** Number of claims of this delivery. It is never reset and authorises `settle`. */
+  /** Number of claims of this delivery. It is never reset and authorises `recordResult`. */
   readonly claim: number;
 }
 
@@ -75,7 +75,7 @@ export interface DeliveryStore {
    * meantime. A delivery that was dropped in the meantime becomes `delivered` if it was delivered, so that it is not
    * repeated; otherwise it stays dropped.
    */
-  settle(request: {
+  recordResult(request: {
     readonly seq: number;
     readonly claim: number;
     readonly outcome:
@@ -86,7 +86,7 @@ export interface DeliveryStore {
       | { readonly status: 'released'; readonly at: number }
       /** The last attempt has failed. */
       | { readonly status: 'dead'; readonly error: string };
-  }): Promise<'settled' | 'lost'>;
+  }): Promise<'recorded' | 'lost'>;
 
   /** Reads deliveries in a state, oldest first, only those above `after`. */
   list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit: number }): Promise<Delivery[]>;

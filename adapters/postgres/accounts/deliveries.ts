@@ -153,14 +153,14 @@ export function createDeliveryTable(
         return { claimed, next: (await run(next, now, now + maxDelay))[0]?.[0] ?? null };
       }),
 
-    settle: ({ seq, claim, outcome }) =>
-      write('settle a delivery', async (run) => {
+    recordResult: ({ seq, claim, outcome }) =>
+      write('record the result of a delivery', async (run) => {
         let rows: readonly unknown[];
         if (outcome.status === 'delivered') rows = await run(delivered, seq, claim);
         else if (outcome.status === 'released') rows = await run(release, seq, claim, outcome.at);
         else if (outcome.status === 'retry') rows = await run(retry, seq, claim, outcome.at, outcome.error);
         else rows = await run(dead, seq, claim, outcome.error);
-        return rows.length > 0 ? 'settled' : 'lost';
+        return rows.length > 0 ? 'recorded' : 'lost';
       }),
 
     list: ({ state, after = 0, limit }) =>

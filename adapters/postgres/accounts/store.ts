@@ -57,7 +57,7 @@ export function createPostgresAccountStore(
     },
     deliveries: {
       claim: (request) => run(({ deliveries }) => deliveries.claim(request)),
-      settle: (request) => run(({ deliveries }) => deliveries.settle(request)),
+      recordResult: (request) => run(({ deliveries }) => deliveries.recordResult(request)),
       list: (query) => run(({ deliveries }) => deliveries.list(query)),
       count: () => run(({ deliveries }) => deliveries.count()),
       replay: (request) => run(({ deliveries }) => deliveries.replay(request)),

@@ -53,7 +53,7 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
       'WHERE seq = ? AND state = 2 RETURNING state',
   ).pluck();
 
-  function run(seq: number, claim: number, outcome: Argument<'settle'>['outcome']) {
+  function run(seq: number, claim: number, outcome: Argument<'recordResult'>['outcome']) {
     switch (outcome.status) {
       case 'delivered':
         return deliver.run(seq, claim);
@@ -88,9 +88,9 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
         return { claimed: deliveries, next: nextDue.get(now, now + maxDelay) as number | null };
       }),
 
-    settle: ({ seq, claim, outcome }: Argument<'settle'>) =>
-      write('settle a delivery', (): 'settled' | 'lost' => {
-        return run(seq, claim, outcome).changes > 0 ? 'settled' : 'lost';
+    recordResult: ({ seq, claim, outcome }: Argument<'recordResult'>) =>
+      write('record the result of a delivery', (): 'recorded' | 'lost' => {
+        return run(seq, claim, outcome).changes > 0 ? 'recorded' : 'lost';
       }),
 
     list: ({ state, after = 0, limit }: Argument<'list'>) =>

@@ -59,7 +59,7 @@ export function createSqliteAccountStore(source: SqliteSource): AccountStore {
     },
     deliveries: {
       claim: async (request) => store().deliveries.claim(request),
-      settle: async (request) => store().deliveries.settle(request),
+      recordResult: async (request) => store().deliveries.recordResult(request),
       list: async (query) => store().deliveries.list(query),
       count: async () => store().deliveries.count(),
       replay: async (request) => store().deliveries.replay(request),

@@ -13,11 +13,11 @@ async function claim(store: AccountStore, now = LATER, limit = 100): Promise<Cla
 }
 
 const delivered = (store: AccountStore, { seq, claim }: ClaimedDelivery) =>
-  store.deliveries.settle({ seq, claim, outcome: { status: 'delivered' } });
+  store.deliveries.recordResult({ seq, claim, outcome: { status: 'delivered' } });
 const retry = (store: AccountStore, { seq, claim }: ClaimedDelivery, at: number) =>
-  store.deliveries.settle({ seq, claim, outcome: { status: 'retry', at, error: 'rejected' } });
+  store.deliveries.recordResult({ seq, claim, outcome: { status: 'retry', at, error: 'rejected' } });
 const dead = (store: AccountStore, { seq, claim }: ClaimedDelivery) =>
-  store.deliveries.settle({ seq, claim, outcome: { status: 'dead', error: 'given up' } });
+  store.deliveries.recordResult({ seq, claim, outcome: { status: 'dead', error: 'given up' } });
 
 const placesOf = (claimed: readonly ClaimedDelivery[]) =>
   claimed.map(({ subscription, notification }) => `${subscription.id} ${notification}`).sort();
@@ -44,7 +44,7 @@ export const DELIVERIES: readonly AccountRule[] = [
       const claimIds = async (more: Partial<Parameters<AccountStore['deliveries']['claim']>[0]>) => {
         const { claimed } = await store.deliveries.claim({ ...request, ...more });
         for (const { seq, claim } of claimed) {
-          await store.deliveries.settle({ seq, claim, outcome: { status: 'released', at: AT } });
+          await store.deliveries.recordResult({ seq, claim, outcome: { status: 'released', at: AT } });
         }
         return claimed.map(({ subscription: { id } }) => Number(id.replace(/\D/g, '')));
       };
@@ -82,12 +82,12 @@ export const DELIVERIES: readonly AccountRule[] = [
       await step(store, notify(notification(1)));
       const { seq, claim: number } = await claimOne(store);
       const outcome = { status: 'released', at: LATER + 5 } as const;
-      assert.equal(await store.deliveries.settle({ seq, claim: number, outcome }), 'settled');
+      assert.equal(await store.deliveries.recordResult({ seq, claim: number, outcome }), 'recorded');
       const { claimed, next } = await store.deliveries.claim({ now: LATER, until: LATER + 1000, limit: 9 });
       assert.deepEqual([claimed, next], [[], LATER + 5]);
       const again = await claimOne(store, LATER + 5);
       assert.deepEqual([again.attempt, again.claim], [1, 2]);
-      assert.equal(await store.deliveries.settle({ seq, claim: number, outcome }), 'lost');
+      assert.equal(await store.deliveries.recordResult({ seq, claim: number, outcome }), 'lost');
     },
   },
   {
@@ -130,7 +130,7 @@ export const DELIVERIES: readonly AccountRule[] = [
         assert.equal(round.length, 2);
         assert.deepEqual(await claim(store), [], 'a claimed delivery is not claimed again');
         seen.push(...placesOf(round));
-        for (const each of round) assert.equal(await delivered(store, each), 'settled');
+        for (const each of round) assert.equal(await delivered(store, each), 'recorded');
       }
       assert.deepEqual(
         seen,
@@ -171,7 +171,7 @@ export const DELIVERIES: readonly AccountRule[] = [
       const second = await claimOne(store, LATER + 1000);
       assert.equal(await delivered(store, first), 'lost');
       assert.equal(await dead(store, first), 'lost');
-      assert.equal(await delivered(store, second), 'settled');
+      assert.equal(await delivered(store, second), 'recorded');
       assert.equal(await delivered(store, second), 'lost');
     },
   },
@@ -209,8 +209,8 @@ export const DELIVERIES: readonly AccountRule[] = [
       await subscribe(store, subscription(1));
       await step(store, notify(notification(1), notification(2), notification(3)));
       assert.deepEqual(await store.deliveries.count(), { pending: 3, dead: 0 });
-      assert.equal(await dead(store, await claimOne(store)), 'settled');
-      assert.equal(await dead(store, await claimOne(store)), 'settled');
+      assert.equal(await dead(store, await claimOne(store)), 'recorded');
+      assert.equal(await dead(store, await claimOne(store)), 'recorded');
       assert.deepEqual(await store.deliveries.count(), { pending: 1, dead: 2 });
       const listed = await store.deliveries.list({ state: 'dead', limit: 10 });
       assert.deepEqual(
@@ -251,7 +251,7 @@ export const DELIVERIES: readonly AccountRule[] = [
       await step(store, notify(notification(1)));
       const one = await claimOne(store);
       await step(store, [withdraw(1)]);
-      assert.equal(await delivered(store, one), 'settled');
+      assert.equal(await delivered(store, one), 'recorded');
       await step(store, notify(notification(1)));
       assert.deepEqual(await claim(store, LATER + 5000), []);
     },

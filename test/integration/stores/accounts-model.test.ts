@@ -127,7 +127,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
             : as === 'retry'
               ? ({ status: 'retry', at, error: `error ${n}` } as const)
               : ({ status: 'dead', error: `error ${n}` } as const);
-        return store.deliveries.settle({ seq: one.seq, claim: one.claim, outcome });
+        return store.deliveries.recordResult({ seq: one.seq, claim: one.claim, outcome });
       },
     ),
   },

@@ -34,9 +34,9 @@ function fixture({ results = [], channel = {}, next = null, jitter = 0, settle }
       requests.push(request);
       return { claimed: claims.shift() ?? [], next };
     },
-    async settle(request) {
+    async recordResult(request) {
       settled.push(request);
-      return settle?.() ?? 'settled';
+      return settle?.() ?? 'recorded';
     },
   } satisfies AccountStore['deliveries'];
   const subscriptions = {
