@@ -36,8 +36,11 @@ export interface RevertedEvent extends OrderEvent {
 
 /** The result of applying a batch of chain events. */
 export interface ChainApplied {
+  /** The checkpoint after the batch. */
   readonly indexedBlock: BlockRef;
+  /** Number of new chain events. */
   readonly applied: number;
+  /** Number of chain events that were stored before. */
   readonly known: number;
   /** Number of events that do not concern orders of this protocol. */
   readonly ignored: number;
@@ -47,8 +50,11 @@ export interface ChainApplied {
 
 /** The result of a rollback of blocks. */
 export interface ChainRolledBack {
+  /** The last block whose events are kept. */
   readonly to: number;
+  /** The checkpoint after the rollback; null if no block is left. */
   readonly indexedBlock: BlockRef | null;
+  /** Number of removed chain events. */
   readonly removed: number;
 }
 
@@ -56,7 +62,7 @@ export interface ChainRolledBack {
 export interface OrderBookEvents {
   /** An order was accepted and stored, or placed on chain. */
   orderCreated: (event: OrderEvent) => void;
-  /** An order was cancelled by its owner, by a signature or on chain. */
+  /** An order was cancelled by its owner: by a signature, by a replacement or on chain. */
   orderCancelled: (event: OrderEvent) => void;
   /** A submitted order was placed on chain as well. */
   orderPlaced: (event: ChainOrderEvent) => void;
@@ -74,8 +80,9 @@ export interface OrderBookEvents {
    */
   orderExpired: (event: OrderEvent) => void;
   /**
-   * An order that was reported as expired is not expired: a block that fills, cancels or revokes it was indexed late,
-   * or a block was reverted. `orderExpired` is emitted again if the order expires again.
+   * An order that was reported as expired is not expired: a block that fills, cancels or revokes it was indexed late, a
+   * block was reverted, or a clock that was ahead had recorded the expiry. `orderExpired` is emitted again if the order
+   * expires again.
    */
   orderReinstated: (event: OrderEvent) => void;
   /** A block was reverted, and with it the change that `cause.reverted` names. */

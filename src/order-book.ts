@@ -98,13 +98,21 @@ export interface OrderApi {
 
 /** Trade methods. Trades are fills on chain, also of orders that this book does not have. */
 export interface TradeApi {
-  /** Lists the trades of an order or an account, newest first. Throws `InvalidParameter` for an invalid filter. */
+  /**
+   * Lists the trades of an order or an account, newest first.
+   *
+   * @throws OrderBookError `InvalidTradeFilter` unless exactly one of `owner` and `orderUid` is given, `InvalidLimit`
+   * for an invalid limit, `InvalidParameter` for another malformed member.
+   */
   list(query: TradeListQuery, options?: ReadOptions): Promise<OrderTrade[]>;
-  /** Lists trades like `list`, with the `cursor` of the next page. Its duration does not depend on the depth. */
+  /**
+   * Lists trades like `list`, with the `cursor` of the next page. The duration of a page by cursor does not depend on
+   * its depth.
+   */
   page(query: TradeListQuery, options?: ReadOptions): Promise<TradePage>;
   /**
    * Iterates over the trades of an order or an account in pages of at most 100, newest first, up to `limit` trades in
-   * total. Default: all. Throws `InvalidParameter` for an invalid filter.
+   * total. Default: all. Throws like `list`.
    */
   pages(query: Omit<TradeListQuery, 'offset' | 'cursor'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
   /**
@@ -112,9 +120,15 @@ export interface TradeApi {
    * Throws `InvalidParameter` for an invalid owner.
    */
   history(query: TradeHistoryQuery, options?: ReadOptions): AsyncIterable<readonly TimedTrade[]>;
-  /** Returns the total surplus of an account's trades, in wei. The sum is cached until the account's trades change. */
+  /**
+   * Returns the total surplus of an account's trades, in wei. The sum is cached until the account's trades change.
+   * Throws `InvalidParameter` if `account` is not an address.
+   */
   totalSurplus(account: string, options?: ReadOptions): Promise<bigint>;
-  /** Returns the block of a token's first trade. Throws `InvalidParameter` if `token` is not an address. */
+  /**
+   * Returns the block of a token's first trade; `undefined` if there is none. Throws `InvalidParameter` for a bad
+   * address.
+   */
   firstTradeBlock(token: string): Promise<number | undefined>;
 }
 
@@ -158,8 +172,9 @@ export interface OrderBook {
   /** Opens the store and starts background work. Other methods throw a `StoreError` `Closed` before. */
   start(): Promise<void>;
   /**
-   * Waits for submissions that have begun, at most three times `checkTimeout`, `orderTimeout` and one second. Then
-   * emits the remaining events, stops background work and closes the store. A closed book can be started again.
+   * Waits for submissions that have begun, at most the sum of three times `checkTimeout`, once `orderTimeout` and one
+   * second. Then emits the remaining events, stops background work and closes the store. A closed book can be started
+   * again.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -170,7 +185,7 @@ export interface OrderBook {
   reportError(failure: unknown): void;
 
   /**
-   * Adds a listener. What a listener throws is emitted as `failure`; other listeners are not affected. With several
+   * Adds a listener. An error of a listener is emitted as `failure`; other listeners are not affected. With several
    * processes on one store, the first listener of events about orders may receive those of the last seconds.
    */
   on<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;

@@ -13,7 +13,8 @@ export const ORDER_EVENTS = [
   /** `validTo` has passed while the order was open, as far as the chain is indexed. */
   'expired',
   /**
-   * The order is not expired after all: an older chain event was indexed, or the cause of the expiry was rolled back.
+   * The order is not expired after all: an older chain event was indexed, the cause of the expiry was rolled back, or a
+   * clock that was ahead had recorded the expiry.
    */
   'reinstated',
   /** A block was rolled back, and with it the event in `cause.reverted`. */
