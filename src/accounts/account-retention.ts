@@ -14,6 +14,9 @@ const INTERVAL = 3_600_000;
 /** Milliseconds without a jump of the clock before data is deleted. */
 const STEADY_TIME = 600_000;
 
+/** Milliseconds between two checks of whether a round is due. The clock cannot be steady for long enough earlier. */
+const CHECK_INTERVAL = STEADY_TIME;
+
 export interface AccountRetentionContext {
   readonly store: Pick<AccountStore, 'notifications' | 'retention'>;
   readonly clock: Clock;
@@ -55,7 +58,7 @@ export function createAccountRetention({
 
   return createWorker({
     clock,
-    interval: STEADY_TIME,
+    interval: CHECK_INTERVAL,
     onFailure,
     async run(isStopping) {
       // The absolute difference: a clock that was set back must not postpone the round.
