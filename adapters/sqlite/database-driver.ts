@@ -112,10 +112,14 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
   ['SQLITE_READONLY', 'the file cannot be written to'],
 ];
 
+/** Codes of values that do not fit the schema, whatever the state of the file. */
+const INVALID_VALUE = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/;
+
 /** Converts a thrown value to a `StoreError`. Its message contains no SQL. */
 export function toStoreError(operation: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
-  return new StoreError('Unavailable', `the SQLite store cannot ${operation}: ${getMeaning(cause)}`, { cause });
+  const isInvalid = cause instanceof Error && 'code' in cause && INVALID_VALUE.test(String(cause.code));
+  return new StoreError(isInvalid ? 'InvalidValue' : 'Unavailable', `the SQLite store cannot ${operation}: ${getMeaning(cause)}`, { cause });
 }
 
 function getMeaning(cause: unknown): string {

@@ -115,7 +115,7 @@ describe('SQLite schema', () => {
     for (const body of ['', '{', "{'a':1}", '{"a":1,}']) {
       const error = await rejection(store.orders.insert([{ order: order(1, { body }) }]));
       expect(error.message).not.toMatch(/INSERT|orders_|json_valid|constraint failed/);
-      expect(error.cause).toMatchObject({ code: 'SQLITE_CONSTRAINT_CHECK' });
+      expect([error.code, error.cause]).toMatchObject(['InvalidValue', { code: 'SQLITE_CONSTRAINT_CHECK' }]);
     }
     expect(await store.events.last()).toBe(0);
     await store.close();
