@@ -1,5 +1,5 @@
 import type { ClientOptions, Sender } from './http.ts';
-import { RequestError } from './http.ts';
+import { RequestError, readRequestError } from './http.ts';
 
 /** An event of a stream. The opening of a connection is an event without a type. */
 export interface ServerEvent {
@@ -70,9 +70,7 @@ export async function* readEvents(
       alive();
       const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) };
       const response = await sender.open(path, { headers, signal: connection.signal });
-      if (!response.ok || response.body === null) {
-        throw new RequestError(response.status, (await response.json()) as object); // the format of error responses
-      }
+      if (!response.ok || response.body === null) throw await readRequestError(response);
       onState(true);
       for await (const event of parseEvents(response.body, alive)) {
         lastId = event.id ?? lastId;

@@ -19,12 +19,18 @@ export class RequestError extends Error {
   /** Values of the error. */
   readonly data: unknown;
 
-  constructor(status: number, body: { readonly errorType?: string; description?: string; data?: unknown } = {}) {
-    super(body.description ?? `the server responded with status ${status}`);
+  constructor(status: number, body?: { readonly errorType?: string; description?: string; data?: unknown } | null) {
+    super(body?.description ?? `the server responded with status ${status}`);
     this.status = status;
-    this.code = body.errorType;
-    this.data = body.data;
+    this.code = body?.errorType;
+    this.data = body?.data;
   }
+}
+
+/** Reads the error of a response. A proxy may respond with a body that is not JSON. */
+export async function readRequestError(response: Response): Promise<RequestError> {
+  const body: unknown = await response.json().catch(() => undefined);
+  return new RequestError(response.status, body as object); // the format of error responses
 }
 
 /** A JSON response and its `Link` header. */
@@ -47,8 +53,8 @@ export function createSender(url: string, { fetch: send = fetch, headers = {} }:
     const init =
       body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
     const response = await open(path, { method, ...init });
-    const content: unknown = await response.json().catch(() => undefined);
-    if (!response.ok) throw new RequestError(response.status, content as object); // the format of error responses
+    if (!response.ok) throw await readRequestError(response);
+    const content: unknown = await response.json();
     return { body: content as T, link: response.headers.get('link') }; // the format that the route documents
   }
 

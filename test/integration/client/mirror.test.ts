@@ -73,6 +73,26 @@ describe('client', () => {
     expect(await client.trades({ orderUid: uid })).toEqual([]);
   });
 
+  it('rejects if a response ends before its body is complete', async () => {
+    const uid = await place();
+    const client = createClient('http://localhost', {
+      async fetch(url, init) {
+        const response = await send(url, init);
+        return new Response((await response.text()).slice(0, 20), response);
+      },
+    });
+    await expect(client.get(uid)).rejects.toThrow(SyntaxError);
+    await expect(client.submit(await order())).rejects.toThrow(SyntaxError);
+  });
+
+  it('rejects with the status of an error response without JSON', async () => {
+    for (const body of ['<h1>not found</h1>', 'null', '']) {
+      const client = createClient('http://localhost', { fetch: async () => new Response(body, { status: 403 }) });
+      await expect(client.list()).rejects.toMatchObject({ name: 'RequestError', status: 403, code: undefined });
+      await expect(client.mirror()).rejects.toMatchObject({ name: 'RequestError', status: 403 });
+    }
+  });
+
   it('mirror: selects by pair, token, kind and account, and rejects an invalid filter', async () => {
     const client = createClient('http://localhost', { fetch: send });
     const uid = await place({ sellToken: WETH, buyToken: COW });
