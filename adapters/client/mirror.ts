@@ -103,7 +103,10 @@ export async function createMirror(
         await readAllWithRetry();
         if (control.signal.aborted) return;
       }
-      if (id !== undefined) cursor = id;
+      // The end of a gap may be below the cursor, if the log was reset.
+      if (type === 'gap')
+        cursor = (JSON.parse(data) as { readonly to: number }).to; // the format of the event
+      else if (id !== undefined) cursor = id;
       if (type === 'order')
         apply(JSON.parse(data) as Order); // the format of the event
       else if (type === 'withdrawn') {

@@ -248,7 +248,42 @@ describe('mirror with faults', () => {
     for (let i = 0; i < 5; i++) await place(); // more than a client may have missed
     isDown = false;
     await expectEqualViewSize(mirror, 5);
+    await mirror.reached(await book.log.last());
     await place();
+    await expectEqualView(mirror);
+    mirror.close();
+  });
+});
+
+describe('mirror of a book that begins a new log', () => {
+  it('reads all orders again and follows the positions of the new log', async () => {
+    for (let i = 0; i < 5; i++) await place();
+    let cut = () => {};
+    const client = createClient('http://localhost', {
+      maxDelay: 1,
+      fetch(url, init) {
+        const control = new AbortController();
+        if (url.includes('/stream')) cut = () => control.abort();
+        return send(url, {
+          ...init,
+          signal: AbortSignal.any([control.signal, ...(init?.signal ? [init.signal] : [])]),
+        });
+      },
+    });
+    const mirror = await client.mirror();
+    expect(mirror.cursor).toBe(5);
+    await book.close();
+    book = createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
+    await book.start();
+    const handler = fetchHandler(book);
+    send = (url, init) => handler(new Request(url, init));
+    const uid = await place();
+    cut();
+    await expectEqualViewSize(mirror, 1);
+    expect(mirror.cursor).toBe(1);
+    await cancel(uid);
+    await place();
+    await mirror.reached(3);
     await expectEqualView(mirror);
     mirror.close();
   });
