@@ -25,7 +25,10 @@ export interface Mirror {
   readonly cursor: number;
   /** Whether the connection is established. */
   readonly connected: boolean;
-  /** Calls `listener` after each change, with the UID, or without one after all orders were read again. */
+  /**
+   * Calls `listener` after each change, with the UID, or without one after all orders were read again. What a listener
+   * throws is reported as an uncaught error, and the mirror continues.
+   */
   onChange(listener: (uid: string | undefined) => void): () => void;
   /** Waits until the copy has applied a position. Rejects when the mirror ends. */
   reached(cursor: number): Promise<void>;
@@ -79,7 +82,16 @@ export async function createMirror(
   }
 
   function changed(uid: string | undefined): void {
-    for (const listener of listeners) listener(uid);
+    for (const listener of listeners) {
+      try {
+        listener(uid);
+      } catch (error) {
+        // Reported as uncaught, as for an `EventTarget`. The mirror must not miss the changes that follow.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
     for (const check of waiting) check();
   }
 

@@ -289,6 +289,36 @@ describe('mirror of a book that begins a new log', () => {
   });
 });
 
+describe('mirror listeners', () => {
+  it('that throw do not end the mirror', async () => {
+    const client = createClient('http://localhost', { fetch: send });
+    const mirror = await client.mirror();
+    const seen: unknown[] = [];
+    mirror.onChange(() => {
+      throw new Error('the listener failed');
+    });
+    mirror.onChange((uid) => void seen.push(uid));
+    const handlers = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    const uncaught: unknown[] = [];
+    const handle = (error: unknown) => void uncaught.push(error);
+    process.on('uncaughtException', handle);
+    try {
+      const uids = [await place(), await place()];
+      await mirror.reached(await book.log.last());
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(seen).toEqual(uids);
+      expect([...mirror.orders.keys()]).toEqual(uids);
+      expect(mirror.connected).toBe(true);
+      expect(uncaught).toEqual([new Error('the listener failed'), new Error('the listener failed')]);
+    } finally {
+      process.off('uncaughtException', handle);
+      for (const handler of handlers) process.on('uncaughtException', handler);
+      mirror.close();
+    }
+  });
+});
+
 async function expectEqualViewSize(mirror: Mirror, size: number): Promise<void> {
   await new Promise<void>((resolve) => {
     const check = () => mirror.orders.size === size && resolve();
