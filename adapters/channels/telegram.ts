@@ -57,9 +57,10 @@ export function telegramChannel(options: TelegramOptions): Channel {
         const { ok, result, error_code } = await request('getUpdates', query, signal);
         if (!ok || !Array.isArray(result)) throw new Error(`the bot API responded with ${error_code}`);
         for (const { update_id, message } of result as Update[]) {
-          offset = update_id + 1;
           const [, start] = /^\/start ([0-9a-f]{64})$/.exec(message?.text ?? '') ?? [];
           if (start !== undefined && message !== undefined) await host.confirm(start, String(message.chat.id));
+          // The next request deletes the updates before the offset, so an update whose confirmation failed remains.
+          offset = update_id + 1;
         }
       } catch (failure) {
         if (signal.aborted) return;
@@ -114,8 +115,13 @@ interface Update {
 
 function pause(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, RETRY_DELAY);
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, RETRY_DELAY);
     timer.unref();
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    signal.addEventListener('abort', end, { once: true });
   });
 }

@@ -222,6 +222,26 @@ describe('Telegram updates', () => {
     await api[Symbol.asyncDispose]();
   });
 
+  test('are requested again if a confirmation fails', async () => {
+    const start = { ok: true, result: [update(7), update(8, `/start ${START}`), update(9)] };
+    const { api, channel, host, confirmed, reported } = await polled(start, start);
+    const failure = new Error('the store is unavailable');
+    let attempts = 0;
+    channel.start?.({
+      ...host,
+      confirm(...call) {
+        attempts++;
+        return attempts === 1 ? Promise.reject(failure) : host.confirm(...call);
+      },
+    });
+    await until(() => api.received.length === 3);
+    await channel.stop?.();
+    assert.deepEqual([confirmed, reported], [[[START, '4711']], [failure]]);
+    const offsets = api.received.map(({ body }) => JSON.parse(body).offset);
+    assert.deepEqual(offsets, [0, 8, 10]);
+    await api[Symbol.asyncDispose]();
+  });
+
   test.each([
     [{ ok: false, error_code: 409 }, 'the bot API responded with 409'],
     [{ ok: true, result: 'none', error_code: 1 }, 'the bot API responded with 1'],
