@@ -44,10 +44,15 @@ export function createDenyList(
   return { addresses, close: () => clearInterval(timer) };
 }
 
-/** Returns a text that changes when the file is written or replaced. */
+/** Returns a text that changes when the file is written or replaced, or when its permissions change. */
 function getVersion(file: string): string {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats === undefined ? 'absent' : `${stats.ino} ${stats.mtimeMs} ${stats.size}`;
+  try {
+    const { ino, mtimeMs, ctimeMs, size } = statSync(file);
+    return `${ino} ${mtimeMs} ${ctimeMs} ${size}`;
+  } catch (failure) {
+    // Reading the file fails as well, and reports the reason.
+    return String(failure);
+  }
 }
 
 function readAddresses(file: string): string[] {

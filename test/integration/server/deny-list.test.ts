@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -45,6 +45,35 @@ describe('deny list', () => {
     replace('COW, which is no address\n');
     await until(() => failures.length > 0);
     expect(list.addresses.size).toBe(2);
+    list.close();
+  });
+
+  test('keeps the addresses and reports the failure once while the file cannot be examined', async () => {
+    const file = await written(`${FIRST}\n`);
+    const failures: unknown[] = [];
+    const list = createDenyList(file, (failure) => failures.push(failure), 5);
+    rmSync(file);
+    symlinkSync(file, file); // a loop
+    await until(() => failures.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(failures).toMatchObject([{ message: `the deny list ${file} cannot be read` }]);
+    expect([...list.addresses]).toEqual([FIRST]);
+    rmSync(file);
+    writeFileSync(file, `${SECOND}\n`);
+    await until(() => list.addresses.has(SECOND ?? ''));
+    list.close();
+  });
+
+  test('follows a change that keeps the size and the modification time', async () => {
+    const file = await written(`${FIRST}\n`);
+    const { mtime } = statSync(file);
+    utimesSync(file, mtime, mtime);
+    const list = createDenyList(file, () => {}, 5);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    writeFileSync(file, `${SECOND}\n`);
+    utimesSync(file, mtime, mtime);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([...list.addresses]).toEqual([SECOND]);
     list.close();
   });
 
