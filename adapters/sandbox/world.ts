@@ -207,13 +207,24 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     await book.close();
   }
 
-  async function withoutSolver(work: () => Promise<void>): Promise<void> {
-    await solver.stop();
-    try {
-      await work();
-    } finally {
-      if (solving) solver.start();
-    }
+  /** The last work that stops or starts the solver. Concurrent work, such as of two requests, is queued behind it. */
+  let last: Promise<void> = Promise.resolve();
+
+  function inOrder(work: () => Promise<void>): Promise<void> {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
+  }
+
+  function withoutSolver(work: () => Promise<void>): Promise<void> {
+    return inOrder(async () => {
+      await solver.stop();
+      try {
+        await work();
+      } finally {
+        if (solving) solver.start();
+      }
+    });
   }
 
   await start().catch(async (error: unknown) => {
@@ -236,15 +247,17 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     synchronize,
     withoutSolver,
 
-    async setSolving(next) {
-      solving = next;
-      if (solving) solver.start();
-      else await solver.stop();
-    },
+    setSolving: (next) =>
+      inOrder(async () => {
+        solving = next;
+        if (solving) solver.start();
+        else await solver.stop();
+      }),
 
     async snapshot() {
-      const id = String(snapshots.size + 1);
+      let id = '';
       await withoutSolver(async () => {
+        id = String(snapshots.size + 1);
         await synchronize();
         const state = { chain: await chain.snapshot(), now: clock.now() };
         snapshots.set(id, { ...state, books: books.position(), accounts: accounts.position() });
@@ -252,20 +265,21 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
       return id;
     },
 
-    async revert(id) {
-      const snapshot = snapshots.get(id);
-      if (snapshot === undefined) throw new RangeError(`snapshot must be one of this sandbox, got "${id}"`);
-      await stop();
-      await chain.revert(snapshot.chain, Math.floor(snapshot.now / 1000));
-      // A node reverts to a snapshot once.
-      snapshot.chain = await chain.snapshot();
-      for (const later of snapshots.keys()) if (Number(later) > Number(id)) snapshots.delete(later);
-      clock.set(snapshot.now);
-      await books.restore(snapshot.books);
-      await accounts.restore(snapshot.accounts);
-      solver.reset();
-      await start();
-    },
+    revert: (id) =>
+      inOrder(async () => {
+        const snapshot = snapshots.get(id);
+        if (snapshot === undefined) throw new RangeError(`snapshot must be one of this sandbox, got "${id}"`);
+        await stop();
+        await chain.revert(snapshot.chain, Math.floor(snapshot.now / 1000));
+        // A node reverts to a snapshot once.
+        snapshot.chain = await chain.snapshot();
+        for (const later of snapshots.keys()) if (Number(later) > Number(id)) snapshots.delete(later);
+        clock.set(snapshot.now);
+        await books.restore(snapshot.books);
+        await accounts.restore(snapshot.accounts);
+        solver.reset();
+        await start();
+      }),
 
     async close() {
       solving = false;

@@ -34,6 +34,12 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
       expect(sandbox.failures).toEqual([]);
     });
 
+    it('keep snapshots apart that are requested at the same time', async () => {
+      await using sandbox = await open();
+      const ids = await Promise.all([sandbox.snapshot(), sandbox.snapshot()]);
+      expect(ids).toEqual(['1', '2']);
+    });
+
     it('keeps an earlier snapshot valid after a later one', async () => {
       await using sandbox = await open();
       const first = await sandbox.snapshot();
