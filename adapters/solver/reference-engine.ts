@@ -13,7 +13,7 @@ export interface ReferenceEngineOptions {
   readonly wrappedNative: Address;
   /**
    * Returns the atoms of the sell token that the owner of a partially fillable order can pay: `fundsReader(…)`.
-   * Default: such orders are filled as if funded.
+   * An order for which it rejects is left out. Default: such orders are filled as if funded.
    */
   readonly getFunds?: (order: AuctionOrder) => Promise<bigint>;
   /**
@@ -42,7 +42,8 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
     if (executed <= 0n) return [];
     if (!order.partiallyFillable || getFunds === undefined || order.preInteractions.length > 0)
       return [{ order, executed }];
-    const funds = await getFunds(order);
+    // A token that reverts must not prevent the settlement of other orders.
+    const funds = await getFunds(order).catch(() => 0n);
     // A purchase pays at most its limit price.
     const affordable = order.kind === 'sell' ? funds : (funds * BigInt(order.buyAmount)) / BigInt(order.sellAmount);
     const filled = smaller(affordable, executed);

@@ -124,6 +124,22 @@ describe('reference engine', () => {
     expect(settled).toBeGreaterThan(200);
   });
 
+  it('leaves out an order whose funds cannot be read', async () => {
+    const choice = { sellsFirst: true, kind: 'sell', sellAmount: 1000n, buyAmount: 1n, done: 0 } as const;
+    const orders = [0, 1].map((i) => orderOf(i, { ...choice, partiallyFillable: true }));
+    const engine = createReferenceEngine({
+      liquidity: getPool([10n ** 9n, 10n ** 9n]),
+      wrappedNative: NATIVE,
+      async getFunds({ uid }) {
+        if (uid === orders[0]?.uid) throw new Error('execution reverted');
+        return 1000n;
+      },
+    });
+    const auction: SolvableAuction = { id: 1, block: 1, orders, prices: {} };
+    const solutions = await engine.solve(auction, new AbortController().signal);
+    expect(solutions.flatMap(({ fills }) => fills.map(({ order }) => order.uid))).toEqual([orders[1]?.uid]);
+  });
+
   it('settles the orders that are left when one of a batch cannot be settled', async () => {
     const sandbox = await open();
     const [good, bad] = [await sandbox.createTrader({ DAI: '100' }), await sandbox.createTrader({ DAI: '100' })];
