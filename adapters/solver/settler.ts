@@ -41,8 +41,9 @@ export interface NodeSettlerOptions {
 
 const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
 
-/** Time between two requests for a receipt, in milliseconds. */
+/** Time between the first two requests for a receipt, in milliseconds; doubled with each request. */
 const RECEIPT_INTERVAL = 5;
+const MAX_RECEIPT_INTERVAL = 1_000;
 
 /** Creates a settler that sends transactions to a node. */
 export function nodeSettler(options: NodeSettlerOptions): Settler {
@@ -50,15 +51,17 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
 
   async function waitForReceipt(transactionHash: Hex): Promise<SettlementReceipt> {
     const deadline = performance.now() + timeout;
-    for (;;) {
-      const receipt = await client.request({ method: 'eth_getTransactionReceipt', params: [transactionHash] });
+    const query = { method: 'eth_getTransactionReceipt', params: [transactionHash] };
+    for (let interval = RECEIPT_INTERVAL; ; interval = Math.min(2 * interval, MAX_RECEIPT_INTERVAL)) {
+      // The transaction was sent, whether or not the node responds now.
+      const receipt = await client.request(query).catch(() => undefined);
       if (receipt !== null && receipt !== undefined) {
         const { blockNumber, status } = receipt as { blockNumber: string; status: string }; // of the JSON-RPC interface
         return { transactionHash, block: Number(blockNumber), reverted: BigInt(status) !== 1n };
       }
       if (performance.now() > deadline)
         throw new Error(`transaction ${transactionHash} has no receipt after ${timeout} ms`);
-      await new Promise((resolve) => setTimeout(resolve, RECEIPT_INTERVAL));
+      await new Promise((resolve) => setTimeout(resolve, interval));
     }
   }
 

@@ -180,6 +180,38 @@ async function listen(handle: (path: string, body: string) => unknown): Promise<
 /** Network fee of the external engine, in atoms of the sell token. */
 const FEE = 10n ** 15n;
 
+describe('settler of a node', () => {
+  const solution = { prices: {}, fills: [], interactions: [] };
+
+  function getSettler(request: (method: string) => unknown) {
+    return nodeSettler({
+      client: { request: async ({ method }) => request(method) },
+      wallet: { address: NATIVE, sendTransaction: async () => '0x12' },
+      timeout: 2_000,
+    });
+  }
+
+  it('waits for the receipt of a sent transaction while the node fails', async () => {
+    let requests = 0;
+    const settler = getSettler(() => {
+      requests++;
+      if (requests < 3) throw new Error('the node is not reachable');
+      return requests < 4 ? null : { blockNumber: '0x7', status: '0x1' };
+    });
+    expect(await settler.submit(solution, 1)).toEqual({ transactionHash: '0x12', block: 7, reverted: false });
+  });
+
+  it('requests a receipt less often with time', async () => {
+    let requests = 0;
+    const settler = getSettler(() => {
+      requests++;
+      return null;
+    });
+    await expect(settler.submit(solution, 1)).rejects.toThrow('no receipt after 2000 ms');
+    expect(requests).toBeLessThan(15);
+  });
+});
+
 describe('solver over HTTP', () => {
   it('reads the auction of a server, settles, and records the competition', async () => {
     const sandbox = await open({ solver: 'off' });
