@@ -45,6 +45,9 @@ const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
 const RECEIPT_INTERVAL = 5;
 const MAX_RECEIPT_INTERVAL = 1_000;
 
+/** Maximum length of the reason of a failed simulation. */
+const MAX_REASON = 500;
+
 /** Creates a settler that sends transactions to a node. */
 export function nodeSettler(options: NodeSettlerOptions): Settler {
   const { client, wallet, settlementContract = PRODUCTION, timeout = 60_000 } = options;
@@ -73,7 +76,7 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
         await client.request({ method: 'eth_call', params: [call, 'latest'] });
         return undefined;
       } catch (error) {
-        return error instanceof Error ? error.message : String(error);
+        return formatReason(error);
       }
     },
     async submit(solution, auctionId) {
@@ -82,4 +85,10 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
     },
     block: async () => Number(await client.request({ method: 'eth_blockNumber' })),
   };
+}
+
+/** Returns the message of an error without URLs, because the URL of a node often contains a key. */
+function formatReason(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/\w+:\/\/\S+/g, '…').slice(0, MAX_REASON);
 }

@@ -210,6 +210,15 @@ describe('settler of a node', () => {
     await expect(settler.submit(solution, 1)).rejects.toThrow('no receipt after 2000 ms');
     expect(requests).toBeLessThan(15);
   });
+
+  it('gives no URL of the node as a reason', async () => {
+    const settler = getSettler(() => {
+      throw new Error('HTTP request failed.\n\nURL: https://node.example/v3/secret\nDetails: fetch failed');
+    });
+    const reason = await settler.simulate(solution);
+    expect(reason).toContain('HTTP request failed.');
+    expect(reason).not.toContain('secret');
+  });
 });
 
 describe('solver over HTTP', () => {
