@@ -177,7 +177,8 @@ function parseAuction(body: unknown): { readonly auction: SolvableAuction; reado
     return typeof price === 'string' ? [[String(address) as Address, price]] : []; // an address of the book
   });
   const list = orders as readonly AuctionOrder[]; // rendered by the book from this type
-  return { auction: { id: number, block: 0, orders: list, prices: Object.fromEntries(priced) }, deadline: time };
+  const prices = Object.fromEntries(priced);
+  return { auction: { id: number, block: 0, orders: list, prices, deadline: time }, deadline: time };
 }
 
 /** Sorts solutions, the best one first. */

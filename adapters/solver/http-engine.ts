@@ -3,7 +3,7 @@ import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from 
 
 /** Access to an external solver engine. */
 export interface HttpEngineOptions {
-  /** Time that the engine has for an auction, in milliseconds. Default: 10000. */
+  /** Time that the engine has for an auction, in milliseconds; less if the auction ends earlier. Default: 10000. */
   readonly timeout?: number;
   /** Additional request headers. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -37,7 +37,10 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
   };
 }
 
-function toEngineRequest({ id, orders, prices }: SolvableAuction, timeout: number): object {
+function toEngineRequest(
+  { id, orders, prices, deadline = Number.POSITIVE_INFINITY }: SolvableAuction,
+  timeout: number,
+): object {
   const tokens = new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]));
   return {
     id: String(id),
@@ -50,7 +53,7 @@ function toEngineRequest({ id, orders, prices }: SolvableAuction, timeout: numbe
     orders: orders.map(toEngineOrder),
     liquidity: [],
     effectiveGasPrice: '0',
-    deadline: new Date(Date.now() + timeout).toISOString(),
+    deadline: new Date(Math.min(Date.now() + timeout, deadline)).toISOString(),
     surplusCapturingJitOrderOwners: [],
   };
 }

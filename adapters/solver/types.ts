@@ -31,7 +31,10 @@ export interface Solution {
 }
 
 /** The part of an auction that a solver engine reads. */
-export type SolvableAuction = Pick<Auction, 'id' | 'block' | 'orders' | 'prices'>;
+export type SolvableAuction = Pick<Auction, 'id' | 'block' | 'orders' | 'prices'> & {
+  /** Time at which the result is no longer needed, in milliseconds since 1970. Default: unknown. */
+  readonly deadline?: number;
+};
 
 /** Solver engine: finds solutions for an auction. */
 export interface SolverEngine {

@@ -6,6 +6,7 @@ import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import type { Liquidity, SolvableAuction } from 'intentbook/solver';
 import {
+  createDriver,
   createReferenceEngine,
   createSolver,
   getExecution,
@@ -302,6 +303,26 @@ describe('solver over HTTP', () => {
     }));
     const auction = { id: 1, block: 1, orders: [], prices: {} };
     expect(await httpEngine(url).solve(auction, new AbortController().signal)).toEqual([]);
+  });
+
+  it('gives an engine the deadline of a driver', async () => {
+    const deadlines: string[] = [];
+    const url = await listen((_, body) => {
+      deadlines.push((JSON.parse(body) as { deadline: string }).deadline);
+      return { solutions: [] };
+    });
+    const settler = nodeSettler({
+      client: { request: async () => '0x' },
+      wallet: { address: NATIVE, sendTransaction: async () => '0x12' },
+    });
+    const driver = createDriver({ engine: httpEngine(url, { timeout: 60_000 }), settler });
+    const deadline = new Date(Date.now() + 30_000).toISOString();
+    const body = JSON.stringify({ id: '1', orders: [], tokens: [], deadline });
+    await driver.handle(new Request('http://driver/solve', { method: 'POST', body }));
+    const start = Date.now();
+    await httpEngine(url).solve({ id: 1, block: 1, orders: [], prices: {} }, new AbortController().signal);
+    expect(deadlines[0]).toBe(deadline);
+    expect(Date.parse(deadlines[1] ?? '') - start).toBeGreaterThanOrEqual(10_000);
   });
 
   it('reports an engine and a book that fail', async () => {
