@@ -4,6 +4,8 @@ export interface ClientOptions {
   readonly fetch?: (url: string, init?: RequestInit) => Promise<Response>;
   /** Headers of every request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Timeout of a request that is not a stream, in milliseconds. Default: 30000. */
+  readonly timeout?: number;
   /** Longest delay before a stream is opened again, in milliseconds. The first delay is 250. Default: 15000. */
   readonly maxDelay?: number;
   /** Time without data after which a stream is opened again, in milliseconds. Default: 45000. */
@@ -42,7 +44,7 @@ export interface JsonResponse<T> {
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** Creates the function that sends requests with JSON. */
-export function createSender(url: string, { fetch: send = fetch, headers = {} }: ClientOptions) {
+export function createSender(url: string, { fetch: send = fetch, headers = {}, timeout = 30_000 }: ClientOptions) {
   const base = url.replace(/\/+$/, '');
 
   function open(path: string, init: RequestInit = {}): Promise<Response> {
@@ -52,7 +54,7 @@ export function createSender(url: string, { fetch: send = fetch, headers = {} }:
   async function request<T>(method: string, path: string, body?: unknown): Promise<JsonResponse<T>> {
     const init =
       body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    const response = await open(path, { method, ...init });
+    const response = await open(path, { method, ...init, signal: AbortSignal.timeout(timeout) });
     if (!response.ok) throw await readRequestError(response);
     const content: unknown = await response.json();
     return { body: content as T, link: response.headers.get('link') }; // the format that the route documents

@@ -289,6 +289,26 @@ describe('mirror of a book that begins a new log', () => {
   });
 });
 
+describe('mirror of a server that stops responding', () => {
+  it('repeats the read of the orders after its timeout', async () => {
+    await place();
+    let reads = 0;
+    const client = createClient('http://localhost', {
+      maxDelay: 1,
+      timeout: 20,
+      fetch(url, init) {
+        if (url.includes('/stream') || ++reads > 2) return send(url, init);
+        return new Promise((_, reject) => {
+          init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
+        });
+      },
+    });
+    const mirror = await client.mirror();
+    expect([mirror.orders.size, reads]).toEqual([1, 3]);
+    mirror.close();
+  });
+});
+
 describe('mirror listeners', () => {
   it('that throw do not end the mirror', async () => {
     const client = createClient('http://localhost', { fetch: send });
