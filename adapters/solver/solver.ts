@@ -87,6 +87,8 @@ export function createSolver(options: SolverOptions): Solver {
   function solvable(auction: SolvableAuction): SolvableAuction {
     const now = performance.now();
     for (const [uid, block] of settled) if (block <= auction.block) settled.delete(uid);
+    const listed = new Set(auction.orders.map(({ uid }) => uid));
+    for (const uid of failures.keys()) if (!listed.has(uid)) failures.delete(uid);
     const orders = auction.orders.filter(({ uid }) => !settled.has(uid) && (failures.get(uid)?.until ?? 0) <= now);
     return { ...auction, orders };
   }

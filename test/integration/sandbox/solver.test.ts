@@ -181,6 +181,41 @@ async function listen(handle: (path: string, body: string) => unknown): Promise<
 /** Network fee of the external engine, in atoms of the sell token. */
 const FEE = 10n ** 15n;
 
+describe('solver', () => {
+  it('forgets the failures of orders that have left the auction', async () => {
+    const choice = { sellsFirst: true, kind: 'sell', sellAmount: 1000n, buyAmount: 1n, done: 0 } as const;
+    const order = orderOf(1, { ...choice, partiallyFillable: false });
+    const auctions = [[order], [order], [], [order]];
+    let simulations = 0;
+    const solver = createSolver({
+      auctions: {
+        current: async () => ({
+          id: 1,
+          block: 1,
+          prices: {},
+          orders: auctions.shift() ?? [],
+          surplusCapturingJitOrderOwners: [],
+        }),
+      },
+      engine: createReferenceEngine({ liquidity: getPool([10n ** 9n, 10n ** 9n]), wrappedNative: NATIVE }),
+      settler: {
+        address: NATIVE,
+        async simulate() {
+          simulations++;
+          return 'execution reverted';
+        },
+        submit: () => Promise.reject(new Error('no settlement')),
+      },
+    });
+    const counts = [];
+    for (let i = 0; i < 4; i++) {
+      await solver.run();
+      counts.push(simulations);
+    }
+    expect(counts).toEqual([1, 1, 1, 2]);
+  });
+});
+
 describe('settler of a node', () => {
   const solution = { prices: {}, fills: [], interactions: [] };
 
