@@ -28,16 +28,18 @@ export async function verifyBook(store: Store, domain: Domain, progress: Progres
   const problems: Problem[] = [];
   let orders = 0;
   let signatures = 0;
+  let onChain = 0;
   for await (const page of readPages(store)) {
     const result = await Promise.all(page.map((row) => findProblem(row, domain, verifier)));
     for (const [i, { reason, recovered }] of result.entries()) {
       if (recovered) signatures++;
+      else if (reason === undefined) onChain++;
       if (reason !== undefined) problems.push({ uid: page[i]?.uid ?? '', reason });
     }
     orders += page.length;
     progress.at(orders, total);
   }
-  return { orders, signatures, onChain: orders - signatures, problems };
+  return { orders, signatures, onChain, problems };
 }
 
 async function findProblem(

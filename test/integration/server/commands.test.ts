@@ -156,7 +156,7 @@ describe('verify', () => {
     file.prepare('UPDATE orders SET body = ? WHERE uid = ?').run(tamper(body), uid);
     file.close();
     const received = await done(['verify', '--db', db], 1);
-    expect(received).toMatchObject({ ok: false, orders: 6, problems: [{ uid: uids[1] }] });
+    expect(received).toMatchObject({ ok: false, orders: 6, onChain: 1, problems: [{ uid: uids[1] }] });
     expect(JSON.stringify(received['problems'])).toMatch(reason);
   });
 });
