@@ -1,11 +1,17 @@
-import { seconds } from '../ports/clock.ts';
+import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { BatchContext } from './decode-batch.ts';
 import { decodeBatch } from './decode-batch.ts';
-import type { PlacementQuote } from './placement.ts';
+import type { PlacementContext } from './placement.ts';
+
+/**
+ * Milliseconds after the first new quote of a batch in which further ones are requested. So placements with a slow
+ * estimator delay the indexer by this time and `quotes.timeout` at most. The other placements have no quote.
+ */
+const QUOTE_TIME = 5000;
 
 /** Creates the methods that write chain events. */
 export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply' | 'rollback'> {
@@ -27,18 +33,28 @@ export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply'
       findAuction: context.findAuction,
       justInTimeOrders: configuration.justInTimeOrders,
       findKnown: async (uids) => new Set((await store.orders.get(uids)).map(({ uid }) => uid)),
-      ...(quotes === undefined ? {} : { findQuote }),
+      ...(quotes === undefined ? {} : { findQuote: createQuoteFinder() }),
     };
   }
 
-  /** Finds the quote that a placement names, otherwise a matching one, otherwise a new one. */
-  async function findQuote({ uid, terms, id, owner, presigns, at, validTo }: PlacementQuote) {
-    const query = { ...terms, quoteKind: presigns ? 'onchainPresign' : 'onchainEip1271', now: at } as const;
-    // The sender chooses the id. No quote has one above 2^53, and a database may reject a query of it.
-    const match = await store.quotes.match({ ...query, ...(id > 0 && Number.isSafeInteger(id) ? { id } : {}) });
-    if (match !== undefined) return match;
-    const isKnown = (await store.orders.get([uid])).some(({ placement }) => placement !== null);
-    return isKnown || validTo < seconds(clock) ? 'past' : ((await requestQuote(query, owner)) ?? 'none');
+  /**
+   * Creates the function that finds the quotes of a batch: the quote that a placement names, otherwise a matching one,
+   * otherwise a new one.
+   */
+  function createQuoteFinder(): NonNullable<PlacementContext['findQuote']> {
+    let until: number | undefined;
+
+    return async ({ uid, terms, id, owner, presigns, at, validTo }) => {
+      const query = { ...terms, quoteKind: presigns ? 'onchainPresign' : 'onchainEip1271', now: at } as const;
+      // The sender chooses the id. No quote has one above 2^53, and a database may reject a query of it.
+      const match = await store.quotes.match({ ...query, ...(id > 0 && Number.isSafeInteger(id) ? { id } : {}) });
+      if (match !== undefined) return match;
+      const isKnown = (await store.orders.get([uid])).some(({ placement }) => placement !== null);
+      if (isKnown || validTo < seconds(clock)) return 'past';
+      const now = readMonotonic(clock);
+      until ??= now + QUOTE_TIME;
+      return now < until ? ((await requestQuote(query, owner)) ?? 'none') : 'past';
+    };
   }
 
   async function requestQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | undefined> {

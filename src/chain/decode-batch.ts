@@ -1,7 +1,14 @@
 import type { AuctionPrices } from '../auctions/auction-prices.ts';
 import { ONE_NATIVE } from '../auctions/auction-prices.ts';
 import type { SettledAuction } from '../auctions/settled-auction.ts';
-import type { BlockRef, ChainEvent, ChainEventBatch, TradeChainEvent } from '../ports/chain-store.ts';
+import { createConcurrencyLimit } from '../concurrency/limit.ts';
+import type {
+  BlockRef,
+  ChainEvent,
+  ChainEventBatch,
+  PlacementChainEvent,
+  TradeChainEvent,
+} from '../ports/chain-store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -10,7 +17,7 @@ import { attribute } from './attribution.ts';
 import type { JustInTimeContext } from './just-in-time.ts';
 import { readJustInTimeOrders } from './just-in-time.ts';
 import { compareLogPositions } from './log-position.ts';
-import type { PlacementContext } from './placement.ts';
+import type { OrderPlacement, PlacementContext } from './placement.ts';
 import { readPlacement } from './placement.ts';
 
 /** Chain events, from a host or from the indexer. */
@@ -32,6 +39,9 @@ export interface ChainBatch {
 
 /** Number of blocks whose hashes are stored. No chain has ever had a deeper reorganisation. */
 export const HASHES_KEPT = 1024;
+
+/** Maximum number of placements that are read concurrently. Each may wait for a document and for a quote. */
+const CONCURRENT_PLACEMENTS = 16;
 
 export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 'isOwnAuction'> {
   /** Milliseconds since 1970. */
@@ -64,6 +74,7 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
     [...transactions].map(([hash, group]) => [hash, attribute(group, settleCalls.get(hash) ?? [])]),
   );
   const decoded = new Map<ProtocolEvent, ChainEvent>();
+  const placements = await readPlacements(events, context);
   const found = new Map<number, SettledAuction | undefined>();
   let [unattributed, ignored] = [0, 0];
   for (const event of events) {
@@ -75,7 +86,8 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
       auctionId,
       auction: auctionId === null ? undefined : found.get(auctionId),
     };
-    const chainEvent = await toChainEvent(event, attribution, context);
+    const chainEvent =
+      event.event === 'OrderPlacement' ? placements.get(event) : await toChainEvent(event, attribution);
     if (chainEvent === undefined) ignored++;
     else decoded.set(event, chainEvent);
     if (chainEvent?.type === 'trade' && chainEvent.executedFee === null) unattributed++;
@@ -103,10 +115,25 @@ interface TradeAttribution {
   readonly auction: SettledAuction | undefined;
 }
 
-async function toChainEvent(
-  event: ProtocolEvent,
-  attribution: TradeAttribution,
+/** Reads the orders that were placed on chain. An event that is not an order of this protocol has no entry. */
+async function readPlacements(
+  events: readonly ProtocolEvent[],
   context: BatchContext,
+): Promise<ReadonlyMap<ProtocolEvent, PlacementChainEvent>> {
+  const limit = createConcurrencyLimit(CONCURRENT_PLACEMENTS);
+  const placements = new Map<ProtocolEvent, PlacementChainEvent>();
+  const read = async (event: OrderPlacement) => {
+    const placement = await readPlacement(event, event.timestamp ?? Math.floor(context.now / 1000), context);
+    if (placement !== undefined) placements.set(event, placement);
+  };
+  const placed = events.filter((event) => event.event === 'OrderPlacement');
+  await Promise.all(placed.map((event) => limit.run(() => read(event))));
+  return placements;
+}
+
+async function toChainEvent(
+  event: Exclude<ProtocolEvent, { event: 'OrderPlacement' }>,
+  attribution: TradeAttribution,
 ): Promise<ChainEvent | undefined> {
   const position = toLogPosition(event);
   switch (event.event) {
@@ -122,8 +149,6 @@ async function toChainEvent(
       return { type: 'presignature', ...position, uid: event.orderUid, signed: event.signed };
     case 'OrderRefund':
       return isOwnOrder(event) ? { type: 'refund', ...position, uid: event.orderUid } : undefined;
-    case 'OrderPlacement':
-      return readPlacement(event, event.timestamp ?? Math.floor(context.now / 1000), context);
   }
 }
 

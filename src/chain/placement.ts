@@ -29,7 +29,8 @@ export interface PlacementContext extends Omit<CheckContext, 'now'> {
   readonly findDocument?: FindDocument | undefined;
   /**
    * Finds the quote of a placement. `none`: no quote matches, and no estimator has a price. `past`: no quote matches,
-   * and no estimator was queried, since the order is expired or known. Absent: this book has no estimators.
+   * and no estimator was queried, since the order is expired or known, or the time for quotes of its batch is over.
+   * Absent: this book has no estimators.
    */
   readonly findQuote?: (query: PlacementQuote) => Promise<OrderQuote | 'none' | 'past'>;
 }
@@ -72,14 +73,16 @@ export async function readPlacement(
   const userValidTo = owner === event.address ? extra.userValidTo : null;
   const validTo = userValidTo ?? data.validTo;
   const uid = packUid({ digest: bytesToHex(context.hasher.digest(data)), owner, validTo: data.validTo });
-  const content = await readDocument(data.appData, context);
   const creationDate = at * 1000;
   const { kind, sellToken, buyToken } = data;
   const terms = { kind, sellToken, buyToken, amount: String(kind === 'sell' ? data.sellAmount : data.buyAmount) };
   const presigns = scheme === 'presign';
   const query = { uid, terms, id: extra.quoteId, owner, presigns, at: creationDate, validTo };
   const error = checkTerms(data, scheme, validTo, at, context);
-  const quote = (await context.findQuote?.(query)) ?? 'past';
+  const [content, quote = 'past'] = await Promise.all([
+    readDocument(data.appData, context),
+    context.findQuote?.(query),
+  ]);
 
   const order = toNewOrder(
     {

@@ -258,4 +258,40 @@ describe('quote of an order that is placed on chain', () => {
     const order = await place(placementOf(TOKENS));
     expect([errorOf(order), requests]).toEqual([undefined, []]);
   });
+
+  describe('of a block with many placements', () => {
+    const happenings = Array.from({ length: 40 }, (_, n) => placementOf({ ...TOKENS, buyAmount: BigInt(n + 1) }));
+    const through = blockOf(5);
+
+    /** Applies the block. Each request ends with a call of the function that it adds to `pending`. */
+    async function start() {
+      const pending: (() => void)[] = [];
+      const started = await fixture({
+        request: () => new Promise((resolve) => pending.push(() => resolve({ status: 'rejected' }))),
+      });
+      const applied = started.writer.apply({ events: eventsIn(through, happenings), through });
+      return { ...started, pending, applied };
+    }
+
+    test('are requested concurrently, 16 at a time', async () => {
+      const { pending, applied, requests } = await start();
+      for (const count of [16, 32, 40]) {
+        await vi.waitFor(() => expect(requests).toHaveLength(count));
+        for (const respond of pending.splice(0)) respond();
+      }
+      await applied;
+    });
+
+    test('are requested for 5 seconds; then placements are stored without one, and without an error', async () => {
+      const { pending, applied, requests, clock, store } = await start();
+      await vi.waitFor(() => expect(requests).toHaveLength(16));
+      clock.advance(5000);
+      for (const respond of pending) respond();
+      await applied;
+      const uids = (await store.events.after(0, 100)).map(({ uid }) => uid);
+      const errors = (await store.orders.get(uids)).map(errorOf);
+      expect([requests.length, errors.length]).toEqual([16, 40]);
+      expect(errors.filter((error) => error === 'QuoteNotFound')).toHaveLength(16);
+    });
+  });
 });
