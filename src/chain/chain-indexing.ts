@@ -29,7 +29,10 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
   const { configuration, assertStarted, onFailure } = context;
   const { store, clock, settlementContract, chainId } = configuration;
   const domain = { chainId, settlementContract };
-  const writer = lazy(async () => (await import('./chain-writer.ts')).createChainWriter(context));
+  let closing = new AbortController();
+  const writer = lazy(async () =>
+    (await import('./chain-writer.ts')).createChainWriter({ ...context, getClosing: () => closing.signal }),
+  );
 
   const methods: ChainApi = {
     async progress() {
@@ -101,8 +104,12 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
         }),
       );
     },
-    start: () => indexer?.loaded?.start(),
+    start() {
+      closing = new AbortController();
+      indexer?.loaded?.start();
+    },
     async stop() {
+      closing.abort();
       await indexer?.loaded?.stop();
     },
   };

@@ -1,5 +1,9 @@
+import type { FindDocument } from '../app-data/find-document.ts';
+import { sleep } from '../concurrency/sleep.ts';
+import { OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
+import { StoreError } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
@@ -13,8 +17,23 @@ import type { PlacementContext } from './placement.ts';
  */
 const QUOTE_TIME = 5000;
 
+/**
+ * Milliseconds after the begin of a batch in which failed queries of documents are repeated. A placement without its
+ * document has no hooks, and it is not read again.
+ */
+const DOCUMENT_TIME = 10_000;
+
+/** Milliseconds until a query of a document is repeated. The delay doubles. */
+const DOCUMENT_RETRY_DELAY = 500;
+
+/** The dependencies of the chain writer. */
+export interface ChainWriterContext extends ChainContext {
+  /** Returns the signal that is aborted when the book begins to close. */
+  readonly getClosing: () => AbortSignal;
+}
+
 /** Creates the methods that write chain events. */
-export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply' | 'rollback'> {
+export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, 'apply' | 'rollback'> {
   const { configuration, wake, onFailure } = context;
   const { store, clock, settlementContract, chainId } = configuration;
   const hasher = createOrderHasher({ chainId, settlementContract });
@@ -28,12 +47,32 @@ export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply'
       settlementContract,
       hooksTrampoline,
       documents: store.appData,
-      findDocument: context.findDocument,
+      findDocument: context.findDocument && repeatFailures(context.findDocument),
       now: clock.now(),
       findAuction: context.findAuction,
       justInTimeOrders: configuration.justInTimeOrders,
       findKnown: async (uids) => new Set((await store.orders.get(uids)).map(({ uid }) => uid)),
       ...(quotes === undefined ? {} : { findQuote: createQuoteFinder() }),
+    };
+  }
+
+  /**
+   * Repeats failed queries of documents for a limited time. If the book closes meanwhile, the batch is rejected, so
+   * that it is read again after the next start.
+   */
+  function repeatFailures(find: FindDocument): FindDocument {
+    const until = readMonotonic(clock) + DOCUMENT_TIME;
+    const closing = context.getClosing();
+    return async (hash) => {
+      for (let delay = DOCUMENT_RETRY_DELAY; ; delay *= 2) {
+        try {
+          return await find(hash);
+        } catch (failure) {
+          if (closing.aborted) throw new StoreError('Closed', 'the book is closing');
+          if (!(failure instanceof OrderBookError) || readMonotonic(clock) + delay > until) throw failure;
+        }
+        await sleep(clock, delay, closing);
+      }
     };
   }
 

@@ -132,6 +132,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Example',
   'Examples',
   'Executed fees',
+  'On-chain orders',
   'Exit codes',
   'Expected behaviour',
   'Explain a wrong signature',

@@ -1,8 +1,10 @@
 import type { ApplyOutcome, Hex, NewQuote, RollbackOutcome, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test, vi } from 'vitest';
-import type { ChainContext } from '../../../src/chain/chain-api.ts';
+import type { FindDocument } from '../../../src/app-data/find-document.ts';
+import type { ChainWriterContext } from '../../../src/chain/chain-writer.ts';
 import { createChainWriter } from '../../../src/chain/chain-writer.ts';
+import { OrderBookError } from '../../../src/errors.ts';
 import { parseOptions } from '../../../src/options.ts';
 import type { QuoteRequest } from '../../../src/quotes/request.ts';
 import type { Happening } from '../../support/chain-events.ts';
@@ -32,9 +34,10 @@ interface WriterOptions {
   /** The result of a new quote; stores it. Default: none is available. */
   readonly request?: (request: QuoteRequest, store: Store) => Promise<unknown>;
   readonly hasQuotes?: boolean;
+  readonly findDocument?: FindDocument;
 }
 
-async function fixture({ apply, rollback, request, hasQuotes = true }: WriterOptions = {}) {
+async function fixture({ apply, rollback, request, hasQuotes = true, findDocument }: WriterOptions = {}) {
   const store = memoryStore();
   const clock = manualClock(NOW);
   await store.open({ domain: SEPOLIA_DOMAIN, clock });
@@ -43,6 +46,7 @@ async function fixture({ apply, rollback, request, hasQuotes = true }: WriterOpt
   const requests: QuoteRequest[] = [];
   const rollbacks: unknown[] = [];
   const wakes = { count: 0 };
+  const closing = new AbortController();
   const estimator = { name: 'none', estimate: () => undefined };
   const configuration = parseOptions({
     chainId: SEPOLIA,
@@ -60,18 +64,19 @@ async function fixture({ apply, rollback, request, hasQuotes = true }: WriterOpt
     },
     ...(hasQuotes ? { quotes: { estimators: [estimator], gasPrice: '0' } } : {}),
   });
-  const context: ChainContext = {
+  const context: ChainWriterContext = {
     configuration,
     assertStarted: () => {},
     wake: () => void wakes.count++,
     emit: (event, observation) => void emitted.push([event, observation]),
     onFailure: (failure) => void failures.push(failure),
     findAuction: async () => undefined,
-    findDocument: undefined,
+    findDocument,
+    getClosing: () => closing.signal,
     requestQuote: (async (asked: QuoteRequest) => {
       requests.push(asked);
       return request?.(asked, store) ?? { status: 'rejected' };
-    }) as ChainContext['requestQuote'], // the members that are used
+    }) as ChainWriterContext['requestQuote'], // the members that are used
   };
   const writer = createChainWriter(context);
   return {
@@ -83,6 +88,7 @@ async function fixture({ apply, rollback, request, hasQuotes = true }: WriterOpt
     requests,
     rollbacks,
     wakes,
+    closing,
     /** Applies one placement and returns its stored order. */
     async place(happening: Happening, number = 5) {
       const through = blockOf(number);
@@ -293,5 +299,62 @@ describe('quote of an order that is placed on chain', () => {
       expect([requests.length, errors.length]).toEqual([16, 40]);
       expect(errors.filter((error) => error === 'QuoteNotFound')).toHaveLength(16);
     });
+  });
+});
+
+describe('app-data document of an order that is placed on chain', () => {
+  const hook = { target: FLOW, callData: '0x1234', gasLimit: '21000' };
+  const document = JSON.stringify({ metadata: { hooks: { post: [hook] } } });
+  const placement = placementOf({ ...TOKENS, appData: hashOf(document) });
+  const failure = new OrderBookError('InternalServerError', 'the source is not available');
+
+  /** A book whose document source fails a number of times. */
+  async function start(times: number) {
+    const find = vi.fn(async () => document);
+    for (let i = 0; i < times; i++) find.mockRejectedValueOnce(failure);
+    return { ...(await fixture({ findDocument: find })), find };
+  }
+
+  test('is queried again after a failure', async () => {
+    const { place, clock, find } = await start(2);
+    const placed = place(placement);
+    for (const [count, delay] of [
+      [1, 500],
+      [2, 1000],
+    ] as const) {
+      await vi.waitFor(() => expect([find.mock.calls.length, clock.pending]).toEqual([count, 1]));
+      clock.advance(delay);
+    }
+    expect(JSON.parse((await placed)?.body ?? '').interactions.post).toHaveLength(1);
+    expect(find).toHaveBeenCalledTimes(3);
+  });
+
+  test('is queried for 10 seconds; then the order is stored without its hooks', async () => {
+    const { place, clock, find } = await start(100);
+    const placed = place(placement);
+    for (const count of [1, 2, 3, 4]) {
+      await vi.waitFor(() => expect([find.mock.calls.length, clock.pending]).toEqual([count, 1]));
+      clock.advance(500 * 2 ** (count - 1));
+    }
+    expect(JSON.parse((await placed)?.body ?? '').interactions.post).toEqual([]);
+    expect(find).toHaveBeenCalledTimes(5);
+  });
+
+  test('is queried again after the next start if the book closes', async () => {
+    const { writer, clock, closing, store } = await start(1);
+    const through = blockOf(5);
+    const applied = writer.apply({ events: eventsIn(through, [placement]), through });
+    const result = expect(applied).resolves.toMatchObject({ status: 'applied' });
+    await vi.waitFor(() => expect(clock.pending).toBe(1));
+    closing.abort();
+    await result; // the source responds again, at once
+
+    const failing = await start(100);
+    const rejected = failing.writer.apply({ events: eventsIn(through, [placement]), through });
+    const reason = expect(rejected).rejects.toMatchObject({ code: 'Closed' });
+    await vi.waitFor(() => expect(failing.clock.pending).toBe(1));
+    failing.closing.abort();
+    await reason;
+    expect([await store.events.last(), await failing.store.events.last()]).toEqual([1, 0]);
   });
 });
