@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { StoreError } from 'intentbook';
 import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
 import type { BetterSqlite } from './database-driver.ts';
@@ -33,27 +34,44 @@ const BEGIN_LOG_EPOCH = `
  * Copies the file of a book while it is in use. The copy is a consistent snapshot without a writer lease. Its integrity
  * is checked before the promise resolves. Its log continues in a new log epoch.
  *
+ * The copy is written to `<to>.partial`, which is renamed when it is complete. A file of this name from an interrupted
+ * backup is replaced.
+ *
  * @throws StoreError with the file that cannot be read or created.
  */
 export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions): Promise<void> {
   if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
   const driver = await loadDriver();
+  const partial = `${to}.partial`;
   try {
-    if (driver.kind === 'node') await copyWithRuntime(driver.module, { from, to, onProgress });
-    else await copyWithPackage(driver.create, { from, to, onProgress });
-    const copy = await openDatabase(to, 0);
-    try {
-      // The writer of the original does not write to the copy.
-      copy.exec('DELETE FROM lease');
-      copy.exec(BEGIN_LOG_EPOCH);
-      const result = copy.pragma('quick_check', { simple: true });
-      if (result !== 'ok') throw new StoreError('Unavailable', `the copy "${to}" is damaged`);
-    } finally {
-      copy.close();
-    }
+    await removeDatabase(partial);
+    if (driver.kind === 'node') await copyWithRuntime(driver.module, { from, to: partial, onProgress });
+    else await copyWithPackage(driver.create, { from, to: partial, onProgress });
+    await finishCopy(partial);
+    await rename(partial, to);
   } catch (cause) {
+    await removeDatabase(partial).catch(() => {});
     throw toStoreError(`copy "${from}" to "${to}"`, cause);
   }
+}
+
+/** Prepares a copy for its own writers, and checks its integrity. */
+async function finishCopy(path: string): Promise<void> {
+  const copy = await openDatabase(path, 0);
+  try {
+    // The writer of the original does not write to the copy.
+    copy.exec('DELETE FROM lease');
+    copy.exec(BEGIN_LOG_EPOCH);
+    const result = copy.pragma('quick_check', { simple: true });
+    if (result !== 'ok') throw new StoreError('Unavailable', `the copy "${path}" is damaged`);
+  } finally {
+    copy.close();
+  }
+}
+
+/** Deletes a database with the files that SQLite creates beside it. */
+async function removeDatabase(path: string): Promise<void> {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(`${path}${suffix}`, { force: true });
 }
 
 async function copyWithPackage(create: BetterSqlite, { from, to, onProgress }: SqliteBackupOptions): Promise<void> {

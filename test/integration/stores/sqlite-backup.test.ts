@@ -1,3 +1,4 @@
+import { readdirSync, writeFileSync } from 'node:fs';
 import type { Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { backupSqlite, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
@@ -64,4 +65,33 @@ test('an account store is copied, too', async () => {
     await store.close();
     if (path === file.path) await backupSqlite({ from: file.path, to: copy.path });
   }
+});
+
+test('a copy has its name only when it is complete, and replaces the rest of an interrupted one', async () => {
+  using file = temporaryFile();
+  using copy = temporaryFile();
+  const store = await opened(file.path);
+  await insert(store, 1);
+  writeFileSync(`${copy.path}.partial`, 'the rest of an interrupted backup');
+  writeFileSync(`${copy.path}.partial-wal`, 'and its log');
+  const listings: string[][] = [];
+  const onProgress = () => void listings.push(readdirSync(copy.directory));
+  await backupSqlite({ from: file.path, to: copy.path, onProgress });
+  await store.close();
+  expect(listings[0]).toContain('book.sqlite.partial');
+  expect(listings.flat()).not.toContain('book.sqlite');
+  expect(readdirSync(copy.directory)).toEqual(['book.sqlite']);
+});
+
+test('a failed copy leaves no file', async () => {
+  using file = temporaryFile();
+  using copy = temporaryFile();
+  await (await opened(file.path)).close();
+  const onProgress = () => {
+    throw new Error('the terminal is closed');
+  };
+  await expect(backupSqlite({ from: file.path, to: copy.path, onProgress })).rejects.toThrow('the terminal is closed');
+  writeFileSync(file.path, 'not a database');
+  await expect(backupSqlite({ from: file.path, to: copy.path })).rejects.toMatchObject({ code: 'Unavailable' });
+  expect(readdirSync(copy.directory)).toEqual([]);
 });
