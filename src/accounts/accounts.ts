@@ -23,6 +23,7 @@ import { createOwnStatistics } from './affiliate-statistics/own-statistics.ts';
 import { createValuation } from './affiliate-statistics/valuation.ts';
 import type { AffiliateTerms } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
+import type { DeliveryOptions } from './delivery-dispatcher.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
 import { createHistory } from './history/history.ts';
@@ -213,11 +214,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     random: random.bytes,
   });
   const dispatcher = createDeliveryDispatcher({
-    attempts: 12,
-    retryDelay: 1_000,
-    maxRetryDelay: 3_600_000,
-    timeout: 3 * deadline,
-    ...options.deliveries,
+    ...parseDeliveries(options.deliveries ?? {}, 3 * deadline),
     store,
     channels,
     clock,
@@ -361,9 +358,22 @@ function requireTerms(terms: AffiliateTerms | undefined): AffiliateTerms {
   throw new TypeError("createAccounts: affiliates.statistics 'own' requires affiliates.terms");
 }
 
+/** Parses the options of deliveries. A store may keep their times as integers. */
+function parseDeliveries(options: DeliveryOptions, timeout: number): Required<DeliveryOptions> {
+  assertKnownOptions('createAccounts, deliveries', options, ['attempts', 'retryDelay', 'maxRetryDelay', 'timeout']);
+  return {
+    attempts: parsePositiveInteger('deliveries.attempts', options.attempts ?? 12),
+    retryDelay: parsePositiveInteger('deliveries.retryDelay', options.retryDelay ?? 1_000),
+    maxRetryDelay: parsePositiveInteger('deliveries.maxRetryDelay', options.maxRetryDelay ?? 3_600_000),
+    timeout: parsePositiveInteger('deliveries.timeout', options.timeout ?? timeout),
+  };
+}
+
 /** Converts days to milliseconds. */
 function parseRetention(days: number | undefined): number | undefined {
-  if (days === undefined || (Number.isFinite(days) && days > 0)) return days && days * 86_400_000;
+  if (days === undefined) return undefined;
+  const milliseconds = Math.ceil(days * 86_400_000);
+  if (Number.isSafeInteger(milliseconds) && milliseconds > 0) return milliseconds;
   throw new TypeError(`createAccounts: retention must be a positive number of days, got ${days}`);
 }
 

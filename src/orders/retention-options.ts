@@ -46,14 +46,15 @@ export function parseRetention(
   for (const name of NAMES) {
     const value = days[name];
     if (value === undefined) continue;
-    if (!Number.isFinite(value) || value <= 0) {
+    const seconds = Math.ceil(value * 86_400);
+    if (!Number.isSafeInteger(seconds) || seconds <= 0) {
       const path = days === option ? `retention.${name}` : 'retention';
       throw new TypeError(`createOrderBook: ${path} must be a positive number of days, got ${JSON.stringify(value)}`);
     }
     const { orders = Number.POSITIVE_INFINITY } = days;
     if ((name === 'chainEvents' || name === 'documents') && value < orders)
       throw new TypeError(`createOrderBook: retention.${name} must be at least retention.orders, got ${value}`);
-    parsed[name] = Math.ceil(value * 86_400);
+    parsed[name] = seconds;
   }
   if (expiryInterval !== 'off') return parsed;
   throw new TypeError('createOrderBook: retention requires an expiryInterval other than "off"');

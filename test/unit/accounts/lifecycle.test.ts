@@ -62,6 +62,18 @@ describe('options of the account interface', () => {
     [{ balanceInterval: -1 }, 'createAccounts: balanceInterval must be a positive integer, got -1'],
     [{ maxSubscriptions: 0 }, 'createAccounts: maxSubscriptions must be a positive integer, got 0'],
     [{ maxInvitations: 0 }, 'createAccounts: maxInvitations must be a positive integer, got 0'],
+    [
+      { deliveries: { maxRetryDelay: Number.POSITIVE_INFINITY } },
+      'createAccounts: deliveries.maxRetryDelay must be a positive integer, got Infinity',
+    ],
+    [{ deliveries: { retryDelay: 0.5 } }, 'createAccounts: deliveries.retryDelay must be a positive integer, got 0.5'],
+    [
+      { deliveries: { attempts: Number.NaN } },
+      'createAccounts: deliveries.attempts must be a positive integer, got NaN',
+    ],
+    [{ deliveries: { timeout: -1 } }, 'createAccounts: deliveries.timeout must be a positive integer, got -1'],
+    [{ deliveries: { maxDelay: 1 } }, 'createAccounts, deliveries: unknown option "maxDelay"'],
+    [{ retention: 1e300 }, 'createAccounts: retention must be a positive number of days, got 1e+300'],
     [{ channels: [channel, channel] }, 'createAccounts: channels must have unique names'],
     [{ streams: { queueSize: 0 } }, 'createAccounts: streams.queueSize must be a positive integer, got 0'],
     [{ affiliates: { statistics: 'own' } }, "createAccounts: affiliates.statistics 'own' requires affiliates.terms"],

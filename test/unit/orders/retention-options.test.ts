@@ -17,6 +17,7 @@ describe('retention options', () => {
   test.each([
     [{ events: 0 }, 'retention.events must be a positive number of days, got 0'],
     [{ events: Number.POSITIVE_INFINITY }, 'retention.events must be a positive number of days'],
+    [{ events: 1e300 }, 'retention.events must be a positive number of days, got 1e+300'],
     [{ chainEvents: 5 }, 'retention.chainEvents must be at least retention.orders, got 5'],
     [{ orders: 6, documents: 5 }, 'retention.documents must be at least retention.orders, got 5'],
   ])('%o are rejected', (options, message) => {
