@@ -23,8 +23,8 @@ export interface ApiOptions extends RateLimitOptions {
    */
   readonly operatorToken?: string;
   /**
-   * Whether public routes show a solver competition only after its deadline block. The route under `/restricted` shows
-   * all. Default: false.
+   * Whether the public routes of competitions show a solver competition only after its deadline block. The route under
+   * `/restricted` shows all, and the status of an order always has its solutions. Default: false.
    */
   readonly hideCompetitions?: boolean;
   /**

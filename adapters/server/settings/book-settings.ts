@@ -346,7 +346,7 @@ export const COMMON_SETTINGS = {
   hideCompetitions: {
     type: onOffAlone(),
     group: 'Orders',
-    help: 'Whether public routes show a solver competition only after its deadline block.',
+    help: 'Whether the public routes of competitions show one only after its deadline block. The status of an order is not affected.',
     default: false,
   },
   auctionMinValidity: {
