@@ -65,17 +65,11 @@ const QUOTE_RULES: readonly ErrorCode[] = [
   'UnsupportedToken',
   'SameBuyAndSellToken',
   'InvalidNativeSellToken',
-  'UnsupportedSigningScheme',
-  'AppdataFromMismatch',
   'InsufficientValidTo',
   'ExcessiveValidTo',
   'OrderExpired',
-  'InvalidValidFrom',
   'Forbidden',
   'ChainUnavailable',
-  'SellAmountOverflow',
-  'BuyAmountOverflow',
-  'ZeroAmount',
   ...APP_DATA,
 ];
 const ready: Operation = {
