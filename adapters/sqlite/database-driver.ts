@@ -119,7 +119,11 @@ const INVALID_VALUE = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/;
 export function toStoreError(operation: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
   const isInvalid = cause instanceof Error && 'code' in cause && INVALID_VALUE.test(String(cause.code));
-  return new StoreError(isInvalid ? 'InvalidValue' : 'Unavailable', `the SQLite store cannot ${operation}: ${getMeaning(cause)}`, { cause });
+  return new StoreError(
+    isInvalid ? 'InvalidValue' : 'Unavailable',
+    `the SQLite store cannot ${operation}: ${getMeaning(cause)}`,
+    { cause },
+  );
 }
 
 function getMeaning(cause: unknown): string {
