@@ -131,7 +131,7 @@ test('errors of the thread keep their code, message and cause', async () => {
   const broken = { ...order(1), body: 'no JSON' };
   await expect(store.orders.insert([{ order: broken }])).rejects.toMatchObject({
     name: 'StoreError',
-    code: 'Unavailable',
+    code: 'InvalidValue',
     message: expect.stringMatching(/^the SQLite store cannot insert orders: /),
     cause: expect.objectContaining({ message: expect.any(String) }),
   });
