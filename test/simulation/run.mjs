@@ -22,7 +22,10 @@ const resourceLimits = { maxYoungGenerationSizeMb: 128 };
 const SHORT = { operations: 50, faults: 6, forks: 2, blocks: 8, waits: 0, funds: 2, bursts: 1 };
 
 if (isMainThread) await main();
-else await work(workerData);
+else {
+  await work(workerData);
+  process.exit(); // ends this thread; PGlite leaves a timer of its statement timeout, which runs for ten seconds
+}
 
 async function main() {
   const { values } = parseArgs({
