@@ -40,8 +40,11 @@ export interface ChainBatch {
 /** Number of blocks whose hashes are stored. No chain has ever had a deeper reorganisation. */
 export const HASHES_KEPT = 1024;
 
-/** Maximum number of placements that are read concurrently. Each may wait for a document and for a quote. */
-const CONCURRENT_PLACEMENTS = 16;
+/**
+ * Maximum number of placements that are read concurrently. Each may wait for a document and for a quote. Each waits for
+ * the signal of a closing book, and Node.js prints a warning for more than ten listeners of one signal.
+ */
+const CONCURRENT_PLACEMENTS = 8;
 
 export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 'isOwnAuction'> {
   /** Milliseconds since 1970. */

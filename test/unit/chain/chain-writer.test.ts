@@ -279,9 +279,9 @@ describe('quote of an order that is placed on chain', () => {
       return { ...started, pending, applied };
     }
 
-    test('are requested concurrently, 16 at a time', async () => {
+    test('are requested concurrently, 8 at a time', async () => {
       const { pending, applied, requests } = await start();
-      for (const count of [16, 32, 40]) {
+      for (const count of [8, 16, 24, 32, 40]) {
         await vi.waitFor(() => expect(requests).toHaveLength(count));
         for (const respond of pending.splice(0)) respond();
       }
@@ -290,14 +290,14 @@ describe('quote of an order that is placed on chain', () => {
 
     test('are requested for 5 seconds; then placements are stored without one, and without an error', async () => {
       const { pending, applied, requests, clock, store } = await start();
-      await vi.waitFor(() => expect(requests).toHaveLength(16));
+      await vi.waitFor(() => expect(requests).toHaveLength(8));
       clock.advance(5000);
       for (const respond of pending) respond();
       await applied;
       const uids = (await store.events.after(0, 100)).map(({ uid }) => uid);
       const errors = (await store.orders.get(uids)).map(errorOf);
-      expect([requests.length, errors.length]).toEqual([16, 40]);
-      expect(errors.filter((error) => error === 'QuoteNotFound')).toHaveLength(16);
+      expect([requests.length, errors.length]).toEqual([8, 40]);
+      expect(errors.filter((error) => error === 'QuoteNotFound')).toHaveLength(8);
     });
   });
 });
