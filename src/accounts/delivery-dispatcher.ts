@@ -32,7 +32,7 @@ export interface DispatcherContext extends Required<DeliveryOptions> {
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Delivers pending notifications in the background. `stop` waits for the attempts in progress, but not long. */
+/** Delivers pending notifications in the background. `stop` aborts attempts that take more than two further seconds. */
 export type DeliveryDispatcher = Pick<Worker, 'start' | 'wake' | 'stop'>;
 
 /** Maximum number of concurrent attempts. */
