@@ -2,11 +2,31 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Hex } from 'intentbook';
-import type { Chain } from 'viem';
-import { createTestClient, http, publicActions, walletActions } from 'viem';
+import type { Chain, PublicActions } from 'viem';
+import { createTestClient, http, publicActions, TransactionReceiptNotFoundError, walletActions } from 'viem';
 import { foundry } from 'viem/chains';
 
 const require = createRequire(import.meta.url);
+
+type Receipt = Awaited<ReturnType<PublicActions['getTransactionReceipt']>>;
+
+/**
+ * Waits until a transaction is in a block. `waitForTransactionReceipt` of viem waits for a further block if this one is
+ * mined while it asks for the transaction, and a node that mines one block for each transaction has none.
+ */
+export async function waitForReceipt(
+  client: Pick<PublicActions, 'getTransactionReceipt'>,
+  hash: Hex,
+): Promise<Receipt> {
+  for (;;) {
+    try {
+      return await client.getTransactionReceipt({ hash });
+    } catch (error) {
+      if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
 
 /** A real EVM with a funded, unlocked account. It mines one block per transaction. */
 export async function startAnvil(chain: Chain = foundry, ...flags: readonly string[]) {
@@ -49,7 +69,7 @@ export async function startAnvil(chain: Chain = foundry, ...flags: readonly stri
     ) {
       const bytecode: Hex = artifact.bytecode.startsWith('0x') ? (artifact.bytecode as Hex) : `0x${artifact.bytecode}`;
       const hash = await client.deployContract({ abi: artifact.abi, bytecode, args, account });
-      const { contractAddress } = await client.waitForTransactionReceipt({ hash });
+      const { contractAddress } = await waitForReceipt(client, hash);
       if (!contractAddress) throw new Error('the contract was not deployed');
       return contractAddress;
     },

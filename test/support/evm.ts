@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Abi, Hex } from 'viem';
 import { encodeDeployData, encodeFunctionData, stringToHex } from 'viem';
 import { sepolia } from 'viem/chains';
-import { startAnvil } from './anvil.ts';
+import { startAnvil, waitForReceipt } from './anvil.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -72,10 +72,10 @@ export async function allowSolver(client: EvmClient, solver: Hex): Promise<void>
 export async function send(
   client: EvmClient,
   transaction: { to?: Hex; data?: Hex; value?: bigint; from?: Hex },
-): Promise<Awaited<ReturnType<EvmClient['waitForTransactionReceipt']>>> {
+): Promise<Awaited<ReturnType<typeof waitForReceipt>>> {
   const { from = SOLVER, ...rest } = transaction;
   const hash = await client.sendTransaction({ account: from, chain: sepolia, ...rest, to: rest.to ?? null });
-  const receipt = await client.waitForTransactionReceipt({ hash });
+  const receipt = await waitForReceipt(client, hash);
   if (receipt.status !== 'success') throw new Error(`transaction ${hash} has reverted`);
   return receipt;
 }

@@ -7,6 +7,7 @@ import type { Hex } from 'viem';
 import { encodeDeployData, encodeFunctionData, parseAbi } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { affiliateTypedData } from '../../support/affiliates.ts';
+import { waitForReceipt } from '../../support/anvil.ts';
 import type { Evm } from '../../support/evm.ts';
 import { deploy, deployProtocol, deployToken, RELAYER, SOLVER, send, startEvm } from '../../support/evm.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
@@ -73,7 +74,7 @@ describe('account interface over a real EVM', () => {
         account: SOLVER as Hex,
         chain: null,
       });
-      await client.waitForTransactionReceipt({ hash });
+      await waitForReceipt(client, hash);
     };
     await write('mint', SOLVER, 123n);
     await write('approve', RELAYER, WORD);

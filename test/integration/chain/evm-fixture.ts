@@ -7,6 +7,7 @@ import type { Hex, LocalAccount } from 'viem';
 import { parseAbi } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { sepolia } from 'viem/chains';
+import { waitForReceipt } from '../../support/anvil.ts';
 import type { Evm } from '../../support/evm.ts';
 import { deployProtocol, deployToken, RELAYER, SETTLEMENT, SOLVER, startEvm } from '../../support/evm.ts';
 import type { OrderChoice } from '../../support/orders.ts';
@@ -42,7 +43,7 @@ export async function mint({ client }: Evm, token: Hex, to: Hex, amount: bigint)
     account: SOLVER,
     chain: sepolia,
   });
-  await client.waitForTransactionReceipt({ hash });
+  await waitForReceipt(client, hash);
 }
 
 /** A trader who has approved the protocol for the sell tokens. */
@@ -66,7 +67,7 @@ export async function fund(fixture: Fixture, account: Hex, amount = 10n ** 24n):
     account,
     chain: sepolia,
   });
-  await client.waitForTransactionReceipt({ hash });
+  await waitForReceipt(client, hash);
 }
 
 /** A book that queries and indexes the chain of the fixture. */

@@ -4,7 +4,7 @@ import { amountIn, amountOut, uniswapV2 } from 'intentbook/estimators';
 import type { Abi } from 'viem';
 import { encodeFunctionData, numberToHex, parseAbi } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startAnvil } from '../../support/anvil.ts';
+import { startAnvil, waitForReceipt } from '../../support/anvil.ts';
 
 const require = createRequire(import.meta.url);
 const LONG = process.env['INTENTBOOK_TEST_LONG'] === '1';
@@ -77,7 +77,7 @@ const DEADLINE = 10n ** 12n;
 async function write(address: Hex, abi: Abi, functionName: string, args: readonly unknown[]) {
   const data = encodeFunctionData({ abi, functionName, args });
   const hash = await evm.client.sendTransaction({ account: evm.account, to: address, data, gas: 5_000_000n });
-  const { status } = await evm.client.waitForTransactionReceipt({ hash });
+  const { status } = await waitForReceipt(evm.client, hash);
   if (status !== 'success') throw new Error(`${functionName} was reverted`);
 }
 

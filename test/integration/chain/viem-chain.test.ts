@@ -14,6 +14,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitForReceipt } from '../../support/anvil.ts';
 import { deploy, RELAYER, SETTLEMENT } from '../../support/evm.ts';
 import { contract } from './contracts.ts';
 import type { Fixture } from './evm-fixture.ts';
@@ -223,7 +224,7 @@ describe('viem chain simulation', () => {
       account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
       chain: sepolia,
     });
-    await fixture.client.waitForTransactionReceipt({ hash });
+    await waitForReceipt(fixture.client, hash);
     const approve = encodeFunctionData({ abi: ERC20, functionName: 'approve', args: [RELAYER, 400n] });
     const callData = encodeFunctionData({ abi, functionName: 'call', args: [fixture.sellToken, approve] });
     return { address: lower(address), hook: { target: lower(address), value: '0', callData } };

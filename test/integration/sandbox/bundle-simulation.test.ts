@@ -15,6 +15,7 @@ import {
 } from 'viem';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitForReceipt } from '../../support/anvil.ts';
 
 const ABI = parseAbi([
   'function deposit() payable',
@@ -81,7 +82,7 @@ async function mine({ from, to, input, value = '0' }: Transaction, timestamp: bi
     gas: 5_000_000n,
     gasPrice: 0n,
   });
-  return client.waitForTransactionReceipt({ hash });
+  return waitForReceipt(client, hash);
 }
 
 describe('a simulated bundle on anvil', () => {
