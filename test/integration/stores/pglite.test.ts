@@ -18,10 +18,12 @@ import { emptyAccountSchema } from './postgres-account-schema.ts';
 const database = await PGlite.create();
 afterAll(() => database.close());
 
+const query = async (text: string) => ((await database.exec(text)).at(-1)?.rows ?? []) as Record<string, unknown>[];
 const place = (schema: string) => ({
   url: '',
   schema,
-  query: async (text: string) => ((await database.exec(text)).at(-1)?.rows ?? []) as Record<string, unknown>[],
+  query,
+  queryKept: query,
   [Symbol.asyncDispose]: async () => {},
 });
 

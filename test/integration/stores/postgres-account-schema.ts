@@ -15,11 +15,11 @@ const TABLES = [
 ];
 
 /** Deletes all rows of an account store. */
-export async function emptyAccountSchema({ schema, query }: TemporarySchema): Promise<void> {
-  const found = await query(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
+export async function emptyAccountSchema({ schema, queryKept }: TemporarySchema): Promise<void> {
+  const found = await queryKept(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
   const names = found.map(({ tablename }) => tablename).sort();
   const expected = [...TABLES, 'locks', 'migrations', 'domain'].sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
   const deletions = TABLES.map((table) => `DELETE FROM "${schema}".${table}`);
-  await query([...deletions, `UPDATE "${schema}".locks SET last = 0`].join('; '));
+  await queryKept([...deletions, `UPDATE "${schema}".locks SET last = 0`].join('; '));
 }

@@ -22,12 +22,12 @@ export async function createDialectSuite(database: RestrictedDatabase, seed: num
   await database.grant(place.schema);
   const counts: DialectCounts = { denied: [], injected: 0, attempts: 0 };
   const random = createNumbers(seed);
+  const connections = new pg.Pool({ connectionString: database.url, max: 12 });
+  connections.on('error', () => {});
   const cases = storeConformance({
     traits: { name: 'postgres', durable: true, writers: 'many', verifiesBodies: true, hostTransaction: false },
     exceptions: { 'declares the traits of its factory': 'a host transaction is joined with a savepoint' },
     async create() {
-      const connections = new pg.Pool({ connectionString: database.url, max: 12 });
-      connections.on('error', () => {});
       const pool = createRestrictedPool(connections, { share: FAILING_SHARE, random });
       return {
         connect: () => postgresStore(pool, { schema: place.schema, listen: false }),
@@ -35,11 +35,17 @@ export async function createDialectSuite(database: RestrictedDatabase, seed: num
           counts.denied.push(...pool.counts.denied);
           counts.injected += pool.counts.injected;
           counts.attempts += pool.counts.attempts;
-          await connections.end();
           await emptySchema(place);
         },
       };
     },
   });
-  return { cases, counts, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() };
+  return {
+    cases,
+    counts,
+    async [Symbol.asyncDispose]() {
+      await connections.end();
+      await place[Symbol.asyncDispose]();
+    },
+  };
 }

@@ -11,17 +11,26 @@ const { url, schema } = place;
 await migratePostgres({ url, schema });
 const partitioned = await temporarySchema();
 await migratePostgres({ url, schema: partitioned.schema, partitions: 16 });
+// Stores of all cases share the connections of a pool: the first statements of a session take most of the time.
+const pools: pg.Pool[] = [];
 afterAll(async () => {
+  for (const pool of pools) await pool.end();
   await place[Symbol.asyncDispose]();
   await partitioned[Symbol.asyncDispose]();
 });
 
-/** Returns the harness of a store with its own connections. */
-const createHarness = (tables: TemporarySchema): StoreHarness => ({
+function createPool(options = ''): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, options, max: 12 });
+  pool.on('error', () => {});
+  pools.push(pool);
+  return pool;
+}
+
+describeConformance('PostgreSQL store with its own connections', {
   traits: postgresStore({ url: 'postgres://never-opened' }).traits,
   async create() {
     return {
-      connect: () => postgresStore({ url, schema: tables.schema }),
+      connect: () => postgresStore({ url, schema }),
       async transact(work) {
         const client = new pg.Client({ connectionString: url });
         await client.connect();
@@ -31,31 +40,17 @@ const createHarness = (tables: TemporarySchema): StoreHarness => ({
           await client.end();
         }
       },
-      dispose: () => emptySchema(tables),
+      dispose: () => emptySchema(place),
     };
   },
 });
 
-describeConformance('PostgreSQL store with its own connections', createHarness(place));
-
-/** Groups that write by key. `INTENTBOOK_TEST_LONG` runs all. */
-const PARTITION_GROUPS = ['insert', 'replace', 'cancel', 'quotas', 'pruning'];
-describeConformance('PostgreSQL store with 16 partitions', createHarness(partitioned), PARTITION_GROUPS);
-
-/** Planner settings for small tables: a subplan that repeats for each row must return the same rows each time. */
-const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'memoize'].map(
-  (way) => `enable_${way}=off`,
-);
-
-describeConformance('PostgreSQL store on a host pool', {
+/** Returns the harness of a store on a pool of the host. */
+const createPoolHarness = (pool: pg.Pool, tables: TemporarySchema): StoreHarness => ({
   traits: { name: 'postgres', durable: true, writers: 'many', verifiesBodies: true, hostTransaction: true },
   async create() {
-    // Settings of the host must not affect the statements of the store.
-    const options = ['default_transaction_isolation=serializable', 'search_path=nowhere', ...NESTED_LOOPS];
-    const pool = new pg.Pool({ connectionString: url, options: options.map((o) => `-c ${o}`).join(' '), max: 12 });
-    pool.on('error', () => {});
     return {
-      connect: () => postgresStore(pool, { schema }),
+      connect: () => postgresStore(pool, { schema: tables.schema }),
       async transact(work) {
         const client = await pool.connect();
         try {
@@ -64,13 +59,29 @@ describeConformance('PostgreSQL store on a host pool', {
           client.release();
         }
       },
-      async dispose() {
-        await pool.end();
-        await emptySchema(place);
-      },
+      dispose: () => emptySchema(tables),
     };
   },
 });
+
+/** Groups that write by key. `INTENTBOOK_TEST_LONG` runs all. */
+const PARTITION_GROUPS = ['insert', 'replace', 'cancel', 'quotas', 'pruning'];
+describeConformance(
+  'PostgreSQL store with 16 partitions',
+  createPoolHarness(createPool(), partitioned),
+  PARTITION_GROUPS,
+);
+
+/** Planner settings for small tables: a subplan that repeats for each row must return the same rows each time. */
+const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'memoize'].map(
+  (way) => `enable_${way}=off`,
+);
+/** Settings of the host that must not affect the statements of the store. */
+const HOST_SETTINGS = ['default_transaction_isolation=serializable', 'search_path=nowhere', ...NESTED_LOOPS];
+describeConformance(
+  'PostgreSQL store on a host pool',
+  createPoolHarness(createPool(HOST_SETTINGS.map((setting) => `-c ${setting}`).join(' ')), place),
+);
 
 async function transact(client: pg.ClientBase, work: (transaction: unknown) => Promise<void>): Promise<void> {
   await client.query('BEGIN');
