@@ -18,7 +18,7 @@ export function sqliteStorage(): BookStorage {
 }
 
 export function postgresStorage(place: TemporarySchema): BookStorage {
-  const { url, schema } = place;
-  const connect = () => postgresStore({ url, schema, migrate: true, connections: 2, listen: false });
+  const { pool, schema } = place;
+  const connect = () => postgresStore(pool, { schema, migrate: true, listen: false });
   return { writers: 2, connect, dispose: () => emptySchema(place) };
 }

@@ -30,10 +30,10 @@ test('SQLite store with reorganisations equals a store with the canonical chain 
 test('PostgreSQL store with reorganisations equals a store with the canonical chain only', async () => {
   const numRuns = LONG ? 2000 : 60;
   await using place = await temporarySchema();
-  const { url, schema } = place;
+  const { pool, schema } = place;
   const run = async (steps: readonly Step[]) => {
     try {
-      await agrees(steps, postgresStore({ url, schema, migrate: true, connections: 2 }));
+      await agrees(steps, postgresStore(pool, { schema, migrate: true }));
     } finally {
       await emptySchema(place);
     }

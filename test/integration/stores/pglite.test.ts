@@ -18,13 +18,9 @@ import { emptyAccountSchema } from './postgres-account-schema.ts';
 const database = await PGlite.create();
 afterAll(() => database.close());
 
-const query = async (text: string) => ((await database.exec(text)).at(-1)?.rows ?? []) as Record<string, unknown>[];
 const place = (schema: string) => ({
-  url: '',
   schema,
-  query,
-  queryKept: query,
-  [Symbol.asyncDispose]: async () => {},
+  pool: { query: async (text: string) => ({ rows: (await database.exec(text)).at(-1)?.rows ?? [] }) },
 });
 
 /** PGlite decodes text without the byte order mark at its start. The bytes in the table are complete. */

@@ -1,4 +1,4 @@
-import type { TemporarySchema } from '../../support/postgres.ts';
+import type { Sql, TemporarySchema } from '../../support/postgres.ts';
 
 const TABLES = [
   'deliveries',
@@ -15,11 +15,14 @@ const TABLES = [
 ];
 
 /** Deletes all rows of an account store. */
-export async function emptyAccountSchema({ schema, queryKept }: TemporarySchema): Promise<void> {
-  const found = await queryKept(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
-  const names = found.map(({ tablename }) => tablename).sort();
+export async function emptyAccountSchema({
+  schema,
+  pool,
+}: Pick<TemporarySchema, 'schema'> & { readonly pool: Sql }): Promise<void> {
+  const { rows } = await pool.query(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
+  const names = rows.map(({ tablename }) => tablename).sort();
   const expected = [...TABLES, 'locks', 'migrations', 'domain'].sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
   const deletions = TABLES.map((table) => `DELETE FROM "${schema}".${table}`);
-  await queryKept([...deletions, `UPDATE "${schema}".locks SET last = 0`].join('; '));
+  await pool.query([...deletions, `UPDATE "${schema}".locks SET last = 0`].join('; '));
 }

@@ -11,20 +11,24 @@ const { url, schema } = place;
 await migratePostgres({ url, schema });
 const partitioned = await temporarySchema();
 await migratePostgres({ url, schema: partitioned.schema, partitions: 16 });
-// Stores of all cases share the connections of a pool: the first statements of a session take most of the time.
-const pools: pg.Pool[] = [];
+/** Planner settings for small tables: a subplan that repeats for each row must return the same rows each time. */
+const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'memoize'].map(
+  (way) => `enable_${way}=off`,
+);
+/** Settings of the host that must not affect the statements of the store. */
+const HOST_SETTINGS = ['default_transaction_isolation=serializable', 'search_path=nowhere', ...NESTED_LOOPS];
+const hostPool = new pg.Pool({
+  connectionString: url,
+  options: HOST_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
+  max: 12,
+});
+hostPool.on('error', () => {});
+
 afterAll(async () => {
-  for (const pool of pools) await pool.end();
+  await hostPool.end();
   await place[Symbol.asyncDispose]();
   await partitioned[Symbol.asyncDispose]();
 });
-
-function createPool(options = ''): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, options, max: 12 });
-  pool.on('error', () => {});
-  pools.push(pool);
-  return pool;
-}
 
 describeConformance('PostgreSQL store with its own connections', {
   traits: postgresStore({ url: 'postgres://never-opened' }).traits,
@@ -68,20 +72,10 @@ const createPoolHarness = (pool: pg.Pool, tables: TemporarySchema): StoreHarness
 const PARTITION_GROUPS = ['insert', 'replace', 'cancel', 'quotas', 'pruning'];
 describeConformance(
   'PostgreSQL store with 16 partitions',
-  createPoolHarness(createPool(), partitioned),
+  createPoolHarness(partitioned.pool, partitioned),
   PARTITION_GROUPS,
 );
-
-/** Planner settings for small tables: a subplan that repeats for each row must return the same rows each time. */
-const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'memoize'].map(
-  (way) => `enable_${way}=off`,
-);
-/** Settings of the host that must not affect the statements of the store. */
-const HOST_SETTINGS = ['default_transaction_isolation=serializable', 'search_path=nowhere', ...NESTED_LOOPS];
-describeConformance(
-  'PostgreSQL store on a host pool',
-  createPoolHarness(createPool(HOST_SETTINGS.map((setting) => `-c ${setting}`).join(' ')), place),
-);
+describeConformance('PostgreSQL store on a host pool', createPoolHarness(hostPool, place));
 
 async function transact(client: pg.ClientBase, work: (transaction: unknown) => Promise<void>): Promise<void> {
   await client.query('BEGIN');

@@ -33,7 +33,7 @@ export const SUBJECTS: readonly Subject[] = [
     name: 'PostgreSQL',
     runs: 50,
     async create() {
-      const store = postgresStore({ url: place.url, schema: place.schema, migrate: true });
+      const store = postgresStore(place.pool, { schema: place.schema, migrate: true });
       return { store, dispose: () => emptySchema(place) };
     },
   },
