@@ -8,7 +8,7 @@ export { toCsvLine } from './accounts/history/csv-line.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './chain/expiry-event.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';
-export { setTickScheduler } from './concurrency/yield.ts';
+export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
@@ -32,6 +32,8 @@ export { assertSameDomain } from './ports/store.ts';
 export type { Encoded } from './protocol/abi-encoding.ts';
 export { array, bytes, bytes32, decodeWords, encodeCall, tuple, word } from './protocol/abi-encoding.ts';
 export { appDataHash } from './protocol/app-data.ts';
+export type { BoundedCall, BoundedResult } from './protocol/bounded-calls.ts';
+export { compileCalls, decodeCalls } from './protocol/bounded-calls.ts';
 export type { ChainInfo, Deployment, Environment } from './protocol/chains.ts';
 export {
   CHAIN_ALIASES,

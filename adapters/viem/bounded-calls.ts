@@ -1,34 +1,12 @@
-import type { Address, Hex } from 'intentbook';
+import type { BoundedCall, BoundedResult } from '#internal';
+import { compileCalls, decodeCalls } from '#internal';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, parseHexResult } from './rpc.ts';
 
-/** Call to an untrusted contract. */
-export interface BoundedCall {
-  readonly to: Address;
-  readonly data: Hex;
-  /** Gas limit. */
-  readonly gas: number;
-}
-
-/** Result of a call to an untrusted contract. */
-export interface BoundedResult {
-  readonly success: boolean;
-  /** First 32 bytes of the return data, padded with zeros. */
-  readonly word: Hex;
-  /** First `keep` bytes of the return data, padded with zeros. */
-  readonly data: Hex;
-  /** Size of the return data in bytes. */
-  readonly size: number;
-  /** Whether the address has contract code. */
-  readonly exists: boolean;
-  /** Gas that the call used. `undefined` if it is not known. */
-  readonly gas?: number;
-}
-
 /**
- * Makes static calls in one request and on one state, each with its gas limit, and returns the first bytes of each
- * return data, whatever its size. The calls are compiled to a short program, which is sent as the code of a
- * contract creation. Every node runs it in `eth_call`, and no contract has to be deployed.
+ * Makes static calls to untrusted contracts, each with its gas limit, and returns the first bytes of each return data.
+ * The calls are made in one request and on one state. The size of the result limits a request to 153 calls, or less
+ * with a larger `keep`; more calls need several requests.
  *
  * @param keep - Bytes of each return data to keep, a multiple of 32.
  */
@@ -38,88 +16,10 @@ export async function boundedCalls(
   signal: AbortSignal,
   keep = 32,
 ): Promise<BoundedResult[]> {
-  const size = HEAD + keep;
-  const result = parseHexResult(
-    await callRpc(client, signal, 'eth_call', [{ data: compileProgram(calls, keep) }, 'latest']),
-    calls.length * size,
-  );
-  return calls.map((_, i) => {
-    const record = result.slice(2 + 2 * i * size, 2 + 2 * (i + 1) * size);
-    const word = (n: number): Hex => `0x${record.slice(64 * n, 64 * n + 64)}`;
-    const [success, exists] = [BigInt(word(0)) === 1n, BigInt(word(2)) > 0n];
-    const gas = Number(word(3));
-    return { success, size: Number(word(1)), exists, gas, word: word(4), data: `0x${record.slice(2 * HEAD)}` };
-  });
+  const results: BoundedResult[] = [];
+  for (const program of compileCalls(calls, keep)) {
+    const result = await callRpc(client, signal, 'eth_call', [{ data: program.code }, 'latest']);
+    results.push(...decodeCalls(parseHexResult(result, program.size), program, keep));
+  }
+  return results;
 }
-
-/** Size of the header of each record: success, size of the return data, size of the code, gas used. */
-const HEAD = 128;
-
-/**
- * Compiles the compileProgram. It returns no contract code: its first byte is 0, which no code format begins with
- * (EIP-3541).
- */
-function compileProgram(calls: readonly BoundedCall[], keep: number): Hex {
-  const size = HEAD + keep;
-  const records = calls.length * size;
-  const end = `${push(records)}${PUSH_0}${RETURN}`;
-  const sizes = calls.map(({ data }) => (data.length - 2) / 2);
-  // Every instruction has a fixed length, so the offset of the call data is known before the code is complete.
-  const first = calls.reduce((sum, call) => sum + compileCall(call, 0, 0, 0, 0, keep).length / 2, end.length / 2);
-  let dataAt = first;
-  const code = calls.map((call, i) => {
-    const length = sizes[i] ?? 0;
-    const text = compileCall(call, i * size, records, dataAt, length, keep);
-    dataAt += length;
-    return text;
-  });
-  return `0x${code.join('')}${end}${calls.map(({ data }) => data.slice(2)).join('')}`;
-}
-
-/**
- * Compiles one call: copies its data to `scratch`, calls, and writes the record at `at`. Operands are in reverse order.
- */
-function compileCall(
-  { to, gas }: BoundedCall,
-  at: number,
-  scratch: number,
-  dataAt: number,
-  size: number,
-  keep: number,
-): string {
-  const address = `${PUSH_20}${to.slice(2)}`;
-  return [
-    push(size),
-    push(dataAt),
-    push(scratch),
-    CODECOPY,
-    GAS,
-    push(keep),
-    push(at + HEAD),
-    push(size),
-    push(scratch),
-    address,
-    push(gas),
-    STATICCALL,
-    push(at),
-    MSTORE,
-    // The gas before the call, less the gas after it.
-    GAS,
-    SWAP_1,
-    SUB,
-    push(at + 96),
-    MSTORE,
-    RETURNDATASIZE,
-    push(at + 32),
-    MSTORE,
-    address,
-    EXTCODESIZE,
-    push(at + 64),
-    MSTORE,
-  ].join('');
-}
-
-const push = (value: number) => `63${value.toString(16).padStart(8, '0')}`;
-const [PUSH_0, PUSH_20] = ['6000', '73'];
-const [GAS, SWAP_1, SUB] = ['5a', '90', '03'];
-const [CODECOPY, STATICCALL, MSTORE, RETURNDATASIZE, EXTCODESIZE, RETURN] = ['39', 'fa', '52', '3d', '3b', 'f3'];

@@ -10,8 +10,8 @@ import type {
   Simulation,
   SimulationQuery,
 } from 'intentbook';
+import type { BoundedResult } from '#internal';
 import { assertKnownOptions, assertSameChain, NATIVE_MARKER } from '#internal';
-import type { BoundedResult } from './bounded-calls.ts';
 import { boundedCalls } from './bounded-calls.ts';
 import { encodeIsValidSignature, getSignatureRejection, unwrapSignature } from './contract-signature.ts';
 import type { RpcClient } from './rpc.ts';

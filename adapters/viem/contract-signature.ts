@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'intentbook';
-import type { BoundedResult } from './bounded-calls.ts';
+import type { BoundedResult } from '#internal';
 
 /** Return value of a contract that accepts a signature (EIP-1271), as a word. */
 const MAGIC = `0x1626ba7e${'0'.repeat(56)}`;

@@ -1,6 +1,6 @@
 import type { Address, Hex, TokenInfo } from 'intentbook';
+import type { BoundedResult } from '#internal';
 import { hexToBytes } from '#internal';
-import type { BoundedResult } from './bounded-calls.ts';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 

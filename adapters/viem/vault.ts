@@ -1,5 +1,5 @@
 import type { Address, Funds, Hex, VaultFundsQuery } from 'intentbook';
-import type { BoundedResult } from './bounded-calls.ts';
+import type { BoundedResult } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 

@@ -73,6 +73,17 @@ describe('viem chain funds', () => {
     expect(await chain.balanceAndAllowance?.(first, call())).toEqual(found?.[0]);
   });
 
+  test('reads more funds and tokens at once than the result of one contract creation can contain', async () => {
+    const trader = await fundedTrader(fixture, 777n);
+    const query = { owner: lower(trader.address), token: lower(fixture.sellToken), spender: lower(RELAYER) };
+    const queries = Array.from({ length: 100 }, () => query);
+    const funds = await chain.balancesAndAllowances?.(queries, call());
+    expect(funds?.map(({ balance }) => balance)).toEqual(queries.map(() => 777n));
+    const tokens = queries.slice(0, 25).map(({ token }) => token);
+    const infos = await chain.tokensInfo?.(tokens, call());
+    expect(infos?.map((info) => info?.symbol)).toEqual(tokens.map(() => infos[0]?.symbol));
+  });
+
   test('returns no value for an invalid or missing response of a node', async () => {
     const query = { owner: lower(SETTLEMENT), token: lower(fixture.sellToken), spender: lower(RELAYER) };
     for (const answer of ['0x', '0x1234', null, 7, {}, 'hello', undefined]) {
