@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'intentbook';
-import { bytes, decodeWords, encodeCall, word } from '#internal';
+import { bytes, encodeCall, word } from '#internal';
+import { callContracts } from './call-contracts.ts';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
 import type { Interaction, NodeClient } from './types.ts';
 
@@ -29,42 +30,44 @@ interface PoolState {
 
 /**
  * Creates liquidity of the pairs of a Uniswap V2 factory. A route has one pair, or two with a base token in between.
- * Addresses of pairs are kept; reserves are read for each auction.
+ * Addresses of pairs are kept; reserves are read for each auction. The pairs of an auction are read together: a request
+ * of the node has up to 128 of them.
  */
 export function uniswapV2Liquidity(client: NodeClient, options: UniswapV2LiquidityOptions): Liquidity {
   const { factory, receiver, bases } = options;
   const addresses = new Map<string, Address>();
 
-  async function call(to: Address, data: Hex): Promise<bigint[]> {
-    return decodeWords(await client.request({ method: 'eth_call', params: [{ to, data }, 'latest'] }));
+  /** Finds the pairs that are not known yet. A pair that does not exist is searched again for the next auction. */
+  async function findPairs(wanted: readonly (readonly [Address, Address])[], signal: AbortSignal): Promise<void> {
+    const unknown = wanted.filter((tokens) => !addresses.has(tokens.join()));
+    const calls = unknown.map((tokens) => ({ to: factory, data: encodeCall(GET_PAIR, tokens.map(word)) }));
+    const results = await callContracts(client, calls, signal);
+    for (const [i, tokens] of unknown.entries()) {
+      const [found = 0n] = results[i] ?? [];
+      if (found !== 0n) addresses.set(tokens.join(), `0x${found.toString(16).padStart(40, '0')}`);
+    }
   }
 
-  async function toAddress(tokens: readonly [Address, Address]): Promise<Address | undefined> {
-    const key = tokens.join();
-    const known = addresses.get(key);
-    if (known !== undefined) return known;
-    const [found = 0n] = await call(factory, encodeCall(GET_PAIR, tokens.map(word)));
-    if (found === 0n) return undefined;
-    const address: Address = `0x${found.toString(16).padStart(40, '0')}`;
-    addresses.set(key, address);
-    return address;
-  }
-
-  async function readPool(tokens: readonly [Address, Address]): Promise<[string, PoolState][]> {
-    const address = await toAddress(tokens);
-    if (address === undefined) return [];
-    const [first = 0n, second = 0n] = await call(address, GET_RESERVES);
-    return [[tokens.join(), { address, tokens, reserves: [first, second] }]];
+  async function readPools(wanted: readonly (readonly [Address, Address])[], signal: AbortSignal) {
+    const pairs = wanted.flatMap((tokens) => {
+      const address = addresses.get(tokens.join());
+      return address === undefined ? [] : [{ address, tokens }];
+    });
+    const calls = pairs.map(({ address }) => ({ to: address, data: GET_RESERVES }));
+    const results = await callContracts(client, calls, signal);
+    const pools = pairs.map(({ address, tokens }, i): [string, PoolState] => {
+      const [first = 0n, second = 0n] = results[i] ?? [];
+      return [tokens.join(), { address, tokens, reserves: [first, second] }];
+    });
+    return new Map(pools);
   }
 
   return {
     async read(tokens, signal) {
-      signal.throwIfAborted();
       const all = [...new Set([...tokens, ...bases])].sort();
       const wanted = all.flatMap((token, i) => all.slice(i + 1).map((next) => [token, next] as const));
-      const pools = new Map((await Promise.all(wanted.map(readPool))).flat());
-      signal.throwIfAborted();
-      return createState(pools, bases, receiver);
+      await findPairs(wanted, signal);
+      return createState(await readPools(wanted, signal), bases, receiver);
     },
   };
 }
