@@ -1,4 +1,5 @@
 import type { Address } from 'intentbook';
+import { yieldToEventLoop } from '#internal';
 import { getExecution, respectsLimit } from './execution.ts';
 import type { LiquidityState } from './liquidity.ts';
 import type { Fill } from './types.ts';
@@ -34,17 +35,21 @@ const MAX_REDUCTIONS = 36;
  *
  * @param candidates - Fills at their largest size. Native currency must appear as its wrapped token.
  * @param buffer - Atoms per fill that the settlement contract may lose to rounding.
+ * @param signal - Checked before each attempt at a price. The event loop runs in between.
  * @returns `undefined` if no order can be filled.
  */
-export function clearPair(
+export async function clearPair(
   pair: Pair,
   candidates: readonly Fill[],
   liquidity: LiquidityState,
-  buffer = 0n,
-): ClearedPair | undefined {
+  buffer: bigint,
+  signal: AbortSignal,
+): Promise<ClearedPair | undefined> {
   let fills = [...candidates];
   const halvings = new Map<string, number>();
   while (fills.length > 0) {
+    await yieldToEventLoop();
+    signal.throwIfAborted();
     const cleared = clearAll(pair, fills, liquidity, buffer * BigInt(fills.length));
     if ('prices' in cleared) return cleared;
     fills = without(fills, cleared.worst, halvings);

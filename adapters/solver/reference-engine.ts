@@ -1,5 +1,6 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { decodeWords, encodeCall, word } from '#internal';
+import { encodeCall, word } from '#internal';
+import { callContracts } from './call-contracts.ts';
 import type { ClearedPair } from './clear.ts';
 import { clearPair } from './clear.ts';
 import { getExecution, getRemaining, NATIVE } from './execution.ts';
@@ -15,7 +16,7 @@ export interface ReferenceEngineOptions {
    * Returns the atoms of the sell token that the owner of a partially fillable order can pay: `fundsReader(…)`.
    * An order for which it rejects is left out. Default: such orders are filled as if funded.
    */
-  readonly getFunds?: (order: AuctionOrder) => Promise<bigint>;
+  readonly getFunds?: (order: AuctionOrder, signal: AbortSignal) => Promise<bigint>;
   /**
    * Atoms per order that the settlement contract may lose to rounding. Above 0, the contract must hold some of each
    * token. Default: 0.
@@ -36,14 +37,14 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
   const wrapped = (token: Address) => (token === NATIVE ? wrappedNative : token);
 
   /** Creates the largest fill of an order that its owner can pay; hooks and contracts may provide the funds later. */
-  async function toFill(order: AuctionOrder): Promise<Fill[]> {
+  async function toFill(order: AuctionOrder, signal: AbortSignal): Promise<Fill[]> {
     if (order.sellTokenBalance !== 'erc20' || order.buyTokenBalance !== 'erc20') return [];
     const executed = getRemaining(order);
     if (executed <= 0n) return [];
     if (!order.partiallyFillable || getFunds === undefined || order.preInteractions.length > 0)
       return [{ order, executed }];
     // A token that reverts must not prevent the settlement of other orders.
-    const funds = await getFunds(order).catch(() => 0n);
+    const funds = await getFunds(order, signal).catch(() => 0n);
     // A purchase pays at most its limit price.
     const affordable = order.kind === 'sell' ? funds : (funds * BigInt(order.buyAmount)) / BigInt(order.sellAmount);
     const filled = smaller(affordable, executed);
@@ -70,7 +71,7 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
   return {
     name: 'reference engine',
     async solve({ orders }: SolvableAuction, signal) {
-      const fills = (await Promise.all(orders.map(toFill))).flat();
+      const fills = (await Promise.all(orders.map((order) => toFill(order, signal)))).flat();
       const pairs = groupByPair(
         fills.map((fill) => ({ ...fill, order: { ...fill.order, buyToken: wrapped(fill.order.buyToken) } })),
       );
@@ -81,7 +82,7 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
       const solutions: Solution[] = [];
       for (const [key, group] of pairs) {
         const [base, other] = key.split(' ') as [Address, Address]; // as the key is made
-        const cleared = clearPair({ base, other }, group, state, buffer);
+        const cleared = await clearPair({ base, other }, group, state, buffer, signal);
         if (cleared !== undefined) solutions.push(toSolution(cleared, orders, state));
       }
       return solutions;
@@ -90,16 +91,14 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
 }
 
 /** Creates a function that reads balance and allowance of the owner of an order from a node. */
-export function fundsReader(client: NodeClient, vaultRelayer: Address): (order: AuctionOrder) => Promise<bigint> {
-  return async ({ owner, sellToken }) => {
+export function fundsReader(
+  client: NodeClient,
+  vaultRelayer: Address,
+): (order: AuctionOrder, signal: AbortSignal) => Promise<bigint> {
+  return async ({ owner, sellToken }, signal) => {
     const inputs = [encodeCall(BALANCE_OF, [word(owner)]), encodeCall(ALLOWANCE, [word(owner), word(vaultRelayer)])];
-    const [balance = 0n, allowance = 0n] = await Promise.all(
-      inputs.map(async (data) => {
-        return decodeWords(
-          await client.request({ method: 'eth_call', params: [{ to: sellToken, data }, 'latest'] }),
-        )[0];
-      }),
-    );
+    const calls = inputs.map((data) => ({ to: sellToken, data }));
+    const [[balance = 0n] = [], [allowance = 0n] = []] = await callContracts(client, calls, signal);
     return smaller(balance, allowance);
   };
 }
