@@ -1,6 +1,6 @@
 import type { Channel, ChannelHost } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, readResponseText } from '#internal';
 
 /** Options of the Telegram channel. */
 export interface TelegramOptions {
@@ -16,6 +16,8 @@ export interface TelegramOptions {
 
 /** Timeout of a long poll, in seconds. */
 const POLL_TIMEOUT = 25;
+/** Maximum size of a response in bytes. A poll returns up to 100 updates. */
+const MAX_BYTES = 8 * 1024 * 1024;
 /** Delay after a failed request, in milliseconds. */
 const RETRY_DELAY = 5_000;
 
@@ -45,8 +47,11 @@ export function telegramChannel(options: TelegramOptions): Channel {
       // The error may contain the URL of the request, which contains the token.
       throw new Error('the bot API is unreachable');
     });
-    // The documented format.
-    return (await response.json().catch(() => ({ ok: false, error_code: response.status }))) as BotResponse;
+    try {
+      return JSON.parse(await readResponseText(response, MAX_BYTES)) as BotResponse; // the documented format
+    } catch {
+      return { ok: false, error_code: response.status };
+    }
   }
 
   async function poll(host: ChannelHost, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,6 @@
 import type { Auction, Competition } from 'intentbook';
+import { getEndpoint, parseServiceUrl } from '#internal';
+import { parseMaxBytes, readJsonResponse } from './read-json.ts';
 
 /** Source of auctions, such as `book.auctions`. */
 export interface AuctionSource {
@@ -13,6 +15,8 @@ export interface HttpAuctionsOptions {
   readonly operatorToken?: string;
   /** Timeout of a request, in milliseconds. Default: 10000. */
   readonly timeout?: number;
+  /** Maximum size of a response in bytes. Default: 50000000. */
+  readonly maxBytes?: number;
   /** Default: the global one. */
   readonly fetch?: typeof fetch;
 }
@@ -20,28 +24,37 @@ export interface HttpAuctionsOptions {
 /**
  * Creates a source of auctions from the HTTP interface of an order book.
  *
- * @param url - Base URL of the book, such as `http://127.0.0.1:8080`.
+ * @param url - Base URL of the book, such as `http://127.0.0.1:8080`. A user and a password in it are sent as a Basic
+ * `Authorization` header only.
+ * @throws TypeError if `url` is not an http or https URL, or if `maxBytes` is malformed.
  */
 export function httpAuctions(url: string, options: HttpAuctionsOptions = {}): AuctionSource {
   const { operatorToken, timeout = 10_000, fetch: send = fetch } = options;
-  const base = url.replace(/\/+$/, '');
+  const service = parseServiceUrl('httpAuctions', url);
+  const maxBytes = parseMaxBytes('httpAuctions', options.maxBytes, 50_000_000);
 
   async function request(path: string, init: RequestInit = {}): Promise<unknown> {
-    const response = await send(base + path, { ...init, signal: AbortSignal.timeout(timeout) });
-    if (!response.ok) throw new Error(`${path} returned status ${response.status}`);
-    return response.json();
+    const headers = new Headers({ ...service.authorization });
+    for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
+    const response = await send(getEndpoint(service, path), {
+      ...init,
+      headers,
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeout),
+    });
+    return readJsonResponse(response, `/${path}`, maxBytes);
   }
 
   const source: AuctionSource = {
     async current() {
-      return (await request('/api/v1/auction')) as Auction; // the book renders it from this type
+      return (await request('api/v1/auction')) as Auction; // the book renders it from this type
     },
   };
   if (operatorToken === undefined) return source;
   return {
     ...source,
     record: (competition) =>
-      request('/restricted/api/v1/competition', {
+      request('restricted/api/v1/competition', {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${operatorToken}` },
         body: JSON.stringify(competition),

@@ -1,4 +1,6 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
+import { getEndpoint, parseServiceUrl } from '#internal';
+import { parseMaxBytes, readJsonResponse } from './read-json.ts';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
 /** Access to an external solver engine. */
@@ -7,6 +9,8 @@ export interface HttpEngineOptions {
   readonly timeout?: number;
   /** Additional request headers. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Maximum size of a response in bytes. Default: 10000000. */
+  readonly maxBytes?: number;
   /** Default: the global one. */
   readonly fetch?: typeof fetch;
 }
@@ -16,23 +20,28 @@ export interface HttpEngineOptions {
  * with the auction, and solutions of prices, fulfilments and interactions in the response. Solutions with other
  * members, such as just-in-time orders or references to liquidity, are left out.
  *
- * @param url - Base URL of the engine.
+ * @param url - Base URL of the engine. A user and a password in it are sent as a Basic `Authorization` header only.
+ * @throws TypeError if `url` is not an http or https URL, or if `maxBytes` is malformed.
  */
 export function httpEngine(url: string, options: HttpEngineOptions = {}): SolverEngine {
   const { timeout = 10_000, headers = {}, fetch: send = fetch } = options;
-  const endpoint = `${url.replace(/\/+$/, '')}/solve`;
+  const service = parseServiceUrl('httpEngine', url);
+  const maxBytes = parseMaxBytes('httpEngine', options.maxBytes, 10_000_000);
+  const endpoint = getEndpoint(service, 'solve');
+  const name = endpoint.host;
+  const sent = new Headers({ 'content-type': 'application/json', ...service.authorization });
+  for (const [header, value] of Object.entries(headers)) sent.set(header, value);
   return {
-    name: new URL(url).host,
+    name,
     async solve(auction, signal) {
       const response = await send(endpoint, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
+        headers: sent,
         body: JSON.stringify(toEngineRequest(auction, timeout)),
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
       });
-      if (!response.ok) throw new Error(`engine ${endpoint} returned status ${response.status}`);
-      return parseSolutions(await response.json(), auction);
+      return parseSolutions(await readJsonResponse(response, `engine ${name}`, maxBytes), auction);
     },
   };
 }
