@@ -17,7 +17,7 @@ export interface DriverOptions {
   readonly maxSolutions?: number;
   /** Maximum size of a request in bytes. Default: 50000000. */
   readonly maxBytes?: number;
-  /** Called with errors of the node and of the engine. */
+  /** Called with errors of the node and of the engine. An error that it throws is dropped. */
   readonly onFailure?: (failure: unknown) => void;
 }
 
@@ -52,6 +52,14 @@ export function createDriver(options: DriverOptions): Driver {
   const solved = new Map<number, readonly Solution[]>();
   // One account sends one transaction at a time, so that their nonces do not collide.
   let sending: Promise<unknown> = Promise.resolve();
+
+  function report(failure: unknown): void {
+    try {
+      onFailure?.(failure);
+    } catch {
+      // An error of the handler has no further receiver.
+    }
+  }
 
   async function solve(body: unknown, signal: AbortSignal): Promise<object> {
     const { auction, deadline } = parseAuction(body);
@@ -128,7 +136,7 @@ export function createDriver(options: DriverOptions): Driver {
       try {
         return Response.json(await respond(request));
       } catch (error) {
-        if (!(error instanceof DriverFailure)) onFailure?.(error);
+        if (!(error instanceof DriverFailure)) report(error);
         const kind = error instanceof DriverFailure ? error.kind : 'Unknown';
         const description = error instanceof DriverFailure ? error.message : 'an unexpected error occurred';
         return Response.json({ kind, description }, { status: 400 });

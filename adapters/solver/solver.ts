@@ -14,9 +14,9 @@ export interface SolverOptions {
   readonly settler: Settler;
   /** Time between two auctions, in milliseconds. Default: 1000. */
   readonly interval?: number;
-  /** Called after each auction in which there was something to solve. */
+  /** Called after each auction in which there was something to solve. `onFailure` receives an error that it throws. */
   readonly onResult?: (result: SolverResult) => void;
-  /** Called with errors of the source, of the node and of the engine. */
+  /** Called with errors of the source, of the node and of the engine. An error that it throws is dropped. */
   readonly onFailure?: (failure: unknown) => void;
 }
 
@@ -64,6 +64,14 @@ export function createSolver(options: SolverOptions): Solver {
   let working: Promise<SolverResult | undefined> | undefined;
   let background: { readonly stopped: AbortController; wake: () => void; done: Promise<void> } | undefined;
 
+  function report(failure: unknown): void {
+    try {
+      onFailure?.(failure);
+    } catch {
+      // An error of the handler has no further receiver.
+    }
+  }
+
   /** Finds the orders of a failed solution that cannot be settled alone either. */
   async function findFailed(auction: SolvableAuction, { fills }: Solution, signal: AbortSignal) {
     const failed: { order: Hex; reason: string }[] = [];
@@ -79,7 +87,7 @@ export function createSolver(options: SolverOptions): Solver {
     try {
       await auctions.record?.(toCompetition(auction, settler.address, bids));
     } catch (failure) {
-      onFailure?.(failure);
+      report(failure);
     }
   }
 
@@ -134,7 +142,12 @@ export function createSolver(options: SolverOptions): Solver {
     }
     if (bids.length > 0) await record(auction, bids);
     const result = { auctionId: auction.id, settlements, failed };
-    if (settlements.length > 0 || failed.length > 0) onResult?.(result);
+    if (settlements.length === 0 && failed.length === 0) return result;
+    try {
+      onResult?.(result);
+    } catch (failure) {
+      report(failure);
+    }
     return result;
   }
 
@@ -151,7 +164,7 @@ export function createSolver(options: SolverOptions): Solver {
       try {
         await run();
       } catch (failure) {
-        if (!stopped.aborted) onFailure?.(failure);
+        if (!stopped.aborted) report(failure);
       }
       if (!stopped.aborted) await woken();
     }

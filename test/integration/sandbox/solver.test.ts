@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import type { AuctionOrder, Hex } from 'intentbook';
+import type { Address, AuctionOrder, Hex } from 'intentbook';
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
-import type { Liquidity, SolvableAuction } from 'intentbook/solver';
+import type { Liquidity, NodeClient, SolvableAuction } from 'intentbook/solver';
 import {
   createDriver,
   createReferenceEngine,
@@ -14,8 +14,11 @@ import {
   httpEngine,
   nodeSettler,
   respectsLimit,
+  uniswapV2Liquidity,
 } from 'intentbook/solver';
 import { afterEach, describe, expect, it } from 'vitest';
+import { getContracts } from '../../../adapters/sandbox/deployment.ts';
+import { createRpc } from '../../../adapters/sandbox/rpc.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -141,6 +144,25 @@ describe('reference engine', () => {
     expect(solutions.flatMap(({ fills }) => fills.map(({ order }) => order.uid))).toEqual([orders[1]?.uid]);
   });
 
+  it('stops while it clears a pair when its signal is aborted', async () => {
+    const abort = new AbortController();
+    let quotes = 0;
+    const liquidity: Liquidity = {
+      read: async () => ({
+        quote() {
+          if (quotes++ === 0) setImmediate(() => abort.abort(new Error('the auction is over')));
+          return 0n;
+        },
+        take: () => [],
+      }),
+    };
+    const choice = { sellsFirst: true, kind: 'sell', sellAmount: 10n ** 20n, buyAmount: 1n, done: 0 } as const;
+    const orders = Array.from({ length: 50 }, (_, i) => orderOf(i, { ...choice, partiallyFillable: true }));
+    const engine = createReferenceEngine({ liquidity, wrappedNative: NATIVE });
+    const auction: SolvableAuction = { id: 1, block: 1, orders, prices: {} };
+    await expect(engine.solve(auction, abort.signal)).rejects.toThrow('the auction is over');
+  });
+
   it('settles the orders that are left when one of a batch cannot be settled', async () => {
     const sandbox = await open();
     const [good, bad] = [await sandbox.createTrader({ DAI: '100' }), await sandbox.createTrader({ DAI: '100' })];
@@ -181,7 +203,73 @@ async function listen(handle: (path: string, body: string) => unknown): Promise<
 /** Network fee of the external engine, in atoms of the sell token. */
 const FEE = 10n ** 15n;
 
+describe('liquidity of Uniswap V2', () => {
+  it('reads all pairs of an auction in a few requests', async () => {
+    const sandbox = await open({ solver: 'off' });
+    const rpc = createRpc(sandbox.rpcUrl ?? '');
+    closing.push(() => rpc.close());
+    const methods: string[] = [];
+    const client: NodeClient = {
+      request(args) {
+        methods.push(args.method);
+        return rpc.request(args);
+      },
+    };
+    const { uniswapFactory: factory, settlement: receiver } = getContracts(sandbox.chainId, sandbox.tokens);
+    const [weth, usdc] = [sandbox.token('WETH').address, sandbox.token('USDC').address];
+    const unknown = Array.from({ length: 30 }, (_, i): Address => `0x${String(i + 1).padStart(40, '0')}`);
+    const liquidity = uniswapV2Liquidity(client, { factory, receiver, bases: [weth] });
+    const state = await liquidity.read([usdc, weth, ...unknown], new AbortController().signal);
+    // 496 addresses of pairs in four requests, the reserves of one pair in another.
+    expect(methods).toEqual(Array.from({ length: 5 }, () => 'eth_call'));
+    expect(state.quote(weth, usdc, 10n ** 18n)).toBeGreaterThan(0n);
+    expect(state.quote(weth, unknown[0] ?? weth, 10n ** 18n)).toBe(0n);
+    methods.length = 0;
+    await liquidity.read([usdc, weth], new AbortController().signal);
+    expect(methods).toEqual(['eth_call']);
+    await expect(liquidity.read([usdc], AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
+  });
+});
+
 describe('solver', () => {
+  it('continues when its callbacks throw', async () => {
+    const choice = { sellsFirst: true, kind: 'sell', sellAmount: 1000n, buyAmount: 1n, done: 0 } as const;
+    const auction = {
+      id: 1,
+      block: 1,
+      prices: {},
+      orders: [orderOf(1, { ...choice, partiallyFillable: false })],
+      surplusCapturingJitOrderOwners: [],
+    };
+    let [auctions, results] = [0, 0];
+    const failures: string[] = [];
+    const solver = createSolver({
+      auctions: {
+        async current() {
+          auctions++;
+          if (auctions === 1) throw new Error('the source is down');
+          return auction;
+        },
+      },
+      engine: createReferenceEngine({ liquidity: getPool([10n ** 9n, 10n ** 9n]), wrappedNative: NATIVE }),
+      settler: { address: NATIVE, simulate: async () => 'execution reverted', submit: () => Promise.reject() },
+      interval: 1,
+      onFailure(failure) {
+        failures.push((failure as Error).message);
+        throw new Error('the handler fails');
+      },
+      onResult() {
+        results++;
+        throw new Error('the listener fails');
+      },
+    });
+    solver.start();
+    await expect.poll(() => auctions).toBeGreaterThan(2);
+    await solver.stop();
+    expect(results).toBe(1);
+    expect(failures).toEqual(['the source is down', 'the listener fails']);
+  });
+
   it('forgets the failures of orders that have left the auction', async () => {
     const choice = { sellsFirst: true, kind: 'sell', sellAmount: 1000n, buyAmount: 1n, done: 0 } as const;
     const order = orderOf(1, { ...choice, partiallyFillable: false });
@@ -358,6 +446,20 @@ describe('solver over HTTP', () => {
     await httpEngine(url).solve({ id: 1, block: 1, orders: [], prices: {} }, new AbortController().signal);
     expect(deadlines[0]).toBe(deadline);
     expect(Date.parse(deadlines[1] ?? '') - start).toBeGreaterThanOrEqual(10_000);
+  });
+
+  it('reads responses of limited size', async () => {
+    const url = await listen(() => ({ solutions: [], padding: 'x'.repeat(1000) }));
+    const auction = { id: 1, block: 1, orders: [], prices: {} };
+    const tooLarge = 'the response must have at most 1000 bytes';
+    await expect(httpEngine(url, { maxBytes: 1000 }).solve(auction, new AbortController().signal)).rejects.toThrow(
+      tooLarge,
+    );
+    await expect(httpAuctions(url, { maxBytes: 1000 }).current()).rejects.toThrow(tooLarge);
+    for (const create of [httpEngine, httpAuctions]) {
+      expect(() => create(url, { maxBytes: 0 })).toThrow('maxBytes must be a positive integer, got 0');
+      expect(() => create('ftp://secret@host')).toThrow(/url must be an http or https URL$/);
+    }
   });
 
   it('reports an engine and a book that fail', async () => {
