@@ -106,9 +106,10 @@ async function closeAll(sandbox: Sandbox): Promise<void> {
   await stopIdleNodes();
 }
 
-/** @throws TypeError if a flag is unknown or malformed. */
+/** @throws TypeError if a flag is unknown, repeated or malformed. */
 function readFlags(args: readonly string[]) {
   const { tokens, values } = parseArgs({ args: [...args], options: FLAGS, strict: false, tokens: true });
+  const given = new Set<string>();
   for (const token of tokens) {
     if (token.kind === 'positional') throw new TypeError(`argument "${token.value}" is not known`);
     if (token.kind !== 'option') continue;
@@ -123,6 +124,8 @@ function readFlags(args: readonly string[]) {
     }
     const isText = FLAGS[token.name as keyof typeof FLAGS].type === 'string'; // a known name
     if (isText && token.value === undefined) throw new TypeError(`${token.rawName} must have a value`);
+    if (given.has(token.name)) throw new TypeError(`${token.rawName} must be given once`);
+    given.add(token.name);
   }
   const text = (name: keyof typeof FLAGS) => (typeof values[name] === 'string' ? values[name] : undefined);
   const number = (name: keyof typeof FLAGS, fallback: number, most: number) => {

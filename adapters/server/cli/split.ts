@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.ts';
 
 /** A command line whose values are not validated yet. */
 export interface SplitArgs {
-  /** The texts of flags by name. If a flag occurs twice, the last one counts. */
+  /** The texts of flags by name. */
   readonly given: ReadonlyMap<string, string>;
   readonly words: readonly string[];
   readonly special: 'help' | 'version' | undefined;
@@ -13,7 +13,7 @@ export interface SplitArgs {
 
 const SPECIAL = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
 
-/** Splits a command line into flags and words. @throws UsageError for unknown flags and missing values. */
+/** Splits a command line into flags and words. @throws UsageError for unknown or repeated flags and missing values. */
 export function splitArgs(args: readonly string[]): SplitArgs {
   // A flag that may have no value takes one only after an equals sign: `--migrate=off`.
   const types = FLAGS.map(({ name }) => [name, { type: isSwitch(name) ? 'boolean' : 'string' }] as const);
@@ -29,6 +29,7 @@ export function splitArgs(args: readonly string[]): SplitArgs {
     const flag = findFlag(name);
     if (name === 'help' || name === 'version') special ??= name;
     else if (flag === undefined || !rawName.startsWith('--')) throw new UsageError(formatUnknownFlag(rawName));
+    else if (given.has(name)) throw new UsageError(`--${name} must be given once`);
     else if (isSwitch(name) && !inlineValue) given.set(name, 'on');
     // The next flag would otherwise be taken as the value.
     else if (value === undefined || (!inlineValue && /^--?[a-z]/i.test(value))) {

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runSandboxCommand } from 'intentbook/sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../../adapters/server/cli/commands.ts';
 import { helpText } from '../../../adapters/server/cli/help.ts';
 import { parseCommand } from '../../../adapters/server/cli/parse.ts';
 import { ECHO, onSignals, STOP_SIGNALS, type StopSignal } from '../../../adapters/server/cli/signals.ts';
@@ -221,10 +223,6 @@ describe('command-line flags', () => {
     expect(() => parseCommand(['serve'], { [variable]: '' })).toThrow(`${variable} is empty; set it to `);
   });
 
-  test('the last of a repeated flag wins', () => {
-    expect(parseCommand(['serve', '--port', '1', '--port', '2'], {})).toMatchObject({ options: { port: 2 } });
-  });
-
   test.each([
     [['--help'], { name: 'help' }],
     [['-h'], { name: 'help' }],
@@ -235,6 +233,34 @@ describe('command-line flags', () => {
     [['-v'], { name: 'version' }],
     [['version'], { name: 'version' }],
   ])('%j prints %j', (args, command) => expect(parseCommand(args, {})).toEqual(command));
+
+  test.each(COMMANDS.flatMap(({ name, flags }) => flags.map((flag) => [name, flag] as const)))(
+    '%s rejects a repeated flag',
+    (name, flag) => {
+      const message = `--${flag.name} must be given once`;
+      for (const [first, second] of [
+        ['=on', '=on'],
+        ['=a', '=b'],
+      ]) {
+        const args = [name, `--${flag.name}${first}`, 'file', `--${flag.name}${second}`];
+        expect(() => parseCommand(args, {})).toThrow(new UsageError(message));
+      }
+    },
+  );
+
+  test('the command of a sandbox rejects a repeated flag', async () => {
+    const written: string[] = [];
+    let exitCode = -1;
+    const exit = (code: number): never => {
+      exitCode = code;
+      throw new Error('the command has ended');
+    };
+    const stderr = { write: (line: string) => written.push(line) };
+    const host = { stdout: { write() {} }, stderr, once() {}, exit };
+    const args = ['--chain', 'sepolia', '--port=0', '--chain', 'mainnet'];
+    await expect(runSandboxCommand(args, host)).rejects.toThrow('the command has ended');
+    expect([...written, exitCode]).toEqual(['intentbook: --chain must be given once\n', 2]);
+  });
 
   const twelve = CHAINS.map(({ segment }) => segment).join(', ');
   test.each([
