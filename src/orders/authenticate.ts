@@ -51,9 +51,8 @@ export function parseUnverifiedOrder(
 ): UnverifiedOrder | OrderBookError {
   const { from, signingScheme: scheme } = creation;
   const { signer } = document.content;
-  if (from !== undefined && signer !== undefined && from !== signer) {
-    return new OrderBookError('AppdataFromMismatch', `from is ${from}, metadata.signer is ${signer}`, { from, signer });
-  }
+  const mismatch = checkNamedOwner(from, signer);
+  if (mismatch !== undefined) return mismatch;
   const expected = from ?? signer;
   // No contract has the zero address, so no such order can be signed.
   if ((expected === undefined || expected === ZERO_ADDRESS) && !isEcdsa(scheme)) {
@@ -67,6 +66,12 @@ export function parseUnverifiedOrder(
     return new OrderBookError('InvalidSignature', signature, { scheme, digest: bytesToHex(digest), domain });
   }
   return { creation, document, data, digest, signature, expected };
+}
+
+/** Checks that the request and the document of an order do not name different owners. */
+export function checkNamedOwner(from: Address | undefined, signer: Address | undefined): OrderBookError | undefined {
+  if (from === undefined || signer === undefined || from === signer) return undefined;
+  return new OrderBookError('AppdataFromMismatch', `from is ${from}, metadata.signer is ${signer}`, { from, signer });
 }
 
 /** Checks the signatures of many orders against their owners. Contract signatures are checked later, on chain. */

@@ -1,3 +1,4 @@
+import type { KnownDocument } from '../app-data/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -30,6 +31,12 @@ export interface Terms {
   readonly owner: Address;
 }
 
+/** The terms that are known when a quote of an order to submit is requested. */
+export interface SubmissionTerms extends Terms {
+  readonly data: Terms['data'] & Pick<OrderData, 'sellTokenBalance' | 'buyTokenBalance'>;
+  readonly document: Pick<KnownDocument, 'content'>;
+}
+
 /** How contract signatures are handled: verified on chain, accepted without a check, or rejected. */
 export type ContractSignatures = 'verified' | 'unverified' | 'rejected';
 
@@ -58,7 +65,7 @@ const tokensDiffer: Check<Terms, CheckContext> = ({ data }, { tokens }) => {
 };
 
 /** Rejects balances of the vault, if the rules of the book do. */
-const vaultBalancesAreAccepted: Check = ({ data }, { rules }) => {
+const vaultBalancesAreAccepted: Check<SubmissionTerms> = ({ data }, { rules }) => {
   if (rules.vaultBalances === 'accept') return undefined;
   const { sellTokenBalance, buyTokenBalance } = data;
   if (buyTokenBalance !== 'erc20') {
@@ -76,7 +83,8 @@ export function checkGas(hooks: Hooks, { maxOrderGas }: Limits, signatureGas = 0
   return new OrderBookError('TooMuchGas', description, { gas: gas.toString(), limit: maxOrderGas });
 }
 
-const hooksAreAffordable: Check = ({ document }, { limits }) => checkGas(document.content.hooks, limits);
+const hooksAreAffordable: Check<SubmissionTerms> = ({ document }, { limits }) =>
+  checkGas(document.content.hooks, limits);
 
 /** Rejects native currency as the sell token, because it has no allowance. */
 const sellTokenIsNotNative: Check<Terms, CheckContext> = ({ data }, { tokens }) => {
@@ -104,7 +112,7 @@ const validToIsInWindow: Check<Terms, CheckContext> = ({ data, creation }, { lim
 };
 
 /** Checks that `validFrom` leaves the minimum validity until `validTo`. */
-const validFromLeavesTime: Check = ({ data, document }, { limits }) => {
+const validFromLeavesTime: Check<SubmissionTerms> = ({ data, document }, { limits }) => {
   const { validFrom } = document.content;
   const latest = data.validTo - limits.minValidity - 1;
   if (validFrom === undefined || validFrom <= latest) return undefined;
@@ -113,7 +121,7 @@ const validFromLeavesTime: Check = ({ data, document }, { limits }) => {
 };
 
 /** Rejects contract signatures if there is no chain to verify them. */
-const contractSignatureIsSupported: Check = ({ creation }, { eip1271 }) => {
+const contractSignatureIsSupported: Check<SubmissionTerms> = ({ creation }, { eip1271 }) => {
   const { signingScheme: scheme } = creation;
   if (scheme !== 'eip1271' || eip1271 !== 'rejected') return undefined;
   return new OrderBookError('UnsupportedSigningScheme', undefined, { scheme });
@@ -129,15 +137,17 @@ export const PLACEMENT_CHECKS: readonly Check<Terms, CheckContext>[] = [
   validToIsInWindow,
 ];
 
-/** The checks that orders and quotes have in common, so that a quoted order is not rejected by them. */
+/** The checks that all orders and quotes have in common, so that a quoted order is not rejected by them. */
 export const TERMS_CHECKS: readonly Check<Terms, CheckContext>[] = [tokensDiffer, ...PLACEMENT_CHECKS];
 
-/** The local checks that follow the signature check, in the order in which their rejections are reported. */
-export const LOCAL_CHECKS: readonly Check[] = [
-  amountsAreNotZero,
+/** The checks that submitted orders and their quotes have in common. */
+export const SUBMISSION_CHECKS: readonly Check<SubmissionTerms>[] = [
   vaultBalancesAreAccepted,
   ...TERMS_CHECKS,
   hooksAreAffordable,
   validFromLeavesTime,
   contractSignatureIsSupported,
 ];
+
+/** The local checks that follow the signature check, in the order in which their rejections are reported. */
+export const LOCAL_CHECKS: readonly Check[] = [amountsAreNotZero, ...SUBMISSION_CHECKS];

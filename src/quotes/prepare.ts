@@ -1,8 +1,10 @@
+import type { KnownDocument } from '../app-data/documents.ts';
 import { resolveDocument } from '../app-data/documents.ts';
 import type { FindDocument } from '../app-data/find-document.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Terms } from '../orders/checks.ts';
-import { TERMS_CHECKS } from '../orders/checks.ts';
+import { checkNamedOwner } from '../orders/authenticate.ts';
+import type { OrderCheckContext, SubmissionTerms } from '../orders/checks.ts';
+import { SUBMISSION_CHECKS, TERMS_CHECKS } from '../orders/checks.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { PolicyCheckContext } from '../orders/policy.ts';
 import { checkDenyList, getQuoteQueue } from '../orders/policy.ts';
@@ -12,6 +14,7 @@ import type { AppDataStore } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import { ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { Interactions } from '../protocol/trampoline.ts';
 import { getHooksGas, getInteractions } from '../protocol/trampoline.ts';
 import { getFixedAmount } from './fee.ts';
@@ -20,7 +23,7 @@ import type { ParsedQuoteRequest } from './request.ts';
 import { getValidTo, parseQuoteRequest } from './request.ts';
 
 /** The dependencies of request validation. */
-export interface PrepareContext extends PolicyCheckContext {
+export interface PrepareContext extends PolicyCheckContext, Pick<OrderCheckContext, 'eip1271' | 'rules'> {
   readonly documents: AppDataStore;
   /** Finds a document that the store does not have. */
   readonly findDocument: FindDocument | undefined;
@@ -61,9 +64,11 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   if (document instanceof OrderBookError) return document;
   const now = Math.floor(context.clock.now() / 1000);
   const validTo = getValidTo(request, now);
-  const terms = toTerms(request, validTo);
+  const terms = toTerms(request, validTo, document);
   const rejection =
-    checkTerms(terms, now, context) ?? (await checkDenyList(terms, context, getQuoteQueue(terms.owner)));
+    checkOwner(request, document) ??
+    checkTerms(terms, request.signing.onchain, now, context) ??
+    (await checkDenyList(terms, context, getQuoteQueue(terms.owner)));
   if (rejection !== undefined) return rejection;
 
   const unwraps = request.buyToken === NATIVE_MARKER;
@@ -88,18 +93,30 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   };
 }
 
-function toTerms(request: ParsedQuoteRequest, validTo: number): Terms {
-  const { sellToken, buyToken, receiver, from: owner, signing } = request;
+function toTerms(request: ParsedQuoteRequest, validTo: number, document: KnownDocument): SubmissionTerms {
+  const { sellToken, buyToken, receiver, from: owner, signing, sellTokenBalance, buyTokenBalance } = request;
   return {
-    data: { sellToken, buyToken, receiver, validTo, kind: request.side.kind },
+    data: { sellToken, buyToken, receiver, validTo, kind: request.side.kind, sellTokenBalance, buyTokenBalance },
     creation: { signingScheme: signing.scheme },
     owner,
+    document,
   };
 }
 
-function checkTerms(terms: Terms, now: number, { limits, tokens }: PrepareContext): OrderBookError | undefined {
-  for (const check of TERMS_CHECKS) {
-    const rejection = check(terms, { limits, tokens, now });
+/** Checks that the document allows the owner, unless the owner is not known yet. An order on chain has no such rule. */
+function checkOwner({ from, signing }: ParsedQuoteRequest, { content }: KnownDocument): OrderBookError | undefined {
+  return signing.onchain || from === ZERO_ADDRESS ? undefined : checkNamedOwner(from, content.signer);
+}
+
+/** Checks the terms. A book cannot refuse an order on chain because of its hooks, balances or signature. */
+function checkTerms(
+  terms: SubmissionTerms,
+  onchain: boolean,
+  now: number,
+  { limits, tokens, eip1271, rules }: PrepareContext,
+): OrderBookError | undefined {
+  for (const check of onchain ? TERMS_CHECKS : SUBMISSION_CHECKS) {
+    const rejection = check(terms, { limits, tokens, eip1271, rules, now });
     if (rejection !== undefined) return rejection;
   }
   return undefined;

@@ -1,6 +1,7 @@
 import type { DocumentPolicy } from '../app-data/documents.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { SigningDomain } from '../orders/authenticate.ts';
+import type { OrderCheckContext } from '../orders/checks.ts';
 import type { ConvertCodes } from '../orders/convert-codes.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { PolicyCheckContext } from '../orders/policy.ts';
@@ -40,7 +41,7 @@ export interface QuoteApi {
 }
 
 /** The dependencies of quoting. */
-export interface QuotesContext extends PolicyCheckContext {
+export interface QuotesContext extends PolicyCheckContext, Pick<OrderCheckContext, 'eip1271' | 'rules'> {
   readonly store: Store;
   readonly clock: Clock;
   readonly limits: Limits;

@@ -55,6 +55,8 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
     tokens,
     host,
     remote,
+    rules: book.rules,
+    eip1271: book.eip1271,
     convertCodes,
     estimatorPool,
     prices,

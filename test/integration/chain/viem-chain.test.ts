@@ -81,7 +81,7 @@ describe('viem chain funds', () => {
     expect(funds?.map(({ balance }) => balance)).toEqual(queries.map(() => 777n));
     const tokens = queries.slice(0, 25).map(({ token }) => token);
     const infos = await chain.tokensInfo?.(tokens, call());
-    expect(infos?.map((info) => info?.symbol)).toEqual(tokens.map(() => infos[0]?.symbol));
+    expect(infos?.map((info) => info?.symbol)).toEqual(tokens.map(() => infos?.[0]?.symbol));
   });
 
   test('returns no value for an invalid or missing response of a node', async () => {

@@ -37,7 +37,7 @@ export async function quotesFixture(
   const observations: EstimatorObservation[] = [];
   const failures: unknown[] = [];
   // Without the sweep, the waiting tasks are those of the quotes.
-  const options = { chainId: SEPOLIA, store, clock, expiryInterval: 'off' } as const;
+  const options = { chainId: SEPOLIA, store, clock, expiryInterval: 'off', eip1271: 'accept-unverified' } as const;
   const book = createOrderBook({ ...options, quotes: { gasPrice: GAS_PRICE, ...quotes } });
   book.on('estimatorQueried', (observation) => observations.push(observation));
   book.on('failure', (failure) => failures.push(failure));

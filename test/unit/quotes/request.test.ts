@@ -238,6 +238,9 @@ const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   ['a negative timeout', 'timeout', { ...SELL, timeout: -1 }],
 ];
 
+const documentOf = (metadata: object) => JSON.stringify({ metadata });
+const GREEDY_HOOK = { target: COW, callData: '0x', gasLimit: '8000001' };
+
 describe('quote request with', () => {
   test.each(MALFORMED)('%s is InvalidParameter for %j', async (_, path, request) => {
     const { book } = await fixture();
@@ -270,6 +273,12 @@ describe('quote request with', () => {
     ['invalid JSON as app data', { appData: 'x' }, 'InvalidAppData'],
     ['an unknown app data hash', { appData: `0x${'12'.repeat(32)}` }, 'InvalidAppData'],
     ['app data with another hash', { appData: '{}', appDataHash: ZERO_HASH }, 'AppDataHashMismatch'],
+    ['hooks with too much gas', { appData: documentOf({ hooks: { pre: [GREEDY_HOOK] } }) }, 'TooMuchGas'],
+    ['validFrom too late', { validFor: 600, appData: documentOf({ validFrom: 4_000_000_000 }) }, 'InvalidValidFrom'],
+    ['another signer', { appData: documentOf({ signer: COW }) }, 'AppdataFromMismatch'],
+    ['a contract signature without a chain', { signingScheme: 'eip1271' }, 'UnsupportedSigningScheme'],
+    ['a balance of the vault to sell', { sellTokenBalance: 'internal' }, 'UnsupportedSellTokenSource'],
+    ['a balance of the vault to buy', { buyTokenBalance: 'internal' }, 'UnsupportedBuyTokenDestination'],
     ['a denied owner', { from: '0x00000000000000000000000000000000000000bd' }, 'Forbidden'],
     ['a denied receiver', { receiver: '0x00000000000000000000000000000000000000bd' }, 'Forbidden'],
     ['a token without a price', { buyToken: '0x00000000000000000000000000000000000000cc' }, 'NoLiquidity'],
@@ -281,10 +290,19 @@ describe('quote request with', () => {
       clock,
       deniedTokens: ['0x00000000000000000000000000000000000000dd'],
       isDenied: (address) => address.endsWith('bd'),
+      rules: { vaultBalances: 'reject' },
       quotes: { estimators: [fixedPrices(PRICES)], gasPrice: 1 },
     });
     await book.start();
     expect((await rejected(book, { ...SELL, ...change })).code).toBe(code);
+  });
+
+  test('rules of submissions do not apply to an order on chain or without a known owner', async () => {
+    const { book } = await fixture();
+    const appData = documentOf({ hooks: { pre: [GREEDY_HOOK] }, validFrom: 4_000_000_000, signer: COW });
+    await quoted(book, { ...SELL, appData, signingScheme: 'eip1271', onchainOrder: true });
+    const from = `0x${'00'.repeat(20)}`;
+    await quoted(book, { ...SELL, from, appData: documentOf({ signer: COW }) });
   });
 
   test('validity of a year is rejected for ECDSA and quoted for a presignature, like its order', async () => {
