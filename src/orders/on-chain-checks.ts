@@ -104,9 +104,8 @@ function createFundsCheck(
   const { creation, data, owner, interactions, document } = candidate;
   const { flashloan, wrappers } = document.content;
   if (creation.signingScheme === 'presign' || wrappers.length > 0) return undefined;
-  if (data.sellTokenBalance !== 'erc20') return createVaultCheck(candidate, chain, vaultRelayer);
-  const full = creation.fullBalanceCheck || (rules.balance === 'full' && !data.partiallyFillable);
-  const amount = full ? data.sellAmount + data.feeAmount : 1n;
+  if (data.sellTokenBalance !== 'erc20') return createVaultCheck(candidate, chain, vaultRelayer, rules);
+  const amount = getRequiredBalance(candidate, rules);
   const query = { owner, token: data.sellToken, spender: vaultRelayer };
   const prepared = interactions.pre.length > 0 || flashloan !== undefined;
   const { simulate, balanceAndAllowance } = chain;
@@ -136,22 +135,30 @@ function createFundsCheck(
 
 /** Creates the check of a balance of the vault, or of a balance that the vault moves. */
 function createVaultCheck(
-  { creation, data, owner }: VerifiedOrder,
+  candidate: VerifiedOrder,
   chain: ChainClient,
   spender: Address,
+  rules: Rules,
 ): OnChainCheck | undefined {
-  const { sellTokenBalance: source, sellToken: token, partiallyFillable } = data;
+  const { data, owner } = candidate;
+  const { sellTokenBalance: source, sellToken: token } = data;
   const { vaultFunds } = chain;
   if (source === 'erc20' || vaultFunds === undefined) return undefined;
-  const amount = creation.fullBalanceCheck || !partiallyFillable ? data.sellAmount + data.feeAmount : 1n;
+  const amount = getRequiredBalance(candidate, rules);
   return {
     check: 'vaultFunds',
     async run(call) {
       const query = { owner, token, spender };
       const funds = assertFunds(await vaultFunds.call(chain, { ...query, source }, call));
-      return checkBalance(funds, amount, query) ?? checkAllowance(funds, amount, query);
+      return checkFunds(funds, amount, candidate, query, rules);
     },
   };
+}
+
+/** Returns the balance that an order requires, in atoms of the sell token. */
+function getRequiredBalance({ creation, data }: VerifiedOrder, { balance: rule }: Rules): bigint {
+  const full = creation.fullBalanceCheck || (rule === 'full' && !data.partiallyFillable);
+  return full ? data.sellAmount + data.feeAmount : 1n;
 }
 
 /**

@@ -183,6 +183,16 @@ describe('vault balances', () => {
     expect(await outcome({ chain: vault(0n, 1n).chain }, order)).toEqual(['InsufficientBalance', 400]);
   });
 
+  test('follow the rule minimum', async () => {
+    const order = await orderOf({ sellAmount: '1000', ...external });
+    const check = (balance: bigint, allowance: bigint, choice: object = order) =>
+      outcome({ rules: { balance: 'minimum' }, chain: vault(balance, allowance).chain }, choice);
+    expect(await check(1n, 1n)).toBe('accepted');
+    expect(await check(0n, 1000n)).toBe('accepted');
+    expect(await check(0n, 999n)).toEqual(['InsufficientBalance', 400]);
+    expect(await check(999n, 1000n, { ...order, fullBalanceCheck: true })).toEqual(['InsufficientBalance', 400]);
+  });
+
   test('are rejected by the production profile', async () => {
     const order = await orderOf(external);
     expect(await outcome({ profile: 'production' }, order)).toEqual(['UnsupportedSellTokenSource', 400]);
