@@ -57,9 +57,11 @@ export function viemOrderSimulator(client: RpcClient): OrderSimulator {
     async simulate(order, { signal }) {
       const { interactions: hooks, settlementContract } = order;
       try {
-        const authorization = await authorize(settlementContract, signal);
-        const stateOverrides = await fund(order, signal);
         const block = order.block ?? parseQuantity(await callRpc(client, signal, 'eth_blockNumber', []));
+        const [authorization, stateOverrides] = await Promise.all([
+          authorize(settlementContract, signal, toQuantity(block)),
+          fund(order, signal),
+        ]);
         const input = encodeSettlement({ ...order, hooks, interactions: [] });
         const settle = createCall(SOLVER, settlementContract, input, SETTLE_GAS);
         const error = await simulate(authorization, settle, stateOverrides, toQuantity(block), signal);

@@ -66,8 +66,10 @@ export function viemQuoteVerifier(client: RpcClient): QuoteVerifier {
   return {
     async verify(quote, { signal }) {
       try {
-        const authorization = await authorize(quote.settlementContract, signal);
-        const override = await fund(quote, signal);
+        const [authorization, override] = await Promise.all([
+          authorize(quote.settlementContract, signal),
+          fund(quote, signal),
+        ]);
         if (override === 'unknown') return { status: 'failed', reason: 'the balance of the sell token is not found' };
         return readOutcome(quote, await simulate(quote, authorization, override, signal));
       } catch (error) {

@@ -45,25 +45,26 @@ export function createCall(from: Address, to: Address, input: Hex, gas = CALL_GA
 }
 
 /** Returns the call that allows `SOLVER` to settle, from the manager of the settlement contract's allow list. */
-export type CreateAuthorization = (settlement: Address, signal: AbortSignal) => Promise<BlockCall>;
+export type CreateAuthorization = (settlement: Address, signal: AbortSignal, block?: string) => Promise<BlockCall>;
 
-/** Creates authorizations. The addresses of each settlement contract are read once. */
+/**
+ * Creates authorizations. The allow list of a settlement contract is read once, since it cannot change
+ * (GPv2Settlement.sol). Its manager can change, and is read each time.
+ */
 export function createAuthorizations(client: RpcClient): CreateAuthorization {
-  const known = new Map<Address, BlockCall>();
+  const authenticators = new Map<Address, Address>();
 
-  async function readAddress(to: Address, data: Hex, signal: AbortSignal): Promise<Address> {
-    const result = parseHexResult(await callRpc(client, signal, 'eth_call', [{ to, data }, 'latest']), 32);
+  async function readAddress(to: Address, data: Hex, block: string, signal: AbortSignal): Promise<Address> {
+    const result = parseHexResult(await callRpc(client, signal, 'eth_call', [{ to, data }, block]), 32);
     return `0x${result.slice(26)}`;
   }
 
-  return async (settlement, signal) => {
-    const before = known.get(settlement);
-    if (before !== undefined) return before;
-    const authenticator = await readAddress(settlement, SELECTORS.authenticator, signal);
-    const manager = await readAddress(authenticator, SELECTORS.manager, signal);
-    const call = createCall(manager, authenticator, encodeCall(SELECTORS.addSolver, [word(SOLVER)]));
-    known.set(settlement, call);
-    return call;
+  return async (settlement, signal, block = 'latest') => {
+    const known = authenticators.get(settlement);
+    const authenticator = known ?? (await readAddress(settlement, SELECTORS.authenticator, block, signal));
+    authenticators.set(settlement, authenticator);
+    const manager = await readAddress(authenticator, SELECTORS.manager, block, signal);
+    return createCall(manager, authenticator, encodeCall(SELECTORS.addSolver, [word(SOLVER)]));
   };
 }
 

@@ -6,11 +6,15 @@ import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import { viemQuoteVerifier } from 'intentbook/viem';
 import type { Hex } from 'viem';
-import { createPublicClient, http, keccak256, toHex } from 'viem';
+import { createPublicClient, encodeFunctionData, http, keccak256, parseAbi, toHex } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { getContracts, transact } from '../../../adapters/sandbox/deployment.ts';
+import { createRpc } from '../../../adapters/sandbox/rpc.ts';
 
 const ETHER = 10n ** 18n;
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+/** The manager of the allow list of every sandbox (deployment.ts). */
+const MANAGER: Hex = '0x6fb5916c0f57f88004d5b5eb25f6f4d77353a1ed';
 /** An account without tokens. */
 const STRANGER = `0x${'5a'.repeat(20)}`;
 /** The factory of every sandbox (deployment.ts). */
@@ -135,6 +139,23 @@ describe('quote verification', () => {
     const other = sellWeth({ from: `0x${'5b'.repeat(20)}`, sellAmountAfterFee: String(2n * ETHER) } as QuoteRequest);
     expect(await quote(book, other)).toMatchObject({ verified: true });
     expect(countSearches()).toBe(1);
+  });
+
+  it('continues after the manager of the allow list has changed', async () => {
+    const { authenticator } = getContracts(sandbox.chainId, sandbox.tokens);
+    const rpc = createRpc(sandbox.rpcUrl ?? '');
+    const [manager, other] = [MANAGER, `0x${'5d'.repeat(20)}` as const];
+    const change = (from: Hex, to: Hex) => {
+      const data = encodeFunctionData({ abi: parseAbi(['function setManager(address)']), args: [to] });
+      return transact(rpc, { from, to: authenticator, data });
+    };
+    const book = await open(undefined, viemQuoteVerifier(connect()));
+    expect(await quote(book, sellWeth())).toMatchObject({ verified: true });
+    await rpc.call('anvil_setBalance', other, '0xffffffffffffffffffffff');
+    await change(manager, other);
+    expect(await quote(book, sellWeth({ sellAmountAfterFee: String(3n * ETHER) }))).toMatchObject({ verified: true });
+    await change(other, manager);
+    rpc.close();
   });
 
   it('links the verified quote to its order', async () => {
