@@ -93,6 +93,9 @@ export type AuctionRunSettings = Required<Omit<AuctionRunOptions, 'trustedTokens
   readonly trustedTokens: readonly Address[];
 };
 
+/** Maximum of `banAfter`. */
+const MAX_BAN_AFTER = 1_000_000;
+
 /** Integer options with their default, minimum and maximum. */
 const INTEGERS = {
   solveTime: [10_000, 1, 600_000],
@@ -102,11 +105,10 @@ const INTEGERS = {
   maxWinners: [20, 1, 1000],
   maxSolutions: [3, 1, 1000],
   interval: [1000, 1, 3_600_000],
-  banAfter: [3, 1, 1_000_000],
   banTime: [300_000, 1, 86_400_000],
 } as const;
 
-const KNOWN = [...Object.keys(INTEGERS), 'drivers', 'reveal', 'trustedTokens', 'onRound', 'onSettled'];
+const KNOWN = [...Object.keys(INTEGERS), 'drivers', 'reveal', 'trustedTokens', 'banAfter', 'onRound', 'onSettled'];
 
 /** Parses the options of a run. @throws TypeError naming the option that is unknown or malformed. */
 export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings {
@@ -115,9 +117,7 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
   const { banAfter = 'never' } = options;
   const integer = (name: keyof typeof INTEGERS): number => {
     const [initial, least, most] = INTEGERS[name];
-    const value = options[name] ?? initial;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
-    throw invalid(name, `an integer from ${least} to ${most}`, value);
+    return parseInteger(name, options[name] ?? initial, least, most);
   };
   const names = new Set(drivers.map(({ name }) => name));
   if (drivers.length === 0 || names.size < drivers.length)
@@ -137,8 +137,13 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
     maxSolutions: integer('maxSolutions'),
     interval: integer('interval'),
     banTime: integer('banTime'),
-    banAfter: banAfter === 'never' ? banAfter : integer('banAfter'),
+    banAfter: banAfter === 'never' ? banAfter : parseInteger('banAfter', banAfter, 1, MAX_BAN_AFTER),
   };
+}
+
+function parseInteger(name: string, value: unknown, least: number, most: number): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw invalid(name, `an integer from ${least} to ${most}`, value);
 }
 
 function parseToken(text: string): Address {
