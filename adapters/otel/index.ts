@@ -92,7 +92,7 @@ export function traceBook(tracer: Tracer, { name, book }: TracedBook): () => voi
  */
 export function traceApi(tracer: Tracer, api: Api): Api {
   return {
-    ...api,
+    ...(api.handlesPath && { handlesPath: api.handlesPath.bind(api) }),
     handle: (request) =>
       tracer.startActiveSpan(request.method, { kind: SERVER }, async (span) => {
         try {
@@ -123,8 +123,18 @@ function toRoute(path: string): string {
 
 /** Wraps a notification channel: each delivery attempt is a span of kind "producer". */
 export function traceChannel(tracer: Tracer, channel: Channel): Channel {
+  const { name, signs, confirmation } = channel;
+  // A spread of a class instance would lose its methods.
   return {
-    ...channel,
+    name,
+    signs,
+    confirmation,
+    parseTarget: (target) => channel.parseTarget(target),
+    ...(channel.getHost && { getHost: channel.getHost.bind(channel) }),
+    ...(channel.challenge && { challenge: channel.challenge.bind(channel) }),
+    ...(channel.invite && { invite: channel.invite.bind(channel) }),
+    ...(channel.start && { start: channel.start.bind(channel) }),
+    ...(channel.stop && { stop: channel.stop.bind(channel) }),
     deliver: (delivery, call) =>
       tracer.startActiveSpan(`intentbook deliver ${channel.name}`, { kind: PRODUCER }, async (span) => {
         span.setAttributes({ 'intentbook.channel': channel.name, 'intentbook.delivery': delivery.id });

@@ -2,7 +2,7 @@ import { context, SpanStatusCode } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { Channel, ChannelDelivery, DeliveryResult, OrderBook } from 'intentbook';
+import type { Api, Channel, ChannelDelivery, DeliveryResult, OrderBook } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { traceApi, traceBook, traceChannel } from 'intentbook/otel';
@@ -110,6 +110,65 @@ describe('traced channel', () => {
       'intentbook.delivery': '7',
       'intentbook.status': result.status,
     });
+  });
+
+  test('keeps the methods of an instance of a class', async () => {
+    class Counter implements Channel {
+      readonly name = 'counter';
+      readonly signs = true;
+      readonly confirmation = 'echo';
+      #calls = 0;
+      parseTarget = (target: string) => target;
+      #count<T>(result: T): T {
+        this.#calls++;
+        return result;
+      }
+      getHost(target: string) {
+        return this.#count(target);
+      }
+      async challenge() {
+        return this.#count(true);
+      }
+      async invite() {
+        return this.#count('text');
+      }
+      async deliver() {
+        return this.#count({ status: 'delivered' } as const);
+      }
+      start() {
+        this.#count(undefined);
+      }
+      async stop() {
+        this.#count(undefined);
+      }
+      get calls() {
+        return this.#calls;
+      }
+    }
+    const counter = new Counter();
+    const traced = traceChannel(tracer, counter);
+    expect(traced).toMatchObject({ name: 'counter', signs: true, confirmation: 'echo' });
+    expect([traced.parseTarget('a'), traced.getHost?.('a')]).toEqual(['a', 'a']);
+    expect(await traced.challenge?.('a', 'b', call)).toBe(true);
+    expect(await traced.invite?.({} as never, call)).toBe('text');
+    traced.start?.({} as never);
+    await traced.stop?.();
+    await traced.deliver(delivery, call);
+    expect(counter.calls).toBe(6);
+  });
+
+  test('keeps the paths of an interface that is an instance of a class', () => {
+    class Root implements Api {
+      readonly #path = '/a';
+      handle() {
+        return Promise.resolve({ status: 200, headers: {} });
+      }
+      handlesPath(path: string) {
+        return path === this.#path;
+      }
+    }
+    const traced = traceApi(tracer, new Root());
+    expect([traced.handlesPath?.('/a'), traced.handlesPath?.('/b')]).toEqual([true, false]);
   });
 
   test('ends the span of an attempt that throws', async () => {
