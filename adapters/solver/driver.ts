@@ -63,8 +63,7 @@ export function createDriver(options: DriverOptions): Driver {
 
   async function solve(body: unknown, signal: AbortSignal): Promise<object> {
     const { auction, deadline } = parseAuction(body);
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, deadline - Date.now()))]);
-    const found = await engine.solve(auction, limited);
+    const found = await engine.solve(auction, withDeadline(signal, deadline));
     const reasons = await Promise.all(found.map((solution) => settler.simulate(solution)));
     const valid = found.filter((_, i) => reasons[i] === undefined);
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);
@@ -100,8 +99,13 @@ export function createDriver(options: DriverOptions): Driver {
 
   async function quote(query: URLSearchParams, signal: AbortSignal): Promise<object> {
     const order = toQuotedOrder(query);
-    const auction: SolvableAuction = { id: 0, block: 0, orders: [order], prices: {} };
-    const [solution] = await engine.solve(auction, signal);
+    const deadline = parseDeadline(query.get('deadline'));
+    const auction: SolvableAuction = { id: 0, block: 0, orders: [order], prices: {}, ...deadline };
+    const limited = deadline === undefined ? signal : withDeadline(signal, deadline.deadline);
+    const [solution] = await engine.solve(auction, limited).catch((error: unknown) => {
+      if (!limited.aborted || signal.aborted) throw error;
+      throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
+    });
     if (solution === undefined) throw new DriverFailure('QuotingFailed', 'there is no route');
     const text = ({ target, value, callData }: Solution['interactions'][number]) => {
       return { target, value: String(value), callData };
@@ -143,6 +147,15 @@ export function createDriver(options: DriverOptions): Driver {
       }
     },
   };
+}
+
+/** Maximum delay of a timer, in milliseconds. */
+const MAX_DELAY = 2 ** 31 - 1;
+
+/** Returns a signal that is also aborted at a time, in milliseconds since 1970. */
+function withDeadline(signal: AbortSignal, deadline: number): AbortSignal {
+  const left = Math.min(Math.max(0, deadline - Date.now()), MAX_DELAY);
+  return AbortSignal.any([signal, AbortSignal.timeout(left)]);
 }
 
 /** Reads JSON of limited size. */
@@ -187,6 +200,14 @@ function parseAuction(body: unknown): { readonly auction: SolvableAuction; reado
   const list = orders as readonly AuctionOrder[]; // rendered by the book from this type
   const prices = Object.fromEntries(priced);
   return { auction: { id: number, block: 0, orders: list, prices, deadline: time }, deadline: time };
+}
+
+/** Parses the deadline of a quote. `undefined` if it has none. */
+function parseDeadline(text: string | null): { readonly deadline: number } | undefined {
+  if (text === null) return undefined;
+  const deadline = Date.parse(text);
+  if (Number.isNaN(deadline)) throw new DriverFailure('MalformedRequest', 'deadline must be a date');
+  return { deadline };
 }
 
 /** Sorts solutions, the best one first. */

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Address, AuctionOrder, Hex } from 'intentbook';
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
-import type { Liquidity, NodeClient, SolvableAuction } from 'intentbook/solver';
+import type { Liquidity, NodeClient, Settler, SolvableAuction, SolverEngine } from 'intentbook/solver';
 import {
   createDriver,
   createReferenceEngine,
@@ -446,6 +446,42 @@ describe('solver over HTTP', () => {
     await httpEngine(url).solve({ id: 1, block: 1, orders: [], prices: {} }, new AbortController().signal);
     expect(deadlines[0]).toBe(deadline);
     expect(Date.parse(deadlines[1] ?? '') - start).toBeGreaterThanOrEqual(10_000);
+  });
+
+  it('ends a quote of a driver at its deadline', async () => {
+    const deadlines: unknown[] = [];
+    const engine: SolverEngine = {
+      name: 'slow',
+      solve({ deadline }, signal) {
+        deadlines.push(deadline);
+        return new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+          if (signal.aborted || deadline === undefined) reject(signal.reason ?? new Error('no deadline'));
+        });
+      },
+    };
+    const settler: Settler = { address: NATIVE, simulate: async () => undefined, submit: () => Promise.reject() };
+    const failures: unknown[] = [];
+    const driver = createDriver({ engine, settler, onFailure: (failure) => failures.push(failure) });
+    const quote = async (more: Record<string, string>) => {
+      const query = new URLSearchParams({
+        sellToken: TOKENS[0],
+        buyToken: TOKENS[1],
+        kind: 'sell',
+        amount: '1',
+        ...more,
+      });
+      const response = await driver.handle(new Request(`http://driver/quote?${query}`));
+      return ((await response.json()) as { kind: string }).kind;
+    };
+    const deadline = Date.now() + 50;
+    expect(await quote({ deadline: new Date(deadline).toISOString() })).toBe('DeadlineExceeded');
+    expect(Date.now()).toBeGreaterThanOrEqual(deadline - 1);
+    expect(await quote({ deadline: new Date(0).toISOString() })).toBe('DeadlineExceeded');
+    expect(failures).toEqual([]);
+    expect(await quote({ deadline: 'soon' })).toBe('MalformedRequest');
+    expect(await quote({})).toBe('Unknown');
+    expect(deadlines).toEqual([deadline, 0, undefined]);
   });
 
   it('reads responses of limited size', async () => {
