@@ -30,7 +30,8 @@ const MAINTENANCE = [
     summary: 'exports a book: orders as NDJSON, or a table as CSV or Parquet',
     description: `Writes one JSON object per line: the domain of the book, the orders, newest first, each with its document, its quote and
 its cancellation, then the number of orders and the SHA-256 of the lines before. An interrupted export continues when it
-is run again. Chain events are not exported, since they can be indexed again.
+is run again; orders that were created or cancelled meanwhile follow at the end. Chain events are not exported, since they
+can be indexed again.
 
 A file that ends with .csv or .parquet contains a table: the orders, the trades or the notifications. The file appears when
 it is complete. The command prints a cursor: with --after, the next export has only what has changed since.

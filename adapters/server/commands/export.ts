@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Domain, Store } from 'intentbook';
-import { headerLine, orderLine, parseLine, type Trailer, trailerLine } from './book-file.ts';
+import { headerLine, type OrderLine, orderLine, parseLine, type Trailer, trailerLine } from './book-file.ts';
+import type { OrderGap, OrderKey } from './export-ranges.ts';
+import { addToRanges, getGaps, isOlder } from './export-ranges.ts';
 import type { Progress } from './progress.ts';
 import { readLines } from './read-file.ts';
 import { readPages } from './walk.ts';
@@ -15,13 +17,14 @@ export interface Exported extends Trailer {
 }
 
 /**
- * Writes all orders of a store to a file, newest first. An incomplete file is continued after its last complete
- * line.
+ * Writes all orders of a store to a file, newest first. An incomplete file is continued after its last complete line.
+ * Then it also receives the orders that were created since it was begun, and a second line of each order that was
+ * cancelled since its first one.
  *
  * @throws Error if the file is complete or belongs to another domain.
  */
 export async function exportBook(store: Store, domain: Domain, path: string, progress: Progress): Promise<Exported> {
-  const begun = existsSync(path) ? await lookAt(path, domain) : { end: 0, orders: 0, last: undefined };
+  const begun = existsSync(path) ? await lookAt(path, domain) : { end: 0, orders: 0, ranges: [] };
   const file = await open(path, begun.end === 0 ? 'w' : 'r+');
   try {
     await file.truncate(begun.end);
@@ -36,17 +39,28 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
     let { orders } = begun;
     let left = 0;
     const total = await store.orders.total?.();
-    for await (const page of readPages(store, begun.last)) {
-      // Listings do not include quotes.
-      const whole = new Map((await store.orders.get(page.map(({ uid }) => uid))).map((order) => [order.uid, order]));
-      const lines = page.flatMap(({ uid }) => {
-        const order = whole.get(uid);
-        return order === undefined || order.placement !== null ? [] : [orderLine(order)];
-      });
+    const gaps = getGaps(begun.ranges).map(({ after, until }) => ({ after, until: until && lowered(until) }));
+    const written = await readWritten(path, gaps);
+    for (const { after, until } of gaps) {
+      for await (const listed of readPages(store, after)) {
+        const newer = until === undefined ? listed : listed.filter((order) => isOlder(order, until));
+        const page = newer.filter(({ uid }) => !written.has(uid));
+        // Listings do not include quotes.
+        const whole = new Map((await store.orders.get(page.map(({ uid }) => uid))).map((order) => [order.uid, order]));
+        const lines = page.flatMap(({ uid }) => {
+          const order = whole.get(uid);
+          return order === undefined || order.placement !== null ? [] : [orderLine(order)];
+        });
+        await write(lines.join(''));
+        orders += lines.length;
+        left += page.length - lines.length;
+        progress.at(orders + left, total);
+        if (newer.length < listed.length) break;
+      }
+    }
+    for await (const lines of readCancelled(store, path, begun.end)) {
       await write(lines.join(''));
       orders += lines.length;
-      left += page.length - lines.length;
-      progress.at(orders + left, total);
     }
     const trailer: Trailer = { orders, sha256: hash.digest('hex') };
     await file.write(trailerLine(trailer), at);
@@ -57,11 +71,52 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
   }
 }
 
-/** Returns the position at which an export was interrupted. */
+/** Milliseconds by which an order may be stored after its creation date, such as by a process with another clock. */
+const LATE = 60_000;
+
+const lowered = ({ creationDate }: OrderKey): OrderKey => ({ creationDate: creationDate - LATE, uid: '0x' });
+
+/** Reads the orders of a file that gaps overlap. */
+async function readWritten(path: string, gaps: readonly OrderGap[]): Promise<ReadonlySet<string>> {
+  const bounds = gaps.flatMap(({ until }) => until?.creationDate ?? []);
+  const uids = new Set<string>();
+  if (bounds.length === 0) return uids;
+  for await (const { text } of readLines(path)) {
+    const line = parseLine(text);
+    if (!('creationDate' in line)) continue;
+    const { creationDate, uid } = line;
+    if (bounds.some((bound) => creationDate >= bound && creationDate <= bound + LATE)) uids.add(uid);
+  }
+  return uids;
+}
+
+/** Orders that are compared with the store in one step. */
+const GROUP = 500;
+
+/** Reads the orders of a file, up to a position, that were cancelled after they had been written. */
+async function* readCancelled(store: Store, path: string, until: number): AsyncGenerator<readonly string[]> {
+  let open = new Set<OrderKey['uid']>();
+  const readGroup = async () => {
+    const orders = open.size === 0 ? [] : await store.orders.get([...open]);
+    open = new Set();
+    return orders.filter(({ state }) => state === 'cancelled').map(orderLine);
+  };
+  for await (const { text, end } of readLines(path)) {
+    if (end > until) break;
+    const line = parseLine(text);
+    if ('cancelled' in line && !line.cancelled) open.add(toKey(line).uid);
+    if (open.size >= GROUP) yield await readGroup();
+  }
+  yield await readGroup();
+}
+
+const toKey = ({ creationDate, uid }: OrderLine): OrderKey => ({ creationDate, uid: uid as OrderKey['uid'] }); // as it was exported
+
+/** Returns the position at which an export was interrupted, and the orders before it. */
 async function lookAt(path: string, { chainId, settlementContract }: Domain) {
   let orders = 0;
   let whole = 0;
-  let last: { creationDate: number; uid: `0x${string}` } | undefined;
+  const ranges: { first: OrderKey; last: OrderKey }[] = [];
   for await (const { text, end } of readLines(path)) {
     const line = parseLine(text);
     if ('sha256' in line) throw new Error(`the file "${path}" is already complete`);
@@ -72,9 +127,9 @@ async function lookAt(path: string, { chainId, settlementContract }: Domain) {
     } else if (whole === 0) throw new Error(`the file "${path}" is not an export`);
     else {
       orders++;
-      last = { creationDate: line.creationDate, uid: line.uid as `0x${string}` }; // as it was exported
+      addToRanges(ranges, toKey(line));
     }
     whole = end;
   }
-  return { end: whole, orders, last };
+  return { end: whole, orders, ranges };
 }

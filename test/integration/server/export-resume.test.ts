@@ -1,0 +1,85 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Store } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { afterEach, describe, expect, test } from 'vitest';
+import { exportBook } from '../../../adapters/server/commands/export.ts';
+import { importBook } from '../../../adapters/server/commands/import.ts';
+import { manualClock } from '../../support/clock.ts';
+import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
+import { cleanUp, scratch } from './process.ts';
+
+afterEach(cleanUp);
+
+const PROGRESS = { at() {}, end() {} };
+const TRADER = account(1);
+
+/** Opens a book with orders of different creation dates, some of them equal. */
+async function openBook(count: number) {
+  const store = memoryStore();
+  const clock = manualClock();
+  const book = createOrderBook({ chainId: SEPOLIA, store, clock });
+  await book.start();
+  let placed = 0;
+  async function place(more: number): Promise<string[]> {
+    const uids = [];
+    for (let i = 0; i < more; i++) {
+      if (placed % 3 === 0) clock.advance(1000);
+      placed++;
+      const validTo = Math.floor(clock.now() / 1000) + 3600;
+      const result = await book.orders.submit(await signOrder(TRADER, { validTo, sellAmount: String(placed) }));
+      if (result.status !== 'accepted') throw new Error('the order must be accepted');
+      uids.push(result.uid);
+    }
+    return uids;
+  }
+  const uids = await place(count);
+  const { chainId, settlementContract } = book;
+  const cancel = async (orderUids: readonly string[]) => {
+    const result = await book.orders.cancel({ orderUids, ...(await signCancellation(TRADER, { orderUids })) });
+    expect(result.status).toBe('cancelled');
+  };
+  return { store, clock, uids, place, cancel, domain: { chainId, settlementContract } };
+}
+
+async function list(store: Store) {
+  return (await store.orders.list({ limit: 1000 })).map(({ uid, state }) => [uid, state]);
+}
+
+describe('export that was interrupted', () => {
+  test.each([0, 1, 5, 11])('contains what has changed since, after %d orders', async (written) => {
+    const { store, clock, uids, place, cancel, domain } = await openBook(12);
+    const file = join(await scratch(), 'book.ndjson');
+    await exportBook(store, domain, file, PROGRESS);
+    const [header = '', ...lines] = readFileSync(file, 'utf8').split('\n');
+    const begin = [header, ...lines.slice(0, written)].map((line) => `${line}\n`).join('');
+    writeFileSync(file, `${begin}{"uid":"0x`);
+    // The first line of the file is that of the newest order.
+    await cancel([uids[0] ?? '', uids[11] ?? '']);
+    await place(5);
+    expect(await exportBook(store, domain, file, PROGRESS)).toMatchObject({ resumed: written });
+
+    // It is interrupted again, at each line.
+    const text = readFileSync(file, 'utf8').split('\n');
+    await cancel([uids[5] ?? '']);
+    await place(2);
+    const expected = await list(store);
+    for (let to = 1; to < text.length - 2; to++) {
+      writeFileSync(
+        file,
+        text
+          .slice(0, to)
+          .map((line) => `${line}\n`)
+          .join(''),
+      );
+      await exportBook(store, domain, file, PROGRESS);
+      const target = memoryStore();
+      await target.open({ domain, clock });
+      await importBook(target, domain, file, PROGRESS);
+      expect([to, await list(target)]).toEqual([to, expected]);
+      await importBook(target, domain, file, PROGRESS);
+      expect([to, await list(target)]).toEqual([to, expected]);
+    }
+  });
+});
