@@ -1,7 +1,7 @@
 import type { TradeListQuery } from '../../chain/trades.ts';
 import { readCost } from '../cost.ts';
 import { nextPageLink } from '../page-link.ts';
-import { queryText } from '../query.ts';
+import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse, jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
 import { listingQuery } from './orders.ts';
@@ -26,7 +26,8 @@ const listTradesV2: Route = {
   path: '/api/v2/trades',
   cost: readCost('trades', 'page size; trades that `offset` skips'),
   async handle({ book, query, work }) {
-    const paging = listingQuery(query, ['cursor', 'offset', 'limit']);
+    const limit = queryInteger(query, 'limit', 'InvalidLimit');
+    const paging = { ...listingQuery(query, ['cursor', 'offset']), ...(limit !== undefined && { limit }) };
     const { trades, next } = await book.trades.page({ ...tradeFilter(query), ...paging }, work);
     const { renderList } = await import('../json-array.ts');
     return jsonText(200, await renderList(trades), nextPageLink(query, next));

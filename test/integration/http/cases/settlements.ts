@@ -29,14 +29,12 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     name: 'pages of trades have 1 to 1000 entries',
     async run(fixture) {
       const path = `/api/v2/trades?owner=${OWNER}`;
-      for (const query of ['limit=0', 'limit=1001']) {
+      for (const query of ['limit=0', 'limit=1001', 'limit=x', 'limit=-1', 'limit=', 'limit=1&limit=1']) {
         rejected(await fixture.send('GET', `${path}&${query}`), 400, 'InvalidLimit');
       }
       for (const query of [
-        'limit=x',
-        'limit=-1',
-        'limit=',
         'offset=-1',
+        'offset=1&offset=1',
         'offset=1e3',
         'cursor=',
         'cursor=1',
