@@ -1,3 +1,4 @@
+import { readDocument } from '../app-data/documents.ts';
 import type { FindDocument } from '../app-data/find-document.ts';
 import { sleep } from '../concurrency/sleep.ts';
 import { OrderBookError } from '../errors.ts';
@@ -47,12 +48,23 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
       settlementContract,
       hooksTrampoline,
       documents: store.appData,
-      findDocument: context.findDocument && repeatFailures(context.findDocument),
+      findDocument: context.findDocument && storeFound(repeatFailures(context.findDocument)),
       now: clock.now(),
       findAuction: context.findAuction,
       justInTimeOrders: configuration.justInTimeOrders,
       findKnown: async (uids) => new Set((await store.orders.get(uids)).map(({ uid }) => uid)),
       ...(quotes === undefined ? {} : { findQuote: createQuoteFinder() }),
+    };
+  }
+
+  /** Stores the documents that the source has, so that the orders of the batch refer to them. */
+  function storeFound(find: FindDocument): FindDocument {
+    const { maxAppDataSize, maxUnreferencedDocuments } = configuration.limits;
+    return async (hash) => {
+      const text = await find(hash);
+      if (text === undefined || readDocument(text, hash, maxAppDataSize) instanceof OrderBookError) return text;
+      await store.appData.put({ hash, document: text }, maxUnreferencedDocuments);
+      return text;
     };
   }
 

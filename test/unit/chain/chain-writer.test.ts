@@ -315,6 +315,16 @@ describe('app-data document of an order that is placed on chain', () => {
     return { ...(await fixture({ findDocument: find })), find };
   }
 
+  test('is stored with its order, unless it is not valid', async () => {
+    const { place } = await start(0);
+    expect(await place(placement)).toMatchObject({ fullAppData: document });
+    const text = 'not JSON';
+    const invalid = await fixture({ findDocument: async () => text });
+    const order = await invalid.place(placementOf({ ...TOKENS, appData: hashOf(text) }));
+    expect(order).toMatchObject({ fullAppData: null });
+    expect(await invalid.store.appData.get(hashOf(text))).toBeUndefined();
+  });
+
   test('is queried again after a failure', async () => {
     const { place, clock, find } = await start(2);
     const placed = place(placement);
