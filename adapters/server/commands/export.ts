@@ -110,7 +110,9 @@ async function* readCancelled(store: Store, path: string, until: number): AsyncG
   yield await readGroup();
 }
 
-const toKey = ({ creationDate, uid }: OrderLine): OrderKey => ({ creationDate, uid: uid as OrderKey['uid'] }); // as it was exported
+function toKey({ creationDate, uid }: OrderLine): OrderKey {
+  return { creationDate, uid: uid as OrderKey['uid'] }; // as it was exported
+}
 
 /** Returns the position at which an export was interrupted, and the orders before it. */
 async function lookAt(path: string, { chainId, settlementContract }: Domain) {
