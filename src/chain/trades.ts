@@ -1,9 +1,9 @@
 import { OrderBookError } from '../errors.ts';
-import { assertKnownFilters } from '../orders/listing.ts';
 import type { ProtocolFee, TradeChainEvent, TradeCursor, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
+import { assertKnownFilters } from '../validation/filters.ts';
 
 /** A fill of an order. Amounts are decimal strings of atoms. */
 export interface OrderTrade {

@@ -16,10 +16,10 @@ import { getInteractions } from '../protocol/trampoline.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { OrderStreams } from '../streams/order-streams.ts';
 import type { AdmissionContext } from './admission.ts';
-import type { ListFilter } from './list.ts';
-import type { ListQuery } from './listing.ts';
-import { toOrderPage, toOrderResults } from './listing.ts';
+import type { ListFilter } from './list-orders.ts';
+import type { ListQuery } from './list-query.ts';
 import type { Order } from './order-json.ts';
+import { toOrderPage, toOrderResults } from './order-page.ts';
 import type { ReadContext } from './read.ts';
 import { readManyBytes, readOrder, readOrders } from './read.ts';
 import { parseInput, submit } from './submit.ts';
@@ -27,7 +27,7 @@ import { parseInput, submit } from './submit.ts';
 /** Cancellation and listings are loaded on first use. */
 const cancellation = lazy(() => import('./cancel.ts'));
 const listing = lazy(async () => {
-  const [lists, { parseListQuery }] = await Promise.all([import('./list.ts'), import('./list-query.ts')]);
+  const [lists, { parseListQuery }] = await Promise.all([import('./list-orders.ts'), import('./list-query.ts')]);
   return { ...lists, parseListQuery };
 });
 
@@ -186,7 +186,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
 
 /** Reads a page and counts its orders. */
 interface PageReader<P, O> {
-  read(lists: typeof import('./list.ts'), filter: ListFilter, options?: O): Promise<P>;
+  read(lists: typeof import('./list-orders.ts'), filter: ListFilter, options?: O): Promise<P>;
   count(page: P): number;
 }
 

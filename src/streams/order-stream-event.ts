@@ -1,11 +1,11 @@
 import { OrderBookError } from '../errors.ts';
-import { assertKnownFilters } from '../orders/listing.ts';
 import type { Order } from '../orders/order-json.ts';
 import type { OrderStatus } from '../orders/status.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import { requireUid } from '../protocol/uid.ts';
+import { assertKnownFilters } from '../validation/filters.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from './order-log.ts';
 import type { StreamEvent } from './stream.ts';
 

@@ -1,6 +1,6 @@
 import { memoryStore } from 'intentbook/memory';
 import { expect, test } from 'vitest';
-import { ORDERS_PER_STEP } from '../../../src/orders/list.ts';
+import { ORDERS_PER_STEP } from '../../../src/orders/list-orders.ts';
 import { readTransaction } from '../../../src/orders/read-transaction.ts';
 import type { TradeChainEvent, TradeQuery } from '../../../src/ports/chain-store.ts';
 import type { Store } from '../../../src/ports/store.ts';

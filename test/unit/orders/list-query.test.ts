@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { ListQuery } from '../../../src/orders/list-query.ts';
 import { parseListQuery } from '../../../src/orders/list-query.ts';
-import type { ListQuery } from '../../../src/orders/listing.ts';
-import { formatCursor, toOrderPage } from '../../../src/orders/listing.ts';
+import { formatCursor, toOrderPage } from '../../../src/orders/order-page.ts';
 import { requireUid } from '../../../src/protocol/uid.ts';
 
 const ADDRESS = `0x${'Ab'.repeat(20)}`;
