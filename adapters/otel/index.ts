@@ -76,8 +76,8 @@ export function traceBook(tracer: Tracer, { name, book }: TracedBook): () => voi
   listen('storeQueried', ({ operation, ms, failed }) => {
     record(`store ${operation}`, ms, { 'intentbook.operation': operation }, failed);
   });
-  listen('estimatorQueried', ({ source, question, outcome, ms }) => {
-    const attributes = { 'intentbook.question': question, 'intentbook.outcome': outcome };
+  listen('estimatorQueried', ({ source, request, outcome, ms }) => {
+    const attributes = { 'intentbook.request': request, 'intentbook.outcome': outcome };
     record(`estimate ${source}`, ms, attributes, outcome === 'failed');
   });
   return () => {

@@ -104,7 +104,7 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
   const sources = new Histogram({
     name: 'intentbook_estimator_seconds',
     help: 'Duration of estimator queries by outcome.',
-    labelNames: ['book', 'source', 'question', 'outcome'],
+    labelNames: ['book', 'source', 'request', 'outcome'],
     buckets: SECONDS,
     registers,
   });
@@ -166,8 +166,8 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     book.on('storeQueried', ({ operation, ms, failed }) => {
       store.observe({ ...label, operation, outcome: failed ? 'failure' : 'responded' }, ms / 1000);
     });
-    book.on('estimatorQueried', ({ source, question, outcome, ms }) => {
-      sources.observe({ ...label, source, question, outcome }, ms / 1000);
+    book.on('estimatorQueried', ({ source, request, outcome, ms }) => {
+      sources.observe({ ...label, source, request, outcome }, ms / 1000);
     });
     book.on('driverCalled', ({ driver, step, ms, failed }) => {
       drivers.observe({ ...label, driver, step, outcome: failed ? 'failed' : 'responded' }, ms / 1000);

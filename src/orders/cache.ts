@@ -99,7 +99,7 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
       return entry.order;
     },
     put(order, since) {
-      if (since !== version || order.bare || pauses > 0) return;
+      if (since !== version || order.lacksDocument || pauses > 0) return;
       const added = toKey(order.uid);
       const previous = entries.get(added); // of this order, or of another one with the same key
       if (previous !== undefined) drop(added, previous);

@@ -225,8 +225,8 @@ export interface PreparedOrder {
   /** The text between the status and the quote. */
   tail: string;
   readonly quote: OrderQuote | null;
-  /** Whether its document is missing. */
-  readonly bare: boolean;
+  /** Whether its app-data document is not known. */
+  readonly lacksDocument: boolean;
   /** The encoded element of `by_uids`, created on first use for a status. */
   element: { readonly status: OrderStatus; readonly bytes: Uint8Array } | undefined;
   /** The order as one text, created on first use for a status. Only of a cached order. */
@@ -268,7 +268,7 @@ export function prepareOrder(order: StoredOrder, bodyIsVerified = false): Prepar
     middle,
     tail,
     quote,
-    bare: fullAppData === null,
+    lacksDocument: fullAppData === null,
     element: undefined,
     rendered: undefined,
     request: 0,
@@ -305,10 +305,10 @@ export function renderCached(order: PreparedOrder, now: number): RenderedOrder {
 }
 
 function renderAs(order: PreparedOrder, status: OrderStatus): RenderedOrder {
-  const { uid, head, middle, tail, version, creationDate, bare } = order;
+  const { uid, head, middle, tail, version, creationDate, lacksDocument } = order;
   const json = `${head}${middle}${status}${tail}${renderEnd(order, status)}`;
   // The document may become known later without a change of the row.
-  return { uid, json, etag: `"${creationDate}-${version}-${status}${bare ? '-bare' : ''}"` };
+  return { uid, json, etag: `"${creationDate}-${version}-${status}${lacksDocument ? '-hash' : ''}"` };
 }
 
 /** Renders the text that follows the `tail` of a prepared order. */

@@ -14,7 +14,7 @@ export interface EstimatorObservation {
   /** Name of the estimator. */
   readonly source: string;
   /** Whether a trade or a native price was estimated. */
-  readonly question: 'trade' | 'price';
+  readonly request: 'trade' | 'price';
   readonly outcome: EstimatorOutcome;
   /** Duration in milliseconds. */
   readonly ms: number;
@@ -59,12 +59,12 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
   const { estimators, clock, raceCache, wrappedNative, priceAmount, settlementContract, simulates } = options;
   const counters = new Map(estimators.map(({ name }) => [name, { ...NO_OUTCOMES }]));
 
-  const createObserver = (question: EstimatorObservation['question']) => {
+  const createObserver = (request: EstimatorObservation['request']) => {
     return (source: string, outcome: EstimatorOutcome, ms: number, cause?: unknown) => {
       const counter = counters.get(source);
       if (counter !== undefined) counter[outcome]++;
       try {
-        options.observe({ source, question, outcome, ms, ...(cause === undefined ? {} : { cause }) });
+        options.observe({ source, request, outcome, ms, ...(cause === undefined ? {} : { cause }) });
       } catch (failure) {
         options.onFailure(failure); // an error of a listener must not end the race
       }

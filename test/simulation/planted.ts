@@ -161,8 +161,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'caches',
     store: 'memory',
     file: 'src/orders/cache.ts',
-    find: 'if (since !== version || order.bare || pauses > 0) return;',
-    replace: 'if (order.bare || pauses > 0) return;',
+    find: 'if (since !== version || order.lacksDocument || pauses > 0) return;',
+    replace: 'if (order.lacksDocument || pauses > 0) return;',
   },
   {
     name: 'concurrent reads share a result that is too old',

@@ -311,7 +311,7 @@ describe('order cache eviction', () => {
     validTo: NOW,
     version: 1,
     creationDate: 0,
-    bare: false,
+    lacksDocument: false,
     element: undefined,
     rendered: undefined,
     request: 0,
@@ -399,7 +399,7 @@ describe('order cache synchronisation', () => {
     validTo: NOW,
     version: 1,
     creationDate: 0,
-    bare: false,
+    lacksDocument: false,
     element: undefined,
     rendered: undefined,
     request: 0,
@@ -505,7 +505,7 @@ describe('order cache synchronisation', () => {
 
   test('does not keep an order without its document', async () => {
     const { cache } = log(7);
-    cache.put({ ...row, bare: true }, await cache.refresh());
+    cache.put({ ...row, lacksDocument: true }, await cache.refresh());
     expect(cache.get(row.uid)).toBeUndefined();
   });
 });

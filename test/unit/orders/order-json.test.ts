@@ -120,7 +120,7 @@ describe('order entity tag', () => {
     expect(rendered({}).etag).toBe(`"${creation}-3-open"`);
     expect(rendered({}, NOW + 601).etag).toBe(`"${creation}-3-expired"`);
     expect(rendered({ version: 4, state: 'cancelled' }).etag).toBe(`"${creation}-4-cancelled"`);
-    expect(rendered({ fullAppData: null }).etag).toBe(`"${creation}-3-open-bare"`);
+    expect(rendered({ fullAppData: null }).etag).toBe(`"${creation}-3-open-hash"`);
     expect(rendered({ creationDate: NOW * 1000 + 1 }).etag).not.toBe(rendered({}).etag);
   });
 });

@@ -13,7 +13,7 @@ function prepared(n: number, document: string, quoted: boolean): PreparedOrder {
     validTo: NOW + 10,
     version: 1,
     creationDate: 0,
-    bare: false,
+    lacksDocument: false,
     element: undefined,
     rendered: undefined,
     request: 0,

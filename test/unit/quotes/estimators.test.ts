@@ -312,8 +312,8 @@ describe('estimate race', () => {
     two.recordedCalls[0]?.answer({ amount: GOOD + 1n, gas: 100_000 });
     const responses = await Promise.all(waiting);
     expect(new Set(responses.map((response) => JSON.stringify(response))).size).toBe(1);
-    expect(observations.filter(({ question }) => question === 'trade')).toHaveLength(2);
-    expect(observations.filter(({ question }) => question === 'price')).toHaveLength(2);
+    expect(observations.filter(({ request }) => request === 'trade')).toHaveLength(2);
+    expect(observations.filter(({ request }) => request === 'price')).toHaveLength(2);
   });
 
   test('is shared between requests with different owner, app data and receiver', async () => {
@@ -419,7 +419,7 @@ describe('estimate race', () => {
     const next = await quoted(book, SELL);
     expect(next.id).not.toBe(first.id);
     expect(Date.parse(next.expiration)).toBe(clock.now() + 10_000);
-    expect(fixture.observations.filter(({ question }) => question === 'trade')).toHaveLength(1);
+    expect(fixture.observations.filter(({ request }) => request === 'trade')).toHaveLength(1);
   });
 
   test('continues when one subscriber leaves and aborts when the last one leaves', async () => {

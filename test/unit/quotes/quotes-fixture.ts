@@ -47,7 +47,7 @@ export async function quotesFixture(
 
 /** Outcomes of each estimator for trades. */
 function outcomesOf(observations: readonly EstimatorObservation[]): Record<string, string> {
-  const trades = observations.filter(({ question }) => question === 'trade');
+  const trades = observations.filter(({ request }) => request === 'trade');
   return Object.fromEntries(trades.map(({ source, outcome }) => [source, outcome]));
 }
 
