@@ -1,4 +1,5 @@
 import type { Hex, OrderEventType, StoredEvent } from 'intentbook';
+import { getEpochStart, TIMELINE, XID } from './log-epoch.ts';
 import type { Query } from './query.ts';
 import { EVENT_TYPES, getOwner, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
@@ -24,8 +25,9 @@ type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause:
  * last events. A writer of an owner's orders waits for the previous one, so each event comes after all events that its
  * transaction could have seen.
  *
- * A promoted standby, or a restored backup, may lack events that have been read. It therefore begins a new log epoch,
- * whose ids begin at the next multiple of 2^40.
+ * A promoted standby, or a restored backup, may lack events that have been read. It therefore begins a new log epoch.
+ * The rows of `log_epochs` have the id after which each epoch begins, and identify the server, its timeline, and the
+ * transaction that inserted them: see log-epoch.ts.
  *
  * @param hint - The channel of notifications, and the text that identifies those of this process. Without a channel,
  * other processes are not notified.
@@ -101,7 +103,8 @@ export async function adoptLog({ schema: s, read, write }: PostgresSession): Pro
   const system =
     `(SELECT system_identifier || '.' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.' || ` +
     `'${s}.events'::regclass::oid FROM pg_control_system())`;
-  const find = { text: `SELECT system, ${system} FROM ${s}.log_epochs ORDER BY number DESC LIMIT 1` };
+  const newestId = `greatest(max(start), (SELECT max(last) FROM ${s}.log))`;
+  const find = { text: `SELECT system, ${system} FROM ${s}.log_epochs ORDER BY start DESC LIMIT 1` };
   const [row] = await read('open', (run) => run<readonly [recorded: string, current: string]>(find));
   if (row !== undefined && row[0] === row[1]) return;
   await write('adopt the event log', async (run) => {
@@ -126,8 +129,9 @@ export async function adoptLog({ schema: s, read, write }: PostgresSession): Pro
     }
     await run({
       text:
-        `INSERT INTO ${s}.log_epochs (number, system, timeline) SELECT coalesce(max(number) + 1, 0), ${system}, ` +
-        `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM ${s}.log_epochs`,
+        `INSERT INTO ${s}.log_epochs (start, xid, system, timeline) SELECT ` +
+        `CASE WHEN ${newestId} IS NULL THEN 0 ELSE ${getEpochStart(newestId)} END, ${XID}, ${system}, ${TIMELINE} ` +
+        `FROM ${s}.log_epochs`,
     });
   });
 }

@@ -1,5 +1,5 @@
-import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
 import { isEntry, isOrder, ownerPrefix } from './conditions.ts';
+import { getEpochStart, isOriginal, TIMELINE, XID } from './log-epoch.ts';
 import { EVENT_TYPES, LIVE } from './rows.ts';
 import { PARTITION_SETTINGS } from './tables.ts';
 
@@ -266,7 +266,7 @@ RETURNS bigint LANGUAGE plpgsql ${options} AS $$
 DECLARE
   newest bigint := 0;
   seen pg_snapshot := '1:1:';
-  log_epoch bigint;
+  epoch_start bigint;
   numbered bigint;
 BEGIN
   FOR attempt IN 1..2 LOOP
@@ -281,15 +281,16 @@ BEGIN
       PERFORM FROM ${s}.log_lock FOR UPDATE;
     END IF;
   END LOOP;
-  SELECT i.number INTO log_epoch FROM ${s}.log_epochs i
-  WHERE i.number = (SELECT max(number) FROM ${s}.log_epochs) AND i.timeline = ${TIMELINE};
+  SELECT i.start INTO epoch_start FROM ${s}.log_epochs i
+  WHERE i.start = (SELECT max(start) FROM ${s}.log_epochs) AND i.timeline = ${TIMELINE} AND ${isOriginal('i')};
   IF NOT FOUND THEN
-    INSERT INTO ${s}.log_epochs (number, system, timeline)
-    SELECT coalesce(max(i.number) + 1, 0), coalesce((SELECT x.system FROM ${s}.log_epochs x ORDER BY x.number DESC LIMIT 1), ''),
-      ${TIMELINE}
-    FROM ${s}.log_epochs i RETURNING number INTO log_epoch;
+    SELECT greatest(newest, max(i.start)) INTO epoch_start FROM ${s}.log_epochs i;
+    INSERT INTO ${s}.log_epochs (start, system, timeline, xid)
+    SELECT ${getEpochStart('epoch_start')}, coalesce((SELECT x.system FROM ${s}.log_epochs x ORDER BY x.start DESC LIMIT 1), ''),
+      ${TIMELINE}, ${XID}
+    RETURNING start INTO epoch_start;
   END IF;
-  newest := greatest(newest, log_epoch * ${LOG_EPOCH_SIZE});
+  newest := greatest(newest, epoch_start);
   INSERT INTO ${s}.log (last, size, xid, snapshot)
   SELECT newest + sum(u.n) OVER w, u.n, u.xid, CASE WHEN u.o = max(u.o) OVER () THEN pg_current_snapshot() END
   FROM (
@@ -350,11 +351,6 @@ function getOptions(partitions: number): string {
   const disabled = partitions === 1 ? (['enable_seqscan'] as const) : PARTITION_SETTINGS;
   return [OPTIONS, ...disabled.map((name) => `SET ${name} = off`)].join(' ');
 }
-
-const XID = 'pg_current_xact_id()::text::bigint';
-
-/** The timeline of the server, which changes when a standby is promoted or a backup is restored. */
-export const TIMELINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)';
 
 /** Returns SQL for the events of transactions that were not visible in the snapshot `seen`. */
 const unnumbered = (s: string, columns: string) =>

@@ -5,9 +5,12 @@ import { createPostgresAccountStore } from './accounts/store.ts';
 import type { PostgresSource } from './connection.ts';
 import { connectPostgres } from './connection.ts';
 import type { PgPool } from './database-driver.ts';
+import { toStoreError } from './database-driver.ts';
+import { requestEpoch } from './log-epoch.ts';
 import { migrate, quote } from './migrate.ts';
 import type { PgliteDatabase, PgliteOptions } from './pglite.ts';
 import { getPglitePool } from './pglite.ts';
+import { createQuery, withConnection } from './query.ts';
 import { BASE_SCHEMA, MIGRATIONS } from './schema.ts';
 import { createPostgresStore } from './store.ts';
 import { MAX_PARTITIONS } from './tables.ts';
@@ -255,6 +258,27 @@ export async function migratePostgres(options: SchemaOptions & { readonly url: s
   const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
   try {
     return await migrate(pool, schema, getMigrations(options), partitions);
+  } finally {
+    await disconnect();
+  }
+}
+
+/**
+ * Makes the next log entry of a book, or of the accounts, begin a new log epoch. Readers that may have seen entries
+ * which the database lacks then receive a gap. For a database that was restored from a snapshot of its disk, which the
+ * store cannot detect. Running processes need no restart.
+ */
+export async function beginPostgresLogEpoch(
+  options: Omit<SchemaOptions, 'partitions'> & { readonly url: string },
+): Promise<void> {
+  assertKnownOptions('beginPostgresLogEpoch', options, ['url', 'schema', 'of']);
+  const schema = quote(parseSchemaName(options.schema ?? getDefaultSchema(options)));
+  const text = requestEpoch(schema, options.of ?? 'book');
+  const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
+  try {
+    await withConnection(pool, async (client) => void (await createQuery(client)({ text })));
+  } catch (cause) {
+    throw toStoreError('begin a log epoch', cause);
   } finally {
     await disconnect();
   }

@@ -104,7 +104,8 @@ CREATE TABLE ${s}.log (
 );
 
 CREATE TABLE ${s}.log_epochs (
-  number bigint PRIMARY KEY,
+  start bigint PRIMARY KEY,
+  xid bigint NOT NULL,
   system text NOT NULL,
   timeline text NOT NULL
 );

@@ -15,6 +15,10 @@ export interface LogCheck {
   /** Returns the entries after an id. */
   after(id: number): Iterable<LogEntry>;
   add(event: StoredEvent): void;
+  /** The first id of the current log epoch. A reader from before it may have missed entries. */
+  readonly epochStart: number;
+  /** Called when the storage was restored: the next entry begins a new log epoch. */
+  beginEpoch(): void;
   /** Forgets the entries in effect of an order that was deleted. */
   forget(order: number): void;
   /** The id up to which entries were deleted. */
@@ -41,6 +45,8 @@ export function createLogCheck({
   const effective = new Map<number, Map<string, StoredEvent>>();
   let last = 0;
   let prunedThrough = 0;
+  let epochStart = 1;
+  let isRestored = false;
 
   function show(n: number, events: ReadonlyMap<string, StoredEvent>): string {
     const known = descriptions.get(n);
@@ -77,7 +83,9 @@ export function createLogCheck({
       const { id, uid, type, cause } = event;
       const order = pool.byUid.get(uid)?.index ?? -1;
       descriptions.delete(order);
-      if (id <= last) report('log order', `entry ${id} follows ${last}`);
+      if (isRestored ? id <= last + 1 : id !== last + 1) report('log order', `entry ${id} follows ${last}`);
+      if (isRestored) epochStart = id;
+      isRestored = false;
       last = id;
       entries.push({ ...event, commit: model.commit });
       const place = cause === undefined ? '' : `${cause.position.blockHash} ${cause.position.logIndex}`;
@@ -100,6 +108,12 @@ export function createLogCheck({
       }
       if (events.has(`${type} ${place}`)) report('log', `${type} twice for order ${order}`);
       events.set(`${type} ${place}`, event);
+    },
+    get epochStart() {
+      return epochStart;
+    },
+    beginEpoch() {
+      isRestored = true;
     },
     forget(order) {
       effective.delete(order);

@@ -237,6 +237,7 @@ export function createMachine(context: MachineContext): Machine {
   async function restore(host: Host, delay: number): Promise<void> {
     endProcess(host);
     await storage.restore?.();
+    observer.log.beginEpoch();
     restartLater(host, delay);
   }
 

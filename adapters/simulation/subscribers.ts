@@ -30,9 +30,6 @@ export interface SubscriberContext {
   readonly findProcess: () => BookProcess | undefined;
 }
 
-/** Returns the log epoch of an id: each has 2^40 ids. A log that begins a new epoch may have lost entries. */
-const getEpoch = (id: number) => Math.floor(id / 2 ** 40);
-
 /** Creates a subscriber and connects it. */
 export function createSubscriber(context: SubscriberContext): Subscriber {
   const { name, filter, scheduler, random, model, pool, log, report } = context;
@@ -97,8 +94,7 @@ export function createSubscriber(context: SubscriberContext): Subscriber {
         for (const event of events) {
           if (event.type === 'gap') {
             context.trace(`${name} gap ${event.from} ${event.to}`);
-            const isNewEpoch = getEpoch(log.last) > getEpoch(position);
-            if (event.to > log.prunedThrough && !isNewEpoch)
+            if (event.to > log.prunedThrough && position >= log.epochStart)
               report('streams', `${name} received a gap up to ${event.to}`);
             position = Math.max(position, event.to);
             continue;

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { StoreError } from 'intentbook';
-import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
 import type { BetterSqlite } from './database-driver.ts';
 import { loadDriver, openDatabase, toStoreError } from './database-driver.ts';
+import { requestLogEpoch } from './log-epoch.ts';
 import type { NodeSqlite } from './node-sqlite.ts';
 
 /** Options of a backup. */
@@ -20,19 +20,8 @@ export interface SqliteBackupOptions {
 const PAGES_PER_STEP = 1024;
 
 /**
- * The next entry of each log in the copy begins a new log epoch: readers may have seen entries that the copy lacks. Ids
- * continue after those in `sqlite_sequence`.
- */
-const BEGIN_LOG_EPOCH = `
-  INSERT INTO sqlite_sequence (name, seq) SELECT t.name, 0 FROM sqlite_master t
-    WHERE t.type = 'table' AND t.name IN ('events', 'account_log')
-    AND NOT EXISTS (SELECT 1 FROM sqlite_sequence s WHERE s.name = t.name);
-  UPDATE sqlite_sequence SET seq = (seq / ${LOG_EPOCH_SIZE} + 1) * ${LOG_EPOCH_SIZE}
-    WHERE name IN ('events', 'account_log');`;
-
-/**
  * Copies the file of a book while it is in use. The copy is a consistent snapshot without a writer lease. Its integrity
- * is checked before the promise resolves. Its log continues in a new log epoch.
+ * is checked before the promise resolves. The next entry of its log begins a new log epoch.
  *
  * The copy is written to `<to>.partial`, which is renamed when it is complete. A file of this name from an interrupted
  * backup is replaced.
@@ -61,7 +50,9 @@ async function finishCopy(path: string): Promise<void> {
   try {
     // The writer of the original does not write to the copy.
     copy.exec('DELETE FROM lease');
-    copy.exec(BEGIN_LOG_EPOCH);
+    // Readers may have seen entries that the copy lacks. The epoch begins with the next entry of the copy, so that each
+    // restore of one backup begins another one.
+    copy.exec(requestLogEpoch(''));
     const result = copy.pragma('quick_check', { simple: true });
     if (result !== 'ok') throw new StoreError('Unavailable', `the copy "${path}" is damaged`);
   } finally {

@@ -1,4 +1,5 @@
 import type { Address, Hex, NewEvent, OrderEventType, StoredEvent } from 'intentbook';
+import { createEpochStart } from './log-epoch.ts';
 import { toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
@@ -21,15 +22,17 @@ type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Add
 /**
  * @param isExclusive - Whether only this store can write to the log, so that the cached end of the log is valid. A
  * query for it takes longer than the rest of a cached read.
+ * @param now - Returns milliseconds since 1970.
  */
-export function createEventTable(session: SqliteSession, isExclusive: () => boolean): EventTable {
+export function createEventTable(session: SqliteSession, isExclusive: () => boolean, now: () => number): EventTable {
   const { prefix: p, prepare, read } = session;
-  const insert = prepare(`INSERT INTO ${p}events (type, uid, owner, at, cause) VALUES (?, ?, ?, ?, ?)`);
+  const insert = prepare(`INSERT INTO ${p}events (id, type, uid, owner, at, cause) VALUES (?, ?, ?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}events`).pluck();
   const select = prepare(
     `SELECT id, type, ${toHexText('uid')}, ${toHexText('owner')}, at, cause FROM ${p}events ` +
       'WHERE id > ? AND id <= ? ORDER BY id LIMIT ?',
   ).raw();
+  const getEpochStart = createEpochStart(session, 'events', now);
   let held: number | undefined;
   let end: number | undefined;
 
@@ -46,7 +49,7 @@ export function createEventTable(session: SqliteSession, isExclusive: () => bool
 
   function append(type: OrderEventType, uid: Buffer, owner: Buffer, at: number, cause?: NewEvent['cause']): void {
     end = undefined; // the transaction may still be rolled back
-    insert.run(type, uid, owner, at, cause === undefined ? null : JSON.stringify(cause));
+    insert.run(getEpochStart(), type, uid, owner, at, cause === undefined ? null : JSON.stringify(cause));
   }
 
   return {

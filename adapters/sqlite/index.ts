@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { AccountStore, Store } from 'intentbook';
+import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { createSqliteAccountStore } from './accounts/store.ts';
 import type { SqliteFile, SqliteSource, Synchronous } from './connection.ts';
 import { SYNCHRONOUS } from './connection.ts';
 import type { SqliteDatabase } from './database-driver.ts';
+import { beginEpochInFile } from './log-epoch.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 import { createThreadedStore } from './threaded-store.ts';
@@ -85,8 +87,25 @@ export function sqliteAccountStore(options: Omit<SqliteStoreOptions, 'writeThrea
   return createSqliteAccountStore(parseFileSource('sqliteAccountStore', options));
 }
 
+/**
+ * Makes the next log entry of a book, or of the accounts, in a file begin a new log epoch. Readers that may have seen
+ * entries which the file lacks then receive a gap. For a copy that was made without {@link backupSqlite}, such as a
+ * snapshot of the disk, which the store cannot detect. The file must not be open as a book.
+ *
+ * @throws StoreError `WriterActive` if it is.
+ */
+export async function beginSqliteLogEpoch(options: { readonly path: string }): Promise<void> {
+  const source = parseFileSource('beginSqliteLogEpoch', options);
+  if (!existsSync(source.path)) throw new StoreError('Unavailable', `the file "${source.path}" does not exist`);
+  await beginEpochInFile(source);
+}
+
 /** The functions that open a file, and the functions that create a store in memory instead. */
-const IN_MEMORY = { sqliteStore: 'memoryStore', sqliteAccountStore: 'memoryAccountStore' } as const;
+const IN_MEMORY = {
+  sqliteStore: 'memoryStore',
+  sqliteAccountStore: 'memoryAccountStore',
+  beginSqliteLogEpoch: 'memoryStore',
+} as const;
 
 /** @param name - The called function, for error messages. */
 function parseFileSource(

@@ -3,15 +3,17 @@ export type Migration = (prefix: string) => string;
 
 /**
  * Creates the tables that every schema version has in this form. They are read before the schema version is known, so
- * they never change. `meta` has the schema version and the domain. `lease` is the writer lock: its row names the
- * process that may write, and `expires` is in milliseconds since 1970.
+ * they never change. `meta` has the schema version and the domain. `may_lack_entries` is 1 if the log may have lost
+ * entries that have been read, as in a copy: the next entry begins a new log epoch. `lease` is the writer lock: its row
+ * names the process that may write, and `expires` is in milliseconds since 1970.
  */
 export const FOUNDATION: Migration = (p) => `
   CREATE TABLE ${p}meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     schema_version INTEGER NOT NULL,
     chain_id INTEGER NOT NULL,
-    settlement_contract BLOB NOT NULL CHECK (length(settlement_contract) = 20)
+    settlement_contract BLOB NOT NULL CHECK (length(settlement_contract) = 20),
+    may_lack_entries INTEGER NOT NULL DEFAULT 0 CHECK (may_lack_entries BETWEEN 0 AND 1)
   ) STRICT;
 
   CREATE TABLE ${p}lease (

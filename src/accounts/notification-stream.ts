@@ -2,7 +2,7 @@ import type { AccountStore } from '../ports/account-store.ts';
 import type { AccountLogEntry } from '../ports/notification-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { StreamLog } from '../streams/broadcaster.ts';
-import { isAfterGap } from '../streams/log-gap.ts';
+import { findGapEnd } from '../streams/log-gap.ts';
 import type { StreamEvent, StreamItem } from '../streams/stream.ts';
 import type { Notification } from './notification.ts';
 
@@ -27,7 +27,7 @@ export function createNotificationLog(store: AccountStore, watch: (hint: () => v
       const entries = await notifications.after(after, BATCH);
       const keysOf = entries.map(({ account }) => [account]);
       const through = entries.at(-1)?.id ?? after;
-      return { items: entries.map(toStreamItem), keysOf, through, hasGap: isAfterGap(after, entries) };
+      return { items: entries.map(toStreamItem), keysOf, through, gapEnd: findGapEnd(after, entries) };
     },
     async resume(after, account, delivered) {
       const entries = await notifications.after(after, BATCH, account as Address); // the key is an account

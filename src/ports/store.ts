@@ -109,19 +109,35 @@ export interface NewEvent {
 
 /** One entry of the book's log, written together with its cause. */
 export interface StoredEvent extends NewEvent {
-  /** Increasing. */
+  /** Increasing, without holes within a log epoch. */
   readonly id: number;
 }
 
-/**
- * Number of ids in a log epoch. A store begins a new log epoch, at the next multiple, if it may have lost entries that
- * have been read: after a failover to an asynchronous standby, or from a backup.
- */
-export const LOG_EPOCH_SIZE = 2 ** 40;
+/** The constants of {@link getLogEpochStart}. */
+export const LOG_EPOCHS = {
+  /** 2020-01-01, in milliseconds since 1970. */
+  origin: 1_577_836_800_000,
+  idsPerMillisecond: 100,
+  /** Maximum of the ids that are derived from the time. It is reached in 2198. */
+  maximum: 2 ** 49,
+  /** Distance of two log epochs if the clock is behind the log. */
+  distance: 2 ** 32,
+} as const;
 
-/** Returns whether two positions belong to one log epoch. Position 0 belongs to each. */
-export function isSameLogEpoch(a: number, b: number): boolean {
-  return a === 0 || b === 0 || Math.floor(a / LOG_EPOCH_SIZE) === Math.floor(b / LOG_EPOCH_SIZE);
+/**
+ * Returns the id after which a new log epoch begins. A store begins one, with its next entry, if it may have lost
+ * entries that have been read: after a failover to an asynchronous standby, or from a backup.
+ *
+ * The id is derived from the time, so that no two restores of one backup assign the same ids. The ids before it remain
+ * unused: a reader that has seen lost entries finds a hole after its position.
+ *
+ * @param last - The newest id of the log, 0 if there is none.
+ * @param now - Milliseconds since 1970.
+ */
+export function getLogEpochStart(last: number, now: number): number {
+  const { origin, idsPerMillisecond, maximum, distance } = LOG_EPOCHS;
+  const start = Math.min(Math.floor(now - origin) * idsPerMillisecond, maximum);
+  return start > last ? start : last + distance;
 }
 
 /** The event log, in the order of commits. */

@@ -1,7 +1,6 @@
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
-import { isSameLogEpoch } from '../ports/store.ts';
 import type { LogPage, Stream, StreamOptions } from './stream.ts';
 import type { StreamSubscriber } from './subscriber.ts';
 import { createSubscriber } from './subscriber.ts';
@@ -31,6 +30,9 @@ export interface BroadcasterOptions {
   readonly resumeLimit: number;
   readonly onFailure: (failure: unknown) => void;
 }
+
+/** A new log epoch begins at least this number of ids later: a tenth of a second after the previous one. */
+const EPOCH_DISTANCE = 10_000;
 
 /** Maximum number of pages that are read concurrently for subscribers that resume. */
 const MAX_RESUMING = 4;
@@ -77,11 +79,12 @@ export function createStreamBroadcaster({
         if (position === undefined) return;
         requested = false;
         joinedDuringRead = new Set();
-        const { items, keysOf, through, hasGap } = await log.follow(position, new Set(subscribers.keys()));
-        const pruned = hasGap === true ? await log.prunedThrough() : 0;
+        const { items, keysOf, through, gapEnd } = await log.follow(position, new Set(subscribers.keys()));
+        const pruned = gapEnd === undefined ? 0 : await log.prunedThrough();
         if (position === undefined) return;
-        // The log has lost entries that were distributed, and begins again: each subscriber receives a gap.
-        if (!isSameLogEpoch(position, through)) for (const subscriber of open) subscriber.restart(through);
+        // The log has begun a new epoch, since it may have lost entries that were distributed.
+        if (gapEnd !== undefined && gapEnd > pruned + 1)
+          for (const subscriber of open) subscriber.restart(gapEnd, through);
         else if (pruned > position) for (const subscriber of open) subscriber.skip(position, pruned);
         if (through > position) for (const subscriber of joinedDuringRead) subscriber.fallBehind();
         items.forEach((item, i) => {
@@ -120,6 +123,16 @@ export function createStreamBroadcaster({
     unwatch = () => {};
     position = undefined;
     beginning = undefined;
+  }
+
+  /**
+   * Returns the position up to which a subscriber may have missed entries, because the log has begun a new epoch since.
+   * Undefined if it has not.
+   */
+  async function findLostEnd(after: number, newest: number): Promise<number | undefined> {
+    if (after === 0 || newest - after < EPOCH_DISTANCE) return undefined;
+    const { gapEnd } = await log.follow(after, new Set());
+    return gapEnd === undefined || gapEnd <= (await log.prunedThrough()) + 1 ? undefined : newest;
   }
 
   function unlist(key: string, subscriber: StreamSubscriber): void {
@@ -166,7 +179,7 @@ export function createStreamBroadcaster({
       try {
         await begin();
         const newest = await log.last();
-        await subscriber.begin(after ?? newest, newest);
+        await subscriber.begin(after ?? newest, newest, await findLostEnd(after ?? newest, newest));
       } catch (failure) {
         subscriber.leave();
         throw failure;

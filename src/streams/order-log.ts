@@ -4,7 +4,7 @@ import type { OrderStore, StoredEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { StreamLog } from './broadcaster.ts';
 import type { EventLog } from './event-log.ts';
-import { isAfterGap } from './log-gap.ts';
+import { findGapEnd } from './log-gap.ts';
 import type { StreamItem } from './stream.ts';
 
 /** Log entries of a page. Their orders are read, rendered and written to a client in one tick of the event loop. */
@@ -70,7 +70,7 @@ export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): 
       const hasOwnerKeys = [...keys].some((key) => !key.startsWith(UID_KEY));
       const relevant = events.filter(({ uid }) => hasOwnerKeys || keys.has(toUidKey(uid)));
       const through = events.at(-1)?.id ?? after;
-      return { ...(await render(relevant)), through, hasGap: isAfterGap(after, events) };
+      return { ...(await render(relevant)), through, gapEnd: findGapEnd(after, events) };
     },
     async resume(after, key) {
       const events = await log.after(after, PAGE_SIZE);

@@ -19,8 +19,8 @@ export interface LogPage {
   readonly items: readonly StreamItem[];
   /** The last position that was read. */
   readonly through: number;
-  /** Whether entries before the first of the page are missing. */
-  readonly hasGap?: boolean;
+  /** The id of the first entry after the last hole of the page. Absent if the page has none. */
+  readonly gapEnd?: number | undefined;
 }
 
 /** The start of a stream, and the signal that ends it. */

@@ -1,4 +1,3 @@
-import { isSameLogEpoch, LOG_EPOCH_SIZE } from '../ports/store.ts';
 import type { LogPage, Stream, StreamEvent, StreamItem } from './stream.ts';
 
 export interface SubscriberOptions {
@@ -19,16 +18,22 @@ export interface SubscriberOptions {
 
 /** A stream, as the broadcaster uses it. */
 export interface StreamSubscriber extends Stream {
-  /** Starts after a position. `last` is the newest position of the log. */
-  begin(after: number, last: number): Promise<void>;
+  /**
+   * Starts after a position. `last` is the newest position of the log.
+   *
+   * @param lostEnd - The position up to which entries may be lost, if the log has begun a new epoch.
+   */
+  begin(after: number, last: number, lostEnd?: number): Promise<void>;
   push(item: StreamItem): void;
   /** Makes the subscriber read the log separately, since it may have missed an item. */
   fallBehind(): void;
   /**
-   * Replaces the queue by a gap up to a position of a new log epoch, since the log may have lost entries. Has no effect
-   * on a subscriber that has received nothing, or that has reached this epoch.
+   * Replaces the queue by a gap up to a position, since the log has begun a new epoch and may have lost entries. Has no
+   * effect on a subscriber that has received nothing, or that has reached this epoch.
+   *
+   * @param first - The first id of the epoch.
    */
-  restart(through: number): void;
+  restart(first: number, through: number): void;
   /** Adds a gap between two positions, whose entries have been deleted before they were distributed. */
   skip(from: number, through: number): void;
 }
@@ -43,8 +48,8 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   let start = 0;
   let backlog = 0;
   let hasBegun = false;
-  /** Position of the last restart before the subscriber has begun. */
-  let restarted = 0;
+  /** The last restart before the subscriber has begun. */
+  let restarted: { readonly first: number; readonly through: number } | undefined;
   let live = false;
   let ended = false;
   let wake: (() => void) | undefined;
@@ -151,17 +156,18 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     get backlog() {
       return backlog;
     },
-    async begin(after, known) {
+    async begin(after, known, lostEnd) {
       hasBegun = true;
-      const last = Math.max(known, restarted);
+      const last = Math.max(known, restarted?.through ?? 0);
+      const isBehind = restarted !== undefined && after > 0 && after < restarted.first;
+      const skipped = isBehind ? last : lostEnd;
       position = after;
       if (after > last) {
         // The position belongs to another log, or the log was reset.
         position = last;
         queue.push({ type: 'gap', from: 1, to: last });
-      } else if (last - after > resumeLimit) {
-        const epochStart = last - (last % LOG_EPOCH_SIZE);
-        position = isSameLogEpoch(after, last) ? Math.max(last - resumeLimit, epochStart) : last;
+      } else if (skipped !== undefined || last - after > resumeLimit) {
+        position = Math.max(skipped ?? 0, last - resumeLimit);
         queue.push({ type: 'gap', from: after + 1, to: position });
       }
       start = position;
@@ -174,9 +180,9 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
       options.onLagging();
       wake?.();
     },
-    restart(through) {
-      if (!hasBegun) restarted = through;
-      else if (!isSameLogEpoch(position, through)) replaceQueue(through);
+    restart(first, through) {
+      if (!hasBegun) restarted = { first, through };
+      else if (position > 0 && position < first) replaceQueue(through);
     },
     skip(from, through) {
       // A subscriber that is not live reads the log itself.

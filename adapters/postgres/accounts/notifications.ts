@@ -7,6 +7,7 @@ import type {
   NotificationChange,
   NotificationStore,
 } from 'intentbook';
+import { XID } from '../log-epoch.ts';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
@@ -63,7 +64,7 @@ export function createNotificationTable(
     `INSERT INTO ${s}.log (id, withdrawn, account, notification) SELECT * FROM ` +
       'unnest($1::bigint[], $2::boolean[], $3::bytea[], $4::text[])',
   );
-  const setLast = prepare(`UPDATE ${s}.locks SET last = $1, origin = ${getOrigin(s)} WHERE name = 'log'`);
+  const setLast = prepare(`UPDATE ${s}.locks SET last = $1, origin = ${getOrigin(s)}, xid = ${XID} WHERE name = 'log'`);
   const setMarkers = prepare(
     `INSERT INTO ${s}.progress_markers (feed, key, value) SELECT $1, k, v FROM unnest($2::text[], $3::text[]) m (k, v) ` +
       'ON CONFLICT (feed, key) DO UPDATE SET value = excluded.value',

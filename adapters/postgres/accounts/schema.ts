@@ -3,8 +3,8 @@ import type { PgMigration } from '../schema.ts';
 /**
  * Creates the tables of the account interface. A transaction that changes related rows locks a row of `locks` until its
  * commit: `log` for the log and its effects on deliveries, so that ids follow commits; `affiliates`; `subscriptions`.
- * The row `log` has the last id of the log, and the origin of that entry: after a failover, and after a restore from a
- * dump, the log continues in a new log epoch.
+ * The row `log` has the last id of the log, and the origin of that entry with the transaction that appended it. After a
+ * failover, and after a restore from a dump, these differ, and the log continues in a new log epoch.
  *
  * Of used signatures only the SHA-256 is stored, because contract signatures have any length.
  *
@@ -18,6 +18,7 @@ const createAccounts: PgMigration = {
 CREATE TABLE ${s}.locks (
   name text PRIMARY KEY,
   last bigint NOT NULL,
+  xid bigint,
   origin text
 ) WITH (fillfactor = 10);
 INSERT INTO ${s}.locks (name, last) VALUES ('log', 0), ('affiliates', 0), ('subscriptions', 0);

@@ -1,5 +1,4 @@
-import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
-import { TIMELINE } from '../functions.ts';
+import { getEpochStart, isOriginal, TIMELINE, XID } from '../log-epoch.ts';
 import type { Query } from '../query.ts';
 import type { PostgresSession } from '../session.ts';
 
@@ -19,10 +18,20 @@ export const getOrigin = (s: string) =>
   `(SELECT system_identifier || '.' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.' || ` +
   `'${s}.log'::regclass::oid || '.' || ${TIMELINE} FROM pg_control_system())`;
 
+/** Records the origin of a log that has no entry yet, so that a copy of it begins a new log epoch. */
+export async function recordOrigin({ schema: s, read, write }: PostgresSession): Promise<void> {
+  const condition = `name = 'log' AND origin IS NULL`;
+  const find = { text: `SELECT 1 FROM ${s}.locks WHERE ${condition}` };
+  const [missing] = await read('open', (run) => run(find));
+  if (missing === undefined) return;
+  const record = { text: `UPDATE ${s}.locks SET origin = ${getOrigin(s)}, xid = ${XID} WHERE ${condition}` };
+  await write('record the origin of the log', async (run) => void (await run(record)));
+}
+
 export function createSerialLock({ schema: s, prepare }: PostgresSession): AcquireLock {
   const lock = prepare<readonly [number]>(
-    `SELECT CASE WHEN origin IS NULL OR origin = ${getOrigin(s)} THEN last ` +
-      `ELSE (last / ${LOG_EPOCH_SIZE} + 1) * ${LOG_EPOCH_SIZE} END FROM ${s}.locks WHERE name = $1 FOR UPDATE`,
+    `SELECT CASE WHEN l.origin IS NULL OR (l.origin = ${getOrigin(s)} AND ${isOriginal('l')}) THEN l.last ` +
+      `ELSE ${getEpochStart('l.last')} END FROM ${s}.locks l WHERE l.name = $1 FOR UPDATE`,
   );
   return async (run, name) => {
     const [row] = await run(lock, name);

@@ -15,7 +15,7 @@ import { createDeliveryTable, createOutbox } from './deliveries.ts';
 import { createNotificationTable } from './notifications.ts';
 import { createAccountRetention } from './retention.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
-import { createSerialLock } from './serial-lock.ts';
+import { createSerialLock, recordOrigin } from './serial-lock.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
 
 /** Creates an account store. */
@@ -83,6 +83,7 @@ async function start(source: PostgresSource, settings: Omit<StoreSettings, 'part
     const parts = assemble(connection, resolveSettings(settings, traits), clock);
     if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_MIGRATIONS);
     await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_MIGRATIONS, REMEDY));
+    await recordOrigin(parts.session);
     return parts;
   } catch (cause) {
     await connection.disconnect().catch(() => {}); // the first failure is reported

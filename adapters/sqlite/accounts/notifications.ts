@@ -8,11 +8,17 @@ import type {
   ProgressMarker,
   StoredNotification,
 } from 'intentbook';
+import { createEpochStart } from '../log-epoch.ts';
 import { toBytes, toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
-/** Creates the operations on notifications. They are synchronous: a call has taken effect when it returns. */
-export function createNotificationTable({ prefix: p, prepare, read, write }: SqliteSession) {
+/**
+ * Creates the operations on notifications. They are synchronous: a call has taken effect when it returns.
+ *
+ * @param now - Returns milliseconds since 1970.
+ */
+export function createNotificationTable(session: SqliteSession, now: () => number) {
+  const { prefix: p, prepare, read, write } = session;
   const selectCursor = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
   const setCursor = prepare(`INSERT OR REPLACE INTO ${p}feeds (feed, cursor) VALUES (?, ?)`);
   const setMarker = prepare(`INSERT OR REPLACE INTO ${p}progress_markers (feed, key, value) VALUES (?, ?, ?)`);
@@ -23,7 +29,7 @@ export function createNotificationTable({ prefix: p, prepare, read, write }: Sql
     `INSERT INTO ${p}notifications (seq, id, account, type, at, body, visible) VALUES (?, ?, ?, ?, ?, ?, 1)`,
   );
   const show = prepare(`UPDATE ${p}notifications SET visible = ? WHERE seq = ?`);
-  const record = prepare(`INSERT INTO ${p}account_log (account, withdrawn, notification) VALUES (?, ?, ?)`);
+  const record = prepare(`INSERT INTO ${p}account_log (id, account, withdrawn, notification) VALUES (?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}account_log`).pluck();
   const dropDeliveries = prepare(`UPDATE ${p}deliveries SET state = 3 WHERE notification = ? AND state = 0`);
   const restoreDeliveries = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND state = 3`);
@@ -43,14 +49,18 @@ export function createNotificationTable({ prefix: p, prepare, read, write }: Sql
     `SELECT ${columns} FROM ${join} WHERE l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`,
   ).raw();
 
+  const getEpochStart = createEpochStart(session, 'account_log', now);
+  const getNextId = () => getEpochStart() ?? (newest.get() as number) + 1; // an integer, or coalesced to one
+
   function notify({ id, account, type, at, body }: NewNotification): boolean {
     const row = find.get(id) as NotificationRow | undefined; // the columns selected
     if (row?.[4] === 1) return false;
     const owner = row === undefined ? toBytes(account) : row[1];
-    const seq = row === undefined ? (newest.get() as number) + 1 : row[0]; // an integer, or coalesced to one
+    const next = getNextId();
+    const seq = row === undefined ? next : row[0];
     if (row === undefined) insert.run(seq, id, owner, type, at, body);
     else show.run(1, seq);
-    record.run(owner, 0, seq);
+    record.run(next, owner, 0, seq);
     restoreDeliveries.run(seq);
     deliver.run(seq, row?.[3] ?? at, owner, row?.[2] ?? type);
     return true;
@@ -60,7 +70,7 @@ export function createNotificationTable({ prefix: p, prepare, read, write }: Sql
     const row = find.get(id) as NotificationRow | undefined; // the columns selected
     if (row === undefined || row[4] === 0) return false;
     show.run(0, row[0]);
-    record.run(row[1], 1, row[0]);
+    record.run(getNextId(), row[1], 1, row[0]);
     dropDeliveries.run(row[0]);
     return true;
   }

@@ -98,7 +98,7 @@ async function start(source: SqliteSource, clock: Clock) {
   const session = openSession(connection, held.assertHeld);
   held.startRenewal();
   return {
-    notifications: createNotificationTable(session),
+    notifications: createNotificationTable(session, () => clock.now()),
     affiliates: createAffiliateTable(session),
     subscriptions: createSubscriptionTable(session),
     deliveries: createDeliveryTable(session),

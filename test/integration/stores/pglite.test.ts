@@ -2,7 +2,6 @@ import { PGlite } from '@electric-sql/pglite';
 import { createOrderBook, systemClock } from 'intentbook';
 import type { PgPool, PgQuery } from 'intentbook/postgres';
 import { pgliteAccountStore, pgliteStore, postgresStore } from 'intentbook/postgres';
-import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
 import type { StoreHarness } from 'intentbook/testing';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { getPglitePool } from '../../../adapters/postgres/pglite.ts';
@@ -57,11 +56,9 @@ test('the account log of a dump that was restored continues in a new log epoch',
   await database.exec(`ALTER TABLE ${schema}.log RENAME TO dumped;
     CREATE TABLE ${schema}.log (LIKE ${schema}.dumped INCLUDING ALL);
     INSERT INTO ${schema}.log SELECT * FROM ${schema}.dumped; DROP TABLE ${schema}.dumped`);
-  const [first, second] = [LOG_EPOCH_SIZE + 1, LOG_EPOCH_SIZE + 2];
-  expect([await ids(3), await ids(4)]).toEqual([
-    [1, 2, first],
-    [1, 2, first, second],
-  ]);
+  const [, , first = 0] = await ids(3);
+  expect(first).toBeGreaterThan(3);
+  expect(await ids(4)).toEqual([1, 2, first, first + 1]);
 });
 
 test('a lease whose holder ended while its clock was ahead is granted when it is not renewed', async () => {

@@ -24,5 +24,5 @@ export async function emptyAccountSchema({
   const expected = [...TABLES, 'locks', 'migrations', 'domain'].sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
   const deletions = TABLES.map((table) => `DELETE FROM "${schema}".${table}`);
-  await pool.query([...deletions, `UPDATE "${schema}".locks SET last = 0`].join('; '));
+  await pool.query([...deletions, `UPDATE "${schema}".locks SET last = 0, origin = NULL`].join('; '));
 }

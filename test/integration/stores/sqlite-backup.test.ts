@@ -1,9 +1,10 @@
-import { readdirSync, writeFileSync } from 'node:fs';
-import type { Store } from 'intentbook';
+import { copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import type { AccountStore, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
-import { backupSqlite, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
-import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
+import { backupSqlite, beginSqliteLogEpoch, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
+import { getLogEpochStart } from 'intentbook/store-kit';
 import { expect, test } from 'vitest';
+import { notification, notify, step } from '../../conformance/accounts/notifications.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { order } from '../../conformance/orders.ts';
 import { temporaryFile } from './temporary.ts';
@@ -16,6 +17,18 @@ async function opened(path: string): Promise<Store> {
 
 async function insert(store: Store, ...numbers: number[]): Promise<void> {
   for (const n of numbers) await store.orders.insert([{ order: order(n) }]);
+}
+
+async function openedAccounts(path: string): Promise<AccountStore> {
+  const store = sqliteAccountStore({ path });
+  await store.open({ clock: systemClock });
+  return store;
+}
+
+/** Replaces a closed file by another one, like an operator. */
+function replace(from: string, to: string): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(`${to}${suffix}`, { force: true });
+  copyFileSync(from, to);
 }
 
 test.each([
@@ -32,39 +45,83 @@ test.each([
   const seen = await store.events.last();
   await store.close();
 
+  const before = getLogEpochStart(0, Date.now());
   const restored = await opened(copy.path);
   await insert(restored, 6, 7);
   const missed = await restored.events.after(seen, 9);
-  expect(missed.map(({ id, uid }) => [id, uid])).toEqual([
-    [LOG_EPOCH_SIZE + 1, order(6).uid],
-    [LOG_EPOCH_SIZE + 2, order(7).uid],
-  ]);
+  expect(missed.map(({ uid }) => uid)).toEqual([order(6).uid, order(7).uid]);
+  const [first = 0, second] = missed.map(({ id }) => id);
+  expect(first).toBeGreaterThan(before);
+  expect(second).toBe(first + 1);
+  expect(await restored.retention.prunedThrough()).toBe(0); // the ids before were never used
   await restored.close();
+  const again = await opened(copy.path);
+  await insert(again, 8);
+  expect(await again.events.last()).toBe(first + 2); // the same log epoch
+  await again.close();
 });
 
-test('a copy of a copy begins another log epoch', async () => {
+test('each restore of one backup begins another log epoch, also after the backup was opened', async () => {
   using file = temporaryFile();
-  using first = temporaryFile();
-  using second = temporaryFile();
-  await (await opened(file.path)).close();
-  await backupSqlite({ from: file.path, to: first.path });
-  await backupSqlite({ from: first.path, to: second.path });
-  const store = await opened(second.path);
+  using backup = temporaryFile();
+  const store = await opened(file.path);
   await insert(store, 1);
-  expect(await store.events.last()).toBe(2 * LOG_EPOCH_SIZE + 1);
-  expect(await store.retention.prunedThrough()).toBe(0); // the ids before were never used
   await store.close();
+  await backupSqlite({ from: file.path, to: backup.path });
+  let seen = 1;
+  for (const n of [2, 3, 4]) {
+    await (await opened(backup.path)).close(); // like the command verify
+    replace(backup.path, file.path);
+    const restored = await opened(file.path);
+    await insert(restored, n);
+    const missed = await restored.events.after(seen, 9);
+    expect(missed.map(({ uid }) => uid)).toEqual([order(n).uid]);
+    expect(missed[0]?.id).toBeGreaterThan(seen + 1); // the hole is the gap of a reader
+    seen = await restored.events.last();
+    await restored.close();
+  }
 });
 
-test('an account store is copied, too', async () => {
+test.each([
+  ['an account log', [1, 2]],
+  ['an empty account log', []],
+])('each restore of one backup of %s begins another log epoch', async (_, stored) => {
+  using file = temporaryFile();
+  using backup = temporaryFile();
+  const accounts = await openedAccounts(file.path);
+  for (const n of stored) await step(accounts, notify(notification(n)));
+  await backupSqlite({ from: file.path, to: backup.path });
+  await step(accounts, notify(notification(3)));
+  let seen = await accounts.notifications.last();
+  await accounts.close();
+  for (const n of [4, 6]) {
+    replace(backup.path, file.path);
+    const restored = await openedAccounts(file.path);
+    await step(restored, notify(notification(n)));
+    await step(restored, notify(notification(n + 1)));
+    const missed = (await restored.notifications.after(seen, 9)).map(({ id }) => id);
+    const [first = 0] = missed;
+    expect(first).toBeGreaterThan(seen + 1);
+    expect(missed).toEqual([first, first + 1]);
+    seen = await restored.notifications.last();
+    await restored.close();
+  }
+});
+
+test('a file that was copied by other means begins a log epoch on request', async () => {
   using file = temporaryFile();
   using copy = temporaryFile();
-  for (const path of [file.path, copy.path]) {
-    const store = sqliteAccountStore({ path });
-    await store.open({ clock: systemClock });
-    await store.close();
-    if (path === file.path) await backupSqlite({ from: file.path, to: copy.path });
-  }
+  const store = await opened(file.path);
+  await insert(store, 1);
+  await expect(beginSqliteLogEpoch({ path: file.path })).rejects.toMatchObject({ code: 'WriterActive' });
+  await store.close();
+  copyFileSync(file.path, copy.path);
+  await beginSqliteLogEpoch({ path: copy.path });
+  const restored = await opened(copy.path);
+  await insert(restored, 2);
+  expect((await restored.events.after(0, 9)).map(({ id }) => id > 2)).toEqual([false, true]);
+  await restored.close();
+  await expect(beginSqliteLogEpoch({ path: `${copy.path}.missing` })).rejects.toThrow('does not exist');
 });
 
 test('a copy has its name only when it is complete, and replaces the rest of an interrupted one', async () => {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from 'intentbook';
 import { backupSqlite, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
-import { LOG_EPOCH_SIZE } from 'intentbook/store-kit';
 import { describe, expect, test, vi } from 'vitest';
 import { loadDriver } from '../../../adapters/sqlite/database-driver.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
@@ -53,7 +52,10 @@ describe.skipIf(major < 22)('SQLite of the runtime (since Node.js 22)', () => {
     await copied.open({ domain: DOMAIN, clock: systemClock });
     expect(await copied.orders.get([order(1).uid])).toHaveLength(1);
     await copied.orders.insert([{ order: order(2) }]);
-    expect((await copied.events.after(0, 9)).map(({ id }) => id)).toEqual([1, LOG_EPOCH_SIZE + 1]);
+    expect((await copied.events.after(0, 9)).map(({ id }) => id)).toEqual([
+      1,
+      expect.toSatisfy((id: number) => id > 2),
+    ]);
     await copied.close();
   });
 

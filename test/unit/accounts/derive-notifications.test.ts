@@ -211,9 +211,9 @@ describe('stream log of notifications', () => {
       ],
       keysOf: [[TRADER], [OWNER]],
       through: 2,
-      hasGap: false,
+      gapEnd: undefined,
     });
-    expect(await log.follow(2, new Set())).toEqual({ items: [], keysOf: [], through: 2, hasGap: false });
+    expect(await log.follow(2, new Set())).toEqual({ items: [], keysOf: [], through: 2, gapEnd: undefined });
     expect(queries).toEqual([
       [0, 500, undefined],
       [2, 500, undefined],

@@ -5,6 +5,7 @@ import { describe, test } from 'vitest';
 import { setTickScheduler } from '../../../src/concurrency/yield.ts';
 import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
+import { findGapEnd } from '../../../src/streams/log-gap.ts';
 import type { Stream, StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
 
 /** A log in memory whose entries have the keys `a` and `b`, and a broadcaster over it. */
@@ -437,17 +438,21 @@ describe('stream broadcaster of a log that begins a new log epoch', () => {
   const next = 2 ** 40;
 
   /** A log whose ids continue in the next log epoch after `switchOver`. */
-  function failingOver() {
+  function failingOver(resumeLimit = 1000) {
     let ids = [1, 2];
     const wakeUps = new Set<() => void>();
     const read = async (after: number) => {
       const page = ids.filter((id) => id > after);
       const items = page.map((id): StreamItem => ({ type: 'item', id, event: 'a', data: '' }));
-      return { items, keysOf: page.map(() => ['a']), through: page.at(-1) ?? after };
+      const gapEnd = findGapEnd(
+        after,
+        page.map((id) => ({ id })),
+      );
+      return { items, keysOf: page.map(() => ['a']), through: page.at(-1) ?? after, gapEnd };
     };
     const hub = createStreamBroadcaster({
       queueSize: 4,
-      resumeLimit: 1000,
+      resumeLimit,
       onFailure: (failure) => assert.fail(String(failure)),
       log: {
         last: async () => ids.at(-1) ?? 0,
@@ -477,11 +482,14 @@ describe('stream broadcaster of a log that begins a new log epoch', () => {
     hub.close();
   });
 
-  test('sends a gap to a subscriber that resumes from the previous log epoch', async () => {
-    const { hub, switchOver } = failingOver();
-    switchOver();
-    const stream = await hub.subscribe('a', { after: 2 });
-    assert.deepEqual(await stream.take(), [{ type: 'gap', from: 3, to: next + 2 }]);
-    hub.close();
-  });
+  test.each([1000, Number.MAX_SAFE_INTEGER])(
+    'sends a gap to a subscriber that resumes from the previous log epoch, with a limit of %i',
+    async (limit) => {
+      const { hub, switchOver } = failingOver(limit);
+      switchOver();
+      const stream = await hub.subscribe('a', { after: 2 });
+      assert.deepEqual(await stream.take(), [{ type: 'gap', from: 3, to: next + 2 }]);
+      hub.close();
+    },
+  );
 });

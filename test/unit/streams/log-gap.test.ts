@@ -1,7 +1,7 @@
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import { isAfterGap } from '../../../src/streams/log-gap.ts';
+import { findGapEnd, isAfterGap } from '../../../src/streams/log-gap.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
 /** Starts a book with six orders, so that its log has six entries. */
@@ -29,6 +29,18 @@ describe('log gap', () => {
     expect(isAfterGap(4, [{ id: 5 }, { id: 9 }])).toBe(false);
     expect(isAfterGap(4, [{ id: 6 }])).toBe(true);
     expect(isAfterGap(4, [])).toBe(false);
+  });
+
+  test.each([
+    [4, [], undefined],
+    [4, [5, 6, 7], undefined],
+    [4, [6, 7], 6],
+    [4, [5, 9, 10], 9],
+    [4, [6, 7, 9], 9],
+    [4, [6, 8, 10], 10],
+  ])('after position %i in the page %j ends before entry %s', (after, ids, end) => {
+    const page = ids.map((id) => ({ id }));
+    expect(findGapEnd(after, page)).toBe(end);
   });
 });
 

@@ -70,7 +70,7 @@ describe('order log for all subscribers', () => {
         [ALL_ORDERS, toUidKey(uid(7)), toOwnerKey(ALICE)],
       ],
       through: 3,
-      hasGap: false,
+      gapEnd: undefined,
     });
     expect(reads).toEqual([[uid(7), uid(8)]]);
   });

@@ -41,9 +41,9 @@ describe('stream subscriber that begins while the log begins a new epoch', () =>
 
   test.each([4, 0])('receives one gap after position %i, and nothing before it', async (after) => {
     const { subscriber } = fixture({ at: NEWEST });
-    subscriber.restart(NEWEST);
+    subscriber.restart(END + 1, NEWEST);
     await subscriber.begin(after, 4);
-    const first = after === 0 ? `1..${END}` : `5..${NEWEST}`;
+    const first = after === 0 ? `1..${NEWEST - 10}` : `5..${NEWEST}`;
     expect(shown(await subscriber.take())).toEqual([first]);
     subscriber.push(item(NEWEST + 1));
     expect(shown(await subscriber.take())).toEqual([NEWEST + 1]);
@@ -76,7 +76,7 @@ describe('stream subscriber queue', () => {
     const { subscriber } = fixture({ at: 20, queueSize: 2 });
     await subscriber.begin(5, 20);
     expect([subscriber.start, subscriber.backlog]).toEqual([10, 10]);
-    subscriber.restart(END + 21);
+    subscriber.restart(END + 1, END + 21);
     expect(shown(await subscriber.take())).toEqual([`6..${END + 21}`]);
   });
 
@@ -167,7 +167,7 @@ describe('stream subscriber that resumes', () => {
       at: 3,
       pages: [
         async () => {
-          subscriber.restart(END + 100);
+          subscriber.restart(END + 1, END + 100);
           return page(3, 2, 3);
         },
       ],
@@ -195,7 +195,7 @@ describe('stream subscriber of a log that has lost entries', () => {
     await subscriber.begin(0, 0);
     subscriber.push(item(1));
     subscriber.push(item(2));
-    subscriber.restart(END + 9);
+    subscriber.restart(END + 1, END + 9);
     expect(shown(await subscriber.take())).toEqual([`1..${END + 9}`]);
   });
 
@@ -203,7 +203,7 @@ describe('stream subscriber of a log that has lost entries', () => {
     const { subscriber } = fixture({ queueSize: 1 });
     await subscriber.begin(0, 0);
     for (const id of [1, 2, 3]) subscriber.push(item(id));
-    subscriber.restart(END + 9);
+    subscriber.restart(END + 1, END + 9);
     expect(shown(await subscriber.take())).toEqual([`1..${END + 9}`]);
   });
 
@@ -211,7 +211,7 @@ describe('stream subscriber of a log that has lost entries', () => {
     const { subscriber } = fixture();
     await subscriber.begin(3, 3);
     const waiting = subscriber.take();
-    subscriber.restart(END + 4);
+    subscriber.restart(END + 1, END + 4);
     expect(shown(await waiting)).toEqual([`4..${END + 4}`]);
   });
 
@@ -219,12 +219,12 @@ describe('stream subscriber of a log that has lost entries', () => {
     const reached = fixture();
     await reached.subscriber.begin(0, 0);
     reached.subscriber.push(item(END + 4));
-    reached.subscriber.restart(END + 6);
+    reached.subscriber.restart(END + 1, END + 6);
     expect(shown(await reached.subscriber.take())).toEqual([END + 4]);
 
     const empty = fixture();
     await empty.subscriber.begin(0, 0);
-    empty.subscriber.restart(END + 1);
+    empty.subscriber.restart(END + 1, END + 1);
     empty.subscriber.push(item(END + 1));
     expect(shown(await empty.subscriber.take())).toEqual([END + 1]);
   });

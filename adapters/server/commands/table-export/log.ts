@@ -1,5 +1,4 @@
 import type { Store, StoredEvent } from 'intentbook';
-import { isSameLogEpoch } from 'intentbook/store-kit';
 
 /** Log entries per step. */
 const BATCH = 500;
@@ -20,20 +19,24 @@ export async function* readLog(
 }
 
 /**
+ * @param readAfter - Reads entries of the log.
  * @throws Error if a position is not one of the log, for example after a restore from a backup, or if entries after it
  * have been deleted.
  */
 export async function assertCursor(
   { retention }: { readonly retention: { prunedThrough(): Promise<number> } },
+  readAfter: (id: number, limit: number) => Promise<readonly { readonly id: number }[]>,
   after: number,
   last: number,
 ): Promise<void> {
   if (after > last) throw new Error(`after must be a position of the log, at most ${last}, got ${after}`);
-  if (!isSameLogEpoch(after, last))
-    throw new Error(`after must be a position of the current log, got ${after}; export all rows`);
+  const [next] = await readAfter(after, 1);
   const pruned = await retention.prunedThrough();
   if (after > 0 && after < pruned)
     throw new Error(
       `after must be a position from ${pruned} up, which the log still has, got ${after}; export all rows`,
     );
+  // The log has begun a new epoch, and the position may be that of an entry that was lost.
+  if (after > 0 && next !== undefined && next.id > Math.max(after, pruned) + 1)
+    throw new Error(`after must be a position of the current log, got ${after}; export all rows`);
 }

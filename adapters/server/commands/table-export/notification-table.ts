@@ -27,7 +27,7 @@ const BATCH = 500;
  */
 export async function createNotificationTable({ notifications, retention }: AccountStore, after = 0): Promise<Table> {
   const cursor = await notifications.last();
-  if (after > 0) await assertCursor({ retention }, after, cursor);
+  if (after > 0) await assertCursor({ retention }, notifications.after, after, cursor);
 
   async function* read(): AsyncGenerator<readonly Row[]> {
     for (let last = after; last < cursor; ) {

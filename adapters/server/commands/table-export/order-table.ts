@@ -36,7 +36,7 @@ export async function createOrderTable(store: Store, after: number | undefined):
   if (after === undefined) {
     return { columns: COLUMNS, batches: readAll(store), cursor, total: await store.orders.total?.() };
   }
-  await assertCursor(store, after, cursor);
+  await assertCursor(store, store.events.after, after, cursor);
   return { columns: COLUMNS, batches: readChanged(store, after, cursor), cursor };
 }
 

@@ -32,7 +32,7 @@ interface Tokens {
  */
 export async function createTradeTable(store: Store, after = 0): Promise<Table> {
   const cursor = await store.events.last();
-  if (after > 0) await assertCursor(store, after, cursor);
+  if (after > 0) await assertCursor(store, store.events.after, after, cursor);
   return { columns: COLUMNS, batches: readTrades(store, after, cursor), cursor };
 }
 
