@@ -99,6 +99,18 @@ copy. The copy can be served, exported or verified at once. The target file must
     flags: named('db', 'json'),
     examples: ['backup monday.sqlite --db intentbook.sqlite'],
   },
+  {
+    name: 'begin-epoch',
+    summary: 'begins a new log epoch, after a restore that the store cannot detect',
+    description: `The next entry of the log begins a new log epoch, so that a reader which has seen lost entries receives a gap. Run it
+after a restore from a snapshot of a disk, or from a copy of an SQLite file that was made without intentbook backup, before
+the server starts. Other restores begin a new log epoch without it. With --accounts, it changes the log of the accounts too.`,
+    flags: named('db', 'postgres', 'schema', 'accounts', 'json'),
+    examples: [
+      'begin-epoch --db intentbook.sqlite --accounts intentbook-accounts.sqlite',
+      'begin-epoch --postgres postgres://localhost/books --accounts postgres://localhost/books',
+    ],
+  },
 ] as const satisfies readonly CommandInfo[];
 
 /** A maintenance command. */

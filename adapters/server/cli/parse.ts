@@ -160,7 +160,8 @@ function readTableOptions(
   reader: SettingReader,
 ): Pick<CommandOptions, 'table' | 'after' | 'accounts'> {
   const accounts = reader.value('accounts');
-  if (command === 'prune' && accounts !== undefined) return { table: 'orders', accounts: String(accounts) };
+  const hasAccounts = command === 'prune' || command === 'begin-epoch';
+  if (hasAccounts && accounts !== undefined) return { table: 'orders', accounts: String(accounts) };
   if (command !== 'export') return { table: 'orders' };
   const misplaced = ['table', 'after', 'accounts'].find((name) => given.has(name) && !isTableFile(file));
   if (misplaced !== undefined) throw new UsageError(`--${misplaced} requires a file that ends with .csv or .parquet`);

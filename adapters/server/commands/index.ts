@@ -55,12 +55,42 @@ export async function runCommand(
   const progress = progressBar(options.command, out);
   try {
     const since = performance.now();
-    const outcome = await (options.command === 'backup' ? backUp(options, progress) : withStore(options, progress));
+    const outcome = await runWith(options, progress);
     const seconds = (performance.now() - since) / 1000;
     return { ...outcome, words: `${outcome.words}\nfinished in ${seconds.toFixed(1)} s` };
   } finally {
     progress.end();
   }
+}
+
+function runWith(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  if (options.command === 'backup') return backUp(options, progress);
+  return options.command === 'begin-epoch' ? beginEpochs(options) : withStore(options, progress);
+}
+
+async function beginEpochs({ book, accounts }: CommandOptions): Promise<CommandOutcome> {
+  const logs = [await beginEpoch(book.postgres ?? resolve(book.db ?? ''), { schema: book.schema })];
+  if (accounts !== undefined && accounts !== 'off') logs.push(await beginEpoch(accounts, { of: 'accounts' }));
+  return { ok: true, words: `the next entries of ${logs.join(' and ')} begin a new log epoch`, data: { logs } };
+}
+
+/** @returns the name of the log, without a password. */
+async function beginEpoch(
+  place: string,
+  options: { readonly schema?: string | undefined; readonly of?: 'accounts' },
+): Promise<string> {
+  if (!isDatabase(place)) {
+    const path = resolve(place);
+    await (await import('intentbook/sqlite')).beginSqliteLogEpoch({ path });
+    return path;
+  }
+  const { of, schema } = options;
+  await (await import('intentbook/postgres')).beginPostgresLogEpoch({
+    url: place,
+    ...(of === undefined ? {} : { of }),
+    ...(schema === undefined ? {} : { schema }),
+  });
+  return of === undefined ? `the schema ${schema ?? 'intentbook'}` : 'the schema of accounts';
 }
 
 async function backUp({ book, file }: CommandOptions, progress: Progress): Promise<CommandOutcome> {
@@ -146,7 +176,8 @@ async function doWith(
       return { ok: true, words, data };
     }
     case 'backup':
-      throw new Error('a backup does not open a store');
+    case 'begin-epoch':
+      throw new Error(`${options.command} does not open a store`);
   }
 }
 

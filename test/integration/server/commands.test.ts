@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { createOrderBook, systemClock } from 'intentbook';
 import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { afterEach, describe, expect, test } from 'vitest';
+import { notification, notify, step } from '../../conformance/accounts/notifications.ts';
 import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
 import { temporarySchema } from '../../support/postgres.ts';
 import { addressOf, cleanUp, intentbook, scratch } from './process.ts';
@@ -124,6 +125,7 @@ describe('database that does not exist', () => {
     ['export', ['orders.ndjson']],
     ['prune', []],
     ['backup', ['copy.sqlite']],
+    ['begin-epoch', []],
   ])('is not created by %s', async (command, files) => {
     const folder = await scratch();
     const args = [command, ...files.map((file) => join(folder, file)), '--db', join(folder, 'typo.sqlite')];
@@ -256,6 +258,30 @@ describe('backup', () => {
   });
 });
 
+describe('begin-epoch', () => {
+  const run = async (path: string, n: number) => {
+    const store = sqliteAccountStore({ path });
+    await store.open({ clock: systemClock });
+    await step(store, notify(notification(n)));
+    const last = await store.notifications.last();
+    await store.close();
+    return last;
+  };
+
+  test('makes the next entry of each log begin a new log epoch', async () => {
+    const { db, folder } = await bookWith(1);
+    const accounts = join(folder, 'accounts.sqlite');
+    expect(await run(accounts, 1)).toBe(1);
+    const server = intentbook(['serve', '--port', '0', '--db', db]);
+    await addressOf(server);
+    expect(await rejected(['begin-epoch', '--db', db])).toContain(`process ${server.child.pid} `);
+    server.child.kill();
+    await server.ended;
+    expect(await done(['begin-epoch', '--db', db, '--accounts', accounts])).toEqual({ ok: true, logs: [db, accounts] });
+    expect(await run(accounts, 2)).toBeGreaterThan(2);
+  });
+});
+
 describe('command-line help', () => {
   test.each([
     [['export'], 'a file is missing: intentbook export <file>'],
@@ -268,7 +294,7 @@ describe('command-line help', () => {
     expect(await rejected(args, 2)).toContain(message);
   });
 
-  test.each(['export', 'import', 'verify', 'prune', 'backup'])('%s prints its usage', async (name) => {
+  test.each(['export', 'import', 'verify', 'prune', 'backup', 'begin-epoch'])('%s prints its usage', async (name) => {
     const { code, stdout } = await intentbook([name, '--help']).ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^intentbook ${name}[ :]`));
