@@ -110,7 +110,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     clock,
     recovery,
     channels: [context.receiver.connect(process, random)],
-    deliveries: { retryDelay: 200, maxRetryDelay: 4_000, attempts: 100, timeout: 2_000 },
+    deliveries: { retryDelay: 200, maxRetryDelay: 4_000, attempts: 1_000, timeout: 2_000 },
     fundingInterval: 'off',
     ...(context.hasStatistics ? STATISTICS_OPTIONS : {}),
     random: { bytes: (size) => new Uint8Array(size), uuid: () => process.name, fraction: random.fraction },

@@ -9,6 +9,7 @@ import type { Receiver } from './channel.ts';
 import type { Balances } from './funds-port.ts';
 import { createFundsPort } from './funds-port.ts';
 import { createMarketPort } from './market.ts';
+import { getTarget } from './notification-check.ts';
 import type { Fault } from './plan.ts';
 import type { VirtualProcess } from './process.ts';
 import { createVirtualProcess } from './process.ts';
@@ -28,6 +29,8 @@ export interface Machine {
   readonly positions: readonly number[];
   /** Whether a process has started. */
   readonly isRunning: boolean;
+  /** Whether all processes run, and no fault but those of targets is in effect. */
+  readonly isQuiet: boolean;
   /** Applies a fault. A backup is real work, for which the promise waits. */
   apply(fault: Fault): Promise<void>;
   /**
@@ -64,6 +67,8 @@ export interface MachineContext {
   readonly onAppend: AccountPortContext['onAppend'];
   readonly onHidden: (hash: string) => void;
   readonly onFault: (name: string) => void;
+  /** Called when a fault begins or ends. @param owner - The owner whose target it affects. Absent: it affects all. */
+  readonly onDisturbance: (owner?: number) => void;
   readonly onConnect: (store: ReturnType<SimulatedStorage['connect']>) => void;
 }
 
@@ -94,10 +99,11 @@ const CHECK_TIMEOUT = 5_000;
 const KEPT_HASHES = 20;
 
 export function createMachine(context: MachineContext): Machine {
-  const { scheduler, random, storage, observer, trace, receiver } = context;
+  const { scheduler, random, storage, observer, trace, receiver, onDisturbance } = context;
   const watchers = new Set<() => void>();
   const accountWatchers = new Set<() => void>();
   const endings = new Set<() => void>();
+  const targetEndings = new Set<() => void>();
   const hosts = Array.from({ length: storage.processes }, (_, index): Host => {
     const offset = storage.processes === 1 ? 0 : random.integer(-1_500, 1_500);
     return { index, name: 'abc'[index] ?? '', lives: 0, offset, current: undefined, process: undefined };
@@ -166,7 +172,10 @@ export function createMachine(context: MachineContext): Machine {
     host.process = process;
     trace(`${name} starts`);
     started.start().then(
-      () => trace(`${name} has started`),
+      () => {
+        trace(`${name} has started`);
+        onDisturbance();
+      },
       (failure: unknown) => {
         trace(`${name} cannot start: ${failure instanceof Error ? failure.name : 'unknown'}`);
         if (host.process === process) restartLater(host, RESTART_DELAY);
@@ -209,7 +218,9 @@ export function createMachine(context: MachineContext): Machine {
   /** Sets something until a time is over, or all faults end. */
   function during(duration: number, end: () => void): void {
     const once = () => {
-      if (endings.delete(once)) end();
+      if (!endings.delete(once)) return;
+      end();
+      onDisturbance();
     };
     endings.add(once);
     scheduler.after(duration, once);
@@ -227,7 +238,23 @@ export function createMachine(context: MachineContext): Machine {
     host.process?.step(ms);
   }
 
+  function disturbTarget({ owner, mode, duration }: Fault & { kind: 'target' }): void {
+    const target = getTarget(owner);
+    if (receiver.targetFaults.has(target)) return;
+    receiver.targetFaults.set(target, mode);
+    onDisturbance(owner);
+    const once = () => {
+      if (!targetEndings.delete(once)) return;
+      receiver.targetFaults.delete(target);
+      onDisturbance(owner);
+    };
+    targetEndings.add(once);
+    scheduler.after(duration, once);
+  }
+
   async function apply(fault: Fault): Promise<void> {
+    if (fault.kind === 'target') return disturbTarget(fault);
+    if (fault.kind !== 'disconnect') onDisturbance();
     const host = 'process' in fault ? hosts[fault.process % hosts.length] : undefined;
     if (fault.kind === 'channel') toggle(receiver.faults, fault.mode, fault.duration);
     else if (host !== undefined && fault.kind !== 'disconnect') await applyTo(host, fault);
@@ -241,7 +268,10 @@ export function createMachine(context: MachineContext): Machine {
     restartLater(host, delay);
   }
 
-  async function applyTo(host: Host, fault: Exclude<Fault, { kind: 'channel' | 'disconnect' }>): Promise<void> {
+  async function applyTo(
+    host: Host,
+    fault: Exclude<Fault, { kind: 'channel' | 'target' | 'disconnect' }>,
+  ): Promise<void> {
     switch (fault.kind) {
       case 'pause': {
         const { process } = host;
@@ -300,9 +330,12 @@ export function createMachine(context: MachineContext): Machine {
     },
     apply,
     heal() {
-      for (const end of [...endings]) end();
+      for (const end of [...endings, ...targetEndings]) end();
     },
     notify: () => hint(watchers),
+    get isQuiet() {
+      return endings.size === 0 && hosts.every(({ current }) => current?.isStarted === true);
+    },
     get isRunning() {
       return hosts.some(({ current }) => current?.isStarted === true);
     },

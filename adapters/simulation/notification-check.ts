@@ -28,7 +28,11 @@ export interface NotificationCheck {
 /** Whether a notification depends on the quote of its order. The webhooks do not subscribe to this type. */
 const isPriceImprovement = (description: string) => description.startsWith('price_improvement');
 
-const TYPES = ['order_filled', 'order_expired', 'order_cancelled', 'order_partially_filled'] as const;
+/** The types of notifications that the webhooks subscribe to. */
+export const TYPES = ['order_filled', 'order_expired', 'order_cancelled', 'order_partially_filled'] as const;
+
+/** Returns the target of an owner. */
+export const getTarget = (owner: number) => `target ${owner}`;
 
 const describeCancellation = ({ order, transactionHash }: ChainFact) => `order_cancelled ${order} ${transactionHash}`;
 
@@ -164,7 +168,7 @@ export function createNotificationCheck(
             id: `subscription ${i}`,
             account,
             channel: 'webhook',
-            target: `target ${i}`,
+            target: getTarget(i),
             types: TYPES,
             state: 'active',
             secret: null,

@@ -83,6 +83,10 @@ export function createPerformer(context: PerformerContext): (action: Action) => 
         balances.set(pool.owners[action.owner] ?? '', BigInt(action.amount));
         trace(`fund ${action.owner} ${action.amount}`);
         break;
+      case 'heal':
+        trace('heal');
+        machine.heal();
+        break;
       case 'wait':
         break;
     }

@@ -46,6 +46,8 @@ export type Fault =
   | { readonly kind: 'store'; readonly process: number; readonly mode: StoreFault; readonly duration: number }
   | { readonly kind: 'node'; readonly process: number; readonly mode: NodeFault; readonly duration: number }
   | { readonly kind: 'channel'; readonly mode: ChannelFault; readonly duration: number }
+  /** A fault of the target of one owner. */
+  | { readonly kind: 'target'; readonly owner: number; readonly mode: TargetFault; readonly duration: number }
   | { readonly kind: 'disconnect'; readonly subscriber: number };
 
 /**
@@ -57,14 +59,18 @@ export type StoreFault = 'fail' | 'full' | 'lose' | 'tear' | 'slow' | 'busy';
 export type NodeFault = 'fail' | 'hang' | 'slow' | 'lag' | 'hide';
 /** How deliveries fail: an error, no response, or a lost acknowledgement. */
 export type ChannelFault = 'fail' | 'hang' | 'lose';
+/** How deliveries to one target fail: an error, no response, or a late one. */
+export type TargetFault = 'fail' | 'hang' | 'slow';
 
-/** One step of a plan: an operation, a fault, a change of the chain, or a wait. */
+/** One step of a plan: an operation, a fault, the end of faults, a change of the chain, or a wait. */
 export type Action = { readonly id: number /** Milliseconds after the previous action. */; readonly delay: number } & (
   | { readonly type: 'operation'; readonly process: number; readonly operation: Operation }
   | { readonly type: 'fault'; readonly fault: Fault }
   | { readonly type: 'mine'; readonly facts: readonly FactPlan[] }
   | { readonly type: 'fork'; readonly depth: number; readonly keep: boolean }
   | { readonly type: 'fund'; readonly owner: number; readonly amount: number }
+  /** Ends all faults that are in effect. */
+  | { readonly type: 'heal' }
   | { readonly type: 'wait' }
 );
 
@@ -125,6 +131,11 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     { ...draft, delay: drawDelay(random, draft.type) },
   ]);
   for (let left = bursts; left > 0; left--) random.pick(timed).push(...drawBurst());
+  const targets = random.derive('targets');
+  for (let left = targets.pick([0, 0, 0, 3]); left > 0; left--)
+    targets.pick(timed).push({ type: 'fault', fault: drawTargetFault(targets, context.pool), delay: 0 });
+  if (targets.chance(0.3))
+    timed.splice(targets.integer(0, timed.length), 0, drawTargetOutage(targets, context.pool, hot));
   return timed.flat().map((draft, id) => ({ ...draft, id }) as Action); // of its type
 
   /** Draws submissions to one process at the same time, which it stores as a group. It may restart meanwhile. */
@@ -218,6 +229,43 @@ function drawRound(random: SeededRandom, { processes }: PlanContext): Draft {
     type: 'fault',
     fault: { kind: 'clock', process, ms, duration: random.integer(2_000, 9_000), restarts: false },
   };
+}
+
+/** Faults of targets last long, so that many deliveries to them wait. */
+function drawTargetFault(random: SeededRandom, { owners }: Pool): Fault {
+  return {
+    kind: 'target',
+    owner: random.integer(0, owners.length - 1),
+    mode: random.pick(['fail', 'hang', 'hang', 'slow', 'slow']),
+    duration: random.integer(20_000, 200_000),
+  };
+}
+
+/**
+ * Draws a time in which the targets of all owners but one hang, and trades of all owners are mined. All other faults
+ * end before, so that the deliveries of that owner must arrive in time.
+ */
+function drawTargetOutage(
+  random: SeededRandom,
+  { orders, owners }: Pool,
+  hot: readonly number[],
+): (Draft & { delay: number })[] {
+  const free = random.integer(0, owners.length - 1);
+  const candidates = orders.filter(({ index, rejection }) => hot.includes(index) && rejection === undefined);
+  const mine = (isFree: boolean, delay: number) => ({
+    type: 'mine' as const,
+    facts: candidates
+      .filter(({ signer }) => (signer === free) === isFree)
+      .map(({ index }): FactPlan => ({ type: 'trade', order: index, amount: 1 })),
+    delay,
+  });
+  const faults = owners.flatMap((_, owner) => {
+    const fault: Fault = { kind: 'target', owner, mode: 'hang', duration: 40_000 };
+    return owner === free ? [] : [{ type: 'fault' as const, fault, delay: 0 }];
+  });
+  const wait = (delay: number) => ({ type: 'wait' as const, delay });
+  const heal = { type: 'heal' as const, delay: 0 };
+  return [heal, wait(15_000), ...faults, mine(false, 1_000), mine(false, 1_000), mine(true, 3_000), wait(8_000)];
 }
 
 /** Balances are low, so that they cover some orders, parts of others, or nothing. */

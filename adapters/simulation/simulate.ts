@@ -6,12 +6,13 @@ import { createAuctionSubscriber } from './auction-subscriber.ts';
 import { createSimulatedChain } from './chain.ts';
 import { createReceiver } from './channel.ts';
 import { createClients } from './clients.ts';
+import { createFairnessCheck } from './fairness-check.ts';
 import { createBalances } from './funds-port.ts';
 import { createHttpClient } from './http-client.ts';
 import { loadRecovery } from './keys.ts';
 import { createMachine } from './machine.ts';
 import { Model } from './model.ts';
-import { createNotificationCheck } from './notification-check.ts';
+import { createNotificationCheck, getTarget, TYPES } from './notification-check.ts';
 import { createPerformer } from './performer.ts';
 import type { Action, Scenario } from './plan.ts';
 import { createPlan } from './plan.ts';
@@ -169,7 +170,19 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     { model, pool, report, isHidden, lastEntry },
     () => receiver,
   );
-  const receiver = createReceiver(virtual, notifications.onArrival, onFault);
+  const fairness = createFairnessCheck({
+    report,
+    time: () => virtual.time,
+    isQuiet: () => machine.isQuiet,
+    isWorking: (account) => !receiver.targetFaults.has(getTarget(pool.owners.indexOf(account as Hex))),
+    types: TYPES,
+    clockDifference: storage.processes === 1 ? 0 : 3_000,
+  });
+  const onArrival = (body: string) => {
+    fairness.onArrival(body);
+    notifications.onArrival(body);
+  };
+  const receiver = createReceiver(virtual, onArrival, onFault);
   await notifications.subscribe(START * 1000);
   const machine = createMachine({
     scheduler: virtual,
@@ -186,7 +199,14 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     recovery,
     report,
     trace: trace.add,
-    onAppend: notifications.onAppend,
+    onAppend: (batch, outcome) => {
+      fairness.onAppend(batch, outcome);
+      notifications.onAppend(batch, outcome);
+    },
+    onDisturbance: (owner) => {
+      if (owner === undefined) fairness.disturb();
+      else fairness.disturbTarget(pool.owners[owner] ?? '');
+    },
     onHidden: (hash) => void hidden.add(hash),
     onFault,
     onConnect: (store) => {
@@ -276,6 +296,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     await virtual.run(1_000, isOver);
     for (const action of plan) {
       await virtual.run(action.delay, isOver);
+      fairness.check();
       if (isOver()) break;
       await perform(action);
     }
@@ -294,6 +315,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   async function settle(): Promise<void> {
     for (let time = 0; time < LIVENESS_TIME && !isOver(); time += LIVENESS_STEP) {
       await virtual.run(LIVENESS_STEP, isOver);
+      fairness.check();
       let isSettled = true;
       await checkRest(() => {
         isSettled = false;

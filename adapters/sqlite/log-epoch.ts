@@ -11,8 +11,8 @@ import { acquireLease } from './writer-lease.ts';
 export const requestLogEpoch = (prefix: string) => `UPDATE ${prefix}meta SET may_lack_entries = 1`;
 
 /**
- * Creates a function that returns the id of an entry which begins a new log epoch, and null for all other entries, whose
- * ids SQLite assigns. It must run within the transaction that appends the entry.
+ * Creates a function that returns the id of an entry which begins a new log epoch, and null for all other entries,
+ * whose ids SQLite assigns. It must run within the transaction that appends the entry.
  *
  * @param table - The log without the prefix.
  * @param now - Returns milliseconds since 1970.

@@ -18,6 +18,7 @@ export interface PlantedFault {
     | 'streams'
     | 'caches'
     | 'delivery'
+    | 'fairness'
     | 'leases'
     | 'group commit'
     | 'outcomes'
@@ -301,8 +302,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'streams',
     store: 'memory',
     file: 'src/streams/broadcaster.ts',
-    find: 'await subscriber.begin(after ?? newest, newest);',
-    replace: 'await subscriber.begin(Math.max(0, (after ?? newest) - 1), newest);',
+    find: 'await subscriber.begin(after ?? newest, newest, await',
+    replace: 'await subscriber.begin(Math.max(0, (after ?? newest) - 1), newest, await',
   },
   {
     name: 'a subscriber that joins during a read misses it',
@@ -392,6 +393,15 @@ export const PLANTED: readonly PlantedFault[] = [
     file: 'adapters/memory/orders.ts',
     find: 'if (replaced !== undefined) cancelRow(replaced, order.creationDate);',
     replace: '',
+  },
+  {
+    name: 'deliveries are attempted one after the other',
+    isQuick: true,
+    area: 'fairness',
+    store: 'memory',
+    file: 'src/accounts/delivery-dispatcher.ts',
+    find: 'inProgress.set(task, delivery.subscription);',
+    replace: 'inProgress.set(task, delivery.subscription); await task;',
   },
   ...PLANTED_AUCTIONS,
   ...PLANTED_PLACEMENTS,
