@@ -5,8 +5,7 @@ import type { SeededRandom } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
- * Receivers of notifications behind a channel that fails. All processes send to the same ones. Each target is on its own
- * host.
+ * Receivers of notifications behind a channel that fails. All processes send to the same ones. Each target has a host.
  */
 export interface Receiver {
   /** The faults of the channel, which affect all targets. */
