@@ -237,7 +237,7 @@ function drawTargetFault(random: SeededRandom, { owners }: Pool): Fault {
     kind: 'target',
     owner: random.integer(0, owners.length - 1),
     mode: random.pick(['fail', 'hang', 'hang', 'slow', 'slow']),
-    duration: random.integer(20_000, 200_000),
+    duration: random.integer(5_000, 60_000),
   };
 }
 
@@ -260,7 +260,7 @@ function drawTargetOutage(
     delay,
   });
   const faults = owners.flatMap((_, owner) => {
-    const fault: Fault = { kind: 'target', owner, mode: 'hang', duration: 40_000 };
+    const fault: Fault = { kind: 'target', owner, mode: 'hang', duration: 12_000 };
     return owner === free ? [] : [{ type: 'fault' as const, fault, delay: 0 }];
   });
   const wait = (delay: number) => ({ type: 'wait' as const, delay });
