@@ -52,6 +52,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
           return order === undefined || order.placement !== null ? [] : [orderLine(order)];
         });
         await write(lines.join(''));
+        for (const order of page) if (isOverlapped(order, gaps)) written.add(order.uid);
         orders += lines.length;
         left += page.length - lines.length;
         progress.at(orders + left, total);
@@ -76,16 +77,20 @@ const LATE = 60_000;
 
 const lowered = ({ creationDate }: OrderKey): OrderKey => ({ creationDate: creationDate - LATE, uid: '0x' });
 
+/** Returns whether an order may be in a gap although it was written. */
+function isOverlapped({ creationDate }: Pick<OrderKey, 'creationDate'>, gaps: readonly OrderGap[]): boolean {
+  return gaps.some(
+    ({ until }) => until && creationDate >= until.creationDate && creationDate <= until.creationDate + LATE,
+  );
+}
+
 /** Reads the orders of a file that gaps overlap. */
-async function readWritten(path: string, gaps: readonly OrderGap[]): Promise<ReadonlySet<string>> {
-  const bounds = gaps.flatMap(({ until }) => until?.creationDate ?? []);
+async function readWritten(path: string, gaps: readonly OrderGap[]): Promise<Set<string>> {
   const uids = new Set<string>();
-  if (bounds.length === 0) return uids;
+  if (gaps.every(({ until }) => until === undefined)) return uids;
   for await (const { text } of readLines(path)) {
     const line = parseLine(text);
-    if (!('creationDate' in line)) continue;
-    const { creationDate, uid } = line;
-    if (bounds.some((bound) => creationDate >= bound && creationDate <= bound + LATE)) uids.add(uid);
+    if ('creationDate' in line && isOverlapped(line, gaps)) uids.add(line.uid);
   }
   return uids;
 }

@@ -15,8 +15,8 @@ afterEach(cleanUp);
 const PROGRESS = { at() {}, end() {} };
 const TRADER = account(1);
 
-/** Opens a book with orders of different creation dates, some of them equal. */
-async function openBook(count: number) {
+/** Opens a book with orders of different creation dates, some of them equal. `interval` is in milliseconds. */
+async function openBook(count: number, interval: number) {
   const store = memoryStore();
   const clock = manualClock();
   const book = createOrderBook({ chainId: SEPOLIA, store, clock });
@@ -25,7 +25,7 @@ async function openBook(count: number) {
   async function place(more: number): Promise<string[]> {
     const uids = [];
     for (let i = 0; i < more; i++) {
-      if (placed % 3 === 0) clock.advance(1000);
+      if (placed % 3 === 0) clock.advance(interval);
       placed++;
       const validTo = Math.floor(clock.now() / 1000) + 3600;
       const result = await book.orders.submit(await signOrder(TRADER, { validTo, sellAmount: String(placed) }));
@@ -48,8 +48,11 @@ async function list(store: Store) {
 }
 
 describe('export that was interrupted', () => {
-  test.each([0, 1, 5, 11])('contains what has changed since, after %d orders', async (written) => {
-    const { store, clock, uids, place, cancel, domain } = await openBook(12);
+  const cases = [1, 1000, 120_000].flatMap((interval) => [0, 1, 5, 11].map((written) => ({ written, interval })));
+
+  test.each(cases)('contains what has changed since, after $written orders each $interval ms', async (of) => {
+    const { written, interval } = of;
+    const { store, clock, uids, place, cancel, domain } = await openBook(12, interval);
     const file = join(await scratch(), 'book.ndjson');
     await exportBook(store, domain, file, PROGRESS);
     const [header = '', ...lines] = readFileSync(file, 'utf8').split('\n');
