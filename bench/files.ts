@@ -11,7 +11,7 @@ import { CHAIN_ID, DOMAIN, hashText, type Signed, signOrders } from './orders.ts
 const FOLDER = join(tmpdir(), 'intentbook-bench');
 
 /** Version of the content that is written below. A file of an older version is not used. */
-const VERSION = 2;
+const VERSION = 3;
 
 /** Returns the path of a temporary file, which is deleted when the process exits. */
 export function scratchFile(name: string): string {
