@@ -3,7 +3,7 @@ import type { ProtocolFee, TradeChainEvent, TradeCursor, TradeFilter, TradeQuery
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
-import { assertKnownFilters } from '../validation/filters.ts';
+import { assertKnownFilters } from '../validation/options.ts';
 
 /** A fill of an order. Amounts are decimal strings of atoms. */
 export interface OrderTrade {

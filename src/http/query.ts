@@ -1,30 +1,27 @@
-import type { ErrorCode } from '../errors.ts';
 import { OrderBookError } from '../errors.ts';
 
 /**
  * Reads a query parameter that may occur once.
  *
- * @param code - Code of the error. Default: `InvalidParameter`.
  * @returns `undefined` if the parameter is absent.
- * @throws OrderBookError if it occurs more than once.
+ * @throws OrderBookError `InvalidParameter` if it occurs more than once.
  */
-export function queryText(query: URLSearchParams, name: string, code?: ErrorCode): string | undefined {
+export function queryText(query: URLSearchParams, name: string): string | undefined {
   const [value, ...more] = query.getAll(name);
-  if (more.length > 0) throw invalidParameter(name, 'is given more than once', code);
+  if (more.length > 0) throw invalidParameter(name, 'is given more than once');
   return value;
 }
 
 /**
  * Reads a query parameter that must be a whole number of at most 15 digits.
  *
- * @param code - Code of the error. Default: `InvalidParameter`.
  * @returns `undefined` if the parameter is absent.
- * @throws OrderBookError if it is malformed or occurs more than once.
+ * @throws OrderBookError `InvalidParameter` if it is malformed or occurs more than once.
  */
-export function queryInteger(query: URLSearchParams, name: string, code?: ErrorCode): number | undefined {
-  const text = queryText(query, name, code);
+export function queryInteger(query: URLSearchParams, name: string): number | undefined {
+  const text = queryText(query, name);
   if (text === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw invalidParameter(name, 'must be a whole number', code);
+  if (!/^\d{1,15}$/.test(text)) throw invalidParameter(name, 'must be a whole number');
   return Number(text);
 }
 
@@ -39,10 +36,6 @@ export function parseChainId(text: string): number {
 }
 
 /** Creates the rejection of a path or query parameter. */
-export function invalidParameter(
-  parameter: string,
-  reason: string,
-  code: ErrorCode = 'InvalidParameter',
-): OrderBookError {
-  return new OrderBookError(code, `${parameter}: ${reason}`, { parameter });
+export function invalidParameter(parameter: string, reason: string): OrderBookError {
+  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
 }

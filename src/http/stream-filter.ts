@@ -1,6 +1,6 @@
 import type { OrderStreamFilter } from '../streams/order-stream-event.ts';
 import { STREAM_FILTERS } from '../streams/order-stream-event.ts';
-import { assertKnownFilters } from '../validation/filters.ts';
+import { assertKnownFilters } from '../validation/options.ts';
 import { queryText } from './query.ts';
 
 /**

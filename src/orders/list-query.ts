@@ -2,8 +2,7 @@ import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
-import { assertKnownFilters, invalidFilter } from '../validation/filters.ts';
-import { formatUnknownName } from '../validation/options.ts';
+import { assertKnownFilters, formatUnknownName, invalidFilter } from '../validation/options.ts';
 import type { OrderStatus } from './status.ts';
 import { ORDER_STATUSES } from './status.ts';
 

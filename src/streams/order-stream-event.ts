@@ -5,7 +5,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import { requireUid } from '../protocol/uid.ts';
-import { assertKnownFilters } from '../validation/filters.ts';
+import { assertKnownFilters } from '../validation/options.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from './order-log.ts';
 import type { StreamEvent } from './stream.ts';
 

@@ -7,7 +7,7 @@ import type { EncodedPage } from '../../orders/list-orders.ts';
 import type { ListQuery } from '../../orders/list-query.ts';
 import { formatCursor } from '../../orders/order-page.ts';
 import { parseUid, requireUid } from '../../protocol/uid.ts';
-import { assertKnownFilters } from '../../validation/filters.ts';
+import { assertKnownFilters } from '../../validation/options.ts';
 import type { RouteCost } from '../cost.ts';
 import { READ, readCost, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';

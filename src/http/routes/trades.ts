@@ -1,7 +1,7 @@
 import type { TradeListQuery } from '../../chain/trades.ts';
 import { readCost } from '../cost.ts';
 import { nextPageLink } from '../page-link.ts';
-import { queryInteger, queryText } from '../query.ts';
+import { queryText } from '../query.ts';
 import { jsonResponse, jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
 import { listingQuery } from './orders.ts';
@@ -26,8 +26,7 @@ const listTradesV2: Route = {
   path: '/api/v2/trades',
   cost: readCost('trades', 'page size; trades that `offset` skips'),
   async handle({ book, query, work }) {
-    const limit = queryInteger(query, 'limit', 'InvalidLimit');
-    const paging = { ...listingQuery(query, ['cursor', 'offset']), ...(limit !== undefined && { limit }) };
+    const paging = { ...listingQuery(query, ['cursor', 'offset']), ...readLimit(query) };
     const { trades, next } = await book.trades.page({ ...tradeFilter(query), ...paging }, work);
     const { renderList } = await import('../json-array.ts');
     return jsonText(200, await renderList(trades), nextPageLink(query, next));
@@ -51,4 +50,10 @@ function tradeFilter(query: URLSearchParams): Pick<TradeListQuery, 'owner' | 'or
   const owner = queryText(query, 'owner');
   const orderUid = queryText(query, 'orderUid');
   return { ...(owner !== undefined && { owner }), ...(orderUid !== undefined && { orderUid }) };
+}
+
+/** Reads the page size. A malformed one becomes `NaN`, which is rejected with `InvalidLimit`. */
+function readLimit(query: URLSearchParams): Pick<TradeListQuery, 'limit'> {
+  const given = query.getAll('limit');
+  return given.length === 0 ? {} : { limit: /^\d{1,15}$/.test(given.join()) ? Number(given) : Number.NaN };
 }
