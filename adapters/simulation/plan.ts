@@ -134,7 +134,7 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
   const targets = random.derive('targets');
   for (let left = targets.pick([0, 0, 0, 3]); left > 0; left--)
     targets.pick(timed).push({ type: 'fault', fault: drawTargetFault(targets, context.pool), delay: 0 });
-  if (targets.chance(0.3))
+  if (targets.chance(0.15))
     timed.splice(targets.integer(0, timed.length), 0, drawTargetOutage(targets, context.pool, hot));
   return timed.flat().map((draft, id) => ({ ...draft, id }) as Action); // of its type
 
