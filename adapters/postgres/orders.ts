@@ -15,8 +15,10 @@ import { isOrder, ordersByKey } from './conditions.ts';
 import { OUTCOMES } from './functions.ts';
 import type { PgOrderRow } from './order-rows.ts';
 import { getChecksum, ordersWithKeys, readOrders, selectOrders } from './order-rows.ts';
+import type { PgOwnerCounts } from './owner-counts.ts';
 import type { Query } from './query.ts';
 import {
+  getOwner,
   getPhase,
   QUOTA_CLASSES,
   SCHEMES,
@@ -49,6 +51,7 @@ const REASONS: readonly CancelRejection[] = ['missing', 'fulfilled', 'cancelled'
 
 export function createOrderTable(
   session: PostgresSession,
+  owners: Pick<PgOwnerCounts, 'lock'>,
   projectNewOrders: (run: Query, uids: readonly Hex[], at: number) => Promise<void>,
 ): PgOrderTable {
   const { schema: s, prepare, read, call, write, join, settle } = session;
@@ -84,6 +87,11 @@ export function createOrderTable(
   /** Inserts a batch in parts, each of which ends with an order whose chain events are applied next. */
   async function insertParts(run: Query, inserts: readonly OrderInsert[], attempt: number): Promise<InsertOutcome[]> {
     const keys = inserts.map(({ order }) => toKey(order.uid));
+    // A chain event of an owner that is not locked could be stored between its search and the insert of its order.
+    await owners.lock(
+      run,
+      inserts.map(({ order }) => getOwner(order.uid)),
+    );
     const rows = await run(selectWithEvents, toByteArray(keys));
     const withEvents = new Set(rows.map(([key]) => `\\x${key.slice(2)}`));
     const outcomes: InsertOutcome[] = [];

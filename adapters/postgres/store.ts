@@ -210,7 +210,7 @@ function assemble(
     watch,
     chainEvents,
     chain,
-    orders: createOrderTable(session, chain.projectNewOrders),
+    orders: createOrderTable(session, owners, chain.projectNewOrders),
     quotes: createQuoteTable(session),
     auctions: createAuctionTable(session),
     leases: createLeaseTable(session, () => clock.now()),

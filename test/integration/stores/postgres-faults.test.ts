@@ -4,6 +4,7 @@ import type { PgPool, PgPoolClient, PgQuery } from 'intentbook/postgres';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { apply, trade } from '../../conformance/chain.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, BOB, document, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
@@ -241,4 +242,31 @@ describe('concurrent PostgreSQL writers', () => {
     expect(await store?.events.last()).toBe((await store?.events.after(0, 10_000))?.length);
     await Promise.all(stores.map((each) => each.close()));
   });
+});
+
+test('a trade that is stored during an insert of several orders is applied to its order', async () => {
+  const [known, concurrent] = [order(1), order(2)];
+  let applied: Promise<void> | undefined;
+  const pool = cuttable(async (query, run) => {
+    const result = await run();
+    // The first order has a stored trade, so the orders that have stored chain events are searched.
+    if (query.text.startsWith('SELECT DISTINCT e.key')) {
+      applied = apply(indexer, 20, trade(concurrent, 20));
+      await Promise.race([applied, new Promise((resolve) => setTimeout(resolve, 300))]);
+    }
+    return result;
+  });
+  const [indexer, store] = [await opened(place.pool), await opened(pool)];
+  try {
+    await apply(indexer, 10, trade(known, 10));
+    const outcomes = await store.orders.insert([{ order: known }, { order: concurrent }]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'inserted']);
+    await applied;
+    const rows = await store.orders.get([known.uid, concurrent.uid]);
+    expect(rows.map(({ executedSellAmount }) => executedSellAmount)).toEqual(['40', '40']);
+  } finally {
+    await Promise.allSettled([applied]);
+    for (const each of [indexer, store]) await each.close();
+    await pool.end();
+  }
 });
