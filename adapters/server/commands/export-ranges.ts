@@ -1,11 +1,7 @@
-import type { Hex } from 'intentbook';
+import type { StoredOrder } from 'intentbook';
 
 /** The position of an order in a listing, newest first. */
-export interface OrderKey {
-  /** Milliseconds since 1970. */
-  readonly creationDate: number;
-  readonly uid: Hex;
-}
+export type OrderKey = Pick<StoredOrder, 'creationDate' | 'uid'>;
 
 /** Orders that follow each other in a listing, without a gap. */
 export interface OrderRange {

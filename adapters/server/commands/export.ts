@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Domain, Store } from 'intentbook';
 import { headerLine, type OrderLine, orderLine, parseLine, type Trailer, trailerLine } from './book-file.ts';
-import type { OrderGap, OrderKey } from './export-ranges.ts';
+import type { OrderGap, OrderKey, OrderRange } from './export-ranges.ts';
 import { addToRanges, getGaps, isOlder } from './export-ranges.ts';
 import type { Progress } from './progress.ts';
 import { readLines } from './read-file.ts';
@@ -24,7 +24,9 @@ export interface Exported extends Trailer {
  * @throws Error if the file is complete or belongs to another domain.
  */
 export async function exportBook(store: Store, domain: Domain, path: string, progress: Progress): Promise<Exported> {
-  const begun = existsSync(path) ? await lookAt(path, domain) : { end: 0, orders: 0, ranges: [] };
+  const begun: Begun = existsSync(path)
+    ? await lookAt(path, domain)
+    : { end: 0, orders: 0, ranges: [], cancelled: new Set() };
   const file = await open(path, begun.end === 0 ? 'w' : 'r+');
   try {
     await file.truncate(begun.end);
@@ -59,7 +61,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
         if (newer.length < listed.length) break;
       }
     }
-    for await (const lines of readCancelled(store, path, begun.end)) {
+    for await (const lines of readCancelled(store, path, begun)) {
       await write(lines.join(''));
       orders += lines.length;
     }
@@ -75,6 +77,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
 /** Milliseconds by which an order may be stored after its creation date, such as by a process with another clock. */
 const LATE = 60_000;
 
+/** Returns the position before all orders that may be stored after an order of this creation date. */
 const lowered = ({ creationDate }: OrderKey): OrderKey => ({ creationDate: creationDate - LATE, uid: '0x' });
 
 /** Returns whether an order may be in a gap although it was written. */
@@ -98,8 +101,8 @@ async function readWritten(path: string, gaps: readonly OrderGap[]): Promise<Set
 /** Orders that are compared with the store in one step. */
 const GROUP = 500;
 
-/** Reads the orders of a file, up to a position, that were cancelled after they had been written. */
-async function* readCancelled(store: Store, path: string, until: number): AsyncGenerator<readonly string[]> {
+/** Reads the orders of the begun file that were cancelled after they had been written. Each has one second line. */
+async function* readCancelled(store: Store, path: string, begun: Begun): AsyncGenerator<readonly string[]> {
   let open = new Set<OrderKey['uid']>();
   const readGroup = async () => {
     const orders = open.size === 0 ? [] : await store.orders.get([...open]);
@@ -107,9 +110,9 @@ async function* readCancelled(store: Store, path: string, until: number): AsyncG
     return orders.filter(({ state }) => state === 'cancelled').map(orderLine);
   };
   for await (const { text, end } of readLines(path)) {
-    if (end > until) break;
+    if (end > begun.end) break;
     const line = parseLine(text);
-    if ('cancelled' in line && !line.cancelled) open.add(toKey(line).uid);
+    if ('cancelled' in line && !begun.cancelled.has(line.uid)) open.add(toKey(line).uid);
     if (open.size >= GROUP) yield await readGroup();
   }
   yield await readGroup();
@@ -119,11 +122,23 @@ function toKey({ creationDate, uid }: OrderLine): OrderKey {
   return { creationDate, uid: uid as OrderKey['uid'] }; // as it was exported
 }
 
-/** Returns the position at which an export was interrupted, and the orders before it. */
-async function lookAt(path: string, { chainId, settlementContract }: Domain) {
+/** A file whose export was interrupted. */
+interface Begun {
+  /** End of its last complete line, in bytes. */
+  readonly end: number;
+  /** Number of the lines of orders. */
+  readonly orders: number;
+  readonly ranges: readonly OrderRange[];
+  /** UIDs of the orders that a line describes as cancelled. */
+  readonly cancelled: ReadonlySet<string>;
+}
+
+/** Reads the file of an export that was interrupted. */
+async function lookAt(path: string, { chainId, settlementContract }: Domain): Promise<Begun> {
   let orders = 0;
   let whole = 0;
-  const ranges: { first: OrderKey; last: OrderKey }[] = [];
+  const ranges: OrderRange[] = [];
+  const cancelled = new Set<string>();
   for await (const { text, end } of readLines(path)) {
     const line = parseLine(text);
     if ('sha256' in line) throw new Error(`the file "${path}" is already complete`);
@@ -135,8 +150,9 @@ async function lookAt(path: string, { chainId, settlementContract }: Domain) {
     else {
       orders++;
       addToRanges(ranges, toKey(line));
+      if (line.cancelled) cancelled.add(line.uid);
     }
     whole = end;
   }
-  return { end: whole, orders, ranges };
+  return { end: whole, orders, ranges, cancelled };
 }

@@ -1,13 +1,11 @@
 import type { Store, StoredOrder } from 'intentbook';
+import type { OrderKey } from './export-ranges.ts';
 
 /** Orders per page. */
 const PAGE = 500;
 
 /** Iterates over all orders of a store by page, newest first. */
-export async function* readPages(
-  store: Store,
-  after?: Pick<StoredOrder, 'creationDate' | 'uid'>,
-): AsyncGenerator<readonly StoredOrder[]> {
+export async function* readPages(store: Store, after?: OrderKey): AsyncGenerator<readonly StoredOrder[]> {
   for (let last = after; ; ) {
     const page = await store.orders.list({ limit: PAGE, ...(last === undefined ? {} : { after: last }) });
     if (page.length === 0) return;

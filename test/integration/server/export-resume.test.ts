@@ -77,6 +77,8 @@ describe('export that was interrupted', () => {
           .join(''),
       );
       await exportBook(store, domain, file, PROGRESS);
+      const orders = readFileSync(file, 'utf8').trimEnd().split('\n').slice(1, -1);
+      expect(new Set(orders).size).toBe(orders.length);
       const target = memoryStore();
       await target.open({ domain, clock });
       await importBook(target, domain, file, PROGRESS);
