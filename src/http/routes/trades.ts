@@ -54,6 +54,7 @@ function tradeFilter(query: URLSearchParams): Pick<TradeListQuery, 'owner' | 'or
 
 /** Reads the page size. A malformed one becomes `NaN`, which is rejected with `InvalidLimit`. */
 function readLimit(query: URLSearchParams): Pick<TradeListQuery, 'limit'> {
-  const given = query.getAll('limit');
-  return given.length === 0 ? {} : { limit: /^\d{1,15}$/.test(given.join()) ? Number(given) : Number.NaN };
+  if (!query.has('limit')) return {};
+  const text = query.getAll('limit').join(); // a repeated parameter has a comma
+  return { limit: /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN };
 }
