@@ -1,4 +1,5 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
+import { createFailureReporter } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { getExecution, getScore } from './execution.ts';
 import type { Settler } from './settler.ts';
@@ -53,17 +54,11 @@ export function createDriver(options: DriverOptions): Driver {
   // One account sends one transaction at a time, so that their nonces do not collide.
   let sending: Promise<unknown> = Promise.resolve();
 
-  function report(failure: unknown): void {
-    try {
-      onFailure?.(failure);
-    } catch {
-      // An error of the handler has no further receiver.
-    }
-  }
+  const report = createFailureReporter(onFailure);
 
   async function solve(body: unknown, signal: AbortSignal): Promise<object> {
     const { auction, deadline } = parseAuction(body);
-    const found = await engine.solve(auction, withDeadline(signal, deadline));
+    const found = await engine.solve(auction, abortAt(signal, deadline));
     const reasons = await Promise.all(found.map((solution) => settler.simulate(solution)));
     const valid = found.filter((_, i) => reasons[i] === undefined);
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);
@@ -101,7 +96,7 @@ export function createDriver(options: DriverOptions): Driver {
     const order = toQuotedOrder(query);
     const deadline = parseDeadline(query.get('deadline'));
     const auction: SolvableAuction = { id: 0, block: 0, orders: [order], prices: {}, ...deadline };
-    const limited = deadline === undefined ? signal : withDeadline(signal, deadline.deadline);
+    const limited = deadline === undefined ? signal : abortAt(signal, deadline.deadline);
     const [solution] = await engine.solve(auction, limited).catch((error: unknown) => {
       if (!limited.aborted || signal.aborted) throw error;
       throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
@@ -153,7 +148,7 @@ export function createDriver(options: DriverOptions): Driver {
 const MAX_DELAY = 2 ** 31 - 1;
 
 /** Returns a signal that is also aborted at a time, in milliseconds since 1970. */
-function withDeadline(signal: AbortSignal, deadline: number): AbortSignal {
+function abortAt(signal: AbortSignal, deadline: number): AbortSignal {
   const left = Math.min(Math.max(0, deadline - Date.now()), MAX_DELAY);
   return AbortSignal.any([signal, AbortSignal.timeout(left)]);
 }

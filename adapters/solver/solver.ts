@@ -1,4 +1,5 @@
 import type { Hex } from 'intentbook';
+import { createFailureReporter } from '#internal';
 import type { AuctionSource } from './auctions.ts';
 import type { Bid } from './competition.ts';
 import { toCompetition } from './competition.ts';
@@ -64,13 +65,7 @@ export function createSolver(options: SolverOptions): Solver {
   let working: Promise<SolverResult | undefined> | undefined;
   let background: { readonly stopped: AbortController; wake: () => void; done: Promise<void> } | undefined;
 
-  function report(failure: unknown): void {
-    try {
-      onFailure?.(failure);
-    } catch {
-      // An error of the handler has no further receiver.
-    }
-  }
+  const report = createFailureReporter(onFailure);
 
   /** Finds the orders of a failed solution that cannot be settled alone either. */
   async function findFailed(auction: SolvableAuction, { fills }: Solution, signal: AbortSignal) {

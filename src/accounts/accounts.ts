@@ -1,6 +1,7 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import { createLifecycle } from '../concurrency/lifecycle.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
+import { createFailureReporter } from '../failure-reporter.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Channel } from '../ports/channel.ts';
 import { systemClock } from '../ports/clock.ts';
@@ -64,13 +65,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const interval = parsePositiveInteger('balanceInterval', options.balanceInterval ?? 5_000);
   const { assertStarted, ...lifecycle } = createLifecycle('account interface', { open, workers: getWorkers, close });
 
-  function report(failure: unknown): void {
-    try {
-      options.onFailure?.(failure);
-    } catch {
-      // An error of the handler has no further receiver.
-    }
-  }
+  const report = createFailureReporter(options.onFailure);
 
   const observer = createSourceObserver(clock, report);
   const broadcaster = createStreamBroadcaster({
