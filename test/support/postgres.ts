@@ -19,11 +19,11 @@ async function startServer(): Promise<string> {
   return answer;
 }
 
-/** Returns the name of a new schema for a test, which does not exist yet. */
+/** A schema for a test. It does not exist before the test creates it. */
 export interface TemporarySchema extends AsyncDisposable {
   readonly url: string;
   readonly schema: string;
-  /** Runs SQL as the superuser in a session of its own. */
+  /** Runs SQL as the superuser in a new session. */
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
   /** Connections that the stores of a test share: the first statements of a session take most of its time. */
   readonly pool: pg.Pool;
