@@ -26,6 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'events',
     'emitter',
     'instrumentation',
+    'failure-reporter',
     'logger',
   ],
   ['store-kit', 'concurrency', 'validation'],
