@@ -73,7 +73,7 @@ export function memoryAccountStore(): AccountStore {
     entries(logs, account, () => []).push(entry);
   }
 
-  function apply(change: NotificationChange): boolean {
+  function apply(change: NotificationChange, addedAt: number): boolean {
     if (change.type === 'withdraw') {
       const row = rows.get(change.id);
       if (row === undefined || !row.visible) return false;
@@ -92,7 +92,7 @@ export function memoryAccountStore(): AccountStore {
     record('notification', row);
     for (const subscription of subscriptions.values()) {
       const isSubscribed = subscription.account === row.account && subscription.types.includes(row.type);
-      if (isSubscribed && subscription.state === 'active') deliveries.add(subscription, id, row.at);
+      if (isSubscribed && subscription.state === 'active') deliveries.add(subscription, id, Math.min(row.at, addedAt));
     }
     return true;
   }
@@ -101,7 +101,8 @@ export function memoryAccountStore(): AccountStore {
     const cursor = cursors.get(feed) ?? null;
     if (cursor !== after) return { status: 'moved', cursor };
     let changed = 0;
-    for (const change of changes) if (apply(change)) changed++;
+    const addedAt = context()();
+    for (const change of changes) if (apply(change, addedAt)) changed++;
     const stored = entries(marks, feed, () => new Map<string, string>());
     for (const { key, value } of given) {
       if (value === null) stored.delete(key);

@@ -102,8 +102,9 @@ export interface NotificationStore {
    * concurrent processes.
    *
    * A `notify` change creates a `pending` delivery for each active subscription of the account that includes the type,
-   * unless one exists for this notification. A `dropped` delivery becomes pending again, at its old position. A
-   * `withdraw` change drops the pending deliveries. Delivered and dead ones stay unchanged.
+   * unless one exists for this notification. It is due at the time of the notification, or now if that time is in the
+   * future, because the time of a block can be ahead of the clock. A `dropped` delivery becomes pending again, at its
+   * old position. A `withdraw` change drops the pending deliveries. Delivered and dead ones stay unchanged.
    */
   append(batch: NotificationBatch): Promise<AppendOutcome>;
 

@@ -11,7 +11,8 @@ export interface AddedDelivery {
   readonly notification: string;
   readonly account: Address;
   readonly type: string;
-  readonly due: number;
+  /** Time of the notification, in milliseconds. */
+  readonly at: number;
 }
 
 /** Changes of deliveries by notifications, within the transaction that holds the lock of the log. */
@@ -48,7 +49,7 @@ type DeliveryRow = readonly [
   error: string | null,
 ];
 
-export function createOutbox({ schema: s, prepare }: PostgresSession): Outbox {
+export function createOutbox({ schema: s, prepare }: PostgresSession, now: () => number): Outbox {
   // Waits for a subscription that is being removed, and then omits it.
   const add = prepare(
     `WITH wanted AS (SELECT n.ordinal AS batch_ordinal, w.ordinal, w.id, n.notification, n.due ` +
@@ -65,12 +66,13 @@ export function createOutbox({ schema: s, prepare }: PostgresSession): Outbox {
   return {
     async add(run, shown) {
       if (shown.length === 0) return;
+      const addedAt = now();
       await run(
         add,
         shown.map(({ notification }) => notification),
         shown.map(({ account }) => toBytes(account)),
         shown.map(({ type }) => type),
-        shown.map(({ due }) => due),
+        shown.map(({ at }) => Math.min(at, addedAt)),
       );
     },
     async drop(run, notifications) {

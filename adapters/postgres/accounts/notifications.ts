@@ -209,9 +209,9 @@ function planEntries(changes: readonly NotificationChange[], byId: Map<string, B
       byId.set(newId, notification);
     }
     notification.visible = !withdrawn;
-    const { id: key, account, type, at: due } = notification;
+    const { id: key, account, type, at } = notification;
     entries.push({ id, withdrawn, account, notification: key });
-    if (!withdrawn && !shown.has(key)) shown.set(key, { notification: key, account, type, due });
+    if (!withdrawn && !shown.has(key)) shown.set(key, { notification: key, account, type, at });
   }
   const changed = new Set(entries.map(({ notification }) => notification));
   const hidden = [...changed].filter((id) => byId.get(id)?.visible === false);

@@ -102,6 +102,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     strict,
     wait,
   });
+  const now = () => clock.now();
   const acquireLock = createSerialLock(session);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');
@@ -115,12 +116,12 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   return {
     session,
     watch,
-    notifications: createNotificationTable(session, acquireLock, createOutbox(session), notifyProcesses),
+    notifications: createNotificationTable(session, acquireLock, createOutbox(session, now), notifyProcesses),
     affiliates: createAffiliateTable(session, acquireLock),
     subscriptions: createSubscriptionTable(session, acquireLock),
     deliveries: createDeliveryTable(session, acquireLock),
     retention: createAccountRetention(session, acquireLock),
-    leases: createLeaseTable(session, () => clock.now()),
+    leases: createLeaseTable(session, now),
     check: () => session.write('be written to', async (run) => void (await acquireLock(run, 'affiliates'))),
     async close(): Promise<void> {
       watch.close();

@@ -62,7 +62,7 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
     else show.run(1, seq);
     record.run(next, owner, 0, seq);
     restoreDeliveries.run(seq);
-    deliver.run(seq, row?.[3] ?? at, owner, row?.[2] ?? type);
+    deliver.run(seq, Math.min(row?.[3] ?? at, now()), owner, row?.[2] ?? type);
     return true;
   }
 

@@ -121,6 +121,14 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
+    name: 'claims a delivery at once whose notification is dated after the clock',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1, { at: AT + 60_000 })));
+      assert.deepEqual(placesOf(await claim(store, AT)), ['subscription-1 notification-1']);
+    },
+  },
+  {
     name: 'claims one delivery per subscription at a time, in the order of the notifications',
     async run({ store }) {
       await subscribe(store, subscription(1), subscription(2));
