@@ -3,11 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { PlantedFault } from './planted.ts';
 import { PLANTED } from './planted.ts';
+import { findRow, MARKERS, PAGE } from './planted-table.ts';
 import { findPlanted } from './run-planted.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGE = `${ROOT}docs/internals/simulation.md`;
-const MARKERS = /(<!-- planted:begin -->\n)[\s\S]*(<!-- planted:end -->)/;
 
 /** Maximum number of seeds for each fault. Without it, the faults are not searched. */
 const SEEDS = Number(process.env['INTENTBOOK_PLANTED'] ?? 0);
@@ -15,8 +14,7 @@ const SEEDS = Number(process.env['INTENTBOOK_PLANTED'] ?? 0);
 const AREAS = process.env['INTENTBOOK_PLANTED_AREAS']?.split(',');
 
 test('planted faults are listed in the documentation', () => {
-  const table = MARKERS.exec(readFileSync(PAGE, 'utf8'))?.[0] ?? '';
-  expect(PLANTED.filter(({ name }) => !table.includes(`| ${name} |`))).toEqual([]);
+  expect(PLANTED.filter((fault) => findRow(fault) === undefined)).toEqual([]);
   expect(new Set(PLANTED.map(({ name }) => name)).size).toBe(PLANTED.length);
 });
 
@@ -28,11 +26,10 @@ test('planted faults replace text that occurs once', () => {
 // A search takes up to an hour.
 test.skipIf(SEEDS === 0)('planted faults are found', { timeout: 3_600_000 }, async () => {
   const page = readFileSync(PAGE, 'utf8');
-  const known = (MARKERS.exec(page)?.[0] ?? '').split('\n').slice(3, -1);
   const missed: string[] = [];
   const rows: string[] = [];
   for (const fault of PLANTED) {
-    const row = known.find((each) => each.includes(`| ${fault.name} |`));
+    const row = findRow(fault);
     if (row !== undefined && AREAS?.includes(fault.area) === false) {
       rows.push(`${row}\n`);
       continue;

@@ -12,11 +12,11 @@ export interface PlantedResult {
   readonly simulation: typeof Simulation;
 }
 
-/** Runs seeds, beginning with 1, until one finds the fault. */
-export async function findPlanted(fault: PlantedFault, maxSeeds: number): Promise<PlantedResult> {
+/** Runs seeds until one finds the fault. */
+export async function findPlanted(fault: PlantedFault, maxSeeds: number, firstSeed = 1): Promise<PlantedResult> {
   // The bundle has the exports of the entry point.
   const simulation = (await import(pathToFileURL(await buildPlanted(fault)).href)) as typeof Simulation;
-  for (let seed = 1; seed <= maxSeeds; seed++) {
+  for (let seed = firstSeed; seed < firstSeed + maxSeeds; seed++) {
     const { violation } = await simulation.simulate({ seed, store: fault.store });
     if (violation !== undefined) return { seed, invariant: violation.invariant, simulation };
   }
