@@ -52,6 +52,7 @@ export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { unpackUid } from './protocol/uid.ts';
+export { getDocumentUse } from './store-kit/document-use.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';

@@ -4,8 +4,8 @@ import type { NewDocument } from 'intentbook';
 export interface MemoryAppData {
   put(document: NewDocument, keep?: number): 'known' | 'stored';
   get(hash: string): string | undefined;
-  /** Marks a hash as referenced by an order that ends at `validTo`, and stores its document if it is new. */
-  refer(hash: string, validTo: number, document?: NewDocument): void;
+  /** Marks a hash as referenced by an order until a time in seconds, and stores its document if it is new. */
+  refer(hash: string, until: number, document?: NewDocument): void;
   /** Deletes documents of orders that ended before a time, at most `limit`. @returns their number. */
   prune(before: number, limit: number): number;
 }
@@ -15,7 +15,7 @@ export function createMemoryAppData(): MemoryAppData {
   const documents = new Map<string, string>();
   // Hashes of documents to which no order refers, the oldest first.
   const unreferenced = new Set<string>();
-  // The end of the last order that refers to a document.
+  // The time until which orders need a document, in seconds since 1970.
   const usedUntil = new Map<string, number>();
 
   return {
@@ -31,9 +31,9 @@ export function createMemoryAppData(): MemoryAppData {
       return 'stored';
     },
     get: (hash) => documents.get(hash),
-    refer(hash, validTo, document) {
+    refer(hash, until, document) {
       if (document !== undefined && !documents.has(document.hash)) documents.set(document.hash, document.document);
-      if (documents.has(hash)) usedUntil.set(hash, Math.max(validTo, usedUntil.get(hash) ?? 0));
+      if (documents.has(hash)) usedUntil.set(hash, Math.max(until, usedUntil.get(hash) ?? 0));
       unreferenced.delete(hash);
     },
     prune(before, limit) {

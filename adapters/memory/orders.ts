@@ -17,7 +17,7 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import type { OrderProgress, RowChange } from 'intentbook/store-kit';
-import { checkCancellable, createExpiryEvent, emitsExpiry, getOrderStatus, unpackUid } from '#internal';
+import { checkCancellable, createExpiryEvent, emitsExpiry, getDocumentUse, getOrderStatus, unpackUid } from '#internal';
 import type { MemoryAppData } from './app-data.ts';
 import { SortedList } from './sorted-list.ts';
 
@@ -130,7 +130,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
 
     if (replaced !== undefined) cancelRow(replaced, order.creationDate);
     addRow({ ...order, ...INITIAL_STATE, quote: order.quote ?? null });
-    documents.refer(order.appData, order.validTo, document);
+    documents.refer(order.appData, getDocumentUse(order), document);
     record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
     projectNewOrder(order.uid, order.creationDate);
     return { status: 'inserted' };
@@ -155,7 +155,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
       const { order, progress } = change;
       const version = getPlacementVersion();
       addRow({ ...order, ...INITIAL_STATE, ...progress, quote: order.quote ?? null, placedOnChain: true, version });
-      documents.refer(order.appData, order.validTo);
+      documents.refer(order.appData, getDocumentUse(order));
       return;
     }
     const row = rows.get(change.uid);

@@ -1,6 +1,6 @@
 import type { Address, Hex, NewOrder, QuotaClass } from 'intentbook';
 import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook/store-kit';
-import { getPlacementVersion } from 'intentbook/store-kit';
+import { getDocumentUse, getPlacementVersion } from 'intentbook/store-kit';
 import { isEntry, isOrder, ordersByKey } from './conditions.ts';
 import { DOCUMENT_MARGIN } from './functions.ts';
 import { getChecksum } from './order-rows.ts';
@@ -124,14 +124,13 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
 
   async function insertRows(run: Query, orders: readonly NewOrder[], version: number): Promise<void> {
     const hashes = toByteArray(orders.map(({ appData }) => toBytes(appData)));
-    const validities = toNumberArray(orders.map(({ validTo }) => validTo));
     await run(
       insert,
       toByteArray(orders.map(({ uid }) => toKey(uid))),
       toByteArray(orders.map(({ sellToken }) => toBytes(sellToken))),
       toByteArray(orders.map(({ buyToken }) => toBytes(buyToken))),
       toNumberArray(orders.map(({ creationDate }) => creationDate)),
-      validities,
+      toNumberArray(orders.map(({ validTo }) => validTo)),
       toNumberArray(orders.map(({ signingScheme }) => SCHEMES.indexOf(signingScheme))),
       toNumberArray(orders.map(({ state }) => getPhase(state))),
       toNumberArray(orders.map(({ quotaClass }) => QUOTA_CLASSES.indexOf(quotaClass))),
@@ -141,7 +140,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`)),
       toNumberArray(orders.map(({ body }) => getChecksum(body))),
     );
-    await run(refer, hashes, validities);
+    await run(refer, hashes, toNumberArray(orders.map(getDocumentUse)));
   }
 
   async function updateRows(run: Query, changes: readonly Change[]): Promise<void> {

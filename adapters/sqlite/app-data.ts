@@ -5,10 +5,10 @@ import type { SqliteSession } from './session.ts';
 /** Table of app-data documents by hash. */
 export interface AppDataTable {
   /**
-   * Marks a hash as referenced by an order that is valid until `validTo` (seconds since 1970), and stores its document.
-   * The first write wins. Must run within a transaction.
+   * Marks a hash as referenced by an order until a time in seconds since 1970, and stores its document. The first write
+   * wins. Must run within a transaction.
    */
-  refer(hash: Hex, validTo: number, document: NewDocument | undefined): void;
+  refer(hash: Hex, until: number, document: NewDocument | undefined): void;
   put(document: NewDocument, keep?: number): 'stored' | 'known';
   get(hash: Hex): string | undefined;
 }
@@ -28,11 +28,11 @@ export function createAppDataTable({ prefix: p, prepare, read, write }: SqliteSe
   );
 
   return {
-    refer(hash, validTo, document) {
+    refer(hash, until, document) {
       const bytes = toBytes(hash);
       const usedUntil = selectUse.get(bytes) as number | undefined; // an integer column; 0 before the first order
-      if (usedUntil !== undefined && usedUntil <= validTo) markReferenced.run(validTo + MARGIN, bytes);
-      if (usedUntil === undefined && document !== undefined) insert.run(bytes, document.document, 1, validTo + MARGIN);
+      if (usedUntil !== undefined && usedUntil <= until) markReferenced.run(until + MARGIN, bytes);
+      if (usedUntil === undefined && document !== undefined) insert.run(bytes, document.document, 1, until + MARGIN);
     },
     put: ({ hash, document }, keep) =>
       write('store a document', () => {

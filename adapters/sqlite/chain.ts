@@ -18,6 +18,7 @@ import {
   blockHashes,
   firstTradeBlocks,
   getAffectedUids,
+  getDocumentUse,
   getPlacementVersion,
   isCursorStale,
   projectOrderState,
@@ -82,7 +83,7 @@ export function createChainStore(
 
   function write({ rows: changes, events: entries }: OrderStateProjection): void {
     for (const change of changes) {
-      if (change.type === 'insert') documents.refer(change.order.appData, change.order.validTo, undefined);
+      if (change.type === 'insert') documents.refer(change.order.appData, getDocumentUse(change.order), undefined);
       projection.change(change, () => getPlacementVersion(events.last()));
     }
     for (const event of entries) events.record(event);

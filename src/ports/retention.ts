@@ -31,7 +31,7 @@ export interface ChainEventPruneOutcome {
 
 /** Documents that orders do not need any more. */
 export interface DocumentPruneRequest {
-  /** Only documents of orders that ended before this time. In seconds since 1970. */
+  /** Only documents of orders that ended and were created before this time. In seconds since 1970. */
   readonly before: number;
   readonly limit: number;
 }
@@ -63,9 +63,9 @@ export interface RetentionStore {
   pruneChainEvents(request: ChainEventPruneRequest): Promise<ChainEventPruneOutcome>;
 
   /**
-   * Deletes documents of orders that all ended before `before`. The caller has deleted these orders. Documents that no
-   * order has referred to are kept; `AppDataStore.put` limits their number. An order that is inserted with a document
-   * later stores it again.
+   * Deletes documents of orders that all ended and were created before `before`. The caller has deleted these orders.
+   * Documents that no order has referred to are kept; `AppDataStore.put` limits their number. An order that is inserted
+   * with a document later stores it again.
    *
    * @returns The number of documents deleted. If it equals `limit`, there may be more.
    */

@@ -28,6 +28,7 @@ export { assertKnownOptions } from '../validation/options.ts';
 export type { ChainEventRow } from './chain-event-codec.ts';
 export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';
 export { countOldEntries } from './count-old-entries.ts';
+export { getDocumentUse } from './document-use.ts';
 export { createInMemoryLeases } from './in-memory-leases.ts';
 export type { StoreLifecycle } from './store-lifecycle.ts';
 export { createStoreLifecycle } from './store-lifecycle.ts';

@@ -205,6 +205,17 @@ export const RETENTION: readonly Rule[] = [
     },
   },
   {
+    name: 'keeps the document of an order whose placement on chain is later than its end',
+    async run({ store }) {
+      const { hash, document: text } = document(1, '{"n":1}');
+      await store.appData.put({ hash, document: text });
+      const late = order(1, { appData: hash, creationDate: LATE * 1000 });
+      await index(store, 50, placement(10, { uid: late.uid, order: late }));
+      assert.equal(await store.retention.pruneDocuments({ before: LATE, limit: ALL }), 0);
+      assert.equal((await store.orders.get([late.uid]))[0]?.fullAppData, text);
+    },
+  },
+  {
     name: 'deletes documents in steps, and extends their use with each order',
     async run({ store }) {
       const documents = range(5).map((n) => document(n + 1, `{"n":${n}}`));

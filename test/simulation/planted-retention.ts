@@ -89,8 +89,8 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     area: 'retention',
     store: 'memory',
     file: 'adapters/memory/app-data.ts',
-    find: 'Math.max(validTo, usedUntil.get(hash) ?? 0)',
-    replace: 'usedUntil.get(hash) ?? validTo',
+    find: 'Math.max(until, usedUntil.get(hash) ?? 0)',
+    replace: 'usedUntil.get(hash) ?? until',
   },
   {
     name: 'a reader of deleted log entries receives no gap',
@@ -107,5 +107,13 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     file: 'src/streams/subscriber.ts',
     find: "queue.push({ type: 'gap', from, to: through });\n    position = through;",
     replace: "queue.push({ type: 'gap', from, to: through + 1 });\n    position = through + 1;",
+  },
+  {
+    name: 'the document of an order that is placed after its end is deleted',
+    area: 'retention',
+    store: 'memory',
+    file: 'src/store-kit/document-use.ts',
+    find: 'Math.max(validTo, Math.floor(creationDate / 1000))',
+    replace: 'validTo',
   },
 ];
