@@ -20,6 +20,7 @@ import { loadPool } from './pool.ts';
 import { CHAIN_ID } from './pool-order.ts';
 import { START } from './process.ts';
 import { createQuoteCheck } from './quote-check.ts';
+import type { SeededRandom } from './random.ts';
 import { createSeededRandom } from './random.ts';
 import { createReadCheck } from './read-check.ts';
 import { drawRetentionAges } from './retention-ages.ts';
@@ -98,6 +99,15 @@ const LAST_BLOCKS = [14, 14, 30] as const;
 let running: Promise<unknown> = Promise.resolve();
 
 /**
+ * Draws the difference between the time of blocks and the correct time, in seconds. Trades before the registration of
+ * their trader do not count, so blocks are not late with statistics.
+ */
+function drawTimeDifference(random: SeededRandom, hasStatistics: boolean): number {
+  if (random.chance(0.8)) return 0;
+  return random.pick([10, 300, 3_600, 5_000, ...(hasStatistics ? [] : [-10, -3_600])]);
+}
+
+/**
  * Simulates books on one storage, their clients and a chain, and checks the invariants of
  * docs/internals/simulation.md after each step. At the end all faults stop, and everything must settle. Simulations of
  * one process run one after the other.
@@ -135,7 +145,6 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   };
   const hidden = new Set<string>();
   const model = new Model(pool);
-  const chain = createSimulatedChain(pool, settlementContract, () => START + Math.floor(virtual.time / 1000));
   const balances = createBalances(virtual, BALANCE);
   let inner: Store = storage.connect();
   const hasQuotes = random.derive('quotes').chance(0.35);
@@ -143,6 +152,9 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const retention = drawRetention.chance(0.35) ? drawRetentionAges(drawRetention) : undefined;
   // Statistics need the whole log.
   const hasStatistics = retention === undefined && random.derive('statistics').chance(0.5);
+  const difference = drawTimeDifference(random.derive('chain time'), hasStatistics);
+  const blockTime = () => START + Math.floor(virtual.time / 1000) + difference;
+  const chain = createSimulatedChain(pool, settlementContract, blockTime);
   const statistics = createStatisticsCheck({ pool, model, affiliates: accountStore.affiliates });
   if (hasStatistics) await statistics.register();
   const quotes = createQuoteCheck({ pool, report });
