@@ -1,10 +1,14 @@
 import type { AppendOutcome, NotificationBatch } from 'intentbook';
 import type { Report } from './store-observer.ts';
 
-/** Checks that a target that fails or is slow does not delay the deliveries of other targets. */
+/**
+ * Checks that a target that fails or is slow does not delay the deliveries of other targets, and that each target
+ * receives its notifications in order.
+ */
 export interface FairnessCheck {
   /** Requires the delivery of new notifications in time, if nothing but targets disturbs the system. */
   onAppend(batch: NotificationBatch, outcome: AppendOutcome): void;
+  /** Checks that no earlier notification of the account is pending. */
   onArrival(body: string): void;
   /** Called when any other fault begins or ends: deliveries in progress may be late. */
   disturb(): void;
@@ -39,8 +43,10 @@ const RECOVERY_TIME = 8_000;
 
 export function createFairnessCheck(context: FairnessContext): FairnessCheck {
   const { report, time, isQuiet, isWorking, types, clockDifference } = context;
-  /** Notifications that have not arrived, with their accounts. */
+  /** Notifications that have not arrived, with their accounts, in the order of the account log. */
   const pending = new Map<string, string>();
+  /** Notifications that were withdrawn at least once. One that is shown again has the position of its first time. */
+  const withdrawn = new Set<string>();
   /** Those that must arrive until a time. */
   const expected = new Map<string, { readonly account: string; readonly deadline: number }>();
   let disturbedAt = 0;
@@ -51,6 +57,13 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
     for (const [id, { account, deadline }] of expected) {
       if (deadline < time()) report('fairness', `notification ${id} of ${account} was not delivered until ${deadline}`);
     }
+  }
+
+  function checkOrder(id: string): void {
+    const account = pending.get(id);
+    const first = [...pending].find(([other, each]) => each === account && !withdrawn.has(other))?.[0];
+    if (first === undefined || first === id || withdrawn.has(id)) return;
+    report('deliveries', `notification ${id} of ${account} was delivered before ${first}`);
   }
 
   const isSteady = (since: number) => time() - since > RECOVERY_TIME;
@@ -64,6 +77,8 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
       const added = new Map<string, number>();
       for (const change of changes) {
         if (change.type === 'withdraw') {
+          if (arrived.has(change.id)) continue;
+          withdrawn.add(change.id);
           pending.delete(change.id);
           expected.delete(change.id);
           continue;
@@ -81,6 +96,7 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
     onArrival(body) {
       check();
       const { id } = JSON.parse(body) as { readonly id: string }; // a notification
+      if (pending.has(id)) checkOrder(id);
       arrived.add(id);
       pending.delete(id);
       expected.delete(id);

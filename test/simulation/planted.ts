@@ -404,6 +404,14 @@ export const PLANTED: readonly PlantedFault[] = [
     replace: 'inProgress.set(task, delivery.subscription); await task;',
   },
   {
+    name: 'a notification does not wait for an earlier one of its target',
+    area: 'delivery',
+    store: 'memory',
+    file: 'adapters/memory/deliveries.ts',
+    find: 'first.set(row.subscription, row);',
+    replace: 'first.set(String(row.seq), row);',
+  },
+  {
     name: 'a notification that is dated after the clock waits until its time',
     area: 'fairness',
     store: 'memory',
