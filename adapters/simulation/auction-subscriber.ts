@@ -105,7 +105,7 @@ export function createAuctionSubscriber(context: AuctionSubscriberContext): Subs
 
   return {
     disconnect: connection.reconnect,
-    requireAll(notify) {
+    async requireAll(notify) {
       const at = connection.endpoint?.at;
       if (at === undefined || current === undefined) notify('liveness', `${name} has no auction`);
       else auctions.begin(at)(JSON.stringify(current), notify);

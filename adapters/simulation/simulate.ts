@@ -1,6 +1,7 @@
 import type { Hex, Store } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { chainById, deployment } from '#internal';
+import { createAccountSubscriber } from './account-subscriber.ts';
 import { createAuctionCheck } from './auction-check.ts';
 import { createAuctionSubscriber } from './auction-subscriber.ts';
 import { createSimulatedChain } from './chain.ts';
@@ -277,6 +278,21 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       }),
     );
   }
+  const drawAccount = random.derive('account subscriber');
+  if (drawAccount.chance(0.5)) {
+    subscribers.push(
+      createAccountSubscriber({
+        name: 'account subscriber',
+        account: drawAccount.pick(pool.owners),
+        store: accountStore,
+        scheduler: virtual,
+        random: drawAccount,
+        report,
+        trace: trace.add,
+        findProcess: () => machine.find(random.pick([0, 1])),
+      }),
+    );
+  }
   const context = {
     pool,
     processes: storage.processes,
@@ -354,7 +370,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     requireExpiries(notify);
     clients.requireAll(notify);
     for (const each of machine.running) each.requireAllEvents(notify);
-    for (const each of subscribers) each.requireAll(notify);
+    for (const each of subscribers) await each.requireAll(notify);
     if (hasStatistics)
       for (const { process, accounts } of machine.running) await statistics.compare(process.name, accounts, notify);
     await notifications.compare(notify, virtual.time > machine.latestClaim);

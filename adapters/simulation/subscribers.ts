@@ -8,12 +8,12 @@ import type { SeededRandom } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Report } from './store-observer.ts';
 
-/** A client that follows an order stream, and resumes after each interruption. */
+/** A client that follows a stream, and resumes after each interruption. */
 export interface Subscriber {
   /** Ends the connection; the client connects again later. */
   disconnect(): void;
   /** Checks that every entry has arrived. */
-  requireAll(notify: Report): void;
+  requireAll(notify: Report): Promise<void>;
 }
 
 export interface SubscriberContext {
@@ -110,7 +110,7 @@ export function createSubscriber(context: SubscriberContext): Subscriber {
 
   return {
     disconnect: connection.reconnect,
-    requireAll(notify) {
+    async requireAll(notify) {
       const next = listNext().find((entry) => !mayBeSkipped(entry));
       if (next !== undefined) notify('liveness', `${name} has not received entry ${next.id}, it is at ${position}`);
     },

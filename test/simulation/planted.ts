@@ -412,6 +412,14 @@ export const PLANTED: readonly PlantedFault[] = [
     replace: 'first.set(String(row.seq), row);',
   },
   {
+    name: 'a stream of notifications lacks withdrawals',
+    area: 'streams',
+    store: 'memory',
+    file: 'src/accounts/notification-stream.ts',
+    find: 'const keysOf = entries.map(({ account }) => [account]);',
+    replace: "const keysOf = entries.map(({ account, type }) => (type === 'withdrawn' ? [] : [account]));",
+  },
+  {
     name: 'a notification that is dated after the clock waits until its time',
     area: 'fairness',
     store: 'memory',
