@@ -17,7 +17,7 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import type { OrderProgress, RowChange } from 'intentbook/store-kit';
-import { checkCancellable, createExpiryEvent, emitsExpiry, getDocumentUse, getOrderStatus, unpackUid } from '#internal';
+import { checkCancellable, createExpiryEvent, emitsExpiry, getEndTime, getOrderStatus, unpackUid } from '#internal';
 import type { MemoryAppData } from './app-data.ts';
 import { SortedList } from './sorted-list.ts';
 
@@ -130,7 +130,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
 
     if (replaced !== undefined) cancelRow(replaced, order.creationDate);
     addRow({ ...order, ...INITIAL_STATE, quote: order.quote ?? null });
-    documents.refer(order.appData, getDocumentUse(order), document);
+    documents.refer(order.appData, getEndTime(order), document);
     record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
     projectNewOrder(order.uid, order.creationDate);
     return { status: 'inserted' };
@@ -155,7 +155,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
       const { order, progress } = change;
       const version = getPlacementVersion();
       addRow({ ...order, ...INITIAL_STATE, ...progress, quote: order.quote ?? null, placedOnChain: true, version });
-      documents.refer(order.appData, getDocumentUse(order));
+      documents.refer(order.appData, getEndTime(order));
       return;
     }
     const row = rows.get(change.uid);
@@ -207,17 +207,12 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   }
 
   function releaseTombstones(before: number, limit: number): void {
-    let left = limit;
-    for (const [uid, validTo] of tombstones) {
-      if (left === 0) return;
-      if (validTo >= before) continue;
-      tombstones.delete(uid);
-      left--;
-    }
+    const old = [...tombstones].filter(([, validTo]) => validTo < before).slice(0, limit);
+    for (const [uid] of old) tombstones.delete(uid);
   }
 
   function endedBefore(before: number): Row[] {
-    return [...byAge.from(0)].filter((row) => row.creationDate < before * 1000 && row.validTo < before && !isLive(row));
+    return [...byAge.from(0)].filter((row) => getEndTime(row) < before && !isLive(row));
   }
 
   function prune({ before, limit, tombstonesBefore }: PruneRequest): number {
@@ -282,12 +277,8 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   return {
     insert: (inserts) => inserts.map(insertOne),
     get(uids) {
-      const found: StoredOrder[] = [];
-      for (const uid of new Set(uids)) {
-        const row = rows.get(uid);
-        if (row !== undefined) found.push(toStoredOrder(row));
-      }
-      return found;
+      const found = [...new Set(uids)].map((uid) => rows.get(uid)).filter((row) => row !== undefined);
+      return found.map((row) => toStoredOrder(row));
     },
     list,
     scan,

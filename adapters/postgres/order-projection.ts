@@ -1,6 +1,6 @@
 import type { Address, Hex, NewOrder, QuotaClass } from 'intentbook';
 import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook/store-kit';
-import { getDocumentUse, getPlacementVersion } from 'intentbook/store-kit';
+import { getEndTime, getPlacementVersion } from 'intentbook/store-kit';
 import { isEntry, isOrder, ordersByKey } from './conditions.ts';
 import { DOCUMENT_MARGIN } from './functions.ts';
 import { getChecksum } from './order-rows.ts';
@@ -140,7 +140,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`)),
       toNumberArray(orders.map(({ body }) => getChecksum(body))),
     );
-    await run(refer, hashes, toNumberArray(orders.map(getDocumentUse)));
+    await run(refer, hashes, toNumberArray(orders.map(getEndTime)));
   }
 
   async function updateRows(run: Query, changes: readonly Change[]): Promise<void> {

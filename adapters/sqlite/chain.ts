@@ -18,7 +18,7 @@ import {
   blockHashes,
   firstTradeBlocks,
   getAffectedUids,
-  getDocumentUse,
+  getEndTime,
   getPlacementVersion,
   isCursorStale,
   projectOrderState,
@@ -83,7 +83,7 @@ export function createChainStore(
 
   function write({ rows: changes, events: entries }: OrderStateProjection): void {
     for (const change of changes) {
-      if (change.type === 'insert') documents.refer(change.order.appData, getDocumentUse(change.order), undefined);
+      if (change.type === 'insert') documents.refer(change.order.appData, getEndTime(change.order), undefined);
       projection.change(change, () => getPlacementVersion(events.last()));
     }
     for (const event of entries) events.record(event);

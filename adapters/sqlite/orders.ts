@@ -10,7 +10,7 @@ import type {
   QuotaClass,
   StoredOrder,
 } from 'intentbook';
-import { checkCancellable, getDocumentUse } from 'intentbook/store-kit';
+import { checkCancellable, getEndTime } from 'intentbook/store-kit';
 import type { AppDataTable } from './app-data.ts';
 import type { EventTable } from './events.ts';
 import type { LogReinstatement } from './expiry.ts';
@@ -124,7 +124,7 @@ export function createOrderTable(
 
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);
     projection.insert(order, uid, owner);
-    documents.refer(order.appData, getDocumentUse(order), document);
+    documents.refer(order.appData, getEndTime(order), document);
     events.append('created', uid, owner, order.creationDate);
     projectNewOrder(uid, order.creationDate);
     return { status: 'inserted' };

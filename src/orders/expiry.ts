@@ -81,16 +81,16 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
     }
   }
 
-  async function recordExpiries(isStopping: () => boolean): Promise<void> {
+  async function recordExpiries(now: number, isStopping: () => boolean): Promise<void> {
     const limit = BATCH_SIZE;
     await repeat(isStopping, async () => {
-      const validFrom = seconds(clock) + CLOCK_SKEW;
+      const validFrom = now + CLOCK_SKEW;
       const reinstated = await store.orders.reinstate({ validFrom, at: clock.now(), limit });
       if (reinstated > 0) wake();
       return reinstated;
     });
     await repeat(isStopping, async () => {
-      const expired = await store.orders.expire(seconds(clock), limit);
+      const expired = await store.orders.expire(now, limit);
       if (expired > 0) wake();
       return expired;
     });
@@ -109,9 +109,10 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
     onFailure,
     async run(isStopping) {
       if (context.isCatchingUp() || !(await acquireLease())) return undefined;
-      await recordExpiries(isStopping);
+      const now = seconds(clock);
+      await recordExpiries(now, isStopping);
       if (retention !== undefined && watch.isSteady(STEADY_TIME)) {
-        await pruning.use((loaded) => loaded.run(retention, isStopping));
+        await pruning.use((loaded) => loaded.run(retention, now, isStopping));
       }
       return undefined;
     },

@@ -1,6 +1,5 @@
 import type { Observer } from '../instrumentation.ts';
 import type { Clock } from '../ports/clock.ts';
-import { seconds } from '../ports/clock.ts';
 import type { ChainEventPruneRequest } from '../ports/retention.ts';
 import type { Store } from '../ports/store.ts';
 import type { ParsedRetention, PruneObservation } from './retention-options.ts';
@@ -47,12 +46,12 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
     }
   }
 
-  async function pruneEvents(age: number, isStopping: () => boolean): Promise<void> {
+  async function pruneEvents(olderThan: number, isStopping: () => boolean): Promise<void> {
     const last = await events.last();
     const through = readable;
     readable = last;
     if (through === undefined) return;
-    const request = { before: clock.now() - age * 1000, through, limit: batch };
+    const request = { before: olderThan * 1000, through, limit: batch };
     await repeat(isStopping, () => prune('events', () => retention.pruneEvents(request)));
   }
 
@@ -70,12 +69,14 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
   }
 
   return {
-    async run(ages: ParsedRetention, isStopping: () => boolean): Promise<void> {
+    /** @param sweptAt - The time until which expiries are recorded, in seconds since 1970. */
+    async run(ages: ParsedRetention, sweptAt: number, isStopping: () => boolean): Promise<void> {
       // The absolute difference: a clock that was set back must not postpone the round.
       if (prunedAt !== undefined && Math.abs(clock.now() - prunedAt) < INTERVAL) return;
       prunedAt = clock.now();
       const blockTime = await getBlockTime();
-      const now = Math.min(seconds(clock), blockTime ?? Number.POSITIVE_INFINITY);
+      // The clock may have jumped since. An order whose expiry is not recorded is kept, so it needs its document.
+      const now = Math.min(sweptAt, blockTime ?? Number.POSITIVE_INFINITY);
       const limit = batch;
       if (ages.orders !== undefined) {
         const before = now - ages.orders;
@@ -83,7 +84,7 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
         const tombstones = blockTime === undefined ? {} : { tombstonesBefore: before };
         await repeat(isStopping, () => prune('orders', () => orders.prune({ before, limit, ...tombstones })));
       }
-      if (ages.events !== undefined) await pruneEvents(ages.events, isStopping);
+      if (ages.events !== undefined) await pruneEvents(sweptAt - ages.events, isStopping);
       if (ages.chainEvents !== undefined) await pruneChainEvents(now - ages.chainEvents, isStopping);
       if (ages.documents !== undefined) {
         const before = now - ages.documents;

@@ -1,4 +1,4 @@
-import type { OrderState } from '../ports/order-record.ts';
+import type { NewOrder, OrderState } from '../ports/order-record.ts';
 import type { CancelRejection } from '../ports/store.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa } from '../protocol/signature.ts';
@@ -26,6 +26,14 @@ export function getOrderStatus(
     case 'open':
       return order.validTo < now ? 'expired' : order.state;
   }
+}
+
+/**
+ * Returns the time from which retention counts the age of an order and of its document, in seconds since 1970: the end
+ * of the order, or its creation if that is later. An order can be placed on chain after its end.
+ */
+export function getEndTime({ validTo, creationDate }: Pick<NewOrder, 'validTo' | 'creationDate'>): number {
+  return Math.max(validTo, Math.floor(creationDate / 1000));
 }
 
 /** The values that determine whether the owner can cancel an order by signature. */

@@ -18,7 +18,7 @@ export type {
 } from '../chain/project-order.ts';
 export { computeProgress, projectOrderState } from '../chain/project-order.ts';
 export type { CancellableOrder, OrderStatus } from '../orders/status.ts';
-export { checkCancellable, getOrderStatus, ORDER_STATUSES } from '../orders/status.ts';
+export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from '../orders/status.ts';
 export { isSoundBody } from '../orders/stored-row.ts';
 export { assertSameDomain, getLogEpochStart, LOG_EPOCHS } from '../ports/store.ts';
 export { appDataHash } from '../protocol/app-data.ts';
@@ -28,7 +28,6 @@ export { assertKnownOptions } from '../validation/options.ts';
 export type { ChainEventRow } from './chain-event-codec.ts';
 export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';
 export { countOldEntries } from './count-old-entries.ts';
-export { getDocumentUse } from './document-use.ts';
 export { createInMemoryLeases } from './in-memory-leases.ts';
 export type { StoreLifecycle } from './store-lifecycle.ts';
 export { createStoreLifecycle } from './store-lifecycle.ts';

@@ -56,8 +56,8 @@ function fixture({ rows = 0, blockTime = undefined as number | undefined, fails 
     },
     pruneObserver: { hasListeners: () => true, notify: (observation) => pruned.push(observation) },
   });
-  const run = async (retention: ParsedRetention) => {
-    await pruning.run(retention, () => false);
+  const run = async (retention: ParsedRetention, sweptAt = Math.floor(clock.now() / 1000)) => {
+    await pruning.run(retention, sweptAt, () => false);
     return requests.splice(0);
   };
   return { clock, log, pruned, run, forgotten: () => forgotten, paused: () => paused };
@@ -104,6 +104,15 @@ describe('retention sweep', () => {
     const { run, forgotten, paused } = fixture();
     await run({ documents: 60, chainEvents: 60 });
     expect([forgotten(), paused()]).toEqual([0, 0]);
+  });
+
+  test('deletes nothing that ended after the recorded expiries, when the clock has jumped since', async () => {
+    const { run, clock } = fixture();
+    clock.advance(5 * HOUR);
+    expect(await run({ documents: 60, chainEvents: 90 }, NOW)).toEqual([
+      { before: NOW - 90, limit: BATCH },
+      { before: NOW - 60, limit: BATCH },
+    ]);
   });
 
   test('is not ahead of the chain', async () => {
