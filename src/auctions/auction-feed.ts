@@ -63,6 +63,7 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
   /** Deltas to the newest auction, by their base. */
   const deltas = new Map<number, AuctionDelta>();
   const texts = new WeakMap<AuctionDelta, string>();
+  let isPolling = false;
   let cancel: (() => void) | undefined;
 
   function add(auction: Auction): void {
@@ -74,13 +75,16 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
   }
 
   async function poll(): Promise<void> {
+    isPolling = true;
     await build().then(add, onFailure);
+    isPolling = false;
     if (subscribers.size > 0) cancel = clock.after(INTERVAL, () => void poll());
   }
 
   function join(subscriber: Subscriber): void {
     subscribers.add(subscriber);
-    if (subscribers.size === 1) void poll();
+    // A poll that a former subscriber has started continues with this one.
+    if (subscribers.size === 1 && !isPolling) void poll();
   }
 
   function leave(subscriber: Subscriber): void {

@@ -4,7 +4,7 @@ import type { AuctionChange, NativePriceResult } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAuctionPricing } from '../../../src/auctions/auction-prices.ts';
 import { address, NOW, place, range } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -36,6 +36,11 @@ async function open(after?: number): Promise<AsyncIterator<AuctionChange>> {
 }
 
 const read = async (changes: AsyncIterator<AuctionChange>): Promise<AuctionChange> => (await changes.next()).value;
+
+/** Waits until the builds in progress have ended. */
+async function settle(): Promise<void> {
+  for (const _ of range(50)) await new Promise(setImmediate);
+}
 
 describe('auction stream', () => {
   test('starts with the current auction, and continues with the changes', async () => {
@@ -120,6 +125,27 @@ describe('auction stream', () => {
     expect(await ends[0]).toEqual({ done: true, value: undefined });
     await book.close();
     expect(await ends[1]).toEqual({ done: true, value: undefined });
+  });
+
+  test('builds one auction each second, also after subscribers that left during a build', async () => {
+    const { clock, store } = fixture;
+    const waiting = clock.pending;
+    for (const _ of range(5)) {
+      const stream = await fixture.book.auctions.rendered.stream();
+      void stream[Symbol.asyncIterator]().next(); // starts a build
+      stream.leave();
+    }
+    const changes = await open();
+    await read(changes);
+    await settle();
+    const builds = vi.spyOn(store.events, 'last');
+    for (const _ of range(3)) {
+      clock.advance(1000);
+      await settle();
+    }
+    expect(builds.mock.calls).toHaveLength(3);
+    expect(clock.pending).toBe(waiting + 1);
+    await changes.return?.();
   });
 
   test('is not polled without subscribers', async () => {
