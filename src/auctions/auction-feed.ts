@@ -64,6 +64,8 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
   const deltas = new Map<number, AuctionDelta>();
   const texts = new WeakMap<AuctionDelta, string>();
   let isPolling = false;
+  /** Whether an auction was built since the first subscriber joined. An earlier one may have orders that have ended. */
+  let isCurrent = false;
   let cancel: (() => void) | undefined;
 
   function add(auction: Auction): void {
@@ -71,20 +73,32 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
     past.push(auction);
     if (past.length > KEPT) past.shift();
     deltas.clear();
+    wakeAll();
+  }
+
+  function wakeAll(): void {
     for (const { wake } of subscribers) wake();
+  }
+
+  function update(auction: Auction): void {
+    isCurrent = true;
+    add(auction);
+    wakeAll();
   }
 
   async function poll(): Promise<void> {
     isPolling = true;
-    await build().then(add, onFailure);
+    await build().then(update, onFailure);
     isPolling = false;
     if (subscribers.size > 0) cancel = clock.after(INTERVAL, () => void poll());
   }
 
   function join(subscriber: Subscriber): void {
     subscribers.add(subscriber);
+    if (subscribers.size > 1) return;
+    isCurrent = false;
     // A poll that a former subscriber has started continues with this one.
-    if (subscribers.size === 1 && !isPolling) void poll();
+    if (!isPolling) void poll();
   }
 
   function leave(subscriber: Subscriber): void {
@@ -115,7 +129,7 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
     try {
       while (!subscriber.ended && signal?.aborted !== true) {
         const newest = past.at(-1);
-        if (newest === undefined || newest.id === position) {
+        if (!isCurrent || newest === undefined || newest.id === position) {
           await new Promise<void>((resolve) => {
             subscriber.wake = resolve;
           });

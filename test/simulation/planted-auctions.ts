@@ -146,7 +146,7 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     area: 'auctions',
     store: 'memory',
     file: 'src/auctions/auction-feed.ts',
-    find: 'await build().then(add, onFailure);',
-    replace: 'if ((await build().then(add, () => true)) === true) return;',
+    find: 'await build().then(update, onFailure);',
+    replace: 'if ((await build().then(update, () => true)) === true) return;',
   },
 ];

@@ -148,6 +148,19 @@ describe('auction stream', () => {
     await changes.return?.();
   });
 
+  test('starts with the current auction, also if the last one was built long ago', async () => {
+    const { book, clock, store } = fixture;
+    const changes = await open();
+    await read(changes);
+    await changes.return?.();
+    clock.advance(3_600_000);
+    await place(store, order(7));
+    const later = await open();
+    const first = await read(later);
+    expect(first).toEqual({ type: 'auction', auction: await book.auctions.current() });
+    await later.return?.();
+  });
+
   test('is not polled without subscribers', async () => {
     const { clock } = fixture;
     const waiting = clock.pending;
