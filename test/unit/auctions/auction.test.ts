@@ -598,6 +598,33 @@ describe('competition', () => {
     expect((await book.auctions.competition(77))?.transactionHashes).toEqual([]);
   });
 
+  test('of a traded order is that of its settlement, if a transaction settles two auctions', async () => {
+    const [first, second] = [await orderOf(), await orderOf({ sellAmount: '1001' })] as const;
+    await record(competitionOf(77, first));
+    await record(
+      competitionOf(78, second, { solutions: [solution(SOLVER, 1, [{ order: second, sell: '1001', buy: '600' }])] }),
+    );
+    const through = blockOf(8);
+    const transactionHash = hashOf('both settlements');
+    const prices = { [first.sellToken]: 60n, [first.buyToken]: 100n };
+    const happenings = [
+      tradeOf(first, 1000n, 600n, transactionHash),
+      { ...SETTLEMENT_HAPPENING, transactionHash },
+      tradeOf(second, 1001n, 600n, transactionHash),
+      { ...SETTLEMENT_HAPPENING, transactionHash },
+    ];
+    const calls = [settleData([{ order: first }], prices, 77), settleData([{ order: second }], prices, 78)];
+    const settleCalls = new Map([[transactionHash, calls]]);
+    await book.chain.apply({ events: eventsIn(through, happenings), through, settleCalls });
+    expect(await book.orders.competitionStatus(second.uid)).toEqual({
+      type: 'traded',
+      value: [{ solver: SOLVER, executedAmounts: { sell: '1001', buy: '600' } }],
+    });
+    expect(await book.orders.competitionStatus(first.uid)).toMatchObject({
+      value: [{ executedAmounts: null }, {}, { executedAmounts: { sell: '1000' } }],
+    });
+  });
+
   test('distinguishes the transactions of several winning solutions of one solver by their orders', async () => {
     const orders = [
       await orderOf(),
