@@ -285,7 +285,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
       },
       rendered,
     },
-    subscriptions,
+    subscriptions: {
+      ...subscriptions,
+      // It would receive nothing. Existing ones can still be listed and removed.
+      async create(account, request) {
+        requireNotifications();
+        return subscriptions.create(account, request);
+      },
+    },
     deliveries: {
       async list({ limit = 100, ...query }) {
         assertStarted();

@@ -60,6 +60,7 @@ export interface CreatedSubscription extends SubscriptionView {
 
 /** Subscription methods. They reject with an `AccountError` or `OrderBookError`. */
 export interface SubscriptionApi {
+  /** Creates a subscription. Rejects with an `AccountError` of status 503 if notifications are off. */
   create(account: string, request: SubscriptionRequest): Promise<CreatedSubscription>;
   /** Lists an account's subscriptions. The proof is signed over empty `channel`, `target` and `types`. */
   list(account: string, proof: SubscriptionProof): Promise<SubscriptionView[]>;

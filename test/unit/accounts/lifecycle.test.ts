@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountStore, Channel, ChannelHost, OrderBook } from 'intentbook';
 import { createOrderBook, StoreError } from 'intentbook';
-import type { AccountsOptions } from 'intentbook/accounts';
+import type { AccountsOptions, SubscriptionRequest } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -204,7 +204,11 @@ describe('account interface', () => {
     onTestFinished(() => book.close());
     const { accounts } = await started({ channels: [recorded.channel], notifications: 'off', books: [book] });
     expect(recorded.calls).toEqual([]);
-    for (const call of [() => accounts.notifications.list(ALICES), () => accounts.notifications.stream(ALICES)]) {
+    for (const call of [
+      () => accounts.notifications.list(ALICES),
+      () => accounts.notifications.stream(ALICES),
+      () => accounts.subscriptions.create(ALICES, {} as SubscriptionRequest),
+    ]) {
       await expect(call()).rejects.toMatchObject({ status: 503, message: 'Notifications are disabled' });
     }
     expect(await accounts.backlog()).toEqual({ deliveries: { pending: 0, dead: 0 }, books: [] });
