@@ -36,6 +36,9 @@ export const orderCreation = /* @__PURE__ */ z.object({
 export function parseOrderCreation(input: unknown): ParsedCreation | OrderBookError {
   const parsed = parseShape(orderCreation, input);
   if (parsed instanceof OrderBookError) return parsed;
+  if ((input as { readonly enableFastPath?: unknown }).enableFastPath === true) {
+    return new OrderBookError('InvalidBody', 'enableFastPath is not supported', { path: 'enableFastPath' });
+  }
   const { feeAmount, quoteId, ...order } = parsed;
   const sellAmount = parseUint256(order.sellAmount);
   if (typeof sellAmount === 'string') return createOverflowError('sellAmount');

@@ -81,7 +81,7 @@ export interface ParsedCreation {
 }
 
 /** The members of an order before their checks. */
-type UnparsedCreation = { readonly [Name in keyof OrderCreation]?: unknown };
+type UnparsedCreation = { readonly [Name in keyof OrderCreation | 'enableFastPath']?: unknown };
 
 /**
  * Parses a valid order in a fifth of the time of its schema: each member is checked once, without intermediate objects.
@@ -102,7 +102,8 @@ export function parseValidCreation(input: unknown): ParsedCreation | undefined {
     typeof appData !== 'string' ||
     !isOneOf(sellTokenBalance, SELL_TOKEN_SOURCES) ||
     !isOneOf(buyTokenBalance, BUY_TOKEN_DESTINATIONS) ||
-    typeof fullBalanceCheck !== 'boolean'
+    typeof fullBalanceCheck !== 'boolean' ||
+    order.enableFastPath === true
   )
     return undefined;
 
@@ -115,7 +116,7 @@ export function parseValidCreation(input: unknown): ParsedCreation | undefined {
   const appDataHash = parseOptionalHex(order.appDataHash, 32);
   const quoteId = order.quoteId ?? null;
   if (receiver === undefined || from === undefined || appDataHash === undefined) return undefined;
-  if (!(quoteId === null || (typeof quoteId === 'number' && Number.isInteger(quoteId)))) return undefined;
+  if (!(quoteId === null || Number.isInteger(quoteId))) return undefined;
 
   const sellAmount = parseUint256(order.sellAmount);
   const buyAmount = parseUint256(order.buyAmount);
@@ -138,7 +139,7 @@ export function parseValidCreation(input: unknown): ParsedCreation | undefined {
     signature,
     from: from ?? undefined,
     // No quote has an id above 2^53. The order is then linked like one without an id.
-    quoteId: quoteId !== null && Number.isSafeInteger(quoteId) ? quoteId : undefined,
+    quoteId: Number.isSafeInteger(quoteId) ? (quoteId as number) : undefined, // a safe integer is a number
     appData,
     appDataHash: appDataHash ?? undefined,
     fullBalanceCheck,

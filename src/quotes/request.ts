@@ -139,6 +139,9 @@ export function parseQuoteRequest(input: unknown): ParsedQuoteRequest | OrderBoo
       ? parseShape(sale, input, 'InvalidParameter')
       : parseShape(purchase, input, 'InvalidParameter');
   if (request instanceof OrderBookError) return request;
+  if ((input as { readonly enableFastPath?: unknown }).enableFastPath === true) {
+    return invalid('enableFastPath', 'enableFastPath is not supported');
+  }
   const side = parseSide(request);
   if (side instanceof OrderBookError) return side;
   const signing = parseSigning(request);

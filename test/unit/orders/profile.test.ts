@@ -226,4 +226,18 @@ describe('enableFastPath', () => {
       description: 'enableFastPath is not supported',
     });
   });
+
+  test('is rejected as a key of the body; another value is ignored', async () => {
+    await using fixture = await admissionFixture();
+    const quote = { sellToken: WETH, buyToken: COW, from: alice, kind: 'sell', sellAmountBeforeFee: '1' };
+    const send = async (path: string, body: object) => {
+      const answer = await fixture.http.send('POST', path, { body });
+      return [answer.status, (answer.json() as { errorType?: string }).errorType];
+    };
+    expect(await send('/api/v1/quote', { ...quote, enableFastPath: true })).toEqual([400, 'InvalidParameter']);
+    expect(await send('/api/v1/quote', { ...quote, enableFastPath: false })).toEqual([400, 'NoLiquidity']);
+    const order = await orderOf({});
+    expect(await send('/api/v1/orders', { ...order, enableFastPath: true })).toEqual([422, 'InvalidBody']);
+    expect(await send('/api/v1/orders', { ...order, enableFastPath: 1 })).toEqual([201, undefined]);
+  });
 });
