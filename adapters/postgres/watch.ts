@@ -120,6 +120,8 @@ function startListening(pool: PgPool, clock: Clock, { channel, signature, notify
 
   function reconnect(): void {
     releaseClient();
+    // A connection that breaks during the statement ends and fails, but only one must replace it.
+    cancel();
     if (!stopped) cancel = clock.after(RECONNECT_DELAY, () => void connect());
   }
 

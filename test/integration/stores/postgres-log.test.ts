@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store, StoredEvent } from 'intentbook';
 import { StoreError, systemClock } from 'intentbook';
@@ -5,6 +6,8 @@ import { beginPostgresLogEpoch, migratePostgres, postgresAccountStore, postgresS
 import { getLogEpochStart } from 'intentbook/store-kit';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PgPool } from '../../../adapters/postgres/database-driver.ts';
+import { createWatch } from '../../../adapters/postgres/watch.ts';
 import { notification, notify, step } from '../../conformance/accounts/notifications.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, BOB, order, place, range } from '../../conformance/orders.ts';
@@ -389,4 +392,35 @@ describe('host transaction on PostgreSQL', () => {
       await client.end();
     }
   });
+});
+
+test('PostgreSQL listener opens one connection after one that ended during LISTEN, and releases it', async () => {
+  const clock = manualClock();
+  const clients: { released: boolean }[] = [];
+  const pool: PgPool = {
+    async connect() {
+      const client = Object.assign(new EventEmitter(), {
+        released: false,
+        async query() {
+          if (clients.length > 1) return { rows: [] };
+          client.emit('end');
+          throw new Error('Connection terminated unexpectedly');
+        },
+        release() {
+          client.released = true;
+        },
+      });
+      clients.push(client);
+      return client;
+    },
+  };
+  const settings = { channel: 'c', signature: 's', listen: true, pollInterval: 60_000 };
+  const watch = createWatch(pool, clock, settings);
+  watch.add(() => {});
+  await sleep(0);
+  clock.advance(1000);
+  await sleep(0);
+  expect(clients).toHaveLength(2);
+  watch.close();
+  expect(clients.map(({ released }) => released)).toEqual([true, true]);
 });
