@@ -47,11 +47,13 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
   const selectCount = prepare(`SELECT count(*) FROM ${p}deliveries WHERE state = ?`).pluck();
   const getCount = (state: Delivery['state']) => selectCount.get(DELIVERY_STATES.indexOf(state)) as number; // a count
   const dead = prepare(`SELECT seq FROM ${p}deliveries WHERE state = 2 ORDER BY seq`).pluck();
+  const dropWithdrawn = prepare(
+    `UPDATE ${p}deliveries SET state = 3 WHERE seq = ? AND state = 2 AND EXISTS ` +
+      `(SELECT 1 FROM ${p}notifications n WHERE n.seq = notification AND n.visible = 0)`,
+  );
   const replay = prepare(
-    `UPDATE ${p}deliveries SET attempts = 0, error = NULL, due = ?, state = ` +
-      `CASE (SELECT visible FROM ${p}notifications n WHERE n.seq = notification) WHEN 1 THEN 0 ELSE 3 END ` +
-      'WHERE seq = ? AND state = 2 RETURNING state',
-  ).pluck();
+    `UPDATE ${p}deliveries SET state = 0, attempts = 0, error = NULL, due = ? WHERE seq = ? AND state = 2`,
+  );
 
   function run(seq: number, claim: number, outcome: Argument<'recordResult'>['outcome']) {
     switch (outcome.status) {
@@ -106,8 +108,10 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
         'replay deliveries',
         () =>
           (seqs ?? (dead.all() as number[])) // an integer column
-            .map((seq) => replay.get(now, seq))
-            .filter((state) => state === 0).length,
+            .filter((seq) => {
+              dropWithdrawn.run(seq);
+              return replay.run(now, seq).changes > 0;
+            }).length,
       ),
   };
 }
