@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Hex } from 'intentbook';
@@ -44,7 +45,7 @@ export async function startAnvil({ chainId, port, host, seed }: AnvilOptions): P
   const [program = '', ...args] = process.platform === 'win32' ? command : ['/bin/sh', '-c', SUPERVISOR, ...command];
   // Detached, so that a signal of the terminal goes to the parent alone, which closes the book before the node.
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
-  const output = await collectOutput(child);
+  const output = await readStartup(child);
   // The log of requests must be read, or the node would wait for it.
   for (const stream of [child.stdout, child.stderr]) stream.resume();
   for (const stream of [child.stdin, child.stdout, child.stderr]) {
@@ -82,16 +83,21 @@ function binaryPath(): string {
   }
 }
 
-/** Reads the output of the node until it listens. */
-function collectOutput(child: ChildProcess): Promise<string> {
+/** The members of a child process that are read. */
+type Output = Pick<ChildProcess, 'stdout' | 'stderr'> & Pick<EventEmitter, 'once'>;
+
+/** Reads the output of a node until it listens. The log of requests that follows is not kept. */
+export function readStartup(child: Output): Promise<string> {
+  const streams = [child.stdout, child.stderr];
   return new Promise((resolve, reject) => {
     let output = '';
     const read = (chunk: Buffer) => {
       output += String(chunk);
-      if (output.includes('Listening on')) resolve(output);
+      if (!output.includes('Listening on')) return;
+      for (const stream of streams) stream?.off('data', read);
+      resolve(output);
     };
-    child.stdout?.on('data', read);
-    child.stderr?.on('data', read);
+    for (const stream of streams) stream?.on('data', read);
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`anvil exited with code ${code}: ${output.slice(-500)}`)));
   });
