@@ -131,11 +131,19 @@ function createChain(
 ): SandboxChain {
   const { settlement, nativeFlow, wrappedNative, uniswapFactory, vaultRelayer, solver } = contracts;
   let wallets = 0;
+  /** The last change of a balance. Each one reads the balance that the one before has set. */
+  let funding: Promise<void> = Promise.resolve();
 
   async function balanceOf(account: Address, token: SandboxToken | 'native'): Promise<bigint> {
     if (token === 'native') return BigInt(await rpc.call<Hex>('eth_getBalance', account, 'latest'));
     const data = encodeCall('balanceOf(address)', account);
     return BigInt(await rpc.call<Hex>('eth_call', { to: token.address, data }, 'latest'));
+  }
+
+  async function addBalance(account: Address, token: SandboxToken | 'native', atoms: bigint): Promise<void> {
+    const balance = (await balanceOf(account, token)) + atoms;
+    if (token === 'native') await rpc.call('anvil_setBalance', account, quantity(balance));
+    else await setBalance(rpc, token, account, balance, contracts);
   }
 
   /** Makes a call of an owner: directly, or through its contract wallet. */
@@ -243,10 +251,10 @@ function createChain(
 
     balanceOf,
 
-    async fund(account, token, atoms) {
-      const balance = (await balanceOf(account, token)) + atoms;
-      if (token === 'native') await rpc.call('anvil_setBalance', account, quantity(balance));
-      else await setBalance(rpc, token, account, balance, contracts);
+    fund(account, token, atoms) {
+      const added = funding.then(() => addBalance(account, token, atoms));
+      funding = added.catch(() => {});
+      return added;
     },
 
     approve: (owner, token, atoms) => setAllowance(rpc, token, { owner, spender: vaultRelayer, atoms }, contracts),

@@ -54,6 +54,17 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
     });
   });
 
+  describe('fund', () => {
+    it('adds the amounts of concurrent calls', async () => {
+      await using sandbox = await open();
+      const trader = await sandbox.createTrader({ USDC: '1' });
+      const before = await trader.balanceOf('ETH');
+      await Promise.all(Array.from({ length: 4 }, () => sandbox.fund(trader, { USDC: '2', ETH: '1' })));
+      expect(await trader.balanceOf('USDC')).toBe(9n * 10n ** 6n);
+      expect((await trader.balanceOf('ETH')) - before).toBe(4n * 10n ** 18n);
+    });
+  });
+
   describe('reorg', () => {
     it('takes a settlement back, and the solver settles the order again', async () => {
       await using sandbox = await open();
