@@ -3,6 +3,7 @@ import { OrderBookError } from 'intentbook';
 import * as z from 'zod/mini';
 import { jsonResponse, readJson } from '#internal';
 import { describeSandbox } from './describe.ts';
+import { FAULT_POINTS } from './faults.ts';
 import type { Sandbox } from './sandbox-types.ts';
 
 /** Maximum size of a request, in bytes. */
@@ -61,7 +62,7 @@ const CONTROLS: Readonly<Record<string, Control<z.ZodMiniType>>> = {
   snapshot: control(none, async (sandbox) => ({ snapshot: await sandbox.snapshot() })),
   revert: control(z.strictObject({ snapshot: z.string() }), (sandbox, { snapshot }) => sandbox.revert(snapshot)),
   fail: control(
-    z.strictObject({ point: z.enum(['commit', 'read', 'node', 'quote']), times: z.optional(count) }),
+    z.strictObject({ point: z.enum(FAULT_POINTS), times: z.optional(count) }),
     (sandbox, { point, times }) => sandbox.fail(point, times === undefined ? {} : { times }),
   ),
   stopNode: control(none, (sandbox) => sandbox.stopNode()),
@@ -101,7 +102,7 @@ export function createControlApi(getSandbox: () => Sandbox): Api {
       try {
         return await respond(method, path, readBody);
       } catch (error) {
-        const status = error instanceof OrderBookError ? error.status : 409;
+        const status = error instanceof OrderBookError ? error.status : error instanceof TypeError ? 400 : 409;
         return message(status, error instanceof Error ? error.message : String(error));
       }
     },

@@ -4,7 +4,9 @@ import { StoreError } from 'intentbook';
  * A part of a sandbox that can be made to fail: `commit` is storing orders, `read` is reading orders, `node` is a
  * request of the book to the node, `quote` is a price estimate.
  */
-export type FaultPoint = 'commit' | 'read' | 'node' | 'quote';
+export type FaultPoint = (typeof FAULT_POINTS)[number];
+
+export const FAULT_POINTS = ['commit', 'read', 'node', 'quote'] as const;
 
 /** Failures that a test has requested. */
 export interface Faults {

@@ -1,6 +1,15 @@
 import type { Hex, QuoteResponse } from 'intentbook';
 import { serveBooks } from 'intentbook/server';
 import { assertKnownOptions, chainById } from '#internal';
+import {
+  checkAddress,
+  checkBlocks,
+  checkDelay,
+  checkFault,
+  checkOptions,
+  checkSeconds,
+  checkTimeout,
+} from './arguments.ts';
 import type { SandboxAccount } from './chain.ts';
 import { createControlApi } from './control-api.ts';
 import { loadKeyRing } from './keys.ts';
@@ -19,7 +28,8 @@ const MAX_RETRY_DELAY = 30_000;
 
 const OPERATOR_TOKEN = 'sandbox';
 
-const UNLIMITED = 2n ** 256n - 1n;
+/** Maximum of a balance and of an allowance. */
+const MAX_AMOUNT = 2n ** 256n - 1n;
 
 /**
  * Creates a sandbox: a local chain with the production contracts, an order book that is served over HTTP, and a solver.
@@ -38,6 +48,7 @@ const UNLIMITED = 2n ** 256n - 1n;
  */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   assertKnownOptions('createSandbox', options, OPTIONS);
+  checkOptions(options);
   const { solver: mode = 'auto' } = options;
   const loading = loadKeyRing();
   const world = await openWorld(options, loading);
@@ -68,7 +79,9 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     await Promise.all(
       Object.entries(amounts).map(([symbol, amount]) => {
         const of = token(symbol);
-        return chain.fund(address, symbol === 'ETH' ? 'native' : of, toAtoms(amount, of.decimals));
+        const atoms = toAtoms(amount, of.decimals);
+        if (atoms > MAX_AMOUNT) throw new TypeError(`amount must have at most 256 bits in atoms, got "${amount}"`);
+        return chain.fund(address, symbol === 'ETH' ? 'native' : of, atoms);
       }),
     );
   }
@@ -81,7 +94,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   }
 
   async function prepare(address: Hex, amounts: Amounts): Promise<void> {
-    await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, UNLIMITED))]);
+    await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, MAX_AMOUNT))]);
     await publish();
   }
 
@@ -124,7 +137,9 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     traderOf: (account) => createTrader(account, context),
 
     async fund(account, amounts) {
-      await give((typeof account === 'string' ? account : account.address).toLowerCase() as Hex, amounts);
+      const address = typeof account === 'string' ? account : account.address;
+      checkAddress(address);
+      await give(address.toLowerCase() as Hex, amounts); // checked
       await publish();
     },
 
@@ -132,7 +147,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
     quote: ({ address }, terms, quoteOptions = {}) => requestQuote(world, address, terms, quoteOptions),
 
-    waitFor(uid, status, { timeout } = {}) {
+    async waitFor(uid, status, { timeout } = {}) {
       const current = async () => (await book.orders.get(uid))?.status;
       return until(
         async () => (await current()) === status,
@@ -145,7 +160,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       );
     },
 
-    waitForNotification({ address }, type, { timeout } = {}) {
+    async waitForNotification({ address }, type, { timeout } = {}) {
       const types = async () => {
         const { notifications } = await accountInterface.notifications.list(address);
         return notifications.map((each) => each.type as string);
@@ -188,20 +203,20 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     },
 
     async advance(seconds) {
-      if (!Number.isSafeInteger(seconds) || seconds < 1) {
-        throw new TypeError(`seconds must be an integer from 1 up, got ${seconds}`);
-      }
+      checkSeconds(seconds, clock.now());
       await chain.advance(seconds);
       clock.advance(seconds * 1000);
       await synchronize();
     },
 
     async mine(blocks = 1) {
+      checkBlocks('blocks', blocks);
       await chain.mine(blocks);
       await synchronize();
     },
 
     async reorg(depth = 1) {
+      checkBlocks('depth', depth);
       await chain.reorganize(depth);
       await synchronize();
     },
@@ -209,9 +224,15 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     snapshot: world.snapshot,
     revert: world.revert,
 
-    fail: (point, { times = 1 } = {}) => faults.fail(point, times),
+    fail(point, { times = 1 } = {}) {
+      checkFault(point, times);
+      faults.fail(point, times);
+    },
     stopNode: () => faults.fail('node', Number.POSITIVE_INFINITY),
-    slowNode: (ms) => faults.delayNode(ms),
+    slowNode(ms) {
+      checkDelay(ms);
+      faults.delayNode(ms);
+    },
     async restore() {
       faults.clear();
       // The indexer does not wait for the end of its retry delay, and the next block refreshes the auction.
@@ -255,6 +276,7 @@ async function until(
   describe: () => Promise<string>,
   timeout = 10_000,
 ): Promise<void> {
+  checkTimeout(timeout);
   const deadline = performance.now() + timeout;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`${await describe()} after ${timeout} ms`);

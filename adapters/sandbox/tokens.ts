@@ -72,6 +72,8 @@ export function readTokens(chainId: number, options: readonly TokenOption[] = DE
   const tokens = [wrappedToken(chainId), ...options.map((option) => readToken(chainId, option))];
   const symbols = new Set(tokens.map(({ symbol }) => symbol));
   if (symbols.size < tokens.length) throw new TypeError('tokens must not contain a symbol twice');
+  const addresses = new Set(tokens.map(({ address }) => address));
+  if (addresses.size < tokens.length) throw new TypeError('tokens must not contain an address twice');
   return tokens;
 }
 
@@ -88,8 +90,12 @@ function wrappedToken(chainId: number): SandboxToken {
 
 function readToken(chainId: number, option: TokenOption): SandboxToken {
   const given = typeof option === 'string' ? { symbol: option } : option;
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError(`tokens must be symbols or descriptions, got ${JSON.stringify(given)}`);
+  }
   const { symbol } = given;
-  const known = KNOWN[symbol];
+  if (symbol === 'ETH') throw new TypeError('symbol must not be "ETH", which is native currency');
+  const known = Object.hasOwn(KNOWN, symbol) ? KNOWN[symbol] : undefined;
   if (typeof option === 'string' && known === undefined) {
     throw new TypeError(
       `tokens must be known symbols (${Object.keys(KNOWN).join(', ')}) or descriptions, got "${option}"`,

@@ -110,7 +110,6 @@ async function createChain(
 ): Promise<SandboxChain> {
   const { chain = 'anvil', seed, host = '127.0.0.1', rpcPort: port = 0, blockTime = 0 } = options;
   if (chain === 'simulated') return createSimulatedChain({ chainId, tokens, seed, keys });
-  if (chain !== 'anvil') throw new TypeError(`chain must be "anvil" or "simulated", got "${chain}"`);
   return createNodeChain({ chainId, tokens, host, port, seed, blockTime, pollInterval: POLL_INTERVAL });
 }
 

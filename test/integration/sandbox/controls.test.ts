@@ -150,6 +150,54 @@ describe('sandboxes that are open at the same time', () => {
   });
 });
 
+describe('options and arguments of a sandbox', () => {
+  it.each([
+    ['solver', 'automatic', 'solver must be one of auto, manual, off, got "automatic"'],
+    ['chain', 'hardhat', 'chain must be one of anvil, simulated, got "hardhat"'],
+    ['chainId', '1', 'chainId must be an integer from 1 to 9007199254740991, got "1"'],
+    ['port', '8080', 'port must be an integer from 0 to 65535, got "8080"'],
+    ['rpcPort', 65_536, 'rpcPort must be an integer from 0 to 65535, got 65536'],
+    ['blockTime', Number.NaN, 'blockTime must be an integer from 0 to 3600, got NaN'],
+    ['seed', 0.5, 'seed must be an integer from 0 to 9007199254740991, got 0.5'],
+    ['host', 7, 'host must be a string, got 7'],
+    ['tokens', 'USDC', 'tokens must be a list, got "USDC"'],
+    ['tokens', [null], 'tokens must be symbols or descriptions, got null'],
+    ['tokens', [{ symbol: 'ETH' }], 'symbol must not be "ETH", which is native currency'],
+    ['tokens', ['toString'], 'tokens must be known symbols'],
+    ['tokens', ['A', 'B'].map((symbol) => ({ symbol, address: `0x${'1'.repeat(40)}` })), 'an address twice'],
+    ['policy', null, 'policy must be an object, got null'],
+    ['solverEngine', {}, 'solverEngine must be an object with the method solve'],
+  ])('reject %s: %j', async (name, value, message) => {
+    const options = { chain: 'simulated', [name]: value } as SandboxOptions;
+    const opened = createSandbox(options);
+    opened.then((sandbox) => sandbox.close()).catch(() => {});
+    await expect(opened).rejects.toThrow(message);
+  });
+
+  it('reject malformed arguments, which have no effect', async () => {
+    await using sandbox = await createSandbox({ chain: 'simulated' });
+    const [account] = sandbox.accounts;
+    const head = (await sandbox.book.chain.progress()).indexedBlock?.number;
+    const uid = `0x${'11'.repeat(56)}`;
+    for (const [call, message] of [
+      [() => sandbox.mine(Number.NaN), 'blocks must be an integer from 1 to 10000, got NaN'],
+      [() => sandbox.reorg(-1), 'depth must be an integer from 1 to 10000, got -1'],
+      [() => sandbox.advance(2 ** 32), 'seconds must be an integer from 1 to'],
+      [async () => sandbox.fail('nodes' as 'node'), 'point must be one of commit, read, node, quote, got "nodes"'],
+      [async () => sandbox.fail('node', { times: Number.NaN }), 'times must be an integer from 1 to'],
+      [async () => sandbox.slowNode(Number.POSITIVE_INFINITY), 'ms must be an integer from 0 to 2147483647, got Inf'],
+      [() => sandbox.fund('0x12', { USDC: 1 }), 'account must be 0x and 40 hex digits, got "0x12"'],
+      [() => sandbox.fund(account?.address ?? '', { USDC: '9'.repeat(80) }), 'amount must have at most 256 bits in'],
+      [() => sandbox.waitFor(uid, 'open', { timeout: Number.NaN }), 'timeout must be a number of at least 0, got NaN'],
+    ] as const) {
+      await expect(call()).rejects.toThrow(message);
+    }
+    expect((await sandbox.book.chain.progress()).indexedBlock?.number).toBe(head);
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    await sandbox.waitFor(await trader.placeOrder(TERMS), 'fulfilled');
+  });
+});
+
 describe('time and prices', () => {
   it('advance moves the chain and the book together', async () => {
     await using sandbox = await createSandbox({ solver: 'off' });
@@ -238,6 +286,8 @@ describe('controls over HTTP', () => {
     expect(await send('advance', '{"seconds":0}')).toEqual([400, expect.stringMatching(/^seconds: /)]);
     expect(await send('fund', '{"account":"0x1","amounts":{}}')).toEqual([400, expect.stringMatching(/^account: /)]);
     expect(await send('mine', '{')).toEqual([400, 'the body is not JSON']);
+    expect(await send('freeze', '{"symbol":"SILVER"}')).toEqual([400, expect.stringMatching(/^token must be one of /)]);
+    expect(await send('slowNode', '{"ms":1e12}')).toEqual([400, expect.stringMatching(/^ms must be an integer /)]);
     expect(await send('revert', '{"snapshot":"none"}')).toEqual([
       409,
       'snapshot must be one of this sandbox, got "none"',

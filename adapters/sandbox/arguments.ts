@@ -1,0 +1,89 @@
+import type { FaultPoint } from './faults.ts';
+import { FAULT_POINTS } from './faults.ts';
+import type { SandboxOptions } from './sandbox-types.ts';
+
+/** Maximum delay of a timer, in milliseconds. */
+const MAX_DELAY = 2 ** 31 - 1;
+
+/** Maximum time of a chain, in seconds since 1970: the maximum of `validTo`. */
+const MAX_TIME = 2 ** 32 - 1;
+
+/** Maximum number of blocks that one call makes or replaces. */
+const MAX_BLOCKS = 10_000;
+
+/** Maximum time between blocks, in seconds. */
+const MAX_BLOCK_TIME = 3_600;
+
+/** @throws TypeError if an option of a sandbox is malformed. */
+export function checkOptions(options: SandboxOptions): void {
+  const { chain = 'anvil', chainId = 1, tokens = [], host = '', port = 0, rpcPort = 0, blockTime = 0 } = options;
+  const { solver = 'auto', policy = {}, solverEngine, seed = 0 } = options;
+  checkMember('chain', chain, ['anvil', 'simulated']);
+  checkMember('solver', solver, ['auto', 'manual', 'off']);
+  checkInteger('chainId', chainId, 1, Number.MAX_SAFE_INTEGER);
+  checkInteger('port', port, 0, 65_535);
+  checkInteger('rpcPort', rpcPort, 0, 65_535);
+  checkInteger('blockTime', blockTime, 0, MAX_BLOCK_TIME);
+  checkInteger('seed', seed, 0, Number.MAX_SAFE_INTEGER);
+  if (typeof host !== 'string') throw new TypeError(`host must be a string, got ${format(host)}`);
+  if (!Array.isArray(tokens)) throw new TypeError(`tokens must be a list, got ${format(tokens)}`);
+  if (typeof policy !== 'object' || policy === null) {
+    throw new TypeError(`policy must be an object, got ${format(policy)}`);
+  }
+  if (solverEngine !== undefined && typeof solverEngine?.solve !== 'function') {
+    throw new TypeError('solverEngine must be an object with the method solve');
+  }
+}
+
+/** @throws TypeError if the number of blocks or the depth is malformed. */
+export function checkBlocks(name: 'blocks' | 'depth', blocks: number): void {
+  checkInteger(name, blocks, 1, MAX_BLOCKS);
+}
+
+/**
+ * Checks the duration of a time jump.
+ *
+ * @param now - Time of the sandbox, in milliseconds since 1970.
+ * @throws TypeError if the duration is malformed, or if `validTo` cannot express the new time.
+ */
+export function checkSeconds(seconds: number, now: number): void {
+  checkInteger('seconds', seconds, 1, Math.max(1, MAX_TIME - Math.ceil(now / 1000)));
+}
+
+/** @throws TypeError if the delay of a node is malformed. */
+export function checkDelay(ms: number): void {
+  checkInteger('ms', ms, 0, MAX_DELAY);
+}
+
+/** @throws TypeError if the point is unknown or the number of failures is malformed. */
+export function checkFault(point: FaultPoint, times: number): void {
+  checkMember('point', point, FAULT_POINTS);
+  if (times !== Number.POSITIVE_INFINITY) checkInteger('times', times, 1, Number.MAX_SAFE_INTEGER);
+}
+
+/** @throws TypeError if the timeout, in milliseconds, is malformed. */
+export function checkTimeout(timeout: number): void {
+  if (typeof timeout === 'number' && timeout >= 0) return;
+  throw new TypeError(`timeout must be a number of at least 0, got ${format(timeout)}`);
+}
+
+/** @throws TypeError if the address is malformed. */
+export function checkAddress(address: unknown): void {
+  if (typeof address === 'string' && /^0x[0-9a-fA-F]{40}$/.test(address)) return;
+  throw new TypeError(`account must be 0x and 40 hex digits, got ${format(address)}`);
+}
+
+function checkInteger(name: string, value: number, least: number, most: number): void {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return;
+  throw new TypeError(`${name} must be an integer from ${least} to ${most}, got ${format(value)}`);
+}
+
+function checkMember(name: string, value: string, allowed: readonly string[]): void {
+  if (allowed.includes(value)) return;
+  throw new TypeError(`${name} must be one of ${allowed.join(', ')}, got ${format(value)}`);
+}
+
+/** Formats a value for an error. */
+function format(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
