@@ -48,16 +48,16 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
   const sender = createSender(url, options);
   const { request } = sender;
 
-  async function list(query: Query = {}) {
-    const { body, link } = await request<Order[]>('GET', `orders?${toQuery(query)}`);
+  async function list(query: Query, signal?: AbortSignal) {
+    const { body, link } = await request<Order[]>('GET', `orders?${toQuery(query)}`, undefined, signal);
     const next = /[?&]cursor=([^&>]*)/.exec(link ?? '')?.[1];
     return { orders: body, next: next === undefined ? undefined : decodeURIComponent(next) };
   }
 
-  async function* listPages(query: Query) {
+  async function* listPages(query: Query, signal: AbortSignal) {
     let cursor: string | undefined;
     do {
-      const page = await list({ ...query, cursor });
+      const page = await list({ ...query, cursor }, signal);
       cursor = page.next;
       yield page.orders;
     } while (cursor !== undefined);

@@ -61,6 +61,7 @@ export async function* readEvents(
     const abort = () => connection.abort();
     signal.addEventListener('abort', abort, { once: true });
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let failure: unknown;
     // The server sends a comment at least every 15 seconds. A silent connection is broken.
     const alive = () => {
       clearTimeout(timer);
@@ -78,7 +79,8 @@ export async function* readEvents(
         yield event;
       }
     } catch (error) {
-      if (error instanceof RequestError && isFinal(error.status)) throw error;
+      if (isFinal(error)) throw error;
+      failure = error;
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
@@ -87,14 +89,25 @@ export async function* readEvents(
     if (signal.aborted) return;
     onState(false);
     // Clients that lost their server at the same time do not return at the same time.
-    await pause(Math.min(delay, maxDelay) * (0.5 + Math.random() / 2), signal);
+    await pause(getDelay(failure, Math.min(delay, maxDelay) * (0.5 + Math.random() / 2)), signal);
     delay *= 2;
   }
 }
 
-const isFinal = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429;
+/** Returns whether a request that failed with this error always fails. */
+export function isFinal(error: unknown): boolean {
+  if (!(error instanceof RequestError)) return false;
+  const { status } = error;
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
+}
 
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+/** Returns the delay before the next request, in milliseconds: at least that of the server. */
+export function getDelay(failure: unknown, delay: number): number {
+  return Math.max(delay, failure instanceof RequestError ? (failure.retryAfter ?? 0) : 0);
+}
+
+/** Waits, or until the signal is aborted. */
+export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
@@ -103,5 +116,6 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
     };
     const timer = setTimeout(end, milliseconds);
     signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
   });
 }

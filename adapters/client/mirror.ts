@@ -1,5 +1,5 @@
 import type { Order, OrderStatus } from 'intentbook';
-import { readEvents } from './event-stream.ts';
+import { getDelay, isFinal, pause, readEvents } from './event-stream.ts';
 import type { ClientOptions, Query, Sender } from './http.ts';
 import { toQuery } from './http.ts';
 
@@ -39,7 +39,7 @@ export interface Mirror {
 const PAGE = 500;
 
 /** Reads orders page by page. */
-export type ListPages = (query: Query) => AsyncIterable<readonly Order[]>;
+export type ListPages = (query: Query, signal: AbortSignal) => AsyncIterable<readonly Order[]>;
 
 /**
  * Creates a mirror. The stream is opened before the orders are read, so that no change is lost: changes that arrive in
@@ -63,7 +63,7 @@ export async function createMirror(
   async function readAll(): Promise<void> {
     const found = new Map<string, Order>();
     for (const query of toQueries(wanted)) {
-      for await (const page of listPages({ ...query, limit: PAGE })) {
+      for await (const page of listPages({ ...query, limit: PAGE }, control.signal)) {
         for (const order of page) if (matches(order, wanted)) found.set(order.uid, order);
       }
     }
@@ -72,11 +72,13 @@ export async function createMirror(
 
   /** Repeats a read that fails, as the stream does. */
   async function readAllWithRetry(): Promise<void> {
-    for (let delay = 250; !control.signal.aborted; delay = Math.min(delay * 2, options.maxDelay ?? 15_000)) {
+    const { maxDelay = 15_000 } = options;
+    for (let delay = 250; !control.signal.aborted; delay *= 2) {
       try {
         return await readAll();
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, Math.min(delay, options.maxDelay ?? delay)));
+      } catch (error) {
+        if (isFinal(error)) throw error;
+        await pause(getDelay(error, Math.min(delay, maxDelay)), control.signal);
       }
     }
   }
@@ -150,7 +152,7 @@ export async function createMirror(
       return cursor;
     },
     get connected() {
-      return connected;
+      return connected && !control.signal.aborted;
     },
     onChange(listener) {
       listeners.add(listener);

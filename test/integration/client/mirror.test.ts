@@ -309,6 +309,72 @@ describe('mirror of a server that stops responding', () => {
   });
 });
 
+describe('mirror of a server that rejects a request', () => {
+  it('rejects if the orders cannot be listed with the filter', async () => {
+    const client = createClient('http://localhost', { fetch: send });
+    await expect(client.mirror({ status: 'opened' as 'open' })).rejects.toMatchObject({ status: 400 });
+  });
+
+  it('waits for the time that the server requires, for the stream and for the orders', async () => {
+    const rejected = new Set<string>();
+    const times: number[] = [];
+    const client = createClient('http://localhost', {
+      maxDelay: 1,
+      async fetch(url, init) {
+        times.push(performance.now());
+        const { pathname } = new URL(url);
+        if (rejected.has(pathname)) return send(url, init);
+        rejected.add(pathname);
+        return new Response('{}', { status: 429, headers: { 'retry-after': '0.2' } });
+      },
+    });
+    const mirror = await client.mirror();
+    mirror.close();
+    const [first = 0, second = 0, third = 0, fourth = 0] = times;
+    expect(second - first).toBeGreaterThan(195);
+    expect(fourth - third).toBeGreaterThan(195);
+  });
+
+  it('reports the time as a member of the error', async () => {
+    const fetch = async () => new Response('{}', { status: 503, headers: { 'retry-after': '2' } });
+    await expect(createClient('http://localhost', { fetch }).list()).rejects.toMatchObject({ retryAfter: 2000 });
+  });
+});
+
+describe('mirror that is closed', () => {
+  it('aborts the read of all orders, and is not connected', async () => {
+    for (let i = 0; i < 3; i++) await place();
+    let cut = () => {};
+    let listing: AbortSignal | undefined;
+    let isSlow = false;
+    const client = createClient('http://localhost', {
+      maxDelay: 1,
+      async fetch(url, init) {
+        if (url.includes('/stream')) {
+          const control = new AbortController();
+          cut = () => control.abort();
+          return send(url, { ...init, signal: AbortSignal.any([control.signal, init?.signal as AbortSignal]) });
+        }
+        if (!isSlow) return send(url, init);
+        listing = init?.signal as AbortSignal;
+        return new Promise((_, reject) => listing?.addEventListener('abort', () => reject(listing?.reason)));
+      },
+    });
+    const mirror = await client.mirror();
+    await book.close();
+    book = createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
+    await book.start();
+    const handler = fetchHandler(book);
+    send = (url, init) => handler(new Request(url, init));
+    isSlow = true;
+    cut();
+    await expect.poll(() => listing).toBeDefined();
+    expect(mirror.connected).toBe(true);
+    mirror.close();
+    expect([listing?.aborted, mirror.connected]).toEqual([true, false]);
+  });
+});
+
 describe('mirror listeners', () => {
   it('that throw do not end the mirror', async () => {
     const client = createClient('http://localhost', { fetch: send });
