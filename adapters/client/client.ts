@@ -43,6 +43,7 @@ export interface OrderBookClient {
  * ```
  *
  * @param url - URL of the book, without `/api/v1`.
+ * @throws TypeError if a duration of the options is malformed.
  */
 export function createClient(url: string, options: ClientOptions = {}): OrderBookClient {
   const sender = createSender(url, options);

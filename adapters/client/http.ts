@@ -58,9 +58,18 @@ export interface JsonResponse<T> {
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Creates the function that sends requests with JSON. */
+/**
+ * Creates the function that sends requests with JSON.
+ *
+ * @throws TypeError if a duration of the options is malformed.
+ */
 export function createSender(url: string, options: ClientOptions) {
   const { fetch: send = fetch, headers = {}, timeout = 30_000 } = options;
+  for (const name of ['timeout', 'maxDelay', 'silence'] as const) {
+    const value = options[name] ?? 1;
+    if (value > 0 && value <= MAX_DELAY) continue;
+    throw new TypeError(`createClient: ${name} must be a number above 0 and up to ${MAX_DELAY}, got ${value}`);
+  }
   const base = url.replace(/\/+$/, '');
 
   function open(path: string, init: RequestInit = {}): Promise<Response> {

@@ -375,6 +375,18 @@ describe('mirror that is closed', () => {
   });
 });
 
+describe('options of a client', () => {
+  it.each([
+    ['timeout', Number.NaN],
+    ['maxDelay', 0],
+    ['silence', Number.POSITIVE_INFINITY],
+  ])('reject %s: %d', (name, value) => {
+    expect(() => createClient('http://localhost', { [name]: value })).toThrow(
+      `createClient: ${name} must be a number above 0 and up to 2147483647, got ${value}`,
+    );
+  });
+});
+
 describe('mirror listeners', () => {
   it('that throw do not end the mirror', async () => {
     const client = createClient('http://localhost', { fetch: send });
