@@ -1,6 +1,7 @@
 import type { Auction, Competition } from 'intentbook';
 import { getEndpoint, parseServiceUrl } from '#internal';
-import { parseMaxBytes, readJsonResponse } from './read-json.ts';
+import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
+import { readJsonResponse } from './read-json.ts';
 
 /** Source of auctions, such as `book.auctions`. */
 export interface AuctionSource {
@@ -26,12 +27,13 @@ export interface HttpAuctionsOptions {
  *
  * @param url - Base URL of the book, such as `http://127.0.0.1:8080`. A user and a password in it are sent as a Basic
  * `Authorization` header only.
- * @throws TypeError if `url` is not an http or https URL, or if `maxBytes` is malformed.
+ * @throws TypeError if `url` is not an http or https URL, or if `timeout` or `maxBytes` is malformed.
  */
 export function httpAuctions(url: string, options: HttpAuctionsOptions = {}): AuctionSource {
-  const { operatorToken, timeout = 10_000, fetch: send = fetch } = options;
+  const { operatorToken, fetch: send = fetch } = options;
   const service = parseServiceUrl('httpAuctions', url);
-  const maxBytes = parseMaxBytes('httpAuctions', options.maxBytes, 50_000_000);
+  const timeout = parsePositiveInteger('httpAuctions', 'timeout', options.timeout, 10_000, MAX_DELAY);
+  const maxBytes = parsePositiveInteger('httpAuctions', 'maxBytes', options.maxBytes, 50_000_000);
 
   async function request(path: string, init: RequestInit = {}): Promise<unknown> {
     const headers = new Headers({ ...service.authorization });

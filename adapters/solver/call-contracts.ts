@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'intentbook';
 import { compileCalls, decodeCalls, decodeWords } from '#internal';
 import type { NodeClient } from './types.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** A read of a contract. */
 export interface ContractCall {
@@ -30,7 +31,8 @@ export async function callContracts(
     KEEP,
   )) {
     signal.throwIfAborted();
-    const result = await client.request({ method: 'eth_call', params: [{ data: program.code }, 'latest'] });
+    const request = { method: 'eth_call', params: [{ data: program.code }, 'latest'] };
+    const result = await untilAborted(client.request(request), signal);
     if (typeof result !== 'string' || !/^0x[0-9a-fA-F]*$/.test(result) || result.length !== 2 + 2 * program.size) {
       throw new TypeError(`the result of the calls must have ${program.size} bytes`);
     }

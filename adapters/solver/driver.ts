@@ -2,8 +2,10 @@ import type { Address, AuctionOrder, Hex } from 'intentbook';
 import { createFailureReporter } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { getExecution, getScore } from './execution.ts';
+import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** Settings of a driver. */
 export interface DriverOptions {
@@ -46,9 +48,17 @@ class DriverFailure extends Error {
  * const driver = createDriver({ engine, settler: nodeSettler({ client, wallet }) });
  * export default { fetch: driver.handle };
  * ```
+ *
+ * @throws TypeError if an option is malformed.
  */
 export function createDriver(options: DriverOptions): Driver {
-  const { engine, settler, gas = 250_000, keep = 20, maxSolutions = 3, maxBytes = 50_000_000, onFailure } = options;
+  const { engine, settler, onFailure } = options;
+  const read = (name: 'gas' | 'keep' | 'maxSolutions' | 'maxBytes', byDefault: number) =>
+    parsePositiveInteger('createDriver', name, options[name], byDefault);
+  const gas = read('gas', 250_000);
+  const keep = read('keep', 20);
+  const maxSolutions = read('maxSolutions', 3);
+  const maxBytes = read('maxBytes', 50_000_000);
   /** Solutions by auction. The index is the id of a solution. */
   const solved = new Map<number, readonly Solution[]>();
   // One account sends one transaction at a time, so that their nonces do not collide.
@@ -58,9 +68,11 @@ export function createDriver(options: DriverOptions): Driver {
 
   async function solve(body: unknown, signal: AbortSignal): Promise<object> {
     const { auction, deadline } = parseAuction(body);
-    const found = await engine.solve(auction, abortAt(signal, deadline));
-    const reasons = await Promise.all(found.map((solution) => settler.simulate(solution)));
-    const valid = found.filter((_, i) => reasons[i] === undefined);
+    const valid = await beforeDeadline(signal, deadline, async (limited) => {
+      const found = await engine.solve(auction, limited);
+      const reasons = await Promise.all(found.map((solution) => settler.simulate(solution)));
+      return found.filter((_, i) => reasons[i] === undefined);
+    });
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);
     solved.set(auction.id, solutions);
     const [oldest] = solved.keys();
@@ -78,6 +90,9 @@ export function createDriver(options: DriverOptions): Driver {
   async function settle(body: unknown): Promise<object> {
     const { solution, auctionId } = findSolution(body);
     const latest = Number(requireObject(body)['submissionDeadlineLatestBlock']);
+    if (!Number.isSafeInteger(latest)) {
+      throw new DriverFailure('MalformedRequest', 'submissionDeadlineLatestBlock must be an integer');
+    }
     const submit = async () => {
       const block = await settler.block?.();
       if (block !== undefined && block >= latest) throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
@@ -96,11 +111,7 @@ export function createDriver(options: DriverOptions): Driver {
     const order = toQuotedOrder(query);
     const deadline = parseDeadline(query.get('deadline'));
     const auction: SolvableAuction = { id: 0, block: 0, orders: [order], prices: {}, ...deadline };
-    const limited = deadline === undefined ? signal : abortAt(signal, deadline.deadline);
-    const [solution] = await engine.solve(auction, limited).catch((error: unknown) => {
-      if (!limited.aborted || signal.aborted) throw error;
-      throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
-    });
+    const [solution] = await beforeDeadline(signal, deadline?.deadline, (limited) => engine.solve(auction, limited));
     if (solution === undefined) throw new DriverFailure('QuotingFailed', 'there is no route');
     const text = ({ target, value, callData }: Solution['interactions'][number]) => {
       return { target, value: String(value), callData };
@@ -144,8 +155,24 @@ export function createDriver(options: DriverOptions): Driver {
   };
 }
 
-/** Maximum delay of a timer, in milliseconds. */
-const MAX_DELAY = 2 ** 31 - 1;
+/**
+ * Runs work until a deadline, in milliseconds since 1970, even if it ignores its signal.
+ *
+ * @throws DriverFailure `DeadlineExceeded` if the work does not end in time.
+ */
+async function beforeDeadline<T>(
+  signal: AbortSignal,
+  deadline: number | undefined,
+  work: (limited: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limited = deadline === undefined ? signal : abortAt(signal, deadline);
+  try {
+    return await untilAborted(work(limited), limited);
+  } catch (error) {
+    if (!limited.aborted || signal.aborted) throw error;
+    throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
+  }
+}
 
 /** Returns a signal that is also aborted at a time, in milliseconds since 1970. */
 function abortAt(signal: AbortSignal, deadline: number): AbortSignal {

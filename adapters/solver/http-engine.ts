@@ -1,6 +1,7 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
 import { getEndpoint, parseServiceUrl } from '#internal';
-import { parseMaxBytes, readJsonResponse } from './read-json.ts';
+import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
+import { readJsonResponse } from './read-json.ts';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
 /** Access to an external solver engine. */
@@ -21,12 +22,13 @@ export interface HttpEngineOptions {
  * members, such as just-in-time orders or references to liquidity, are left out.
  *
  * @param url - Base URL of the engine. A user and a password in it are sent as a Basic `Authorization` header only.
- * @throws TypeError if `url` is not an http or https URL, or if `maxBytes` is malformed.
+ * @throws TypeError if `url` is not an http or https URL, or if `timeout` or `maxBytes` is malformed.
  */
 export function httpEngine(url: string, options: HttpEngineOptions = {}): SolverEngine {
-  const { timeout = 10_000, headers = {}, fetch: send = fetch } = options;
+  const { headers = {}, fetch: send = fetch } = options;
   const service = parseServiceUrl('httpEngine', url);
-  const maxBytes = parseMaxBytes('httpEngine', options.maxBytes, 10_000_000);
+  const timeout = parsePositiveInteger('httpEngine', 'timeout', options.timeout, 10_000, MAX_DELAY);
+  const maxBytes = parsePositiveInteger('httpEngine', 'maxBytes', options.maxBytes, 10_000_000);
   const endpoint = getEndpoint(service, 'solve');
   const name = endpoint.host;
   const sent = new Headers({ 'content-type': 'application/json', ...service.authorization });

@@ -13,10 +13,3 @@ export async function readJsonResponse(response: Response, name: string, maxByte
   }
   return JSON.parse(await readResponseText(response, maxBytes));
 }
-
-/** @throws TypeError if the limit is malformed. */
-export function parseMaxBytes(caller: string, maxBytes: number | undefined, byDefault: number): number {
-  const limit = maxBytes ?? byDefault;
-  if (Number.isSafeInteger(limit) && limit > 0) return limit;
-  throw new TypeError(`${caller}: maxBytes must be a positive integer, got ${limit}`);
-}

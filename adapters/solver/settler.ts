@@ -1,12 +1,18 @@
 import type { Address, Hex } from 'intentbook';
 import { encodeSettlement } from './encode.ts';
+import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { NodeClient, Solution } from './types.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** Executes the settlements of a solver. */
 export interface Settler {
   /** The account that settles. */
   readonly address: Address;
-  /** Executes a settlement without sending it. Returns the reason why it fails, or `undefined`. */
+  /**
+   * Executes a settlement without sending it. Returns the reason why it fails, or `undefined`.
+   *
+   * @throws Error if it cannot be executed, such as when the node is not reachable.
+   */
   simulate(solution: Solution): Promise<string | undefined>;
   /** Sends a settlement and waits until it is in a block. */
   submit(solution: Solution, auctionId: number): Promise<SettlementReceipt>;
@@ -35,7 +41,7 @@ export interface NodeSettlerOptions {
   readonly wallet: SolverWallet;
   /** Default: the production contract, the same on every chain of the protocol. */
   readonly settlementContract?: Address;
-  /** Time to wait for the receipt of a settlement, in milliseconds. Default: 60000. */
+  /** Time to wait for a response of the node, and for the receipt of a settlement, in milliseconds. Default: 60000. */
   readonly timeout?: number;
 }
 
@@ -48,16 +54,26 @@ const MAX_RECEIPT_INTERVAL = 1_000;
 /** Maximum length of the reason of a failed simulation. */
 const MAX_REASON = 500;
 
-/** Creates a settler that sends transactions to a node. */
+/**
+ * Creates a settler that sends transactions to a node.
+ *
+ * @throws TypeError if `timeout` is malformed.
+ */
 export function nodeSettler(options: NodeSettlerOptions): Settler {
-  const { client, wallet, settlementContract = PRODUCTION, timeout = 60_000 } = options;
+  const { client, wallet, settlementContract = PRODUCTION } = options;
+  const timeout = parsePositiveInteger('nodeSettler', 'timeout', options.timeout, 60_000, MAX_DELAY);
+
+  /** Sends a request to the node. Rejects with a `TimeoutError` if it does not respond. */
+  function request(method: string, params: readonly unknown[], ms = timeout): Promise<unknown> {
+    return untilAborted(client.request({ method, params }), AbortSignal.timeout(ms));
+  }
 
   async function waitForReceipt(transactionHash: Hex): Promise<SettlementReceipt> {
     const deadline = performance.now() + timeout;
-    const query = { method: 'eth_getTransactionReceipt', params: [transactionHash] };
     for (let interval = RECEIPT_INTERVAL; ; interval = Math.min(2 * interval, MAX_RECEIPT_INTERVAL)) {
       // The transaction was sent, whether or not the node responds now.
-      const receipt = await client.request(query).catch(() => undefined);
+      const left = Math.max(1, Math.ceil(deadline - performance.now()));
+      const receipt = await request('eth_getTransactionReceipt', [transactionHash], left).catch(() => undefined);
       if (receipt !== null && receipt !== undefined) {
         const { blockNumber, status } = receipt as { blockNumber: string; status: string }; // of the JSON-RPC interface
         return { transactionHash, block: Number(blockNumber), reverted: BigInt(status) !== 1n };
@@ -73,9 +89,11 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
     async simulate(solution) {
       const call = { from: wallet.address, to: settlementContract, data: encodeSettlement(solution) };
       try {
-        await client.request({ method: 'eth_call', params: [call, 'latest'] });
+        await request('eth_call', [call, 'latest']);
         return undefined;
       } catch (error) {
+        // Without the error as its cause, because that contains the URL of the node.
+        if (isNetworkError(error)) throw new Error(`the node does not respond: ${formatReason(error)}`);
         return formatReason(error);
       }
     },
@@ -83,8 +101,21 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
       const data = encodeSettlement(solution, auctionId);
       return waitForReceipt(await wallet.sendTransaction({ to: settlementContract, data }));
     },
-    block: async () => Number(await client.request({ method: 'eth_blockNumber' })),
+    block: async () => Number(await request('eth_blockNumber', [])),
   };
+}
+
+/** Names of the errors of viem's transports, and of aborted requests. */
+const NETWORK_ERRORS = ['AbortError', 'HttpRequestError', 'SocketClosedError', 'TimeoutError', 'WebSocketRequestError'];
+
+/** Returns whether a request has failed without a response of the node. */
+function isNetworkError(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    // `fetch` reports a failed connection as a `TypeError`.
+    if (NETWORK_ERRORS.includes(cause.name) || cause instanceof TypeError) return true;
+    if ('code' in cause && typeof cause.code === 'string' && /^E[A-Z]+$/.test(cause.code)) return true;
+  }
+  return false;
 }
 
 /** Returns the message of an error without URLs, because the URL of a node often contains a key. */

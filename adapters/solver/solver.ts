@@ -3,6 +3,7 @@ import { createFailureReporter } from '#internal';
 import type { AuctionSource } from './auctions.ts';
 import type { Bid } from './competition.ts';
 import { toCompetition } from './competition.ts';
+import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -56,9 +57,12 @@ const MAX_RETRY_DELAY = 60_000;
  * const solver = createSolver({ auctions: book.auctions, engine, settler: nodeSettler({ client, wallet }) });
  * solver.start();
  * ```
+ *
+ * @throws TypeError if `interval` is malformed.
  */
 export function createSolver(options: SolverOptions): Solver {
-  const { auctions, engine, settler, interval = 1_000, onResult, onFailure } = options;
+  const { auctions, engine, settler, onResult, onFailure } = options;
+  const interval = parsePositiveInteger('createSolver', 'interval', options.interval, 1_000, MAX_DELAY);
   const failures = new Map<Hex, { readonly until: number; readonly delay: number }>();
   /** Blocks in which orders were settled. The book may not have read them yet. */
   const settled = new Map<Hex, number>();

@@ -335,6 +335,27 @@ describe('settler of a node', () => {
     expect(requests).toBeLessThan(15);
   });
 
+  it('ends a request to which the node does not respond', async () => {
+    const settler = nodeSettler({
+      client: { request: () => new Promise(() => {}) },
+      wallet: { address: NATIVE, sendTransaction: async () => '0x12' },
+      timeout: 30,
+    });
+    await expect(settler.simulate(solution)).rejects.toThrow('the node does not respond: ');
+    await expect(settler.submit(solution, 1)).rejects.toThrow('no receipt after 30 ms');
+    await expect(settler.block?.()).rejects.toThrow('timeout');
+  });
+
+  it('distinguishes a node that is not reachable from a settlement that fails', async () => {
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+    for (const error of [refused, new TypeError('fetch failed', { cause: refused })]) {
+      const settler = getSettler(() => Promise.reject(error));
+      await expect(settler.simulate(solution)).rejects.toThrow('the node does not respond: ');
+    }
+    const reverted = Object.assign(new Error('execution reverted'), { code: 3 });
+    expect(await getSettler(() => Promise.reject(reverted)).simulate(solution)).toBe('execution reverted');
+  });
+
   it('gives no URL of the node as a reason', async () => {
     const settler = getSettler(() => {
       throw new Error('HTTP request failed.\n\nURL: https://node.example/v3/secret\nDetails: fetch failed');
@@ -482,6 +503,57 @@ describe('solver over HTTP', () => {
     expect(await quote({ deadline: 'soon' })).toBe('MalformedRequest');
     expect(await quote({})).toBe('Unknown');
     expect(deadlines).toEqual([deadline, 0, undefined]);
+  });
+
+  it('ends an auction of a driver at its deadline, although the simulation does not end', async () => {
+    const engine: SolverEngine = { name: 'one', solve: async () => [{ prices: {}, fills: [], interactions: [] }] };
+    const settler: Settler = {
+      address: NATIVE,
+      simulate: () => new Promise(() => {}),
+      submit: () => Promise.reject(),
+    };
+    const failures: unknown[] = [];
+    const driver = createDriver({ engine, settler, onFailure: (failure) => failures.push(failure) });
+    const deadline = new Date(Date.now() + 50).toISOString();
+    const body = JSON.stringify({ id: '1', orders: [], tokens: [], deadline });
+    const response = await driver.handle(new Request('http://driver/solve', { method: 'POST', body }));
+    expect(await response.json()).toMatchObject({ kind: 'DeadlineExceeded' });
+    expect(failures).toEqual([]);
+  });
+
+  it('rejects a settlement without a deadline', async () => {
+    const engine: SolverEngine = { name: 'one', solve: async () => [{ prices: {}, fills: [], interactions: [] }] };
+    const settler: Settler = { address: NATIVE, simulate: async () => undefined, submit: () => Promise.reject() };
+    const driver = createDriver({ engine, settler });
+    const send = async (path: string, content: object) => {
+      const request = new Request(`http://driver/${path}`, { method: 'POST', body: JSON.stringify(content) });
+      return (await driver.handle(request)).json();
+    };
+    const deadline = new Date(Date.now() + 10_000).toISOString();
+    await send('solve', { id: '1', orders: [], tokens: [], deadline });
+    expect(await send('settle', { auctionId: '1', solutionId: 0 })).toMatchObject({ kind: 'MalformedRequest' });
+  });
+
+  it.each(['keep', 'gas', 'maxSolutions', 'maxBytes'])('rejects a driver whose %s is not a number', (name) => {
+    const settler: Settler = { address: NATIVE, simulate: async () => undefined, submit: () => Promise.reject() };
+    const engine: SolverEngine = { name: 'none', solve: async () => [] };
+    expect(() => createDriver({ engine, settler, [name]: Number.NaN })).toThrow(
+      `createDriver: ${name} must be a positive integer, got NaN`,
+    );
+  });
+
+  it('rejects durations that a timer cannot have', () => {
+    const [timeout, interval] = [Number.POSITIVE_INFINITY, Number.NaN];
+    const client: NodeClient = { request: async () => '0x' };
+    const wallet = { address: NATIVE, sendTransaction: async () => '0x12' as const };
+    const expected = 'must be a positive integer up to 2147483647';
+    expect(() => httpEngine('http://127.0.0.1', { timeout })).toThrow(`httpEngine: timeout ${expected}, got Infinity`);
+    expect(() => httpAuctions('http://127.0.0.1', { timeout })).toThrow(`httpAuctions: timeout ${expected}`);
+    expect(() => nodeSettler({ client, wallet, timeout })).toThrow(`nodeSettler: timeout ${expected}`);
+    const settler = nodeSettler({ client, wallet });
+    const engine: SolverEngine = { name: 'none', solve: async () => [] };
+    const auctions = httpAuctions('http://127.0.0.1');
+    expect(() => createSolver({ auctions, engine, settler, interval })).toThrow(`createSolver: interval ${expected}`);
   });
 
   it('reads responses of limited size', async () => {
