@@ -25,14 +25,19 @@ const RETRY_DELAY = 5_000;
  * Creates a channel that sends messages by a Telegram bot. A subscription has no target: the response contains a link,
  * and the user that opens it and starts the bot receives the notifications.
  *
- * @throws TypeError for an unknown or missing option.
+ * @throws TypeError for an unknown, missing or malformed option.
  */
 export function telegramChannel(options: TelegramOptions): Channel {
   assertKnownOptions('telegramChannel', options, ['token', 'bot', 'api', 'listen']);
   const { token, bot, api = 'https://api.telegram.org', listen = true } = options;
   if (typeof token !== 'string' || token === '')
     throw new TypeError('telegramChannel: token must be the token of a bot');
-  if (!/^[A-Za-z0-9_]{3,64}$/.test(bot)) throw new TypeError('telegramChannel: bot must be the name of a bot');
+  if (typeof bot !== 'string' || !/^[A-Za-z0-9_]{3,64}$/.test(bot)) {
+    throw new TypeError('telegramChannel: bot must be the name of a bot');
+  }
+  if (!URL.canParse(api) || !/^https?:$/.test(new URL(api).protocol)) {
+    throw new TypeError('telegramChannel: api must be an http or https URL');
+  }
   let listening: AbortController | undefined;
   let loop: Promise<void> | undefined;
 

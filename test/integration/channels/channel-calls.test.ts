@@ -178,6 +178,9 @@ describe('Telegram delivery', () => {
     [{ ...options, bot: 'ab' }, /bot must be the name of a bot/],
     [{ ...options, bot: 'a bot' }, /bot must be the name of a bot/],
     [{ ...options, bot: 'a'.repeat(65) }, /bot must be the name of a bot/],
+    [{ token: '1:x' }, /bot must be the name of a bot/],
+    [{ ...options, api: 'api.telegram.org' }, /api must be an http or https URL/],
+    [{ ...options, api: 'ftp://api.telegram.org' }, /api must be an http or https URL/],
     [{ ...options, tokens: 'x' }, /telegramChannel: unknown option "tokens"/],
   ])('rejects the options %j', (invalid, message) => {
     assert.throws(() => telegramChannel(invalid as unknown as typeof options), message);
