@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import type { Domain, Store } from 'intentbook';
 import { headerLine, type OrderLine, orderLine, parseLine, type Trailer, trailerLine } from './book-file.ts';
 import type { OrderGap, OrderKey, OrderRange } from './export-ranges.ts';
@@ -21,9 +21,11 @@ export interface Exported extends Trailer {
  * Then it also receives the orders that were created since it was begun, and a second line of each order that was
  * cancelled since its first one.
  *
- * @throws Error if the file is complete or belongs to another domain.
+ * @throws Error if the file is complete, belongs to another domain, or is not a regular file.
  */
 export async function exportBook(store: Store, domain: Domain, path: string, progress: Progress): Promise<Exported> {
+  // An incomplete file is read before it is continued. A pipe would be read without end.
+  if (existsSync(path) && !(await stat(path)).isFile()) throw new Error(`"${path}" must be a regular file`);
   const begun: Begun = existsSync(path)
     ? await lookAt(path, domain)
     : { end: 0, orders: 0, ranges: [], cancelled: new Set() };

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Store } from 'intentbook';
@@ -87,4 +88,14 @@ describe('export that was interrupted', () => {
       expect([to, await list(target)]).toEqual([to, expected]);
     }
   });
+});
+
+test.skipIf(process.platform === 'win32')('an export to a file that is not regular is rejected', async () => {
+  const store = memoryStore();
+  const domain = { chainId: SEPOLIA, settlementContract: `0x${'00'.repeat(20)}` } as const;
+  const pipe = join(await scratch(), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const path of [pipe, '/dev/null']) {
+    await expect(exportBook(store, domain, path, PROGRESS)).rejects.toThrow(`"${path}" must be a regular file`);
+  }
 });
