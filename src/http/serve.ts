@@ -6,7 +6,7 @@ import type { CorsOption } from './cors.ts';
 import { createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
-import { createRateLimitGuard } from './rate-limit.ts';
+import { createRateLimitGuard } from './rate-limit-guard.ts';
 import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
 import type { Endpoint } from './route.ts';
 import { getRequestCost } from './route.ts';
