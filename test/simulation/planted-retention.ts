@@ -109,11 +109,11 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     replace: "queue.push({ type: 'gap', from, to: through + 1 });\n    position = through + 1;",
   },
   {
-    name: 'the document of an order that is placed after its end is deleted',
+    name: 'the document of an order that is created after its end is deleted',
     area: 'retention',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
-    find: 'documents.refer(order.appData, getEndTime(order));',
-    replace: 'documents.refer(order.appData, order.validTo);',
+    find: 'documents.refer(order.appData, getEndTime(order), document);',
+    replace: 'documents.refer(order.appData, order.validTo, document);',
   },
 ];
