@@ -4,6 +4,7 @@ import { encodePlacedInvalidation, encodePlacement, PLACING_CONTRACT } from './p
 import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
 import { BUY_TOKEN, SELL_TOKEN } from './pool-order.ts';
+import type { SeededRandom } from './random.ts';
 
 /** Something that happens to an order on chain. */
 export interface ChainFact {
@@ -46,6 +47,15 @@ export interface SimulatedChain {
    */
   fork(depth: number, keep: boolean): void;
   find(hash: Hex): SimulatedBlock | undefined;
+}
+
+/**
+ * Draws the difference between the time of blocks and the correct time, in seconds. Trades before the registration of
+ * their trader do not count, so blocks are not late with statistics.
+ */
+export function drawTimeDifference(random: SeededRandom, hasStatistics: boolean): number {
+  if (random.chance(0.8)) return 0;
+  return random.pick([10, 300, 3_600, 5_000, ...(hasStatistics ? [] : [-10, -3_600])]);
 }
 
 /** Creates a chain with one block. @param now - Returns the time in seconds since 1970. */

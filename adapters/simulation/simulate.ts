@@ -4,7 +4,7 @@ import { chainById, deployment } from '#internal';
 import { createAccountSubscriber } from './account-subscriber.ts';
 import { createAuctionCheck } from './auction-check.ts';
 import { createAuctionSubscriber } from './auction-subscriber.ts';
-import { createSimulatedChain } from './chain.ts';
+import { createSimulatedChain, drawTimeDifference } from './chain.ts';
 import { createReceiver } from './channel.ts';
 import { createClients } from './clients.ts';
 import { createFairnessCheck } from './fairness-check.ts';
@@ -21,7 +21,6 @@ import { loadPool } from './pool.ts';
 import { CHAIN_ID } from './pool-order.ts';
 import { START } from './process.ts';
 import { createQuoteCheck } from './quote-check.ts';
-import type { SeededRandom } from './random.ts';
 import { createSeededRandom } from './random.ts';
 import { createReadCheck } from './read-check.ts';
 import { drawRetentionAges } from './retention-ages.ts';
@@ -98,15 +97,6 @@ const BALANCE = 1_000_000n;
 const LAST_BLOCKS = [14, 14, 30] as const;
 
 let running: Promise<unknown> = Promise.resolve();
-
-/**
- * Draws the difference between the time of blocks and the correct time, in seconds. Trades before the registration of
- * their trader do not count, so blocks are not late with statistics.
- */
-function drawTimeDifference(random: SeededRandom, hasStatistics: boolean): number {
-  if (random.chance(0.8)) return 0;
-  return random.pick([10, 300, 3_600, 5_000, ...(hasStatistics ? [] : [-10, -3_600])]);
-}
 
 /**
  * Simulates books on one storage, their clients and a chain, and checks the invariants of
