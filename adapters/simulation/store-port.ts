@@ -1,4 +1,5 @@
 import type { ApplyOutcome, ChainEventBatch, InsertOptions, InsertOutcome, OrderInsert, Store } from 'intentbook';
+import { StoreError } from 'intentbook';
 import type { CallRunnerContext } from './call-runner.ts';
 import { createCallRunner, listGroups, loseOutcome } from './call-runner.ts';
 import type { StoreFault } from './plan.ts';
@@ -77,13 +78,22 @@ export function createStorePort(context: StorePortContext): StorePort {
   const groups = listGroups(inner).map(([noun, group]) => {
     const calls = Object.entries(group).map(([name, call]) => {
       const isObserved = OBSERVED_CALLS.has(`${noun}.${name}`);
-      const execute = async (args: readonly unknown[]) => {
+      const execute = async (args: readonly unknown[], calledAt: number) => {
+        // The store cannot know that the clock was set back after the call, when it gets documents of new orders.
+        if (name === 'pruneDocuments' && process.clock.now() < calledAt)
+          throw new StoreError('Unavailable', 'the simulated clock was set back');
         const result = await call(...args);
         if (isObserved) await observer.onCall(`${noun}.${name}`, args, result);
         return result;
       };
       const lose = LOSABLE.has(name) ? loseOutcome : undefined;
-      return [name, (...args: readonly unknown[]) => run(name, () => execute(args), lose)] as const;
+      return [
+        name,
+        (...args: readonly unknown[]) => {
+          const calledAt = process.clock.now();
+          return run(name, () => execute(args, calledAt), lose);
+        },
+      ] as const;
     });
     return [noun, Object.fromEntries(calls)] as const;
   });

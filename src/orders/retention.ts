@@ -1,5 +1,6 @@
 import type { Observer } from '../instrumentation.ts';
 import type { Clock } from '../ports/clock.ts';
+import { seconds } from '../ports/clock.ts';
 import type { ChainEventPruneRequest } from '../ports/retention.ts';
 import type { Store } from '../ports/store.ts';
 import type { ParsedRetention, PruneObservation } from './retention-options.ts';
@@ -75,20 +76,23 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
       if (prunedAt !== undefined && Math.abs(clock.now() - prunedAt) < INTERVAL) return;
       prunedAt = clock.now();
       const blockTime = await getBlockTime();
-      // The clock may have jumped since. An order whose expiry is not recorded is kept, so it needs its document.
-      const now = Math.min(sweptAt, blockTime ?? Number.POSITIVE_INFINITY);
+      // The clock may have been set forward since the sweep: an order whose expiry is not recorded needs its document.
+      // It may have been set back: a new order may end before the time of the sweep.
+      const getSweepTime = () => Math.min(sweptAt, seconds(clock));
+      const getTime = () => Math.min(getSweepTime(), blockTime ?? Number.POSITIVE_INFINITY);
       const limit = batch;
       if (ages.orders !== undefined) {
-        const before = now - ages.orders;
+        const before = getTime() - ages.orders;
         // Without a chain, only the clock shows that a cancelled order has expired, so its tombstone is kept.
         const tombstones = blockTime === undefined ? {} : { tombstonesBefore: before };
         await repeat(isStopping, () => prune('orders', () => orders.prune({ before, limit, ...tombstones })));
       }
-      if (ages.events !== undefined) await pruneEvents(sweptAt - ages.events, isStopping);
-      if (ages.chainEvents !== undefined) await pruneChainEvents(now - ages.chainEvents, isStopping);
+      if (ages.events !== undefined) await pruneEvents(getSweepTime() - ages.events, isStopping);
+      if (ages.chainEvents !== undefined) await pruneChainEvents(getTime() - ages.chainEvents, isStopping);
       if (ages.documents !== undefined) {
-        const before = now - ages.documents;
-        await repeat(isStopping, () => prune('documents', () => retention.pruneDocuments({ before, limit })));
+        const maxAge = ages.documents;
+        const step = () => retention.pruneDocuments({ before: getTime() - maxAge, limit });
+        await repeat(isStopping, () => prune('documents', step));
       }
     },
   };

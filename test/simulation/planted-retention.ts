@@ -48,8 +48,8 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     area: 'retention',
     store: 'memory',
     file: 'src/orders/retention.ts',
-    find: 'Math.min(sweptAt, blockTime ?? Number.POSITIVE_INFINITY)',
-    replace: 'Math.max(sweptAt, blockTime ?? 0)',
+    find: 'Math.min(getSweepTime(), blockTime ?? Number.POSITIVE_INFINITY)',
+    replace: 'Math.max(getSweepTime(), blockTime ?? 0)',
   },
   {
     name: 'log entries are deleted that a reader needs',

@@ -1,7 +1,7 @@
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import '../../../src/orders/retention.ts'; // loaded before the tests: the time of loading is not in ticks
+import { createPruning } from '../../../src/orders/retention.ts';
 import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
@@ -57,6 +57,35 @@ describe('retention', () => {
     expect((await book.orders.get(short))?.status).toBe('expired');
     await book.close();
   });
+});
+
+test('keeps documents of orders that are placed after the clock was set back', async () => {
+  const clock = manualClock();
+  const store = memoryStore();
+  const book = createOrderBook({ chainId: SEPOLIA, clock, store, expiryInterval: 'off' });
+  await book.start();
+  const time = () => clock.now() / 1000;
+  const appData = '{"appCode":"clock"}';
+  const order = await signOrder(account(1), { validTo: time() + 600, appData });
+  const pruning = createPruning({
+    store,
+    clock,
+    batch: 10,
+    repeat: async (_isStopping, step) => void (await step()),
+    // The clock was an hour ahead during the sweep, and so are the blocks.
+    getBlockTime: async () => {
+      expect((await book.orders.submit(order)).status).toBe('accepted');
+      return time() + 3600;
+    },
+    bypassCache: () => () => {},
+    pruneObserver: { hasListeners: () => false, notify() {} },
+  });
+  await pruning.run({ orders: 60, documents: 60 }, time() + 3600, () => false);
+  const {
+    orders: [stored],
+  } = await book.orders.list({ owner: account(1).address });
+  expect(stored?.fullAppData).toBe(appData);
+  await book.close();
 });
 
 test.each([
