@@ -145,10 +145,10 @@ export function memoryAccountStore(): AccountStore {
 
   const toKey = ({ account, nonce }: UsedNonce) => `${account} ${nonce}`;
 
-  /** Deletes expired nonces and returns whether a nonce was used. */
+  /** Returns whether a nonce was used by a signature that has not expired. */
   function isUsed(nonce: UsedNonce, at: number): boolean {
-    for (const [key, { expiresAt }] of nonces) if (expiresAt < at) nonces.delete(key);
-    return nonces.has(toKey(nonce));
+    const used = nonces.get(toKey(nonce));
+    return used !== undefined && used.expiresAt >= at;
   }
 
   /** Returns the limit that forbids an invitation, if any. */

@@ -65,8 +65,8 @@ export type SubscribeOutcome =
 export interface SubscriptionStore {
   /**
    * Stores a subscription and marks its nonce as used, in one step. Pending subscriptions with an expired confirmation
-   * and expired nonces are deleted before anything is counted. An invitation stays counted when its subscription is
-   * removed.
+   * are deleted before anything is counted. An expired nonce can be used again, but MUST NOT be deleted: the clock of
+   * this process may be ahead. An invitation stays counted when its subscription is removed.
    */
   create(request: NewSubscription): Promise<SubscribeOutcome>;
 

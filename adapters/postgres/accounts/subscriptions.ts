@@ -30,9 +30,11 @@ export function createSubscriptionTable(
   acquireLock: AcquireLock,
 ): SubscriptionStore {
   const deleteExpiredPending = prepare(`DELETE FROM ${s}.subscriptions WHERE NOT active AND token_expires < $1`);
-  const deleteExpiredNonces = prepare(`DELETE FROM ${s}.nonces WHERE expires < $1`);
-  const selectNonce = prepare(`SELECT 1 FROM ${s}.nonces WHERE account = $1 AND nonce = $2`);
-  const insertNonce = prepare(`INSERT INTO ${s}.nonces (account, nonce, expires) VALUES ($1, $2, $3)`);
+  const selectNonce = prepare(`SELECT 1 FROM ${s}.nonces WHERE account = $1 AND nonce = $2 AND expires >= $3`);
+  const insertNonce = prepare(
+    `INSERT INTO ${s}.nonces (account, nonce, expires) VALUES ($1, $2, $3) ` +
+      'ON CONFLICT (account, nonce) DO UPDATE SET expires = excluded.expires',
+  );
   const count = prepare<readonly [number]>(`SELECT count(*) FROM ${s}.subscriptions WHERE account = $1`);
   const insert = prepare(
     `INSERT INTO ${s}.subscriptions (id, account, channel, target, types, active, secret, created, token_hash, ` +
@@ -53,10 +55,9 @@ export function createSubscriptionTable(
   );
   const remove = prepare(`DELETE FROM ${s}.subscriptions WHERE id = $1 AND account = $2 RETURNING 1`);
 
-  /** Deletes expired nonces and returns whether a nonce is already used. */
+  /** Returns whether a nonce was used by a signature that has not expired. */
   async function isUsed(run: Query, { account, nonce }: UsedNonce, now: number): Promise<boolean> {
-    await run(deleteExpiredNonces, now);
-    return (await run(selectNonce, toBytes(account), nonce)).length > 0;
+    return (await run(selectNonce, toBytes(account), nonce, now)).length > 0;
   }
 
   /** Returns the limit that forbids an invitation, if any. */

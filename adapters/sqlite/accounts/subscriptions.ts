@@ -50,9 +50,8 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const select = prepare(`SELECT ${columns} WHERE s.account = ? ORDER BY s.n`).raw();
   const count = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE account = ?`).pluck();
   const sweep = prepare(`DELETE FROM ${p}subscriptions WHERE active = 0 AND expires_at < ?`);
-  const deleteExpiredNonces = prepare(`DELETE FROM ${p}nonces WHERE expires_at < ?`);
-  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
-  const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
+  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ? AND expires_at >= ?`).pluck();
+  const insertNonce = prepare(`INSERT OR REPLACE INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
   const confirm = prepare(
     `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), token_hash = NULL, expires_at = NULL ` +
       'WHERE token_hash = ? AND expires_at >= ? RETURNING id, account, channel, target, types, active, secret, created_at',
@@ -69,10 +68,9 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const remove = prepare(`DELETE FROM ${p}subscriptions WHERE n = ?`);
   const removeDeliveries = prepare(`DELETE FROM ${p}deliveries WHERE subscription = ?`);
 
-  /** Deletes expired nonces and returns whether a nonce is already used. */
+  /** Returns whether a nonce was used by a signature that has not expired. */
   function isUsed({ account, nonce }: UsedNonce, now: number): boolean {
-    deleteExpiredNonces.run(now);
-    return selectNonce.get(toBytes(account), nonce) !== undefined;
+    return selectNonce.get(toBytes(account), nonce, now) !== undefined;
   }
 
   /** Returns the limit that forbids an invitation, if any. */

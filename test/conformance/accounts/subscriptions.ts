@@ -68,6 +68,16 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
+    name: 'keeps nonces that only a clock ahead considers expired',
+    async run({ store }) {
+      await store.subscriptions.create(request(1));
+      await store.subscriptions.create(request(2, {}, { now: AT + 5000 }));
+      await store.subscriptions.remove({ id: 'unknown', account: ALICE, now: AT + 5000 });
+      const again = { ...request(3), nonce: request(1).nonce };
+      assert.deepEqual(await store.subscriptions.create(again), { status: 'used' });
+    },
+  },
+  {
     name: 'limits the subscriptions of an account, and uses no nonce for a rejected one',
     async run({ store, writers }) {
       const outcomes = await Promise.all(
