@@ -110,12 +110,15 @@ export function createStreamBroadcaster({
 
   /** Starts following at the end of the log, for the first subscriber. */
   function begin(): Promise<void> {
-    beginning ??= log.last().then((last) => {
+    if (beginning !== undefined) return beginning;
+    const mine = log.last().then((last) => {
+      if (beginning !== mine) return; // all subscribers have left
       position = last;
       unwatch = log.watch(wake);
       wake();
     });
-    return beginning;
+    beginning = mine;
+    return mine;
   }
 
   function end(): void {

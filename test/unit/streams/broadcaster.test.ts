@@ -202,6 +202,17 @@ describe('event stream', () => {
     assert.deepEqual(await aborted.take(), []);
   });
 
+  test('follows the log once if all subscribers leave before it has begun', async () => {
+    const { hub, wakeUps } = fixture();
+    const early = hub.subscribe('a');
+    hub.close();
+    const late = hub.subscribe('a');
+    assert.deepEqual(await (await early).take(), []);
+    assert.equal(wakeUps.size, 1);
+    (await late).leave();
+    assert.equal(wakeUps.size, 0);
+  });
+
   test('removes its listener from its signal when it ends', async () => {
     const { hub } = fixture();
     const { signal } = new AbortController();
