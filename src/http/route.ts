@@ -77,6 +77,9 @@ export const BODY_LIMIT = 64 * 1024;
 /** Maximum size of a body with a list of UIDs, in bytes. It allows lists above the limit to be counted and rejected. */
 export const LIST_BODY_LIMIT = 1024 * 1024;
 
+/** Maximum size of a competition, in bytes. Each of its orders takes about 120 bytes, and 120 more in a solution. */
+export const COMPETITION_BODY_LIMIT = 16 * 1024 * 1024;
+
 /**
  * Returns the maximum size of a body with an app-data document, in bytes. JSON escapes a byte of the document with at
  * most six bytes.

@@ -8,7 +8,7 @@ import type { ApiResponse } from '../message.ts';
 import { invalidParameter } from '../query.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Call, Route } from '../route.ts';
-import { LIST_BODY_LIMIT } from '../route.ts';
+import { COMPETITION_BODY_LIMIT, LIST_BODY_LIMIT } from '../route.ts';
 
 /** Orders of an auction that one token pays for. The rendered auction is shared by all requests. */
 const AUCTION_ROWS_PER_TOKEN = 1000;
@@ -81,7 +81,7 @@ const recordCompetition: Route = {
   method: 'POST',
   path: '/restricted/api/v1/competition',
   cost: WRITE,
-  bodyLimit: LIST_BODY_LIMIT,
+  bodyLimit: COMPETITION_BODY_LIMIT,
   before: requireOperator,
   async handle({ book, body }) {
     const result = await book.auctions.record(body as Competition); // `record` validates the shape

@@ -548,6 +548,15 @@ describe('competition', () => {
     expect((await http.send('GET', path, { headers: AUTHORIZATION })).json()).toEqual(expected);
   });
 
+  test('may have the orders of a large auction', async () => {
+    const order = await orderOf();
+    const orders = Array.from({ length: 20_000 }, (_, i) => `0x${i.toString(16).padStart(112, '0')}`);
+    const { auction } = competitionOf(8, order);
+    expect((await record(competitionOf(8, order, { auction: { ...auction, orders } }))).status).toBe(201);
+    const stored = await http.send('GET', '/api/v1/solver_competition/8');
+    expect((stored.json() as { auction: { orders: string[] } }).auction.orders).toEqual(orders);
+  });
+
   test('is rejected without operator rights', async () => {
     const order = await orderOf();
     for (const headers of [
