@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import type { Domain, Hex, Store, StoredOrder } from 'intentbook';
 import { type OrderLine, orderLine, parseLine, toOrderInsert } from './book-file.ts';
 import type { Progress } from './progress.ts';
@@ -50,6 +50,7 @@ export async function importBook(store: Store, domain: Domain, path: string, pro
 
 /** Compares a file with its count and digest. Returns the end of each line, the header first. */
 async function checkFile(path: string, domain: Domain): Promise<{ ends: number[]; sha256: string }> {
+  if (!(await stat(path)).isFile()) throw new Error(`"${path}" is not a file`);
   const ends: number[] = [];
   let finished: string | undefined;
   for await (const { text, end, digest } of readLines(path)) {

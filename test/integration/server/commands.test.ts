@@ -111,6 +111,7 @@ describe('export and import', () => {
     expect(await attempt(`${text.split('\n').slice(0, -2).join('\n')}\n`)).toContain('is incomplete');
     expect(await attempt(text.split('\n').toSpliced(3, 1).join('\n'))).toContain('must have 10 orders, got 9');
     expect(await attempt('{"a":1}\n')).toContain('is not an export');
+    expect(await rejected(['import', folder, '--db', target])).toContain(`"${folder}" is not a file`);
     writeFileSync(file, text);
     expect(await rejected(['import', file, '--db', join(folder, 'base.sqlite'), '--chain', 'base'])).toContain(
       'belongs to chain 11155111',
