@@ -139,7 +139,8 @@ export function createMachine(context: MachineContext): Machine {
       ...shared,
       inner: context.accountStore,
       random: source.derive('accounts'),
-      watch: register(accountWatchers),
+      // An account interface that writes alone notices its own writes.
+      watch: storage.processes === 1 ? () => () => {} : register(accountWatchers),
       onWrite: () => hint(accountWatchers),
       onAppend: context.onAppend,
     });

@@ -10,6 +10,7 @@ import { seconds } from '../ports/clock.ts';
 import type { NotificationChange, ProgressMarker } from '../ports/notification-store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';
+import { append } from './notification-indexer.ts';
 import type { OrderTokens, TokenLookup } from './notification-messages.ts';
 import { findTokens, formatAmount, formatExchange } from './notification-messages.ts';
 import { createHashedId, createNotification } from './notification-rules.ts';
@@ -107,8 +108,7 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
     ];
     if (marks.length === 0) return;
     const changes = await createNotifications(open, at);
-    const outcome = await notifications.append({ feed, after, through: (after ?? 0) + 1, changes, marks });
-    if (outcome.status === 'appended' && outcome.changed > 0) context.onAppended();
+    await append(store, { feed, after, through: (after ?? 0) + 1, changes, marks }, context.onAppended);
   }
 
   /** Reads the funds of the orders' owners. Leaves out orders whose funding cannot be determined. */

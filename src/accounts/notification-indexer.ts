@@ -2,6 +2,7 @@ import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { AppendOutcome, NotificationBatch } from '../ports/notification-store.ts';
 import type { OrderEventType } from '../ports/order-events.ts';
 import { isAfterGap } from '../streams/log-gap.ts';
 import type { KnownBook } from './account-books.ts';
@@ -34,6 +35,22 @@ export interface NotificationIndexerContext {
 /** Creates the failure for entries that were deleted before they were read. */
 function createGapError({ feed }: KnownBook, after: number, through: number): Error {
   return new Error(`entries ${after + 1} to ${through} of the ${feed} were deleted before they caused notifications`);
+}
+
+/** Appends a batch, and calls `onAppended` if it has changed the log. A call that fails may be stored. */
+export async function append(
+  { notifications }: Pick<AccountStore, 'notifications'>,
+  batch: NotificationBatch,
+  onAppended: () => void,
+): Promise<AppendOutcome> {
+  let isChanged = true;
+  try {
+    const outcome = await notifications.append(batch);
+    isChanged = outcome.status === 'appended' && outcome.changed > 0;
+    return outcome;
+  } finally {
+    if (isChanged) onAppended();
+  }
 }
 
 /** Writes the notifications that follow from a book's event log. */
@@ -85,8 +102,7 @@ export function createNotificationIndexer({
       getTokens: await findTokens(loaded, (token) => tokens(book.book.chainId, token), onFailure),
       marks: new Map(markers.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
     });
-    const outcome = await store.notifications.append({ feed: book.feed, after, through: last.id, changes, marks });
-    if (outcome.status === 'appended' && outcome.changed > 0) onAppended();
+    const outcome = await append(store, { feed: book.feed, after, through: last.id, changes, marks }, onAppended);
     return outcome.status === 'moved' || events.length === BATCH_SIZE;
   }
 

@@ -130,10 +130,20 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
     }
   }
 
+  /** Wakes the readers of the log if a step fails: it may be stored. */
+  async function write<T>(step: Promise<T>): Promise<T> {
+    try {
+      return await step;
+    } catch (failure) {
+      wake();
+      throw failure;
+    }
+  }
+
   return {
     async apply(chainBatch) {
       const { batch, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
-      const outcome = await store.chain.apply(batch);
+      const outcome = await write(store.chain.apply(batch));
       if (outcome.status !== 'applied') return outcome;
       if (outcome.applied > 0) wake();
       const { indexedBlock, applied, known } = outcome;
@@ -148,7 +158,8 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
     },
     async rollback(to, { after } = {}) {
       if (!Number.isSafeInteger(to) || to < 0) throw new TypeError('a rollback goes to a block number');
-      const outcome = await store.chain.rollback({ to, at: clock.now(), ...(after === undefined ? {} : { after }) });
+      const request = { to, at: clock.now(), ...(after === undefined ? {} : { after }) };
+      const outcome = await write(store.chain.rollback(request));
       if (outcome.status !== 'rolledBack') return outcome;
       if (outcome.removed > 0) wake();
       context.emit('chainRolledBack', { to, indexedBlock: outcome.indexedBlock, removed: outcome.removed });

@@ -81,19 +81,22 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
     }
   }
 
+  /** Executes a step that writes, and wakes the readers of the log. A step that fails may be stored. */
+  async function write(step: () => Promise<number>): Promise<number> {
+    let changed = 1;
+    try {
+      changed = await step();
+    } finally {
+      if (changed > 0) wake();
+    }
+    return changed;
+  }
+
   async function recordExpiries(now: number, isStopping: () => boolean): Promise<void> {
     const limit = BATCH_SIZE;
-    await repeat(isStopping, async () => {
-      const validFrom = now + CLOCK_SKEW;
-      const reinstated = await store.orders.reinstate({ validFrom, at: clock.now(), limit });
-      if (reinstated > 0) wake();
-      return reinstated;
-    });
-    await repeat(isStopping, async () => {
-      const expired = await store.orders.expire(now, limit);
-      if (expired > 0) wake();
-      return expired;
-    });
+    const validFrom = now + CLOCK_SKEW;
+    await repeat(isStopping, () => write(() => store.orders.reinstate({ validFrom, at: clock.now(), limit })));
+    await repeat(isStopping, () => write(() => store.orders.expire(now, limit)));
   }
 
   async function acquireLease(): Promise<boolean> {

@@ -147,7 +147,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       const results = areAccepted ? submitted : await Promise.all(submitted.map(admission.convertCodes));
       if (onSubmitted.hasListeners())
         onSubmitted.notify(toSubmissionObservation(results, readMonotonic(clock) - startedAt));
-      if (results.some(({ status }) => status === 'accepted')) wake();
+      if (results.some(({ status }) => status !== 'rejected')) wake(); // `unknown` may be stored
       return results;
     },
     async get(uid) {
@@ -171,7 +171,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     async cancel(request) {
       const { verifier, domain } = context.admission();
       const result = await cancellation.use(({ cancel }) => cancel(request, { store, clock, domain, verifier }));
-      if (result.status === 'cancelled') wake();
+      if (result.status !== 'rejected') wake();
       return result;
     },
     async competitionStatus(uid) {

@@ -200,11 +200,12 @@ describe('notification indexer', () => {
   });
 
   test('reports a failure, and repeats the step after a second', async () => {
-    const { start, outcomes, settle, clock, failures, appends } = fixture([entry(1)]);
+    const { start, outcomes, settle, clock, failures, appends, state } = fixture([entry(1)]);
     outcomes.push(new Error('lost'));
     await start();
     expect(failures).toEqual([new Error('lost')]);
     expect(appends).toHaveLength(1);
+    expect(state.appended).toBe(1); // the entries may be stored
     clock.advance(1000);
     await settle();
     expect(appends).toHaveLength(2);

@@ -143,7 +143,7 @@ describe('expiry sweep', () => {
     const { sweep, state, clock, failures, done } = fixture();
     state.failure = new Error('the disk is full');
     sweep.start();
-    expect(await done()).toEqual([]);
+    expect(await done()).toEqual(['wake']); // the step may be stored
     expect(failures).toEqual([state.failure]);
     state.failure = undefined;
     clock.advance(INTERVAL);
