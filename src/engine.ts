@@ -38,7 +38,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const dispatcher = createEventDispatcher(store, clock, emitter.events);
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
-  const submissions = createSubmissionQueue(store, clock);
+  const submissions = createSubmissionQueue(store, clock, dispatcher.wake);
   const { assertStarted, ...lifecycle } = createLifecycle('book', {
     open,
     close,

@@ -19,6 +19,8 @@ export interface GroupCommitOptions {
   readonly clock: Clock;
   /** Whether further inserts are expected soon, so that waiting for them is worthwhile. */
   readonly more: () => boolean;
+  /** Called when a step ends whose outcome was reported as unknown. */
+  readonly onLateEnd: () => void;
   readonly nextTick?: () => Promise<void>;
 }
 
@@ -50,6 +52,7 @@ export function createGroupCommit({
   store,
   clock,
   more,
+  onLateEnd,
   nextTick = yieldToEventLoop,
 }: GroupCommitOptions): GroupCommit {
   let queue: Member[] = [];
@@ -99,7 +102,10 @@ export function createGroupCommit({
   /** Reports an unknown outcome if a step does not end in time. The step continues: its orders may be stored. */
   function limit({ inserts, settle, since }: Member, step: Promise<void>): void {
     const left = Math.min(MAX_INSERT_MS, since + MAX_INSERT_MS - readMonotonic(clock));
-    const cancel = clock.after(left, () => settle(inserts.map(() => ({ status: 'unknown' }))));
+    const cancel = clock.after(left, () => {
+      settle(inserts.map(() => ({ status: 'unknown' })));
+      void thenAlways(step, onLateEnd);
+    });
     void step.finally(cancel);
   }
 

@@ -21,10 +21,14 @@ export interface SubmissionQueue {
   drained(timeout: number): Promise<void>;
 }
 
-/** Creates the queue of a book. */
-export function createSubmissionQueue(store: Store, clock: Clock): SubmissionQueue {
+/**
+ * Creates the queue of a book.
+ *
+ * @param onLateEnd - Called when a step ends whose outcome was reported as unknown.
+ */
+export function createSubmissionQueue(store: Store, clock: Clock, onLateEnd: () => void): SubmissionQueue {
   const throttle = createThrottle(SUBMISSIONS_PER_TICK);
-  const commits = createGroupCommit({ store, clock, more: () => throttle.waiting > 0 });
+  const commits = createGroupCommit({ store, clock, more: () => throttle.waiting > 0, onLateEnd });
   const active = new Set<Promise<unknown>>();
   return {
     async track(submission) {

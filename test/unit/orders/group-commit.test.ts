@@ -78,13 +78,20 @@ async function watched(clock: ManualClock): Promise<Watched> {
 let clock: ManualClock;
 let watchedStore: Watched;
 let waiting: number;
+let lateEnds: number;
 let commits: GroupCommit;
 
 beforeEach(async () => {
   clock = manualClock();
   watchedStore = await watched(clock);
   waiting = 0;
-  commits = createGroupCommit({ store: watchedStore.store, clock, more: () => waiting > 0 });
+  lateEnds = 0;
+  commits = createGroupCommit({
+    store: watchedStore.store,
+    clock,
+    more: () => waiting > 0,
+    onLateEnd: () => void lateEnds++,
+  });
 });
 
 /** Waits until the store was called this many times. */
@@ -181,7 +188,7 @@ test.each([
     return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
   };
   const store = { ...watchedStore.store, orders: { ...watchedStore.store.orders, insert } };
-  const grouped = createGroupCommit({ store, clock, more: () => false });
+  const grouped = createGroupCommit({ store, clock, more: () => false, onLateEnd() {} });
   const results = await Promise.allSettled(numbers(3).map((n) => grouped.insert([entry(n)])));
   expect(results.map((result) => result.status)).toEqual([status, 'rejected', status]);
   expect(calls).toEqual(status === 'fulfilled' ? [3, 1, 1, 1] : [3]);
@@ -198,7 +205,7 @@ test('group commit retries the other members only while the store can be used', 
     throw new Error('offline');
   };
   const store = { ...watchedStore.store, check, orders: { ...watchedStore.store.orders, insert } };
-  const grouped = createGroupCommit({ store, clock, more: () => false });
+  const grouped = createGroupCommit({ store, clock, more: () => false, onLateEnd() {} });
   const results = await Promise.allSettled(numbers(4).map((n) => grouped.insert([entry(n)])));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
   expect(checks).toBe(1);
@@ -212,7 +219,7 @@ test('group commit does not wait for owners with a running write', async () => {
     return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
   };
   const store = { ...watchedStore.store, orders: { ...watchedStore.store.orders, insert } };
-  const grouped = createGroupCommit({ store, clock, more: () => false });
+  const grouped = createGroupCommit({ store, clock, more: () => false, onLateEnd() {} });
   await Promise.all(numbers(2).map((n) => grouped.insert([entry(n)])));
   expect(options).toEqual([{ skipLocked: true }, { skipLocked: true }, { skipLocked: true }]);
 });
@@ -234,7 +241,7 @@ test.each([
     counted++;
     await yieldToEventLoop();
   };
-  const grouped = createGroupCommit({ store: watchedStore.store, clock, more: () => false, nextTick });
+  const grouped = createGroupCommit({ store: watchedStore.store, clock, more: () => false, onLateEnd() {}, nextTick });
   await Promise.all(numbers(count).map((n) => grouped.insert([entry(n)])));
   expect(counted).toBe(ticks); // one of them before the step
 });
@@ -274,8 +281,10 @@ test('group commit step without a result has an unknown outcome after a timeout'
   clock.advance(MAX_INSERT_MS - MAX_GROUP_WAIT_MS);
   const unknown = { status: 'unknown' };
   expect(await Promise.all(results)).toEqual([[unknown, unknown], [unknown]]);
+  expect(lateEnds).toBe(0);
   open();
   await commits.drained();
+  expect(lateEnds).toBeGreaterThan(0); // listeners receive the entries
   expect(await watchedStore.store.orders.get([entry(1).order.uid])).toHaveLength(1);
   expect(clock.pending).toBe(0);
 });
@@ -316,6 +325,7 @@ test('group commit limits the time of busy orders from their first insert on', a
     },
     clock,
     more: () => false,
+    onLateEnd() {},
   });
   const result = commits.insert([entry(1)]);
   for (let i = 0; i < 5; i++) await yieldToEventLoop();
@@ -362,6 +372,7 @@ test('group commit: a failed retry of busy orders keeps the outcomes of the othe
     },
     clock,
     more: () => false,
+    onLateEnd() {},
   });
   const result = commits.insert([entry(1), entry(2)]);
   for (let i = 0; i < 5; i++) await yieldToEventLoop();
