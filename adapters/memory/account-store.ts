@@ -145,12 +145,6 @@ export function memoryAccountStore(): AccountStore {
 
   const toKey = ({ account, nonce }: UsedNonce) => `${account} ${nonce}`;
 
-  /** Returns whether a nonce was used by a signature that has not expired. */
-  function isUsed(nonce: UsedNonce, at: number): boolean {
-    const used = nonces.get(toKey(nonce));
-    return used !== undefined && used.expiresAt >= at;
-  }
-
   /** Returns the limit that forbids an invitation, if any. */
   function checkInvitation(
     { channel, target }: Subscription,
@@ -169,7 +163,7 @@ export function memoryAccountStore(): AccountStore {
   function create(request: NewSubscription): SubscribeOutcome {
     const { subscription, confirmation, nonce, quota, invitation, now: at } = request;
     for (const [id, { expiresAt }] of confirmations) if (expiresAt < at) removeSubscription(id);
-    if (isUsed(nonce, at)) return { status: 'used' };
+    if (nonces.has(toKey(nonce))) return { status: 'used' };
     if (listByAccount(subscription.account).length >= quota) return { status: 'quotaExceeded', quota };
     const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
     if (by !== undefined) return { status: 'limited', by };
@@ -281,9 +275,9 @@ export function memoryAccountStore(): AccountStore {
         context();
         return listByAccount(account);
       },
-      async remove({ id, account, nonce, now: at }) {
+      async remove({ id, account, nonce }) {
         context();
-        if (nonce !== undefined && isUsed(nonce, at)) return 'used';
+        if (nonce !== undefined && nonces.has(toKey(nonce))) return 'used';
         if (nonce !== undefined) nonces.set(toKey(nonce), nonce);
         if (subscriptions.get(id)?.account !== account) return 'missing';
         removeSubscription(id);

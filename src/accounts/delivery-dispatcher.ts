@@ -136,7 +136,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       else if (result.status === 'delivered') {
         await store.deliveries.recordResult({ seq, claim, outcome: result });
       } else if (result.status === 'gone') {
-        await store.subscriptions.remove({ id: subscription.id, account: subscription.account, now: clock.now() });
+        await store.subscriptions.remove({ id: subscription.id, account: subscription.account });
       } else {
         await store.deliveries.recordResult({ seq, claim, outcome: toFailedOutcome(delivery, result) });
       }

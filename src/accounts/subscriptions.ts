@@ -114,6 +114,8 @@ const REQUEST = /* @__PURE__ */ (() =>
 
 /** Maximum validity of a signature, in seconds. */
 const MAX_PROOF_VALIDITY = 86_400;
+/** Milliseconds that a nonce is kept after its signature has expired: a clock that is set back accepts it again. */
+const NONCE_MARGIN = 86_400_000;
 /** Time in which a token can be confirmed, in milliseconds. */
 const TOKEN_TTL = 86_400_000;
 
@@ -152,7 +154,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
   const createNonce = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
     account,
     nonce: String(BigInt(nonce)),
-    expiresAt: (deadline + 1) * 1000,
+    expiresAt: (deadline + 1) * 1000 + NONCE_MARGIN,
   });
 
   /** Sends the challenge or the token to the target. Returns text for the subscriber, if any. */
@@ -238,7 +240,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
         const confirm = await startConfirmation(channel, subscription, token);
         return confirm === undefined ? view : { ...view, confirm };
       } catch (rejected) {
-        await store.subscriptions.remove({ id: subscription.id, account, now: clock.now() });
+        await store.subscriptions.remove({ id: subscription.id, account });
         throw rejected;
       }
     },
@@ -256,8 +258,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       const parsed = parseProof(proof);
       await verifyProof(account, { channel: '', target: id, types: [] }, parsed);
       if (!ID.test(id)) throw NOT_FOUND;
-      const request = { id, account, nonce: createNonce(account, parsed), now: clock.now() };
-      const outcome = await store.subscriptions.remove(request);
+      const outcome = await store.subscriptions.remove({ id, account, nonce: createNonce(account, parsed) });
       if (outcome === 'used') throw NONCE_USED;
       if (outcome === 'missing') throw NOT_FOUND;
     },
@@ -276,7 +277,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       const expected = subscription && getUnsubscribeToken(subscription);
       // Compares hashes, so that the duration reveals nothing about the token.
       if (expected === undefined || hashToken(expected) !== hashToken(token)) throw NOT_FOUND;
-      await store.subscriptions.remove({ id, account, now: clock.now() });
+      await store.subscriptions.remove({ id, account });
     },
   };
 }

@@ -24,7 +24,10 @@ export interface UsedNonce {
   readonly account: Address;
   /** Decimal. */
   readonly nonce: string;
-  /** Time after which the record may be deleted, in milliseconds since 1970: the signature's deadline. */
+  /**
+   * Time after which the record may be deleted, in milliseconds since 1970: a day after the signature's deadline,
+   * because a clock may be set back.
+   */
   readonly expiresAt: number;
 }
 
@@ -38,7 +41,7 @@ export interface NewSubscription {
   readonly quota: number;
   /** Limits of invitations, for a channel that sends one to the target. Default: the invitation is not counted. */
   readonly invitation?: InvitationLimits;
-  /** Current time in milliseconds since 1970, for the expiry of pending subscriptions and nonces. */
+  /** Current time in milliseconds since 1970, for the expiry of pending subscriptions. */
   readonly now: number;
 }
 
@@ -65,8 +68,8 @@ export type SubscribeOutcome =
 export interface SubscriptionStore {
   /**
    * Stores a subscription and marks its nonce as used, in one step. Pending subscriptions with an expired confirmation
-   * are deleted before anything is counted. An expired nonce can be used again, but MUST NOT be deleted: the clock of
-   * this process may be ahead. An invitation stays counted when its subscription is removed.
+   * are deleted before anything is counted. A nonce is used until `pruneNonces` deletes it: the clock of this process
+   * may be ahead. An invitation stays counted when its subscription is removed.
    */
   create(request: NewSubscription): Promise<SubscribeOutcome>;
 
@@ -93,6 +96,5 @@ export interface SubscriptionStore {
     readonly id: string;
     readonly account: Address;
     readonly nonce?: UsedNonce;
-    readonly now: number;
   }): Promise<'removed' | 'missing' | 'used'>;
 }

@@ -30,11 +30,8 @@ export function createSubscriptionTable(
   acquireLock: AcquireLock,
 ): SubscriptionStore {
   const deleteExpiredPending = prepare(`DELETE FROM ${s}.subscriptions WHERE NOT active AND token_expires < $1`);
-  const selectNonce = prepare(`SELECT 1 FROM ${s}.nonces WHERE account = $1 AND nonce = $2 AND expires >= $3`);
-  const insertNonce = prepare(
-    `INSERT INTO ${s}.nonces (account, nonce, expires) VALUES ($1, $2, $3) ` +
-      'ON CONFLICT (account, nonce) DO UPDATE SET expires = excluded.expires',
-  );
+  const selectNonce = prepare(`SELECT 1 FROM ${s}.nonces WHERE account = $1 AND nonce = $2`);
+  const insertNonce = prepare(`INSERT INTO ${s}.nonces (account, nonce, expires) VALUES ($1, $2, $3)`);
   const count = prepare<readonly [number]>(`SELECT count(*) FROM ${s}.subscriptions WHERE account = $1`);
   const insert = prepare(
     `INSERT INTO ${s}.subscriptions (id, account, channel, target, types, active, secret, created, token_hash, ` +
@@ -55,10 +52,8 @@ export function createSubscriptionTable(
   );
   const remove = prepare(`DELETE FROM ${s}.subscriptions WHERE id = $1 AND account = $2 RETURNING 1`);
 
-  /** Returns whether a nonce was used by a signature that has not expired. */
-  async function isUsed(run: Query, { account, nonce }: UsedNonce, now: number): Promise<boolean> {
-    return (await run(selectNonce, toBytes(account), nonce, now)).length > 0;
-  }
+  const isUsed = async (run: Query, { account, nonce }: UsedNonce) =>
+    (await run(selectNonce, toBytes(account), nonce)).length > 0;
 
   /** Returns the limit that forbids an invitation, if any. */
   async function checkInvitation(
@@ -81,7 +76,7 @@ export function createSubscriptionTable(
       write('store a subscription', async (run) => {
         await acquireLock(run, 'subscriptions');
         await run(deleteExpiredPending, now);
-        if (await isUsed(run, nonce, now)) return { status: 'used' };
+        if (await isUsed(run, nonce)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         const owner = toBytes(account);
         const [counted] = await run(count, owner);
@@ -106,13 +101,13 @@ export function createSubscriptionTable(
     list: (account) =>
       read('list subscriptions', async (run) => (await run(list, toBytes(account))).map(readSubscription)),
 
-    remove: ({ id, account, nonce, now }) =>
+    remove: ({ id, account, nonce }) =>
       write('remove a subscription', async (run) => {
         // The lock of the log prevents new deliveries for a subscription that is being removed.
         await acquireLock(run, 'log');
         await acquireLock(run, 'subscriptions');
         if (nonce !== undefined) {
-          if (await isUsed(run, nonce, now)) return 'used';
+          if (await isUsed(run, nonce)) return 'used';
           await markUsed(run, nonce);
         }
         return (await run(remove, id, toBytes(account))).length > 0 ? 'removed' : 'missing';

@@ -50,8 +50,8 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const select = prepare(`SELECT ${columns} WHERE s.account = ? ORDER BY s.n`).raw();
   const count = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE account = ?`).pluck();
   const sweep = prepare(`DELETE FROM ${p}subscriptions WHERE active = 0 AND expires_at < ?`);
-  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ? AND expires_at >= ?`).pluck();
-  const insertNonce = prepare(`INSERT OR REPLACE INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
+  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
+  const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
   const confirm = prepare(
     `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), token_hash = NULL, expires_at = NULL ` +
       'WHERE token_hash = ? AND expires_at >= ? RETURNING id, account, channel, target, types, active, secret, created_at',
@@ -68,10 +68,7 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const remove = prepare(`DELETE FROM ${p}subscriptions WHERE n = ?`);
   const removeDeliveries = prepare(`DELETE FROM ${p}deliveries WHERE subscription = ?`);
 
-  /** Returns whether a nonce was used by a signature that has not expired. */
-  function isUsed({ account, nonce }: UsedNonce, now: number): boolean {
-    return selectNonce.get(toBytes(account), nonce, now) !== undefined;
-  }
+  const isUsed = ({ account, nonce }: UsedNonce) => selectNonce.get(toBytes(account), nonce) !== undefined;
 
   /** Returns the limit that forbids an invitation, if any. */
   function checkInvitation(
@@ -93,7 +90,7 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
     create: ({ subscription, confirmation, nonce, quota, invitation, now }: NewSubscription) =>
       write('store a subscription', (): SubscribeOutcome => {
         sweep.run(now);
-        if (isUsed(nonce, now)) return { status: 'used' };
+        if (isUsed(nonce)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         if (Number(count.get(toBytes(account))) >= quota) return { status: 'quotaExceeded', quota };
         const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
@@ -126,9 +123,9 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
       // As selected.
       read('read subscriptions', () => (select.all(toBytes(account)) as SubscriptionRow[]).map(readSubscription)),
 
-    remove: ({ id, account, nonce, now }: Parameters<SubscriptionStore['remove']>[0]) =>
+    remove: ({ id, account, nonce }: Parameters<SubscriptionStore['remove']>[0]) =>
       write('remove a subscription', (): 'removed' | 'missing' | 'used' => {
-        if (nonce !== undefined && isUsed(nonce, now)) return 'used';
+        if (nonce !== undefined && isUsed(nonce)) return 'used';
         if (nonce !== undefined) markUsed(nonce);
         const n = find.get(id, toBytes(account));
         if (n === undefined) return 'missing';

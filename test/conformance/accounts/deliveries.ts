@@ -300,7 +300,7 @@ export const DELIVERIES: readonly AccountRule[] = [
       const [mine] = (await claim(store)).filter((each) => each.subscription.id === 'subscription-1');
       assert.ok(mine);
       const { account } = subscription(1);
-      assert.equal(await store.subscriptions.remove({ id: 'subscription-1', account, now: AT }), 'removed');
+      assert.equal(await store.subscriptions.remove({ id: 'subscription-1', account }), 'removed');
       assert.equal(await delivered(store, mine), 'lost');
       assert.deepEqual(placesOf(await claim(store, LATER + 5000)), ['subscription-2 notification-1']);
       assert.equal(await countOf(store, 'pending'), 1);

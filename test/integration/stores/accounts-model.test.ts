@@ -97,7 +97,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       store.subscriptions.remove({
         id: `s${n}`,
         account: by.account,
-        now,
         ...(nonce < 4 ? { nonce: { account: by.account, nonce: String(nonce), expiresAt: now + 7 } } : {}),
       }),
   ),

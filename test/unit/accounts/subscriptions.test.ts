@@ -201,8 +201,8 @@ describe('new subscription', () => {
     expect(await store.subscriptions.list(ALICE)).toEqual([]);
   });
 
-  test('cannot use a nonce again, until its signature is past its deadline', async () => {
-    const { create, clock } = await fixture();
+  test('cannot use a nonce again, also if the clock is set back after its deadline', async () => {
+    const { create, clock, store } = await fixture();
     const used = request({ nonce: '7', deadline: SECONDS + 10 });
     await create(ALICE, used);
     const failure = error(409, 'The nonce was used before');
@@ -211,6 +211,11 @@ describe('new subscription', () => {
     expect(await getFailure(create(ALICE, used))).toEqual(failure);
     clock.set((SECONDS + 11) * 1000);
     expect(await getFailure(create(ALICE, used))).toEqual(error(401, 'The signature is past its deadline'));
+    clock.set((SECONDS + 10 + DAY) * 1000);
+    expect(await store.retention.pruneNonces(clock.now(), 10)).toBe(0);
+    clock.set(NOW);
+    expect(await getFailure(create(ALICE, used))).toEqual(failure);
+    expect(await store.retention.pruneNonces((SECONDS + 12 + DAY) * 1000, 10)).toBe(1);
   });
 
   test('above the limit of the account is rejected', async () => {
@@ -331,7 +336,7 @@ describe('subscription with an invitation', () => {
     const { create, store, clock } = await fixture({ channels: mail() });
     for (let i = 0; i < 3; i++) {
       const { id } = await create(ALICE, invited());
-      await store.subscriptions.remove({ id, account: ALICE, now: clock.now() });
+      await store.subscriptions.remove({ id, account: ALICE });
     }
     const message = 'Too many invitations were sent to this target today';
     expect(await getFailure(create(ALICE, invited()))).toEqual(error(429, message, 3600));
