@@ -125,19 +125,16 @@ export async function createPool(url: string, { connections, limited = true }: P
       connectionTimeoutMillis: TIMEOUTS.connect,
       keepAlive: true,
       allowExitOnIdle: true,
-      // Runs before a new connection is lent. A failure is reported by the next statement.
-      ...(limited && {
-        verify: (client: unknown, done: () => void) => void limitSession(client as PgClient).then(done, done),
-      }),
-    } as PoolConfig); // whose types lack "verify"
+    } satisfies PoolConfig);
     // Emitted when an idle connection breaks. The pool removes it and opens another one for the next request.
     pool.on('error', ignore);
     // Before the pool lends a connection: the server can end it in the same packet in which it accepts it.
     pool.on('connect', (client) => void client.on('error', ignore));
     return {
-      connect: async () => {
+      async connect() {
+        const getLimit = startRequest();
         const client = (await pool.connect()) as unknown as DriverClient; // the part that the store uses
-        return limited ? limitStatements(client) : client;
+        return limited ? (limitedClients.get(client) ?? limitClient(client, getLimit)) : client;
       },
       end: () => pool.end(),
     };
@@ -149,26 +146,50 @@ export async function createPool(url: string, { connections, limited = true }: P
 const ignore = () => {};
 
 /**
+ * Limits a new connection. The hook `verify` of the pool could do it, but the pool has no time limit for it, and loses
+ * the connection if the caller's wait ends meanwhile.
+ */
+async function limitClient(client: DriverClient, getLimit: () => number): Promise<PgPoolClient> {
+  try {
+    const limited = limitStatements(client);
+    await limitSession(limited, getLimit);
+    limitedClients.set(client, limited);
+    return limited;
+  } catch (cause) {
+    client.release(true);
+    throw cause;
+  }
+}
+
+const limitedClients = new WeakMap<PgPoolClient, PgPoolClient>();
+
+/**
  * Sets the limits of a session, unless a pooler lends it to other clients too: then the process id of the server
  * differs from that of the connection.
  */
-async function limitSession(client: PgClient): Promise<void> {
+async function limitSession(client: PgClient, getLimit: () => number): Promise<void> {
   const settings = Object.entries(SESSION_SETTINGS).map(
     ([name, value]) => `set_config('${name}', ${quoteText(value)}, false)`,
   );
   const direct = `pg_backend_pid() = ${Number(client.processID ?? 0)}`;
   const queries = [settings, [`set_config('client_connection_check_interval', '${TIMEOUTS.connectionCheck}', false)`]];
-  // The second fails on platforms that cannot check a connection. A broken connection fails with the next statement.
-  for (const calls of queries) await client.query({ text: `SELECT ${calls.join()} WHERE ${direct}` }).catch(ignore);
+  // The second fails on platforms that cannot check a connection.
+  for (const calls of queries) {
+    const query = { text: `SELECT ${calls.join()} WHERE ${direct}`, limit: getLimit() };
+    await client.query(query).catch((cause: unknown) => {
+      if (!UNSUPPORTED_SETTING.test(getErrorCode(cause) ?? '')) throw cause;
+    });
+  }
 }
+
+/** Codes of a server that lacks a setting, or that does not accept its value. */
+const UNSUPPORTED_SETTING = /^(0A|22|42)/;
 
 const quoteText = (value: number | string) => (typeof value === 'number' ? `'${value}'` : value);
 
 /** Returns a connection on which a statement that takes too long is cancelled. */
 function limitStatements(client: DriverClient): PgPoolClient {
-  const known = limitedClients.get(client);
-  if (known !== undefined) return known;
-  const limited: PgPoolClient = {
+  return {
     query: limitQuery(client),
     on: (event, listener) => client.on?.(event, listener),
     removeListener: (event, listener) => client.removeListener?.(event, listener),
@@ -176,11 +197,7 @@ function limitStatements(client: DriverClient): PgPoolClient {
     unref: () => client.unref?.(),
     ...(client.processID === undefined ? {} : { processID: client.processID }),
   };
-  limitedClients.set(client, limited);
-  return limited;
 }
-
-const limitedClients = new WeakMap<PgPoolClient, PgPoolClient>();
 
 function limitQuery(client: DriverClient): PgPoolClient['query'] {
   return async (query) => {

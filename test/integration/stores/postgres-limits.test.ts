@@ -158,6 +158,53 @@ describe('PostgreSQL connection', () => {
     await pool.end();
   });
 
+  test('that is silent after the login fails within 10 seconds', async () => {
+    let silent = false;
+    const { url, server: door } = await proxy((data, client) => {
+      if (!silent || data[0] === 'R'.charCodeAt(0)) client.write(data);
+    });
+    const store = await opened(url);
+    await here.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+    silent = true;
+    const outcome = await Promise.race([
+      store.check().catch(({ code }) => code),
+      new Promise((resolve) => setTimeout(() => resolve('still waiting'), 10_000)),
+    ]);
+    expect(outcome).toBe('Unavailable');
+    silent = false;
+    await store.check();
+    await store.close();
+    door.close();
+  });
+
+  test('that is ready after the wait for it has ended returns to the pool', async () => {
+    let delay = 0;
+    const { url, server: door } = await proxy((data, client) => {
+      if (delay === 0 || data[0] === 'R'.charCodeAt(0)) client.write(data);
+      else setTimeout(() => client.write(data), delay);
+    });
+    const store = await opened(url, { connections: 2 });
+    const client = await clientOf();
+    await client.query(`BEGIN; LOCK TABLE "${here.schema}".orders IN ACCESS EXCLUSIVE MODE`);
+    const get = () => store.orders.get([order(1).uid]).catch(({ code }) => code);
+    const holding = [get(), get()];
+    const waiting = [get(), get()];
+    // The pool opens other connections for the requests that wait, whose wait ends before these are ready.
+    await new Promise((resolve) => setTimeout(resolve, 3500));
+    delay = 800;
+    await here.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND pid <> $1',
+      [(await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid],
+    );
+    expect(await Promise.all([...holding, ...waiting])).toEqual(Array(4).fill('Unavailable'));
+    await client.query('ROLLBACK');
+    await client.end();
+    delay = 0;
+    await expect.poll(() => Promise.all([get(), get()]), { timeout: 3000 }).toEqual([[], []]);
+    await store.close();
+    door.close();
+  });
+
   test('to a server that became read-only is replaced', async () => {
     const store = await opened(here.url, { connections: 2 });
     // As if the address led to a standby for a moment: the session stays read-only after the server is writable again.
