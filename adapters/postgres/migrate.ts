@@ -2,7 +2,7 @@ import type { Domain } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { assertSameDomain } from 'intentbook/store-kit';
 import type { PgClient, PgPool } from './database-driver.ts';
-import { toStoreError } from './database-driver.ts';
+import { TIMEOUTS, toStoreError } from './database-driver.ts';
 import type { Query } from './query.ts';
 import { createQuery, withConnection } from './query.ts';
 import { toBytes } from './rows.ts';
@@ -27,10 +27,11 @@ export async function migrate(
 ): Promise<number[]> {
   const schema = quote(name);
   try {
-    return await withConnection(pool, async (client) => {
+    return await withConnection(pool, async (connection) => {
+      const client: PgClient = { query: (query) => connection.query({ ...query, limit: UNLIMITED }) };
       const applied: number[] = [];
       for (;;) {
-        await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
+        await client.query({ text: BEGIN });
         try {
           const next = await applyNext(client, name, migrations, partitions);
           await client.query({ text: 'COMMIT' });
@@ -46,6 +47,17 @@ export async function migrate(
     throw toStoreError(`migrate the schema ${schema}`, cause);
   }
 }
+
+/** The longest time of a timer, in milliseconds. */
+const UNLIMITED = 2 ** 31 - 1;
+
+/**
+ * A migration, and the wait for that of another process, may take longer than a request. A frozen process does not
+ * delay the others for long.
+ */
+const BEGIN =
+  'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; ' +
+  `SET LOCAL idle_in_transaction_session_timeout = ${TIMEOUTS.idle}`;
 
 /** Applies the first missing migration. Must run within a transaction. @returns its version, or undefined if none. */
 async function applyNext(

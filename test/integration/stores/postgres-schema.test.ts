@@ -40,6 +40,18 @@ async function release(...steps: PgMigration[]): Promise<number[]> {
   }
 }
 
+/** Delays the migrations of other processes, as a long migration does. */
+async function holdMigrations() {
+  const client = new pg.Client({ connectionString: here.url });
+  await client.connect();
+  const lock = `hashtextextended('intentbook migrations of ${here.schema}', 0)`;
+  await client.query(`SELECT pg_advisory_lock(${lock})`);
+  return {
+    release: () => client.query(`SELECT pg_advisory_unlock(${lock})`),
+    [Symbol.asyncDispose]: () => client.end(),
+  };
+}
+
 const newest = MIGRATIONS.length;
 const next = (changes: Partial<PgMigration> = {}): PgMigration => ({
   version: newest + 1,
@@ -101,6 +113,18 @@ describe('PostgreSQL migration', () => {
     await client.query('COMMIT');
     await client.end();
     expect(await release(...MIGRATIONS, next())).toEqual([newest + 1]);
+  });
+
+  test('waits on open for the migration of another process, however long it takes', async () => {
+    await using other = await holdMigrations();
+    const store = postgresStore({ url: here.url, schema: here.schema, listen: false, migrate: true });
+    const opening = store.open(context);
+    // Longer than the server and the client limit a statement of a request.
+    await Promise.race([opening, new Promise((resolve) => setTimeout(resolve, 7000))]);
+    await other.release();
+    await opening;
+    expect(await migrated()).toEqual([]);
+    await store.close();
   });
 
   test('runs on open only if the host enables it', async () => {
