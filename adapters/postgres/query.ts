@@ -80,8 +80,21 @@ export async function observeReplication<T>(client: PgClient, work: () => Promis
 export function isServerError(cause: unknown): boolean {
   if (cause instanceof StoreError) return true;
   const code = getErrorCode(cause);
-  return code !== undefined && /^[0-9FHPX][0-9A-Z]{4}$/.test(code) && !/^(08|57P|25P0[345])/.test(code);
+  if (code === undefined || !/^[0-9FHPX][0-9A-Z]{4}$/.test(code) || /^(08|57P|25P0[345])/.test(code)) return false;
+  return !(FAILURE_OF_SERVER.test(code) && isFatal(cause));
 }
+
+/** Codes of a full disk or memory, of a failure of the disk, and of an internal error. */
+const FAILURE_OF_SERVER = /^(53[12]|58|XX|F0)/;
+
+/**
+ * Returns whether the session, or the server, ends after an error, for example because the log of the server cannot be
+ * written. The record of the commit may be on disk, and is then restored. The name of the severity may be translated.
+ */
+const isFatal = (cause: unknown) => {
+  const { severity = 'ERROR' } = cause as { readonly severity?: string };
+  return severity !== 'ERROR';
+};
 
 /** Codes of a server that is read-only, or that does not know a prepared statement. */
 const UNSUITABLE = /^(25006|0A000|55000|26000|42P05)$/;

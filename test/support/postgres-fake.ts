@@ -1,8 +1,8 @@
 import type { PgPool, PgPoolClient, PgQuery } from 'intentbook/postgres';
 
-/** An error of the server or of the system, with its code. */
-export function createPgError(code: string): Error {
-  return Object.assign(new Error(`error ${code}`), { code });
+/** An error of the server or of the system, with its code. An error of the server has a severity. */
+export function createPgError(code: string, severity?: string): Error {
+  return Object.assign(new Error(`error ${code}`), { code, ...(severity === undefined ? {} : { severity }) });
 }
 
 /** The response to a statement: rows, or a thrown error. `undefined`: no rows. */

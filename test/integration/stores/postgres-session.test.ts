@@ -148,6 +148,8 @@ describe('PostgreSQL session: call', () => {
     ['a connection error of the server', createPgError('08006')],
     ['an idle session', createPgError('25P03')],
     ['a reset connection', createPgError('ECONNRESET')],
+    ['a crash of the server, whose log has no space', createPgError('53100', 'PANIC')],
+    ['a crash of the server, whose log cannot be written', createPgError('58030', 'PANIC')],
   ])('has an unknown outcome after %s, and is not repeated', async (_, error) => {
     const fixture = opened(failing(error));
     const failure = await getFailure(insert(fixture));
@@ -165,8 +167,13 @@ describe('PostgreSQL session: call', () => {
     expect(await getFailure(call)).toMatchObject({ code: 'Unavailable', cause: BROKEN });
   });
 
-  test('fails after an error of the server, which has no effect', async () => {
-    expect(await getFailure(insert(opened(failing(createPgError('42P01')))))).toMatchObject({ code: 'Unavailable' });
+  test.each([
+    createPgError('42P01'),
+    createPgError('42P01', 'FEHLER'),
+    createPgError('53100'),
+    createPgError('53100', 'ERROR'),
+  ])('fails after an error of the server, which has no effect', async (error) => {
+    expect(await getFailure(insert(opened(failing(error))))).toMatchObject({ code: 'Unavailable' });
   });
 
   test('has an unknown outcome if no standby has confirmed the commit', async () => {
