@@ -1,6 +1,7 @@
+import type { Clock } from 'intentbook';
 import type { PgClient, PgPool } from './database-driver.ts';
 import type { Query } from './query.ts';
-import { createQuery, withConnection } from './query.ts';
+import { createQuery, isServerError, withConnection } from './query.ts';
 import type { PostgresSession } from './session.ts';
 
 /** Reads that a replica may serve. */
@@ -85,18 +86,51 @@ const REPLAYED =
   "CASE WHEN pg_is_in_recovery() THEN (SELECT lpad(upper(to_hex(coalesce(r.received_tli, c.timeline_id))), 8, '0') " +
   "FROM pg_control_checkpoint() c LEFT JOIN pg_stat_wal_receiver r ON true) || ' ' || pg_last_wal_replay_lsn()::text END";
 
-/** Creates a reader that uses a current replica, and otherwise or after a failure the primary. */
-export function createReaders(session: PostgresSession, replica: Replica | undefined): Readers {
+/** Milliseconds until a replica that has failed is tried again. */
+const RETRY_DELAY = 1000;
+
+/**
+ * Creates a reader that uses a current replica, and otherwise or after a failure the primary. Reads do not wait for a
+ * replica that has failed: it is tried again beside them.
+ */
+export function createReaders(session: PostgresSession, replica: Replica | undefined, clock: Clock): Readers {
   if (replica === undefined) return session;
+  const { pool } = replica;
+  let isAvailable = true;
+  let isRetryDue = false;
+
+  function onFailure(): void {
+    isAvailable = false;
+    isRetryDue = false;
+    clock.after(RETRY_DELAY, () => {
+      isRetryDue = true;
+    });
+  }
+
+  async function tryAgain(): Promise<void> {
+    isRetryDue = false;
+    try {
+      await withConnection(pool, (client) => createQuery(client)({ text: 'SELECT 1' }));
+      isAvailable = true;
+    } catch {
+      onFailure();
+    }
+  }
+
   return {
     async read(operation, work) {
+      if (!isAvailable) {
+        if (isRetryDue) void tryAgain();
+        return session.read(operation, work);
+      }
       try {
-        const result = await withConnection(replica.pool, async (client) =>
+        const result = await withConnection(pool, async (client) =>
           (await replica.isCurrent(client)) ? { value: await work(createQuery(client)) } : undefined,
         );
         if (result !== undefined) return result.value;
-      } catch {
-        // The primary serves the read after any failure of a replica.
+      } catch (failure) {
+        // The primary serves the read after any failure. After an error of a statement, the replica is still available.
+        if (!isServerError(failure)) onFailure();
       }
       return session.read(operation, work);
     },

@@ -187,7 +187,7 @@ function assemble(
   const joinable = !connection.pool.singleConnection;
   const committed = replica === undefined ? {} : { committed: replica.committed };
   const session = openSession(pool, { schema, named, direct, strict, joinable, wait, partitioned, ...committed });
-  const readers = createReaders(session, replica);
+  const readers = createReaders(session, replica, clock);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const owners = createOwnerCounts(session);
   const documents = createAppDataTable(session);

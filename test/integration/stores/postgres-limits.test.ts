@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server, Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import type { Store } from 'intentbook';
 import { systemClock } from 'intentbook';
@@ -220,6 +220,24 @@ describe('PostgreSQL connection', () => {
     await store.orders.insert([{ order: order(1) }]).catch(() => {}); // at most one connection per attempt is left
     expect((await store.orders.insert([{ order: order(2) }]))[0]?.status).toBe('inserted');
     await store.close();
+  });
+});
+
+describe('PostgreSQL replica that does not respond', () => {
+  test('delays the first reads only', async () => {
+    const silent = createServer((socket) => void socket.on('error', () => {})).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const readUrl = new URL(here.url);
+    readUrl.port = String((silent.address() as AddressInfo).port);
+    const store = await opened(here.url, { readUrl: readUrl.href });
+    await store.orders.insert([{ order: order(1) }]);
+    await store.appData.get(order(1).appData);
+    const since = performance.now();
+    expect(await store.orders.get([order(1).uid])).toHaveLength(1);
+    expect(await store.orders.list({ limit: 9 })).toHaveLength(1);
+    expect(performance.now() - since).toBeLessThan(2000);
+    await store.close();
+    silent.close();
   });
 });
 

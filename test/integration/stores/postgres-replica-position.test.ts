@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { createQuery } from '../../../adapters/postgres/query.ts';
 import { createReaders, createReplica } from '../../../adapters/postgres/replica.ts';
 import type { PostgresSession } from '../../../adapters/postgres/session.ts';
-import { createFakePool } from '../../support/postgres-fake.ts';
+import { manualClock } from '../../support/clock.ts';
+import { createFakePool, createPgError } from '../../support/postgres-fake.ts';
+
+const clock = manualClock();
 
 type Position = string | null | undefined;
 
@@ -149,14 +152,14 @@ describe('PostgreSQL reader', () => {
         return 'from the primary';
       },
     } as unknown as PostgresSession; // the only member that is used
-    const reader = createReaders(session, parts.replica);
+    const reader = createReaders(session, parts.replica, clock);
     const read = () => reader.read('list orders', async (run) => (await run({ text: 'SELECT 1' }))[0]?.[0]);
     return { ...parts, session, operations, read };
   }
 
   test('without a replica is the session of the primary', () => {
     const { session } = readers();
-    expect(createReaders(session, undefined)).toBe(session);
+    expect(createReaders(session, undefined, clock)).toBe(session);
   });
 
   test('reads from a current replica', async () => {
@@ -176,15 +179,62 @@ describe('PostgreSQL reader', () => {
 
   test('reads from the primary after a failure of the replica', async () => {
     const { session, operations, replica } = readers();
-    const reader = createReaders(session, replica);
+    const reader = createReaders(session, replica, clock);
     const read = reader.read('list orders', () => Promise.reject(new StoreError('Unavailable', 'lost')));
     expect(await read).toBe('from the primary');
     expect(operations).toEqual(['list orders']);
   });
 
+  test('does not wait for a replica that has failed, and uses it again when it responds', async () => {
+    const { session, standby } = readers();
+    let fail: ((failure: Error) => void) | undefined;
+    let isDown = true;
+    let attempts = 0;
+    const connect = () => {
+      attempts++;
+      if (!isDown) return standby.pool.connect();
+      return new Promise<never>((_, reject) => {
+        fail = reject;
+      });
+    };
+    const reader = createReaders(session, createReplica({ connect }), clock);
+    const read = () => reader.read('list orders', async (run) => (await run({ text: 'SELECT 1' }))[0]?.[0]);
+    const first = read();
+    fail?.(new Error('timeout exceeded when trying to connect'));
+    expect(await first).toBe('from the primary');
+    expect(await read()).toBe('from the primary');
+    expect(attempts).toBe(1);
+    clock.advance(1000);
+    // The second attempt does not end, and reads neither wait for it nor begin another one.
+    expect(await Promise.all([read(), read()])).toEqual(['from the primary', 'from the primary']);
+    expect(attempts).toBe(2);
+    fail?.(new Error('timeout exceeded when trying to connect'));
+    await new Promise(setImmediate);
+    isDown = false;
+    clock.advance(1000);
+    expect(await read()).toBe('from the primary');
+    await new Promise(setImmediate);
+    expect(await read()).toBe('from the replica');
+    expect(attempts).toBe(4);
+  });
+
+  test('uses a replica again after an error of a statement', async () => {
+    const { read, state, commit, standby, session, replica } = readers();
+    await commit('00000001 0/20');
+    state.replayed = '00000001 0/20';
+    const reader = createReaders(session, replica, clock);
+    const failing = reader.read('list orders', () => Promise.reject(createPgError('40001')));
+    expect(await failing).toBe('from the primary');
+    expect(await reader.read('list orders', async (run) => (await run({ text: 'SELECT 1' }))[0]?.[0])).toBe(
+      'from the replica',
+    );
+    expect(await read()).toBe('from the replica');
+    expect(standby.released).toHaveLength(3);
+  });
+
   test('returns an empty result of the replica', async () => {
     const { session, operations, replica } = readers();
-    expect(await createReaders(session, replica).read('list orders', async () => undefined)).toBeUndefined();
+    expect(await createReaders(session, replica, clock).read('list orders', async () => undefined)).toBeUndefined();
     expect(operations).toEqual([]);
   });
 });
