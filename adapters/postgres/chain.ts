@@ -5,11 +5,13 @@ import type {
   ChainEventBatch,
   ChainProgress,
   Hex,
+  OrderChainEvent,
   RollbackOutcome,
   RollbackRequest,
 } from 'intentbook';
 import {
   blockHashes,
+  compareLogPositions,
   getAffectedUids,
   isCursorStale,
   isOrderChainEvent,
@@ -115,17 +117,14 @@ export function createChainStore(
         const removed = await chainEvents.removeAbove(run, to);
         const uids = await lockAffected(run, removed);
         const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
-        const removedOrderEvents = removed
-          .filter(isOrderChainEvent)
-          .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+        const removedByUid = new Map<Hex, OrderChainEvent[]>(uids.map((uid) => [uid, []]));
+        for (const event of removed.filter(isOrderChainEvent).sort(compareLogPositions)) {
+          removedByUid.get(event.uid)?.push(event);
+        }
         const affected = uids.map((uid) => {
           const remaining = stored.get(uid) ?? [];
-          return {
-            uid,
-            order: orders.get(uid),
-            before: [...remaining, ...removedOrderEvents.filter((event) => event.uid === uid)],
-            after: remaining,
-          };
+          const before = [...remaining, ...(removedByUid.get(uid) ?? [])];
+          return { uid, order: orders.get(uid), before, after: remaining };
         });
         await projection.write(run, projectOrderState(affected, at), orders);
         await run(deleteBlocks, 0, to);

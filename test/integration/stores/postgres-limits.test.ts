@@ -5,8 +5,10 @@ import type { Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import type { PgPool, PgPoolClient } from 'intentbook/postgres';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import { CHAIN_EVENT_TYPES, formatChainEventDetail } from 'intentbook/store-kit';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { invalidation } from '../../conformance/chain.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, address, BOB, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
 import { quote } from '../../conformance/quotes.ts';
@@ -238,6 +240,23 @@ describe('PostgreSQL replica that does not respond', () => {
     expect(performance.now() - since).toBeLessThan(2000);
     await store.close();
     silent.close();
+  });
+});
+
+describe('PostgreSQL rollback', () => {
+  test('of many chain events ends within the limit of an idle transaction', async () => {
+    const store = await opened();
+    const count = 60_000;
+    const detail = formatChainEventDetail(invalidation(order(1), 1));
+    await here.query(
+      `INSERT INTO "${here.schema}".chain_events (block, log, type, block_hash, transaction_hash, key, detail) ` +
+        "SELECT 1 + n / 100, n, $1, decode(lpad('1', 64, '0'), 'hex'), decode(lpad('1', 64, '0'), 'hex'), " +
+        `decode(lpad(to_hex(n), 112, '0'), 'hex'), $2 FROM generate_series(1, ${count}) n`,
+      [CHAIN_EVENT_TYPES.indexOf('invalidation'), detail],
+    );
+    const outcome = await store.chain.rollback({ to: 0, at: PLACED_AT });
+    expect(outcome).toEqual({ status: 'rolledBack', removed: count, indexedBlock: null });
+    await store.close();
   });
 });
 
