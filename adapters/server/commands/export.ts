@@ -7,7 +7,7 @@ import type { OrderGap, OrderKey, OrderRange } from './export-ranges.ts';
 import { addToRanges, getGaps, isOlder } from './export-ranges.ts';
 import type { Progress } from './progress.ts';
 import { readLines } from './read-file.ts';
-import { readPages } from './walk.ts';
+import { countOrders, readPages } from './walk.ts';
 
 export interface Exported extends Trailer {
   /** Orders that an interrupted export had already written. */
@@ -42,7 +42,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
     if (at === 0) await write(headerLine(domain));
     let { orders } = begun;
     let left = 0;
-    const total = await store.orders.total?.();
+    const total = await countOrders(store);
     const gaps = getGaps(begun.ranges).map(({ after, until }) => ({ after, until: until && lowered(until) }));
     const written = await readWritten(path, gaps);
     for (const { after, until } of gaps) {

@@ -1,5 +1,6 @@
 import type { AccountStore, ChainEventPruneRequest, Store } from 'intentbook';
 import type { Progress } from './progress.ts';
+import { countOrders } from './walk.ts';
 
 /** Days that data is kept. Kinds without a number are kept. */
 export interface PruneAges {
@@ -44,7 +45,7 @@ export async function pruneBook(store: Store, ages: PruneAges, now: number, prog
   const second = Math.floor(now / 1000);
   const before = second - ages.orders * DAY;
   const swept = await repeat(() => store.orders.expire(second, STEP));
-  const total = await store.orders.total?.(before);
+  const total = await countOrders(store, before);
   let orders = 0;
   await repeat(async () => {
     const removed = await store.orders.prune({ before, limit: STEP });

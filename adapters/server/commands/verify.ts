@@ -2,7 +2,7 @@ import type { Domain, Order, Store, StoredOrder, Verifier } from 'intentbook';
 import { createVerifier } from 'intentbook';
 import { appDataHash, bytesToHex } from '#internal';
 import type { Progress } from './progress.ts';
-import { readPages } from './walk.ts';
+import { countOrders, readPages } from './walk.ts';
 
 export interface Verified {
   readonly orders: number;
@@ -24,7 +24,7 @@ const ZERO_HASH = `0x${'0'.repeat(64)}`;
 /** Verifies every UID, signature and document of a store. */
 export async function verifyBook(store: Store, domain: Domain, progress: Progress): Promise<Verified> {
   const verifier = await createVerifier(domain);
-  const total = await store.orders.total?.();
+  const total = await countOrders(store);
   const problems: Problem[] = [];
   let orders = 0;
   let signatures = 0;

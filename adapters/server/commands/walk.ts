@@ -15,3 +15,13 @@ export async function* readPages(store: Store, after?: OrderKey): AsyncGenerator
     last = { creationDate: end.creationDate, uid: end.uid };
   }
 }
+
+/**
+ * Returns the number of all orders, or of those that ended before a time, for the progress of a command. `undefined` if
+ * the store cannot count them, for example because it would take longer than its limit.
+ *
+ * @param endedBefore - In seconds since 1970.
+ */
+export async function countOrders(store: Store, endedBefore?: number): Promise<number | undefined> {
+  return store.orders.total?.(endedBefore).catch(() => undefined);
+}

@@ -1,5 +1,5 @@
 import type { Hex, Order, Store, StoredOrder } from 'intentbook';
-import { readPages } from '../walk.ts';
+import { countOrders, readPages } from '../walk.ts';
 import type { Column, Row, Table } from './columns.ts';
 import { assertCursor, readLog } from './log.ts';
 
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column[] = [
 export async function createOrderTable(store: Store, after: number | undefined): Promise<Table> {
   const cursor = await store.events.last();
   if (after === undefined) {
-    return { columns: COLUMNS, batches: readAll(store), cursor, total: await store.orders.total?.() };
+    return { columns: COLUMNS, batches: readAll(store), cursor, total: await countOrders(store) };
   }
   await assertCursor(store, store.events.after, after, cursor);
   return { columns: COLUMNS, batches: readChanged(store, after, cursor), cursor };
