@@ -91,7 +91,7 @@ export interface OrderBookEvents {
   chainApplied: (observation: ChainApplied) => void;
   /** Chain events were rolled back. */
   chainRolledBack: (observation: ChainRolledBack) => void;
-  /** The indexer made progress, found a reorganisation, or a node failed. */
+  /** The indexer made progress, found a reorganisation, or stands by; or a node failed. */
   chainProgress: (observation: IndexerObservation) => void;
   /** An estimator responded or failed. */
   estimatorQueried: (observation: EstimatorObservation) => void;

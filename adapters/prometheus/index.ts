@@ -20,6 +20,8 @@ export interface ChainState {
   readonly up: boolean | undefined;
   /** Blocks between the head of the chain and the indexed block. `undefined` before the first response. */
   readonly lag: number | undefined;
+  /** Whether another process indexes the book, and this one queries no node. Default: false. */
+  readonly standingBy?: boolean;
 }
 
 /** A book whose metrics are collected. */
@@ -40,8 +42,13 @@ export function observeChain(
   book: Pick<OrderBook, 'on'>,
   onChange: (state: { readonly up: boolean; readonly source?: string; readonly failure?: unknown }) => void = () => {},
 ): ChainState {
-  const state: { up: boolean | undefined; lag: number | undefined } = { up: undefined, lag: undefined };
+  const state: { -readonly [K in keyof ChainState]: ChainState[K] } = { up: undefined, lag: undefined };
   book.on('chainProgress', (observation) => {
+    if (observation.type === 'standingBy') {
+      [state.up, state.lag, state.standingBy] = [undefined, undefined, true];
+      return;
+    }
+    state.standingBy = false;
     if (observation.type === 'progress') {
       state.lag = Math.max(0, observation.head - observation.block);
       if (state.up === true) return;
@@ -127,12 +134,16 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     labelNames: ['book'],
     registers,
     collect() {
-      for (const { name, chain } of chains) this.set({ book: name }, chain.up === true ? 1 : 0);
+      for (const { name, chain } of chains) {
+        // A process that stands by does not know, and must not cause an alert.
+        if (chain.standingBy === true) this.remove({ book: name });
+        else this.set({ book: name }, chain.up === true ? 1 : 0);
+      }
     },
   });
   new Gauge({
     name: 'intentbook_indexer_lag_blocks',
-    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node.',
+    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node, and in a process that stands by.',
     labelNames: ['book'],
     registers,
     collect() {

@@ -37,6 +37,8 @@ export type IndexerObservation =
   | { readonly type: 'reorganised'; readonly from: BlockRef; readonly to: number }
   /** The second read of blocks found events that the first had missed. */
   | { readonly type: 'missed'; readonly events: number; readonly block: number }
+  /** Another process has begun to index the book, and this one queries no node. */
+  | { readonly type: 'standingBy' }
   | { readonly type: 'failure'; readonly source: string; readonly failure: unknown };
 
 /** Thrown when a reorganisation is deeper than `reorgLimit`. An operator must choose the block to continue from. */

@@ -109,6 +109,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   /** Does one step. @returns whether the next step can follow at once. */
   async function step(node: ChainSource): Promise<boolean> {
     if (!(await acquireLease())) {
+      if (state !== 'standing by') observe({ type: 'standingBy' });
       state = 'standing by';
       return false;
     }

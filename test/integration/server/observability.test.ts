@@ -1,7 +1,11 @@
+import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
+import { instrumentBooks, observeChain } from 'intentbook/prometheus';
 import { serve } from 'intentbook/server';
+import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { account, signCancellation, signOrder } from '../../support/orders.ts';
+import { scriptedChain } from '../../support/scripted-chain.ts';
 import { proof, receiver, until } from '../channels/channel-fixture.ts';
 import { addressOf, cleanUp, intentbook } from './process.ts';
 
@@ -65,6 +69,37 @@ describe('server metrics', () => {
     await server.close();
     await expect(fetch(`${server.metricsUrl}/metrics`)).rejects.toThrow();
   });
+});
+
+test('of the chain exist in the process that indexes a book only', async () => {
+  const chain = scriptedChain();
+  const whole = memoryStore();
+  let isFree = false;
+  // The lease of another process, as in a store that several processes share.
+  const acquire: typeof whole.leases.acquire = async (request) =>
+    isFree || request.name !== 'follow the chain'
+      ? whole.leases.acquire(request)
+      : { status: 'taken', holder: 'another', expiresAt: 0 };
+  await using book = createOrderBook({
+    chainId: 11155111,
+    store: { ...whole, leases: { ...whole.leases, acquire } },
+    indexer: { sources: [chain.node('a')], pollInterval: 10 },
+  });
+  const registry = new Registry();
+  const state = observeChain(book);
+  await instrumentBooks(registry, [{ name: '/', book, chain: state }]);
+  const read = async () => {
+    const text = await registry.metrics();
+    const [up, lag] = ['intentbook_chain_up', 'intentbook_indexer_lag_blocks'];
+    return [metricValue(text, up, { book: '/' }), metricValue(text, lag, { book: '/' })];
+  };
+  expect(await read()).toEqual([0, Number.NaN]);
+  await book.start();
+  await expect.poll(read).toEqual([undefined, Number.NaN]);
+  isFree = true;
+  await expect.poll(read).toEqual([1, 0]);
+  isFree = false;
+  await expect.poll(read).toEqual([undefined, Number.NaN]);
 });
 
 test('count undelivered notifications', async () => {

@@ -84,7 +84,7 @@ describe('indexer loop', () => {
   test('stands by while another process has the lease, and follows when it is free', async () => {
     let isFree = false;
     const node = recorded(chain.node('a'));
-    const { indexer, run, next, waits } = indexerFixture([node], {
+    const { indexer, run, next, waits, observed } = indexerFixture([node], {
       stored: stored(),
       leases: {
         acquire: async () =>
@@ -93,6 +93,8 @@ describe('indexer loop', () => {
     });
     await run();
     expect([indexer.state, waits, node.requests]).toEqual(['standing by', [2000], []]);
+    await next();
+    expect(observed).toEqual([{ type: 'standingBy' }]);
     isFree = true;
     await next();
     expect([indexer.state, node.requests]).toEqual(['following', ['head', 'block 100']]);
