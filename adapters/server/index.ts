@@ -162,8 +162,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       if (plan.settings.lameduck > 0) await new Promise((end) => setTimeout(end, plan.settings.lameduck * 1000));
       api.closeStreams();
       await Promise.all(servers.map((server) => server.close(GRACE)));
-      await opened?.close();
-      await closeAll(deployments);
+      await closeAll(opened, deployments);
     });
     return {
       url,
@@ -177,8 +176,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     };
   } catch (error) {
     await Promise.all(servers.map((server) => server.close(0)));
-    await accounts?.close();
-    await closeAll(deployments);
+    await closeAll(accounts, deployments).catch(() => {}); // the first failure is reported
     throw error;
   }
 }
@@ -194,8 +192,12 @@ function toExplorerWebPush({ vapidPublicKey: publicKey, affiliateDomain: domainN
   return { publicKey, ...(domainName === undefined ? {} : { domainName }) };
 }
 
-async function closeAll(deployments: readonly OpenBook[]): Promise<void> {
-  await Promise.all(deployments.map((deployment) => deployment.close()));
+/** Closes the account interface, and then its books. @throws the first failure, after all others are closed. */
+async function closeAll(accounts: Accounts | undefined, deployments: readonly OpenBook[]): Promise<void> {
+  const outcomes = await Promise.allSettled([accounts?.close()]);
+  outcomes.push(...(await Promise.allSettled(deployments.map((deployment) => deployment.close()))));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 function getFirstBook([first]: readonly OpenBook[]): OpenBook {

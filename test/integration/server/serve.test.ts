@@ -266,6 +266,25 @@ describe('server within a program', () => {
     await taken.close();
   });
 
+  test('closes all books and then reports the failure of one', async () => {
+    const [broken, slow] = [memoryStore(), memoryStore()];
+    const closed: string[] = [];
+    const close = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await slow.close();
+      closed.push('slow');
+    };
+    const server = await serve({
+      port: 0,
+      books: [
+        { chain: 'sepolia', store: { ...broken, close: () => Promise.reject(new Error('the disk is full')) } },
+        { chain: 'mainnet', store: { ...slow, close } },
+      ],
+    });
+    await expect(server.close()).rejects.toThrow('the disk is full');
+    expect(closed).toEqual(['slow']);
+  });
+
   test('rejects unknown options', async () => {
     await expect(serve({ prot: 1 } as object)).rejects.toThrow('did you mean "port"?');
     await expect(serve({ chain: 'goerli' })).rejects.toThrow('one of mainnet, ');
