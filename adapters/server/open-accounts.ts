@@ -6,8 +6,8 @@ import { payoutFile } from './affiliate-payouts.ts';
 import { httpStatistics } from './affiliate-statistics.ts';
 import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
-import type { ServerPlan } from './config/plan.ts';
-import type { OpenBook } from './open-books.ts';
+import { getAddress, type Pooler, type ServerPlan } from './config/plan.ts';
+import { type OpenBook, toSessionOptions } from './open-books.ts';
 import { poolSources } from './pool-sources.ts';
 import { requirePackage } from './require-package.ts';
 import { simulatorOptions } from './simulator-options.ts';
@@ -41,7 +41,7 @@ export async function openAccounts({
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
   const accounts: Accounts = createAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
-    store: await accountStoreAt(location, { folder, migrate: migrates(plan) }),
+    store: await accountStoreAt(location, { folder, migrate: migrates(plan), pooler: findPooler(plan, location) }),
     notifications,
     ...(retention === undefined ? {} : { retention }),
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
@@ -116,14 +116,31 @@ async function createChannels({ settings }: ServerPlan): Promise<Channel[]> {
 /** Returns whether the schemas of the books, and with them the account schema, are migrated. */
 const migrates = ({ books }: ServerPlan) => books.some(({ place }) => place.kind === 'postgres' && place.migrate);
 
+/** Returns the pooler in front of a database, as a book in the same database names it. */
+const findPooler = ({ books }: ServerPlan, url: string) =>
+  books.flatMap(({ place }) =>
+    place.kind === 'postgres' && getAddress(place.url) === getAddress(url) && place.pooler !== undefined
+      ? [place.pooler]
+      : [],
+  )[0];
+
+/** Where an account store is, and how it is opened. */
+interface AccountStoreOptions {
+  /** Base of relative file names. Default: the current directory. */
+  readonly folder?: string;
+  readonly migrate: boolean;
+  readonly pooler?: Pooler | undefined;
+}
+
 /** Creates the account store of a setting, not yet opened. A store in a file migrates itself. */
 export async function accountStoreAt(
   place: string,
-  { folder = '.', migrate }: { readonly folder?: string; readonly migrate: boolean },
+  { folder = '.', migrate, pooler }: AccountStoreOptions,
 ): Promise<AccountStore> {
   if (place === ':memory:') return (await import('intentbook/memory')).memoryAccountStore();
   if (isDatabase(place)) {
-    return (await import('intentbook/postgres')).postgresAccountStore({ url: place, migrate });
+    const { postgresAccountStore } = await import('intentbook/postgres');
+    return postgresAccountStore({ url: place, migrate, ...toSessionOptions(pooler) });
   }
   return (await import('intentbook/sqlite')).sqliteAccountStore({ path: resolve(folder, place) });
 }

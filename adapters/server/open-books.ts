@@ -5,7 +5,7 @@ import { chainById, deployment, type Environment } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
 import { reportChainChanges } from './chain-monitor.ts';
 import { createChainOptions } from './chain-options.ts';
-import { type BookPlan, getAddress, type StoreLocation } from './config/plan.ts';
+import { type BookPlan, getAddress, type Pooler, type StoreLocation } from './config/plan.ts';
 import { createDenyList } from './deny-list.ts';
 import { createVolumeFee, readFees } from './fee-policies.ts';
 import { quoteOptions } from './quote-options.ts';
@@ -164,11 +164,16 @@ export async function openStore(place: StoreLocation, writeThread: boolean | 'au
     case 'postgres': {
       const { url, readUrl, schema, migrate, connections, pooler, partitions } = place;
       const { postgresStore } = await import('intentbook/postgres');
-      const session = pooler === undefined || pooler === 'detect' ? undefined : pooler === 'session';
-      const traits = defined({ readUrl, prepare: session, listen: session, partitions });
+      const traits = { ...defined({ readUrl, partitions }), ...toSessionOptions(pooler) };
       return postgresStore({ url, schema, migrate, connections, ...traits });
     }
   }
+}
+
+/** Returns the options of a PostgreSQL store that depend on the pooler in front of it. */
+export function toSessionOptions(pooler: Pooler | undefined) {
+  if (pooler === undefined || pooler === 'detect') return {};
+  return { prepare: pooler === 'session', listen: pooler === 'session' };
 }
 
 function getStoreName(place: StoreLocation): string | undefined {

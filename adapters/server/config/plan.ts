@@ -7,6 +7,9 @@ import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 import { ConfigError, formatProblems } from './config-errors.ts';
 
+/** The pooler in front of PostgreSQL, or its detection. */
+export type Pooler = 'detect' | 'transaction' | 'session';
+
 /** The location of a book's store. */
 export type StoreLocation =
   | { readonly kind: 'memory' }
@@ -18,7 +21,7 @@ export type StoreLocation =
       readonly schema: string;
       readonly migrate: boolean;
       readonly connections: number;
-      readonly pooler: 'detect' | 'transaction' | 'session' | undefined;
+      readonly pooler: Pooler | undefined;
       readonly partitions: number | undefined;
     };
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunningServer } from 'intentbook/server';
 import { serve } from 'intentbook/server';
+import pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import { account, signCancellation, signOrder } from '../../support/orders.ts';
 import { temporarySchema } from '../../support/postgres.ts';
@@ -58,6 +59,31 @@ test('servers over PostgreSQL share their accounts after one migration', async (
   expect(await notificationsOf(other)).toEqual(await notificationsOf(one));
   expect((await notificationsOf(one)).map(({ type }) => type)).toEqual(['order_cancelled']);
   for (const server of servers) await server.close();
+});
+
+test('servers use the same settings of the pooler for the accounts in the database of a book', async () => {
+  await using database = await temporaryDatabase();
+  const { url } = database;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const count = async () => {
+    const text =
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()";
+    return (await client.query(text)).rows[0].n;
+  };
+  const places = { port: 0, migrate: true, postgres: url, accounts: url };
+  // A store listens when it has subscribers: the book has the notification indexer.
+  const subscribe = async ({ accounts }: RunningServer) => void (await accounts?.notifications.stream(ALICE.address));
+  const detecting = await serve(places);
+  await subscribe(detecting);
+  await expect.poll(count).toBe(2);
+  await detecting.close();
+  const pooled = await serve({ ...places, postgresPooler: 'transaction' });
+  await subscribe(pooled);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(await count()).toBe(0);
+  await pooled.close();
+  await client.end();
 });
 
 test('account stores in a SQLite file are migrated', async () => {
