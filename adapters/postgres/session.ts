@@ -183,8 +183,9 @@ async function endSession(
   { processId }: PgSession,
   wait: (ms: number) => Promise<void>,
 ): Promise<boolean> {
+  // The role that has logged in may have set another one. If that may not end the session, the statement fails.
   const text =
-    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user ' +
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = session_user ' +
     'AND pid <> pg_backend_pid()';
   for (let i = 0; i < END.times; i++) {
     if (i > 0) await wait(END.interval);

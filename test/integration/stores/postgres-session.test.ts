@@ -217,7 +217,7 @@ describe('PostgreSQL session: settle', () => {
     expect(await session.settle(failure)).toBe(true);
     expect(queries.slice(1).map(({ values }) => values)).toEqual([[42], [42], [42]]);
     expect(queries[1]?.text).toBe(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user ' +
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = session_user ' +
         'AND pid <> pg_backend_pid()',
     );
     expect(waits).toEqual([250, 250]);
