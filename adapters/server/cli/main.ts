@@ -5,7 +5,7 @@ import { type CommandOptions, runCommand } from '../commands/index.ts';
 import { initConfig } from '../commands/init.ts';
 import { migrateAll } from '../commands/migrate.ts';
 import { mergeSettings, readConfigFile } from '../config/load.ts';
-import { ConfigError, type ServeOptions, serve } from '../index.ts';
+import { ConfigError, type RunningServer, type ServeOptions, serve } from '../index.ts';
 import { failureText, getReason } from '../logging/failure.ts';
 import { createLog } from '../logging/log.ts';
 import { textLog } from '../logging/text-log.ts';
@@ -96,16 +96,14 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
     fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));
   const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
   for (const warning of command.warnings) log.warning(warning);
-  const server = await serve({
-    ...options,
-    onExchange: log.exchanged,
-    onFailure: log.failure,
-    onNotice: log.notice,
-    onChainChange: ({ path, up, message }) =>
-      (up ? log.notice : log.warning)(path === '/' ? message : `${path} ${message}`),
-  }).catch(cannotStart);
+  let server: RunningServer | undefined;
+  // Before the start, which may wait: a container ignores the signals that its first process does not handle.
   onSignals(process, () => performance.now(), {
     first(signal) {
+      if (server === undefined) {
+        log.stopped();
+        process.exit(0);
+      }
       log.stopping(signal);
       server.close().then(
         () => {
@@ -117,6 +115,14 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
     },
     second: () => fail(FAILED, 'ended before all requests were finished'),
   });
+  server = await serve({
+    ...options,
+    onExchange: log.exchanged,
+    onFailure: log.failure,
+    onNotice: log.notice,
+    onChainChange: ({ path, up, message }) =>
+      (up ? log.notice : log.warning)(path === '/' ? message : `${path} ${message}`),
+  }).catch(cannotStart);
   log.started(server);
 }
 

@@ -173,6 +173,15 @@ describe('server stop', () => {
     },
   );
 
+  test('during the start exits with 0, as a container requires', async () => {
+    const db = join(await scratch(), 'orders.sqlite');
+    await addressOf(intentbook(['serve', '--port', '0', '--db', db]));
+    const waiting = intentbook(['serve', '--port', '0', '--db', db, '--lease-wait', '300']);
+    await waiting.printed(/already has a writer/);
+    waiting.child.kill('SIGTERM');
+    expect(await waiting.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+
   test('completes a running request, accepts no new ones and keeps acknowledged orders', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const server = intentbook(['serve', '--port', '0', '--db', db]);
