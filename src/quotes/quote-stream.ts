@@ -91,6 +91,7 @@ async function emitQuotes(
   context: QuoteContext,
 ): Promise<void> {
   let best: QuoteCandidate | undefined;
+  let unverified: QuoteCandidate | undefined;
   let seen = 0;
   let emitted = false;
   while (!queue.finished) {
@@ -102,10 +103,16 @@ async function emitQuotes(
     }
     seen++;
     const candidate = await findCandidate(prepared, estimates, cost, context);
-    if (candidate === undefined || !isBetterCandidate(candidate, best)) continue;
+    if (candidate === undefined) continue;
+    // An estimate without a required simulation cannot be a quote, so it must not exclude worse ones.
+    if (isUnverified(prepared, candidate.estimate, context)) {
+      if (isBetterCandidate(candidate, unverified)) unverified = candidate;
+      continue;
+    }
+    if (!isBetterCandidate(candidate, best)) continue;
     best = candidate;
     const { amounts } = candidate;
-    if (amounts === undefined || isUnverified(prepared, candidate.estimate, context)) continue;
+    if (amounts === undefined) continue;
     emitted = true;
     const quote = await persistAndRender({ prepared, cost, deadlineReached }, { ...candidate, amounts }, context);
     queue.push({ type: 'quote', quote });
@@ -113,8 +120,8 @@ async function emitQuotes(
   if (!emitted) {
     const error = subscription.closed
       ? createShutdownError()
-      : best?.amounts === undefined
-        ? createNoQuoteError(best, subscription.rejections)
+      : (best ?? unverified)?.amounts === undefined
+        ? createNoQuoteError(best ?? unverified, subscription.rejections)
         : new OrderBookError('QuoteNotVerified');
     queue.push({ type: 'error', ...(await context.convertCodes({ error })) });
   }

@@ -297,6 +297,16 @@ describe('quote verification', () => {
     expect(events).toMatchObject([{ type: 'error', error: { code: 'QuoteNotVerified' } }]);
   });
 
+  it('emits the verified quotes of a stream if a better estimate is not verified', async () => {
+    const outcome = (quote: QuoteVerification) => (quote.order.buyAmount === 2000n ? FAILED : succeed(quote));
+    const { book } = await open([2000n, 1000n], outcome);
+    const stream = await book.quotes.stream({ ...SELL, priceQuality: 'verified' });
+    if (stream.status === 'rejected') throw stream.error;
+    const events = [];
+    for await (const event of stream.quotes) events.push(event);
+    expect(events).toMatchObject([{ type: 'quote', quote: { verified: true } }]);
+  });
+
   it('stores the calls of the route as metadata', async () => {
     const { store, request } = await open([1000n], succeed);
     const quote = await request();
