@@ -84,6 +84,36 @@ describe('viem chain funds', () => {
     expect(infos?.map((info) => info?.symbol)).toEqual(tokens.map(() => infos?.[0]?.symbol));
   });
 
+  test('reads the funds beside tokens that use up all gas of a request', async () => {
+    const trader = await fundedTrader(fixture, 777n);
+    const hostile: Hex = `0x${'66'.repeat(20)}`;
+    const setCode = { method: 'anvil_setCode', params: [hostile, '0x5b600056'] }; // an endless loop
+    await fixture.client.request(setCode as never); // viem's types list the known methods
+    const query = { owner: lower(trader.address), token: lower(fixture.sellToken), spender: lower(RELAYER) };
+    const queries = Array.from({ length: 100 }, (_, i) => (i % 3 === 2 ? query : { ...query, token: hostile }));
+    const funds = await chain.balancesAndAllowances?.(queries, call());
+    expect(funds?.map(({ balance }) => balance)).toEqual(queries.map((each) => (each === query ? 777n : 0n)));
+    const infos = await chain.tokensInfo?.(
+      queries.map(({ token }) => token),
+      call(),
+    );
+    expect(infos?.map((info) => info === undefined)).toEqual(queries.map((each) => each !== query));
+  });
+
+  test('repeats a failed request once, in smaller ones', async () => {
+    const query = { owner: lower(SETTLEMENT), token: lower(fixture.sellToken), spender: lower(RELAYER) };
+    let requests = 0;
+    const fail = () => {
+      requests++;
+      throw new Error('unreachable');
+    };
+    const dead = viemChain(client({ eth_call: fail }));
+    await expect(dead.balancesAndAllowances?.(Array(100).fill(query), call())).rejects.toThrow('eth_call');
+    expect(requests).toBe(2);
+    await expect(dead.balanceAndAllowance?.(query, call())).rejects.toThrow('eth_call');
+    expect(requests).toBe(3);
+  });
+
   test('returns no value for an invalid or missing response of a node', async () => {
     const query = { owner: lower(SETTLEMENT), token: lower(fixture.sellToken), spender: lower(RELAYER) };
     for (const answer of ['0x', '0x1234', null, 7, {}, 'hello', undefined]) {
