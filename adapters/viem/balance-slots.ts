@@ -41,6 +41,9 @@ const MAX_CANDIDATES = 16;
 
 const BALANCE_OF = '0x70a08231';
 
+/** Matches the error of a node for a call that was executed and failed. */
+const EXECUTION_ERROR = /revert|out ?of ?gas|opcode|invalid jump|stack (?:under|over)flow|evm error|vm ex/i;
+
 /**
  * Creates a finder of balance slots. `eth_createAccessList` lists the slots that `balanceOf` reads; `eth_call` with a
  * state override shows which of them is the balance. The rule of a token is kept, so that other holders need no query.
@@ -64,7 +67,8 @@ export function createBalanceSlots(client: RpcClient): BalanceSlots {
       const result = await callRpc(client, signal, 'eth_call', [{ to: token, data }, 'latest', overrides]);
       return parseHexResult(result) === toWord(PROBE);
     } catch (error) {
-      if (error instanceof NodeError) return false; // another variable of the token, without which it reverts
+      // Another variable of the token, without which it fails. A failure of the node must not be cached.
+      if (error instanceof NodeError && EXECUTION_ERROR.test(error.message)) return false;
       throw error;
     }
   }
