@@ -37,17 +37,19 @@ export function sanctionsOracle(
   if (!Number.isFinite(cacheTtl) || cacheTtl < 0) {
     throw new TypeError(`sanctionsOracle: cacheTtl must be a number of seconds from 0 up, got ${cacheTtl}`);
   }
-  const cache = new Map<Address, { readonly denied: boolean; readonly until: number }>();
+  const cache = new Map<Address, { readonly denied: boolean; readonly at: number }>();
 
   return async (address, { signal }) => {
     const known = cache.get(address);
-    if (known !== undefined && known.until > now()) return known.denied;
+    const age = known === undefined ? -1 : now() - known.at;
+    // The age is negative if the clock was set back.
+    if (known !== undefined && age >= 0 && age < cacheTtl * 1000) return known.denied;
     const data = `${SELECTOR}${address.slice(2).padStart(64, '0')}` as const;
     const [result] = await boundedCalls(client, [{ to, data, gas: GAS }], signal);
     const value = result?.success && result.size >= 32 ? BigInt(result.word) : undefined;
     if (value !== 0n && value !== 1n) throw new TypeError(`the sanctions oracle ${to} returned no boolean`);
     cache.delete(address);
-    cache.set(address, { denied: value === 1n, until: now() + cacheTtl * 1000 });
+    cache.set(address, { denied: value === 1n, at: now() });
     const [oldest] = cache.keys();
     if (cache.size > MAX_CACHED && oldest !== undefined) cache.delete(oldest);
     return value === 1n;
