@@ -27,6 +27,9 @@ const CHUNK_SIZE = 100;
 /** Maximum number of concurrent queries. */
 const MAX_CONCURRENT = 4;
 
+/** Maximum number of pairs that are read concurrently for a query, if the chain client reads one pair at a time. */
+const MAX_SINGLE = 10;
+
 /** Creates the reader of spendable amounts. */
 export function createFunding(
   chain: ChainClient,
@@ -42,12 +45,12 @@ export function createFunding(
       const isErc20 = queries[0]?.source === 'erc20';
       if (isErc20 && chain.balancesAndAllowances !== undefined) return chain.balancesAndAllowances(queries, { signal });
       const funds: (Funds | undefined)[] = [];
-      for (const { source, ...query } of queries) {
-        funds.push(
-          source === 'erc20'
-            ? await chain.balanceAndAllowance?.(query, { signal })
-            : await chain.vaultFunds?.({ ...query, source }, { signal }),
-        );
+      for (let i = 0; i < queries.length; i += MAX_SINGLE) {
+        const reads = queries.slice(i, i + MAX_SINGLE).map(async ({ source, ...query }) => {
+          if (source === 'erc20') return chain.balanceAndAllowance?.(query, { signal });
+          return chain.vaultFunds?.({ ...query, source }, { signal });
+        });
+        funds.push(...(await Promise.all(reads)));
       }
       return funds;
     });

@@ -1,0 +1,33 @@
+import type { ChainClient } from 'intentbook';
+import { describe, expect, it } from 'vitest';
+import { createFunding, fundsKey } from '../../../src/auctions/funding.ts';
+import { createDeadlineLimiter } from '../../../src/concurrency/deadline.ts';
+import { manualClock } from '../../support/clock.ts';
+
+const ADDRESS = `0x${'ab'.repeat(20)}` as const;
+
+describe('funding of auctions', () => {
+  it.each(['erc20', 'internal'] as const)('reads 100 pairs of a slow node one by one in time (%s)', async (source) => {
+    const clock = manualClock(0);
+    const failures: unknown[] = [];
+    const read = () =>
+      new Promise<{ balance: bigint; allowance: bigint }>((resolve) => {
+        clock.after(100, () => resolve({ balance: 7n, allowance: 5n }));
+      });
+    const chain: ChainClient = { balanceAndAllowance: read, vaultFunds: read };
+    const funding = createFunding(chain, createDeadlineLimiter(clock, 5_000), ADDRESS, (each) => failures.push(each));
+    const queries = Array.from({ length: 100 }, (_, i) => {
+      return { owner: `0x${String(i).padStart(40, '0')}`, token: ADDRESS, spender: ADDRESS, source } as const;
+    });
+    let amounts: ReadonlyMap<string, bigint> | undefined;
+    void funding.find(queries).then((found) => {
+      amounts = found;
+    });
+    for (let i = 0; i < 110 && amounts === undefined; i++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(100);
+    }
+    expect(failures).toEqual([]);
+    expect(amounts).toEqual(new Map(queries.map((query) => [fundsKey(query), 5n])));
+  });
+});
