@@ -30,7 +30,10 @@ const MAX_WAIT_MS = 2000;
 /** Milliseconds for which a missing price is cached. */
 const UNPRICED_TTL = 60_000;
 
-/** Maximum number of tokens that are priced for one auction. */
+/** Milliseconds after its last price in which a missing price of a token is not cached: its sources may be failing. */
+const PRICED_TTL = 600_000;
+
+/** Maximum number of tokens that are priced for one auction, besides those with a recent price. */
 const MAX_TOKENS = 500;
 
 /** Maximum number of concurrent queries. */
@@ -43,6 +46,8 @@ export const ONE_NATIVE = String(10n ** 18n);
 export function createAuctionPricing(context: AuctionPricingContext): AuctionPricing {
   const { clock, wrappedNative, nativePrice, onFailure } = context;
   const unpriced = new Map<Address, number>();
+  /** The time of the last price of each token. */
+  const priced = new Map<Address, number>();
 
   async function price(token: Address, signal: AbortSignal): Promise<string | undefined> {
     const result = await nativePrice?.(token, signal);
@@ -51,8 +56,11 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
       throw new StoreError('Closed', 'the book has closed during the pricing of an auction');
     const decimal = result?.status === 'priced' ? parseDecimal(result.price) : undefined;
     const scaled = decimal && toPricePerEther(decimal);
-    if (scaled !== undefined && scaled !== '0') return scaled;
-    unpriced.set(token, clock.now() + UNPRICED_TTL);
+    if (scaled !== undefined && scaled !== '0') {
+      priced.set(token, clock.now());
+      return scaled;
+    }
+    if (!priced.has(token)) unpriced.set(token, clock.now() + UNPRICED_TTL);
     return undefined;
   }
 
@@ -63,13 +71,16 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
       // A later time than this is from a clock that was ahead.
       const latest = now + UNPRICED_TTL;
       for (const [token, until] of unpriced) if (until <= now || until > latest) unpriced.delete(token);
+      for (const [token, at] of priced) if (at > now || at < now - PRICED_TTL) priced.delete(token);
       const native: [Address, string][] = wrappedNative === undefined ? [] : [[wrappedNative, ONE_NATIVE]];
       const prices = new Map<Address, string>(native);
       const all = new Set(tokens);
       if (all.delete(NATIVE_MARKER) && wrappedNative !== undefined) prices.set(NATIVE_MARKER, ONE_NATIVE);
       if (nativePrice === undefined) return toSorted(prices);
       const wanted = [...all].filter((token) => token !== wrappedNative && !unpriced.has(token));
-      const queue = wanted.slice(0, MAX_TOKENS);
+      // New tokens follow those with a recent price, so that many of them cannot exclude others.
+      const queue = wanted.filter((token) => priced.has(token));
+      queue.push(...wanted.filter((token) => !priced.has(token)).slice(0, MAX_TOKENS));
       const deadline = new AbortController();
       const timeout = new OrderBookError('NoLiquidity', 'the price arrived after the deadline of the auction');
       const cancel = clock.after(MAX_WAIT_MS, () => deadline.abort(timeout));

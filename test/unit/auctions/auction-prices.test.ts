@@ -27,3 +27,58 @@ test('auction prices: omit a token without a price', async () => {
   const { find } = pricing(new OrderBookError('NoLiquidity'));
   expect(await find([TOKEN])).toEqual({});
 });
+
+/** Prices of a source whose response can be changed, and the queried tokens. */
+function scriptedPricing(isPriced: (token: string) => boolean) {
+  const clock = manualClock(0);
+  const queried: string[] = [];
+  const { find } = createAuctionPricing({
+    clock,
+    wrappedNative: undefined,
+    nativePrice: async (token) => {
+      queried.push(token);
+      if (isPriced(token)) return { status: 'priced', price: '1' };
+      return { status: 'rejected', error: new OrderBookError('NoLiquidity') };
+    },
+    onFailure: () => {},
+  });
+  const size = async (tokens: Iterable<`0x${string}`>) => Object.keys(await find(tokens)).length;
+  return { clock, queried, size };
+}
+
+const tokensFrom = (first: number, count: number) =>
+  Array.from({ length: count }, (_, i): `0x${string}` => `0x${String(first + i).padStart(40, '0')}`);
+
+test('auction prices: query a token with a recent price again after a failure of its source', async () => {
+  let isFailing = false;
+  const { clock, queried, size } = scriptedPricing(() => !isFailing);
+  expect(await size([TOKEN])).toBe(1);
+  isFailing = true;
+  clock.advance(599_000);
+  expect([await size([TOKEN]), await size([TOKEN])]).toEqual([0, 0]);
+  isFailing = false;
+  expect(await size([TOKEN])).toBe(1);
+  // A token without a recent price is queried once a minute.
+  isFailing = true;
+  clock.advance(600_001);
+  queried.length = 0;
+  expect([await size([TOKEN]), await size([TOKEN])]).toEqual([0, 0]);
+  expect(queried).toHaveLength(1);
+  clock.advance(60_000);
+  await size([TOKEN]);
+  expect(queried).toHaveLength(2);
+});
+
+test('auction prices: include all tokens after several auctions', async () => {
+  const { size } = scriptedPricing(() => true);
+  const tokens = tokensFrom(0, 1_200);
+  expect([await size(tokens), await size(tokens), await size(tokens)]).toEqual([500, 1_000, 1_200]);
+});
+
+test('auction prices: keep the tokens with a price beside many new ones without', async () => {
+  const { queried, size } = scriptedPricing((token) => token === TOKEN);
+  expect(await size([TOKEN])).toBe(1);
+  queried.length = 0;
+  expect(await size([...tokensFrom(0, 1_000), TOKEN])).toBe(1);
+  expect(queried).toHaveLength(501);
+});
