@@ -61,13 +61,14 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
   let isIncomplete = false;
 
   /** Processes a batch. @returns whether there is another one. */
-  async function processBatch(): Promise<boolean> {
+  async function processBatch(isStopping: () => boolean): Promise<boolean> {
     const events = await book.log.after(cursor, BATCH_SIZE);
     if (isAfterGap(cursor, events) && (await book.log.prunedThrough()) > cursor) {
       isIncomplete = true;
       throw new Error(`affiliate statistics need the whole ${known.feed}, but its first entries were deleted`);
     }
-    const trades = await resolve(events.filter(({ type }) => type === 'traded'));
+    const traded = events.filter(({ type }) => type === 'traded');
+    const trades = await resolve(traded, isStopping);
     for (const event of events) {
       const trade = trades.get(event.id);
       if (event.type === 'traded' && trade === undefined) {
@@ -91,7 +92,10 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
   }
 
   /** Returns the stored values of trades, and stores missing ones, up to a trade that waits for its price. */
-  async function resolve(events: readonly StoredEvent[]): Promise<Map<number, ReferredTrade>> {
+  async function resolve(
+    events: readonly StoredEvent[],
+    isStopping: () => boolean,
+  ): Promise<Map<number, ReferredTrade>> {
     if (events.length === 0) return new Map();
     for (;;) {
       const after = await store.cursor(feed);
@@ -101,7 +105,8 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
       );
       // Each value is the JSON of a trade.
       const trades = new Map(marks.map(({ key, value }) => [Number(key), JSON.parse(value ?? '') as ReferredTrade]));
-      const derived = await derive(events.filter(({ id }) => id > (after ?? 0)));
+      const unknown = events.filter(({ id }) => id > (after ?? 0));
+      const derived = await derive(unknown, isStopping);
       const through = [...derived.keys()].at(-1);
       if (through === undefined) return trades;
       const written = [...derived].map(([id, trade]) => ({ key: String(id), value: JSON.stringify(trade) }));
@@ -111,13 +116,18 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
     }
   }
 
-  async function derive(events: readonly StoredEvent[]): Promise<Map<number, ReferredTrade>> {
+  async function derive(
+    events: readonly StoredEvent[],
+    isStopping: () => boolean,
+  ): Promise<Map<number, ReferredTrade>> {
     const results = await book.orders.getMany([...new Set(events.map(({ uid }) => uid))]);
     const orders = new Map<Hex, Order>(
       results.flatMap(({ order }) => (order === undefined ? [] : [[order.uid, order]])),
     );
     const derived = new Map<number, ReferredTrade>();
     for (const event of events) {
+      // A price can take the time limit of each of its sources.
+      if (isStopping()) break;
       const trade = await toReferredTrade(event, orders.get(event.uid));
       const isUnpriced = trade.referral?.affiliate != null && trade.referral.value === null;
       if (isUnpriced && clock.now() - event.at < PRICE_TIMEOUT) break;
@@ -161,7 +171,7 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
       if (isIncomplete) return undefined;
       const wait = retryAt - readMonotonic(clock);
       if (wait > 0) return wait;
-      while (await processBatch()) {
+      while (await processBatch(isStopping)) {
         if (isStopping()) return undefined;
         await yieldToEventLoop();
       }

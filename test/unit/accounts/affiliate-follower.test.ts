@@ -38,7 +38,7 @@ interface Entry {
 }
 
 interface Choice {
-  readonly price?: (trade: ValuedTrade) => bigint | undefined;
+  readonly price?: (trade: ValuedTrade) => bigint | undefined | Promise<bigint | undefined>;
   /** A store that is open. Default: an empty one. */
   readonly store?: ReturnType<typeof memoryAccountStore>;
   readonly registeredAt?: number;
@@ -271,6 +271,34 @@ describe('affiliate statistics follower', () => {
     await follower.stop();
     expect([hints.size, clock.pending]).toEqual([0, 0]);
   });
+});
+
+test('affiliate statistics follower stops after the trade that it values, and continues there', async () => {
+  let respond = (_: bigint) => {};
+  const price = () =>
+    new Promise<bigint>((resolve) => {
+      respond = resolve;
+    });
+  const { write, run, follower, ledger, valued } = await fixture({ price });
+  write({}, {}, {});
+  await run();
+  const stopped = follower.stop();
+  respond(5n);
+  await settle();
+  expect(valued).toHaveLength(1);
+  await stopped;
+  expect(tradesOf(ledger)).toEqual([[1, '5']]);
+  ledger.length = 0;
+  await run();
+  for (let i = 0; i < 2; i++) {
+    respond(6n);
+    await settle();
+  }
+  expect(tradesOf(ledger)).toEqual([
+    [1, '5'],
+    [2, '6'],
+    [3, '6'],
+  ]);
 });
 
 describe('affiliate statistics of a trade without a price', () => {
