@@ -12,7 +12,8 @@ import type { Address } from '../../protocol/hex.ts';
 import type { KnownBook } from '../account-books.ts';
 import { AccountError } from '../account-error.ts';
 import type { AffiliateTerms } from '../affiliates.ts';
-import type { TokenLookup } from '../notification-messages.ts';
+import type { OrderTokens, TokenLookup } from '../notification-messages.ts';
+import { findTokens } from '../notification-messages.ts';
 import { toDollars, toMicros } from './dollars.ts';
 import { createStatisticsFollower } from './follower.ts';
 import { createLedger } from './ledger.ts';
@@ -42,7 +43,7 @@ export interface OwnStatisticsContext {
 
 /** Creates the statistics. They are complete when the logs of the books were read once. */
 export function createOwnStatistics(context: OwnStatisticsContext): OwnStatistics {
-  const { books, store, getTerms, payouts, tokens, clock } = context;
+  const { books, store, getTerms, payouts, tokens, clock, onFailure } = context;
   const ledger = createLedger(getTerms);
   const followers = books.map((book) =>
     createStatisticsFollower({ ...context, book, ledger, store: store.notifications, affiliates: store.affiliates }),
@@ -109,12 +110,19 @@ export function createOwnStatistics(context: OwnStatisticsContext): OwnStatistic
       const { trades = [], chainIds = [], binding } = ledger.trader(address) ?? {};
       const newest = trades.map((trade, i) => ({ trade, chainId: chainIds[i] ?? 0 })).reverse();
       const listed = all ? newest : newest.slice(0, MAX_ROWS);
+      const labels = new Map<number, ReturnType<typeof findTokens>>();
+      for (const chainId of new Set(listed.map((each) => each.chainId))) {
+        const referrals = listed.flatMap((each) => (each.chainId === chainId ? [each.trade.referral] : []));
+        // Symbols and decimals are optional, so a failure of the node does not reject the call.
+        labels.set(
+          chainId,
+          findTokens(referrals, (token) => tokens(chainId, token), onFailure),
+        );
+      }
       const rows = [];
       for (const { trade, chainId } of listed) {
-        const [sell, buy] = await Promise.all(
-          [trade.referral.sellToken, trade.referral.buyToken].map((token) => tokens(chainId, token)),
-        );
-        rows.push(toActivityRow(address, chainId, trade, binding?.code, { sell, buy }));
+        const getTokens = await labels.get(chainId);
+        rows.push(toActivityRow(address, chainId, trade, binding?.code, getTokens?.(trade.referral)));
       }
       return { rows, lastUpdatedAt };
     },
@@ -137,14 +145,12 @@ function toPayments(earned: bigint, paidOut: bigint) {
   };
 }
 
-type Label = Awaited<ReturnType<TokenLookup>>;
-
 function toActivityRow(
   trader: Address,
   chainId: number,
   { at, referral, reason, eligible }: EvaluatedTrade,
   boundCode: string | undefined,
-  { sell, buy }: { readonly sell: Label; readonly buy: Label },
+  { sell, buy }: Partial<OrderTokens> = {},
 ): StatisticsResponse {
   return {
     chain_id: chainId,
@@ -169,7 +175,7 @@ function toActivityRow(
 }
 
 /** Converts atoms to whole tokens; null if the decimals are unknown. */
-function toWholeTokens(atoms: string, label: Label): string | null {
+function toWholeTokens(atoms: string, label: OrderTokens['sell']): string | null {
   return label?.decimals === undefined ? null : formatDecimal({ digits: BigInt(atoms), scale: label.decimals });
 }
 

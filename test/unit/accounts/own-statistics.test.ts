@@ -240,6 +240,21 @@ describe('own statistics of a trader', () => {
     expect(Object.fromEntries(present)).toEqual(symbols);
   });
 
+  test('list the activity without symbols and amounts while the node fails, with one query of each token', async () => {
+    let queries = 0;
+    const tokens = async () => {
+      queries++;
+      throw new Error('unreachable');
+    };
+    const { begin, traderActivity, trade, failures } = await fixture({ tokens });
+    for (let i = 0; i < 3; i++) trade(ALICE, 'PARTNER');
+    await begin();
+    const row = { executed_sell_amount: null, executed_buy_amount: null, usd_value: 250 };
+    expect(await traderActivity(ALICE, CALL)).toMatchObject({ rows: [row, row, row] });
+    expect(queries).toBe(2);
+    expect(failures).toHaveLength(2);
+  });
+
   test('list a trade with the code of another affiliate as neither bound nor eligible', async () => {
     const { begin, traderActivity, trade } = await fixture();
     trade(ALICE, 'PARTNER');
