@@ -1,3 +1,4 @@
+import { createClockWatch } from '../concurrency/clock-watch.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
@@ -10,6 +11,9 @@ const INTERVAL = 30_000;
 /** Quotes that are deleted in one step. */
 const BATCH_SIZE = 1_000;
 
+/** Milliseconds after a jump of the clock in which nothing is deleted. */
+const JUMP_PAUSE = 600_000;
+
 /** Deletes expired quotes in the background. */
 export type QuoteSweeper = Pick<Worker, 'start' | 'stop'>;
 
@@ -19,6 +23,8 @@ export function createQuoteSweeper(
   clock: Clock,
   onFailure: (failure: unknown) => void,
 ): QuoteSweeper {
+  const watch = createClockWatch(clock);
+  const step = async () => !watch.hasJumped(JUMP_PAUSE) && (await quotes.prune(clock.now(), BATCH_SIZE)) === BATCH_SIZE;
   return createWorker({
     clock,
     interval: INTERVAL,
@@ -26,7 +32,7 @@ export function createQuoteSweeper(
     onFailure,
     async run(isStopping) {
       // A synchronous store would otherwise block the event loop until every expired quote is deleted.
-      while (!isStopping() && (await quotes.prune(clock.now(), BATCH_SIZE)) === BATCH_SIZE) await yieldToEventLoop();
+      while (!isStopping() && (await step())) await yieldToEventLoop();
       return undefined;
     },
   });

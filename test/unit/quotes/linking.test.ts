@@ -198,6 +198,21 @@ describe('displayed quote of an order', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('is not lost if a clock ahead is corrected', async () => {
+    const { book, clock, place, quoteOf } = await fixture();
+    const { id } = await quoted(book, SELL);
+    const advance = async (ms: number) => {
+      clock.advance(ms);
+      for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    clock.jump(86_400_000);
+    await advance(30_000);
+    clock.jump(-86_400_000);
+    await advance(1_000);
+    expect(await quoteOf(await place({}, id))).toEqual(STORED);
+    await book.close();
+  });
+
   test('sweep yields to other tasks between two steps with a fast store', async () => {
     const { book, clock, store } = await fixture();
     let steps = 0;
