@@ -1,3 +1,4 @@
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import type { PricePoint } from '../../ports/price-history.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { PERIOD } from './volatility.ts';
@@ -39,7 +40,18 @@ const MAX_PRICED_TOKENS = 1_000;
 /** Trades between a token and one with a known price. A token with such a trade has a price too. */
 const MAX_HOPS = 2;
 
+/** Trades that are added up in one tick of the event loop. */
+const TRADES_PER_TICK = 500;
+
 type Periods = Map<number, number>;
+
+/** A computation of a history. */
+interface Work {
+  readonly decimals: DecimalsLookup;
+  readonly now: number;
+  /** Number of trades that were added up. */
+  trades: number;
+}
 
 /**
  * Creates the record of a chain. A price in dollars counts for its period; the last one wins. In a period without one,
@@ -97,8 +109,9 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
     }
   }
 
-  async function findPrices(token: Address, decimals: DecimalsLookup, hops: number, now: number): Promise<Periods> {
-    const known = new Map([...(prices.get(token) ?? [])].filter(([period]) => isRecent(period, now)));
+  async function findPrices(token: Address, hops: number, work: Work): Promise<Periods> {
+    const { decimals } = work;
+    const known = new Map([...(prices.get(token) ?? [])].filter(([period]) => isRecent(period, work.now)));
     const scale = hops === 0 ? undefined : await decimals(token);
     if (scale === undefined) return known;
     for (const [other, market] of markets.get(token) ?? []) {
@@ -106,8 +119,8 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
       // The decimals of a token that cannot have a price are not queried.
       const otherScale = otherIsPriced || hops > 1 ? await decimals(other) : undefined;
       if (otherScale === undefined) continue;
-      const rates = ratesByPeriod(token, market.values(), scale - otherScale, now);
-      const otherPrices = dollarTokens.has(other) ? undefined : await findPrices(other, decimals, hops - 1, now);
+      const rates = await ratesByPeriod(token, market.values(), scale - otherScale, work);
+      const otherPrices = dollarTokens.has(other) ? undefined : await findPrices(other, hops - 1, work);
       for (const [period, rate] of rates) {
         const otherPrice = otherPrices === undefined ? 1 : otherPrices.get(period);
         if (otherPrice !== undefined && !known.has(period)) known.set(period, rate * otherPrice);
@@ -122,18 +135,24 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
     removeTrade,
     async history(token, decimals, now) {
       if (dollarTokens.has(token)) return constantPrices(now);
-      const found = await findPrices(token, decimals, MAX_HOPS, now);
+      const found = await findPrices(token, MAX_HOPS, { decimals, now, trades: 0 });
       return [...found].map(([at, price]) => ({ at, price })).sort((a, b) => a.at - b.at);
     },
   };
 }
 
 /** Returns whole tokens of the other side per whole token, by period. The amounts of a period are added up exactly. */
-function ratesByPeriod(token: Address, trades: Iterable<ObservedTrade>, scaleDifference: number, now: number): Periods {
+async function ratesByPeriod(
+  token: Address,
+  trades: Iterable<ObservedTrade>,
+  scaleDifference: number,
+  work: Work,
+): Promise<Periods> {
   const sums = new Map<number, { own: bigint; other: bigint }>();
   for (const { at, sellToken, sellAmount, buyAmount } of trades) {
+    if (++work.trades % TRADES_PER_TICK === 0) await yieldToEventLoop();
     const period = toPeriod(at);
-    if (!isRecent(period, now)) continue;
+    if (!isRecent(period, work.now)) continue;
     const sum = sums.get(period) ?? { own: 0n, other: 0n };
     const [own, other] = sellToken === token ? [sellAmount, buyAmount] : [buyAmount, sellAmount];
     sums.set(period, { own: sum.own + own, other: sum.other + other });

@@ -208,4 +208,19 @@ describe('observed prices: trades', () => {
     expect(await history(A, NOW + DAY)).toHaveLength(1);
     expect(await history(A, NOW + DAY + 1)).toEqual([]);
   });
+
+  test('are added up in steps, between which other work continues', async () => {
+    const { addTrade, history } = fixture();
+    for (let n = 0; n < 5_000; n++) addTrade(trade({ key: String(n) }));
+    let ticks = 0;
+    let isOver = false;
+    const count = () => {
+      ticks++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    expect(await history(A)).toHaveLength(1);
+    isOver = true;
+    expect(ticks).toBeGreaterThan(5);
+  });
 });
