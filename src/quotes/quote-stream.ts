@@ -109,7 +109,7 @@ async function emitQuotes(
       if (isBetterCandidate(candidate, unverified)) unverified = candidate;
       continue;
     }
-    if (!isBetterCandidate(candidate, best)) continue;
+    if (!supersedes(candidate, best, isSimulated(prepared, context))) continue;
     best = candidate;
     const { amounts } = candidate;
     if (amounts === undefined) continue;
@@ -133,11 +133,24 @@ async function findCandidate(
   prepared: Prepared,
   estimates: readonly ValidatedEstimate[],
   cost: GasCost,
-  { verification, clock }: QuoteContext,
+  context: QuoteContext,
 ): Promise<QuoteCandidate | undefined> {
-  if (verification === undefined || prepared.request.priceQuality === 'fast')
-    return findBestCandidate(prepared, estimates, cost);
-  return verification.choose(prepared, estimates, cost, readMonotonic(clock));
+  const { verification, clock } = context;
+  return verification !== undefined && isSimulated(prepared, context)
+    ? verification.choose(prepared, estimates, cost, readMonotonic(clock))
+    : findBestCandidate(prepared, estimates, cost);
+}
+
+const isSimulated = ({ request }: Prepared, { verification }: QuoteContext) =>
+  verification !== undefined && request.priceQuality !== 'fast';
+
+/** Returns whether a candidate is better than the best so far. A simulated one is better than any other. */
+function supersedes(candidate: QuoteCandidate, best: QuoteCandidate | undefined, prefersVerified: boolean): boolean {
+  const areCovered = candidate.amounts !== undefined && best?.amounts !== undefined;
+  const { verified } = candidate.estimate;
+  return prefersVerified && areCovered && verified !== best.estimate.verified
+    ? verified
+    : isBetterCandidate(candidate, best);
 }
 
 /** Stores a quote and renders it. If it cannot be stored, or not in time, it has no id. */

@@ -307,6 +307,19 @@ describe('quote verification', () => {
     expect(events).toMatchObject([{ type: 'quote', quote: { verified: true } }]);
   });
 
+  it.each([
+    ['after a better one that is not verified', [2000n, 1000n], [false, true]],
+    ['and none without verification afterwards', [1000n, 2000n], [true]],
+  ] as const)('emits a verified quote of a stream %s', async (_, amounts, verified) => {
+    const outcome = (quote: QuoteVerification) => (quote.order.buyAmount === 2000n ? FAILED : succeed(quote));
+    const { book } = await open(amounts, outcome);
+    const stream = await book.quotes.stream(SELL);
+    if (stream.status === 'rejected') throw stream.error;
+    const events = [];
+    for await (const event of stream.quotes) events.push(event);
+    expect(events.map((event) => event.type === 'quote' && event.quote.verified)).toEqual(verified);
+  });
+
   it('stores the calls of the route as metadata', async () => {
     const { store, request } = await open([1000n], succeed);
     const quote = await request();
