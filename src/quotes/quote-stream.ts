@@ -63,7 +63,7 @@ export async function streamQuotes(
   const deadlineReached = new Promise<undefined>((resolve) => {
     stopWaiting = context.clock.after(deadline - readMonotonic(context.clock), () => resolve(undefined));
   });
-  emitQuotes({ prepared, subscription, cost, queue, deadlineReached }, context)
+  emitQuotes({ prepared, subscription, cost, queue, deadline, deadlineReached }, context)
     .catch((failure) => {
       context.onFailure(failure);
       queue.finish();
@@ -81,13 +81,15 @@ interface QuoteStreamState {
   readonly subscription: RaceSubscription<readonly ValidatedEstimate[]>;
   readonly cost: GasCost;
   readonly queue: AsyncQueue<QuoteStreamEvent>;
+  /** In milliseconds of `readMonotonic`. */
+  readonly deadline: number;
   /** Fulfilled at the deadline, even if the store does not respond. */
   readonly deadlineReached: Promise<undefined>;
 }
 
 /** Emits a quote for each better estimate until all have arrived or the reader has left. */
 async function emitQuotes(
-  { prepared, subscription, cost, queue, deadlineReached }: QuoteStreamState,
+  { prepared, subscription, cost, queue, deadline, deadlineReached }: QuoteStreamState,
   context: QuoteContext,
 ): Promise<void> {
   let best: QuoteCandidate | undefined;
@@ -102,7 +104,7 @@ async function emitQuotes(
       continue;
     }
     seen++;
-    const candidate = await findCandidate(prepared, estimates, cost, context);
+    const candidate = await findCandidate({ prepared, cost, deadline }, estimates, context);
     if (candidate === undefined) continue;
     // An estimate without a required simulation cannot be a quote, so it must not exclude worse ones.
     if (isUnverified(prepared, candidate.estimate, context)) {
@@ -130,14 +132,13 @@ async function emitQuotes(
 
 /** Returns the best of the estimates of one estimator, after their simulation. */
 async function findCandidate(
-  prepared: Prepared,
+  { prepared, cost, deadline }: Pick<QuoteStreamState, 'prepared' | 'cost' | 'deadline'>,
   estimates: readonly ValidatedEstimate[],
-  cost: GasCost,
   context: QuoteContext,
 ): Promise<QuoteCandidate | undefined> {
-  const { verification, clock } = context;
+  const { verification } = context;
   return verification !== undefined && isSimulated(prepared, context)
-    ? verification.choose(prepared, estimates, cost, readMonotonic(clock))
+    ? verification.choose(prepared, estimates, cost, deadline)
     : findBestCandidate(prepared, estimates, cost);
 }
 

@@ -320,6 +320,21 @@ describe('quote verification', () => {
     expect(events.map((event) => event.type === 'quote' && event.quote.verified)).toEqual(verified);
   });
 
+  it('waits in a stream for a simulation of less than two seconds', async () => {
+    const pending: (() => void)[] = [];
+    const { book, clock } = await open([1000n], async (quote) => {
+      await new Promise<void>((resolve) => pending.push(resolve));
+      return succeed(quote);
+    });
+    const stream = await book.quotes.stream({ ...SELL, priceQuality: 'verified' });
+    if (stream.status === 'rejected') throw stream.error;
+    const reading = stream.quotes[Symbol.asyncIterator]().next();
+    await expect.poll(() => pending.length).toBe(1);
+    clock.advance(1_900);
+    pending[0]?.();
+    expect((await reading).value).toMatchObject({ type: 'quote', quote: { verified: true } });
+  });
+
   it('stores the calls of the route as metadata', async () => {
     const { store, request } = await open([1000n], succeed);
     const quote = await request();
