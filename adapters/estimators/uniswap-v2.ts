@@ -34,7 +34,7 @@ export interface UniswapV2Options extends RoutingOptions {
   readonly fee?: number;
 }
 
-/** Time for which a missing pair is cached, in milliseconds. An existing pair is cached without expiry. */
+/** Time for which a missing pair is cached, in milliseconds. An existing pair is cached until a read of it fails. */
 const ABSENCE_TTL = 60_000;
 
 /** Maximum number of cached pairs, and of cached missing pairs. The oldest entries are evicted first. */
@@ -84,15 +84,20 @@ export function uniswapV2(client: CallClient, options: UniswapV2Options): Estima
         }
       }
       const resolved = await Promise.all(
-        [...candidates].map(async ([key, tokens]) => ({ tokens, pair: await findPair(key, tokens) })),
+        [...candidates].map(async ([key, tokens]) => ({ key, tokens, pair: await findPair(key, tokens) })),
       );
       signal.throwIfAborted();
       const blockNumber = await client.getBlockNumber?.({ cacheTime: 0 });
       signal.throwIfAborted();
-      const pools = resolved.map(async ({ tokens, pair }): Promise<Pool[]> => {
+      const pools = resolved.map(async ({ key, tokens, pair }): Promise<Pool[]> => {
         if (pair === undefined) return [];
-        const [first = 0n, second = 0n] = await callContract(client, pair, GET_RESERVES, 3, blockNumber);
-        return [{ tokens, reserves: [first, second], fee, pair }];
+        try {
+          const [first = 0n, second = 0n] = await callContract(client, pair, GET_RESERVES, 3, blockNumber);
+          return [{ tokens, reserves: [first, second], fee, pair }];
+        } catch (error) {
+          pairs.delete(key); // a reorganisation may have removed the pair
+          throw error;
+        }
       });
       return estimateAlong(trade, routing, indexPools((await Promise.all(pools)).flat()), settlementContract);
     },

@@ -57,6 +57,20 @@ describe('Uniswap V2 estimator', () => {
     expect(calls).toHaveLength(1);
   });
 
+  test('queries a pair again whose reserves cannot be read, such as after a reorganisation', async () => {
+    let exists = true;
+    const call: CallClient['call'] = async ({ to, data }) => {
+      if (to === FACTORY)
+        return { data: `0x${word(exists && data.endsWith(word(token(1)) + word(token(2))) ? 5n : 0n)}` };
+      return { data: exists ? `0x${word(10n ** 20n)}${word(10n ** 20n)}${word(1n)}` : '0x' };
+    };
+    const source = uniswapV2({ call }, { factory: FACTORY });
+    expect(await source.estimate(trade(1, 2), context)).toHaveLength(1);
+    exists = false;
+    await expect(source.estimate(trade(1, 2), context)).rejects.toThrow('did not return 3 words');
+    expect(await source.estimate(trade(1, 2), context)).toEqual([]);
+  });
+
   test('caches 10 000 missing pairs and queries the others again', async () => {
     const { client, calls } = node();
     const source = uniswapV2(client, { factory: FACTORY });
