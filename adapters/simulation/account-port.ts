@@ -1,6 +1,6 @@
-import type { AccountStore, AppendOutcome, NotificationBatch } from 'intentbook';
+import type { AccountStore } from 'intentbook';
 import type { CallRunnerContext } from './call-runner.ts';
-import { createCallRunner, listGroups } from './call-runner.ts';
+import { createCallRunner, listGroups, loseOutcome } from './call-runner.ts';
 import type { StoreFault } from './plan.ts';
 
 /** The connection of a virtual process to an account store. */
@@ -15,11 +15,12 @@ export interface AccountPortContext extends CallRunnerContext {
   readonly watch: (hint: () => void) => () => void;
   /** Called after each call that may have written. */
   readonly onWrite: () => void;
-  readonly onAppend: (batch: NotificationBatch, outcome: AppendOutcome) => void;
+  /** Called after each call that was executed, with the name of its group and its own. */
+  readonly onCall: (name: string, args: readonly unknown[], result: unknown) => void;
 }
 
-/** Writes that a caller repeats until one of them has succeeded. A failure does not show whether it had an effect. */
-const LOSABLE = new Set(['append', 'claim', 'recordResult', 'acquire', 'release']);
+/** Writes whose acknowledgement can be lost. */
+const LOSABLE = new Set(['append', 'claim', 'recordResult', 'acquire', 'release', 'create', 'remove']);
 
 /** Creates the port. The inner store stays open when a process ends. */
 export function createAccountPort(context: AccountPortContext): AccountPort {
@@ -28,16 +29,11 @@ export function createAccountPort(context: AccountPortContext): AccountPort {
     const calls = Object.entries(group).map(([name, call]) => {
       const execute = async (args: readonly unknown[]) => {
         const result = await call(...args);
-        // The argument and the result of the port.
-        if (name === 'append') context.onAppend(args[0] as NotificationBatch, result as AppendOutcome);
+        context.onCall(`${noun}.${name}`, args, result);
         if (LOSABLE.has(name)) context.onWrite();
         return result;
       };
-      const lose = LOSABLE.has(name)
-        ? () => {
-            throw new Error('the simulated connection broke');
-          }
-        : undefined;
+      const lose = LOSABLE.has(name) ? loseOutcome : undefined;
       return [name, (...args: readonly unknown[]) => run(name, () => execute(args), lose)] as const;
     });
     return [noun, Object.fromEntries(calls)] as const;

@@ -104,6 +104,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     },
   });
   book.on('failure', onFailure);
+  const drawBytes = (size: number) => Uint8Array.from({ length: size }, () => random.integer(0, 255));
   const accounts: Accounts = createAccounts({
     books: [book],
     store: accountStore.store,
@@ -113,7 +114,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     deliveries: { retryDelay: 200, maxRetryDelay: 4_000, attempts: 1_000, timeout: 2_000 },
     fundingInterval: 'off',
     ...(context.hasStatistics ? STATISTICS_OPTIONS : {}),
-    random: { bytes: (size) => new Uint8Array(size), uuid: () => process.name, fraction: random.fraction },
+    random: { bytes: drawBytes, uuid: () => process.name, fraction: random.fraction },
     onFailure,
   });
   /** The log position at which the listeners begin, as far as it is known. */

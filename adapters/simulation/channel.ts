@@ -1,4 +1,4 @@
-import type { Channel } from 'intentbook';
+import type { Channel, DeliveryResult, Subscription } from 'intentbook';
 import type { ChannelFault, TargetFault } from './plan.ts';
 import type { VirtualProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
@@ -12,31 +12,31 @@ export interface Receiver {
   readonly faults: Set<ChannelFault>;
   /** The faults of single targets. */
   readonly targetFaults: Map<string, TargetFault>;
-  /** The bodies that arrived, by delivery id. */
-  readonly arrived: ReadonlyMap<string, string>;
   /** Returns the channel of a process. */
   connect(process: VirtualProcess, random: SeededRandom): Channel;
 }
 
-export function createReceiver(
-  scheduler: Scheduler,
-  onArrival: (body: string) => void,
-  onFault: (name: string) => void,
-): Receiver {
+export interface ReceiverContext {
+  readonly scheduler: Scheduler;
+  readonly onArrival: (body: string, subscription: Subscription) => void;
+  /** Called when a target responds that it does not exist any more. */
+  readonly onGone: (subscription: Subscription) => void;
+  readonly onFault: (name: string) => void;
+}
+
+export function createReceiver({ scheduler, onArrival, onGone, onFault }: ReceiverContext): Receiver {
   const faults = new Set<ChannelFault>();
   const targetFaults = new Map<string, TargetFault>();
-  const arrived = new Map<string, string>();
   return {
     faults,
     targetFaults,
-    arrived,
     connect: (process, random) => ({
       name: 'webhook',
       signs: false,
       confirmation: 'none',
       parseTarget: (target) => target,
       getHost: (target) => target,
-      deliver: ({ id, body, subscription }) =>
+      deliver: ({ body, subscription }) =>
         new Promise((resolve) => {
           const own = targetFaults.get(subscription.target);
           const fault = [...faults].find(() => random.chance(0.6)) ?? (own === 'slow' ? undefined : own);
@@ -45,15 +45,16 @@ export function createReceiver(
           // Shorter than the timeout of an attempt.
           const delay = own === 'slow' ? 1_700 : 0;
           scheduler.after(delay + random.integer(1, 200), () => {
-            if (fault !== 'fail') {
-              arrived.set(id, body);
-              onArrival(body);
-            }
-            const result =
-              fault === undefined ? ({ status: 'delivered' } as const) : ({ status: 'failed', error: fault } as const);
-            scheduler.after(random.integer(0, 50), () => process.enter(() => resolve(result)));
+            if (fault === 'gone') onGone(subscription);
+            else if (fault !== 'fail') onArrival(body, subscription);
+            scheduler.after(random.integer(0, 50), () => process.enter(() => resolve(toResult(fault))));
           });
         }),
     }),
   };
+}
+
+function toResult(fault: ChannelFault | TargetFault | undefined): DeliveryResult {
+  if (fault === 'gone') return { status: 'gone', error: fault };
+  return fault === undefined ? { status: 'delivered' } : { status: 'failed', error: fault };
 }

@@ -14,6 +14,9 @@ import { createQuoteClient } from './quote-client.ts';
 import type { Interval, ReadCheck } from './read-check.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Insertion, Report } from './store-observer.ts';
+import type { SubscriptionCheck } from './subscription-check.ts';
+import type { SubscriptionOperation } from './subscription-client.ts';
+import { createSubscriptionClient } from './subscription-client.ts';
 
 /** Clients that call books and check each result against the model. */
 export interface Clients {
@@ -34,6 +37,7 @@ export interface ClientsContext {
   readonly reads: ReadCheck;
   readonly http: HttpClient;
   readonly quotes: QuoteCheck;
+  readonly subscriptions: SubscriptionCheck;
   readonly scheduler: Pick<Scheduler, 'time'>;
   /** Returns the id up to which every process has read the log. */
   readonly getReadThrough: () => number;
@@ -54,6 +58,7 @@ export function createClients(context: ClientsContext): Clients {
   const uncertain = new Map<number, number>();
   const pending = new Map<string, VirtualProcess>();
   const quoteClient = createQuoteClient(context);
+  const subscriptionClient = createSubscriptionClient({ ...context, check: context.subscriptions });
   let started = 0;
 
   const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
@@ -258,6 +263,7 @@ export function createClients(context: ClientsContext): Clients {
         else if (operation.kind === 'quote') result = await quoteClient.run(operation.order, at);
         else if (isPruning(operation)) result = await runPruning(operation, at);
         else if (isHttp(operation)) result = await http.run(operation, at);
+        else if (isSubscription(operation)) result = await subscriptionClient.run(operation, at);
         else result = await runRead(operation, book, process);
       } catch (failure) {
         // A failure of the simulated store, or of a book that closes.
@@ -279,6 +285,9 @@ const isPruning = (operation: Operation): operation is PruneOperation =>
 
 const isHttp = (operation: Operation): operation is HttpOperation =>
   operation.kind === 'http' || operation.kind === 'auction' || operation.kind === 'compete';
+
+const isSubscription = (operation: Operation): operation is SubscriptionOperation =>
+  operation.kind === 'subscribe' || operation.kind === 'unsubscribe' || operation.kind === 'subscriptions';
 
 function describeOperation(operation: Operation): string {
   switch (operation.kind) {
@@ -302,5 +311,10 @@ function describeOperation(operation: Operation): string {
       return `${operation.kind} ${operation.age}`;
     case 'list':
       return `list ${operation.signer}`;
+    case 'subscribe':
+    case 'unsubscribe':
+      return `${operation.kind} ${operation.owner} with ${operation.proof}`;
+    case 'subscriptions':
+      return `${operation.kind} ${operation.owner}`;
   }
 }

@@ -9,7 +9,6 @@ import type { Receiver } from './channel.ts';
 import type { Balances } from './funds-port.ts';
 import { createFundsPort } from './funds-port.ts';
 import { createMarketPort } from './market.ts';
-import { getTarget } from './notification-check.ts';
 import type { Fault } from './plan.ts';
 import type { VirtualProcess } from './process.ts';
 import { createVirtualProcess } from './process.ts';
@@ -19,6 +18,7 @@ import type { Scheduler } from './scheduler.ts';
 import type { SimulatedStorage } from './storages.ts';
 import type { Report, StoreObserver } from './store-observer.ts';
 import { createStorePort } from './store-port.ts';
+import { getFurtherTarget, getTarget } from './subscription-check.ts';
 
 /** The processes of a simulation. A supervisor restarts each that has ended. */
 export interface Machine {
@@ -64,7 +64,7 @@ export interface MachineContext {
   readonly recovery: RecoveryBackend;
   readonly report: Report;
   readonly trace: (text: string) => void;
-  readonly onAppend: AccountPortContext['onAppend'];
+  readonly onAccountCall: AccountPortContext['onCall'];
   readonly onHidden: (hash: string) => void;
   readonly onFault: (name: string) => void;
   /** Called when a fault begins or ends. @param owner - The owner whose target it affects. Absent: it affects all. */
@@ -142,7 +142,7 @@ export function createMachine(context: MachineContext): Machine {
       // An account interface that writes alone notices its own writes.
       watch: storage.processes === 1 ? () => () => {} : register(accountWatchers),
       onWrite: () => hint(accountWatchers),
-      onAppend: context.onAppend,
+      onCall: context.onAccountCall,
     });
     const nodes = ['x', 'y'].map((node) =>
       createNodePort({
@@ -239,8 +239,8 @@ export function createMachine(context: MachineContext): Machine {
     host.process?.step(ms);
   }
 
-  function disturbTarget({ owner, mode, duration }: Fault & { kind: 'target' }): void {
-    const target = getTarget(owner);
+  function disturbTarget({ owner, isFurther, mode, duration }: Fault & { kind: 'target' }): void {
+    const target = isFurther === true ? getFurtherTarget(owner) : getTarget(owner);
     if (receiver.targetFaults.has(target)) return;
     receiver.targetFaults.set(target, mode);
     onDisturbance(owner);

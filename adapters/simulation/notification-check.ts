@@ -1,14 +1,11 @@
 import type { AccountStore, AppendOutcome, NotificationBatch } from 'intentbook';
 import type { ChainFact } from './chain.ts';
-import type { Receiver } from './channel.ts';
 import type { Model } from './model.ts';
 import type { Pool } from './pool.ts';
 import type { Report } from './store-observer.ts';
 
 /** Checks the notifications of a simulation that has come to rest. */
 export interface NotificationCheck {
-  /** Registers a webhook for each owner. */
-  subscribe(now: number): Promise<void>;
   /** Checks that each range of the log is processed once, in order. */
   onAppend(batch: NotificationBatch, outcome: AppendOutcome): void;
   /** Follows the deletion of orders. Their notifications stay. Called before they are deleted. */
@@ -17,22 +14,12 @@ export interface NotificationCheck {
   readonly processed: number;
   /** Checks that a delivery belongs to a notification that has existed. */
   onArrival(body: string): void;
-  /**
-   * Compares the visible notifications, the log and the deliveries with the model.
-   *
-   * @param isDelivered - Whether every delivery must have arrived.
-   */
-  compare(notify: Report, isDelivered: boolean): Promise<void>;
+  /** Compares the visible notifications and the log with the model. */
+  compare(notify: Report): Promise<void>;
 }
 
-/** Whether a notification depends on the quote of its order. The webhooks do not subscribe to this type. */
+/** Whether a notification depends on the quote of its order. */
 const isPriceImprovement = (description: string) => description.startsWith('price_improvement');
-
-/** The types of notifications that the webhooks subscribe to. */
-export const TYPES = ['order_filled', 'order_expired', 'order_cancelled', 'order_partially_filled'] as const;
-
-/** Returns the target of an owner. */
-export const getTarget = (owner: number) => `target ${owner}`;
 
 const describeCancellation = ({ order, transactionHash }: ChainFact) => `order_cancelled ${order} ${transactionHash}`;
 
@@ -53,7 +40,6 @@ export function createNotificationCheck(
     /** Returns the id of the newest log entry. */
     readonly lastEntry: () => number;
   },
-  receiver: () => Receiver,
 ): NotificationCheck {
   /** Notifications of deleted orders, by order, and whether the log entries of the order were processed before. */
   const archive = new Map<number, { readonly texts: readonly string[]; readonly isComplete: boolean }>();
@@ -161,25 +147,6 @@ export function createNotificationCheck(
   }
 
   return {
-    async subscribe(now) {
-      for (const [i, account] of pool.owners.entries()) {
-        await store.subscriptions.create({
-          subscription: {
-            id: `subscription ${i}`,
-            account,
-            channel: 'webhook',
-            target: getTarget(i),
-            types: TYPES,
-            state: 'active',
-            secret: null,
-            createdAt: now,
-          },
-          nonce: { account, nonce: '1', expiresAt: now },
-          quota: 1,
-          now,
-        });
-      }
-    },
     get processed() {
       return cursor ?? 0;
     },
@@ -201,7 +168,7 @@ export function createNotificationCheck(
           report('deliveries', `a notification that does not exist was delivered: ${describe(body)}`);
       });
     },
-    async compare(notify, isDelivered) {
+    async compare(notify) {
       const visible = new Set<string>();
       read = 0;
       for (const { type, notification } of await readLog()) {
@@ -212,7 +179,6 @@ export function createNotificationCheck(
       }
       const late = listLateCancellations();
       const unopened = listUnopenedCancellations();
-      const arrived = new Set(receiver().arrived.values());
       for (const [signer, account] of pool.owners.entries()) {
         const rows = await store.notifications.list({ account, limit: 10_000 });
         const { required, optional } = listArchived(signer);
@@ -231,9 +197,6 @@ export function createNotificationCheck(
         }
         for (const { id, body } of rows) {
           if (!visible.delete(id)) notify('notifications', `${describe(body)} is listed, but not in the log`);
-          const isSubscribed = !isPriceImprovement(describe(body));
-          if (isDelivered && isSubscribed && !arrived.has(body))
-            notify('liveness', `${describe(body)} was not delivered`);
         }
       }
       for (const id of visible) notify('notifications', `${id} is in the log, but not listed`);

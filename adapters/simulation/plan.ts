@@ -26,7 +26,11 @@ export type Operation =
   /** Deletes log entries of this age in seconds that every process has read, or chain events. */
   | { readonly kind: 'pruneLog' | 'pruneChain'; readonly age: number }
   /** Records a competition whose winner includes an order, to be settled within some blocks. */
-  | { readonly kind: 'compete'; readonly order: number; readonly blocks: number };
+  | { readonly kind: 'compete'; readonly order: number; readonly blocks: number }
+  /** A request for a further webhook of an owner, or its removal. Equal numbers of proofs have equal nonces. */
+  | { readonly kind: 'subscribe' | 'unsubscribe'; readonly owner: number; readonly proof: number }
+  /** A list of the webhooks of an owner. */
+  | { readonly kind: 'subscriptions'; readonly owner: number };
 
 /** A fault that is injected. Durations are in virtual milliseconds. */
 export type Fault =
@@ -46,8 +50,14 @@ export type Fault =
   | { readonly kind: 'store'; readonly process: number; readonly mode: StoreFault; readonly duration: number }
   | { readonly kind: 'node'; readonly process: number; readonly mode: NodeFault; readonly duration: number }
   | { readonly kind: 'channel'; readonly mode: ChannelFault; readonly duration: number }
-  /** A fault of the target of one owner. */
-  | { readonly kind: 'target'; readonly owner: number; readonly mode: TargetFault; readonly duration: number }
+  /** A fault of the target of one owner, or of that of the owner's further webhooks. */
+  | {
+      readonly kind: 'target';
+      readonly owner: number;
+      readonly isFurther?: boolean;
+      readonly mode: TargetFault;
+      readonly duration: number;
+    }
   | { readonly kind: 'disconnect'; readonly subscriber: number };
 
 /**
@@ -59,8 +69,10 @@ export type StoreFault = 'fail' | 'full' | 'lose' | 'tear' | 'slow' | 'busy';
 export type NodeFault = 'fail' | 'hang' | 'slow' | 'lag' | 'hide';
 /** How deliveries fail: an error, no response, or a lost acknowledgement. */
 export type ChannelFault = 'fail' | 'hang' | 'lose';
-/** How deliveries to one target fail: an error, no response, or a late one. */
-export type TargetFault = 'fail' | 'hang' | 'slow';
+/**
+ * How deliveries to one target fail: an error, no response, a late one, or one that the target does not exist any more.
+ */
+export type TargetFault = 'fail' | 'hang' | 'slow' | 'gone';
 
 /** One step of a plan: an operation, a fault, the end of faults, a change of the chain, or a wait. */
 export type Action = { readonly id: number /** Milliseconds after the previous action. */; readonly delay: number } & (
@@ -104,6 +116,8 @@ export interface PlanContext {
   readonly hasQuotes: boolean;
   /** Whether old data is deleted. */
   readonly hasRetention: boolean;
+  /** Whether owners change their subscriptions. */
+  readonly hasSubscriptions: boolean;
   /** Whether an operator may delete orders while books run: the storage has several writers. */
   readonly isShared: boolean;
 }
@@ -136,6 +150,9 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     targets.pick(timed).push({ type: 'fault', fault: drawTargetFault(targets, context.pool), delay: 0 });
   if (targets.chance(0.15))
     timed.splice(targets.integer(0, timed.length), 0, drawTargetOutage(targets, context.pool, hot));
+  if (context.hasSubscriptions)
+    for (const each of drawSubscriptions(random.derive('subscriptions'), context))
+      random.pick(timed).push({ ...each, delay: 0 });
   return timed.flat().map((draft, id) => ({ ...draft, id }) as Action); // of its type
 
   /** Draws submissions to one process at the same time, which it stores as a group. It may restart meanwhile. */
@@ -220,6 +237,37 @@ function drawOperation(
     const own = random.chance(0.9) ? list.filter((n) => pool.orders[n]?.signer === owner) : list;
     return { kind: 'cancel', orders: own, signer };
   }
+}
+
+/** Draws requests of owners for webhooks, of which some are repeated, and faults of their targets. */
+function drawSubscriptions(random: SeededRandom, { pool, processes }: PlanContext): Draft[] {
+  const owners = pool.owners.length - 1;
+  const request = (kind: 'subscribe' | 'unsubscribe', proof: number): Draft => ({
+    type: 'operation',
+    process: random.integer(0, processes - 1),
+    operation: { kind, owner: random.integer(0, owners), proof },
+  });
+  const list = (): Draft => ({
+    type: 'operation',
+    process: random.integer(0, processes - 1),
+    operation: { kind: 'subscriptions', owner: random.integer(0, owners) },
+  });
+  const fault = (): Draft => ({
+    type: 'fault',
+    fault: {
+      kind: 'target',
+      owner: random.integer(0, owners),
+      isFurther: true,
+      mode: random.pick(['fail', 'hang', 'slow', 'gone', 'gone']),
+      duration: random.integer(2_000, 40_000),
+    },
+  });
+  return [
+    ...repeat(random.integer(4, 12), () => request('subscribe', random.integer(0, 8))),
+    ...repeat(random.integer(2, 6), () => request('unsubscribe', random.integer(5, 12))),
+    ...repeat(random.integer(0, 4), list),
+    ...repeat(random.integer(0, 4), fault),
+  ];
 }
 
 /** Steps a clock by an hour, after which a book deletes old data. */

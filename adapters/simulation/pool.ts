@@ -1,6 +1,7 @@
 import type { Address, Hex, OrderCreation } from 'intentbook';
 import type { OrderToSign } from 'intentbook/sign';
 import { cancellationTypedData, orderTypedData, orderUid, signingDomain, typedDataDigest } from 'intentbook/sign';
+import { affiliateDomainSeparator, bytesToHex, subscriptionDigest } from '#internal';
 import type { Signer } from './keys.ts';
 import { loadSigners } from './keys.ts';
 import { createPlacedOrders } from './placements.ts';
@@ -15,6 +16,16 @@ export interface PoolCancellation {
   readonly signingScheme: 'eip712';
 }
 
+/** What an owner signs to change or list subscriptions. */
+export interface SubscriptionTerms {
+  readonly channel: string;
+  readonly target: string;
+  readonly types: readonly string[];
+  readonly nonce: string;
+  /** Seconds since 1970. */
+  readonly deadline: number;
+}
+
 /** The orders and owners of all simulations of this process. */
 export interface Pool {
   readonly orders: readonly PoolOrder[];
@@ -22,6 +33,8 @@ export interface Pool {
   readonly byUid: ReadonlyMap<string, PoolOrder>;
   /** Signs a cancellation, once for each list of orders. */
   cancel(orders: readonly number[], signer: number): PoolCancellation;
+  /** Signs a request on the subscriptions of an owner. */
+  subscribe(terms: SubscriptionTerms, owner: number): Hex;
 }
 
 interface Plan {
@@ -81,11 +94,17 @@ async function createPool(): Promise<Pool> {
       signers.map(({ address }) => address),
     ),
   );
+  const separator = affiliateDomainSeparator();
   const cancellations = new Map<string, PoolCancellation>();
   return {
     orders,
     owners: signers.map(({ address }) => address),
     byUid: new Map(orders.map((order) => [order.uid, order])),
+    subscribe({ nonce, deadline, ...terms }, owner) {
+      const { address, sign } = at(signers, owner);
+      const numbers = { nonce: BigInt(nonce), deadline: BigInt(deadline) };
+      return sign(bytesToHex(subscriptionDigest(separator, { account: address, ...terms, ...numbers })));
+    },
     cancel(indexes, signer) {
       const key = `${signer} ${indexes.join()}`;
       const cancellation = cancellations.get(key) ?? signCancellation(indexes.map((i) => at(orders, i).uid));

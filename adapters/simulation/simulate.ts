@@ -5,15 +5,13 @@ import { createAccountSubscriber } from './account-subscriber.ts';
 import { createAuctionCheck } from './auction-check.ts';
 import { createAuctionSubscriber } from './auction-subscriber.ts';
 import { createSimulatedChain, drawTimeDifference } from './chain.ts';
-import { createReceiver } from './channel.ts';
 import { createClients } from './clients.ts';
-import { createFairnessCheck } from './fairness-check.ts';
+import { createDeliveryChecks } from './delivery-checks.ts';
 import { createBalances } from './funds-port.ts';
 import { createHttpClient } from './http-client.ts';
 import { loadRecovery } from './keys.ts';
 import { createMachine } from './machine.ts';
 import { Model } from './model.ts';
-import { createNotificationCheck, getTarget, TYPES } from './notification-check.ts';
 import { createPerformer } from './performer.ts';
 import type { Action, Scenario } from './plan.ts';
 import { createPlan } from './plan.ts';
@@ -167,26 +165,20 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   });
   const isHidden = (transactionHash: string) =>
     [...hidden].some((hash) => chain.find(hash as Hex)?.facts.some((fact) => fact.transactionHash === transactionHash));
-  const lastEntry = () => observer.log.last;
-  const notifications = createNotificationCheck(
-    accountStore,
-    { model, pool, report, isHidden, lastEntry },
-    () => receiver,
-  );
-  const fairness = createFairnessCheck({
+  const deliveries = createDeliveryChecks({
+    store: accountStore,
+    model,
+    pool,
     report,
-    time: () => virtual.time,
+    scheduler: virtual,
+    onFault,
+    processes: storage.processes,
     isQuiet: () => machine.isQuiet,
-    isWorking: (account) => !receiver.targetFaults.has(getTarget(pool.owners.indexOf(account as Hex))),
-    types: TYPES,
-    clockDifference: storage.processes === 1 ? 0 : 3_000,
+    isHidden,
+    lastEntry: () => observer.log.last,
   });
-  const onArrival = (body: string) => {
-    fairness.onArrival(body);
-    notifications.onArrival(body);
-  };
-  const receiver = createReceiver(virtual, onArrival, onFault);
-  await notifications.subscribe(START * 1000);
+  const { receiver, notifications } = deliveries;
+  await deliveries.subscriptions.subscribeAll(START * 1000);
   const machine = createMachine({
     scheduler: virtual,
     random: random.derive('machine'),
@@ -202,14 +194,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     recovery,
     report,
     trace: trace.add,
-    onAppend: (batch, outcome) => {
-      fairness.onAppend(batch, outcome);
-      notifications.onAppend(batch, outcome);
-    },
-    onDisturbance: (owner) => {
-      if (owner === undefined) fairness.disturb();
-      else fairness.disturbTarget(pool.owners[owner] ?? '');
-    },
+    onAccountCall: deliveries.onCall,
+    onDisturbance: deliveries.onDisturbance,
     onHidden: (hash) => void hidden.add(hash),
     onFault,
     onConnect: (store) => {
@@ -237,6 +223,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     reads,
     http,
     quotes,
+    subscriptions: deliveries.subscriptions,
     scheduler: virtual,
     getReadThrough: () => Math.min(notifications.processed, ...machine.positions),
   });
@@ -291,6 +278,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     hasBackups: storage.restore !== undefined,
     hasQuotes,
     hasRetention: retention !== undefined,
+    hasSubscriptions: random.derive('subscriptions').chance(0.4),
     isShared: storage.traits.writers === 'many',
   };
   const all = createPlan(random.derive('plan'), scenario, context);
@@ -314,7 +302,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     await virtual.run(1_000, isOver);
     for (const action of plan) {
       await virtual.run(action.delay, isOver);
-      fairness.check();
+      deliveries.check();
       if (isOver()) break;
       await perform(action);
     }
@@ -333,7 +321,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   async function settle(): Promise<void> {
     for (let time = 0; time < LIVENESS_TIME && !isOver(); time += LIVENESS_STEP) {
       await virtual.run(LIVENESS_STEP, isOver);
-      fairness.check();
+      deliveries.check();
       let isSettled = true;
       await checkRest(() => {
         isSettled = false;
@@ -363,7 +351,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     for (const each of subscribers) await each.requireAll(notify);
     if (hasStatistics)
       for (const { process, accounts } of machine.running) await statistics.compare(process.name, accounts, notify);
-    await notifications.compare(notify, virtual.time > machine.latestClaim);
+    await deliveries.compare(notify, virtual.time > machine.latestClaim);
   }
 
   /** Checks that the expiry of exactly those orders is recorded that have expired. */

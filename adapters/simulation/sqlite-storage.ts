@@ -26,7 +26,8 @@ export async function createSqliteStorage(): Promise<SimulatedStorage> {
   const { traits } = sqliteStore({ path });
   return {
     processes: 1,
-    faults: ['fail', 'full', 'slow'],
+    // The thread that writes may end before it has reported a result.
+    faults: ['fail', 'full', 'slow', 'lose'],
     opens: true,
     connect,
     traits,

@@ -4,6 +4,7 @@ import { PLANTED_PLACEMENTS } from './planted-placements.ts';
 import { PLANTED_QUOTES } from './planted-quotes.ts';
 import { PLANTED_RETENTION } from './planted-retention.ts';
 import { PLANTED_STATISTICS } from './planted-statistics.ts';
+import { PLANTED_SUBSCRIPTIONS } from './planted-subscriptions.ts';
 
 /** A fault that is put into the code in memory, to see whether the simulator finds it. */
 export interface PlantedFault {
@@ -28,6 +29,7 @@ export interface PlantedFault {
     | 'placements'
     | 'quotes'
     | 'retention'
+    | 'subscriptions'
     | 'statistics';
   readonly store: StorageName;
   /** Whether a few seeds find it, so that `npm test` includes it. */
@@ -122,6 +124,30 @@ export const PLANTED: readonly PlantedFault[] = [
     find: "return error.code === 'OutcomeUnknown' ? { status: 'unknown', uid, error } : { status: 'rejected', error };",
     replace:
       "return error.code === 'OutcomeUnknown' && uid === '0x' ? { status: 'unknown', uid, error } : { status: 'rejected', error };",
+  },
+  {
+    name: 'an expiry whose outcome is unknown does not reach listeners',
+    area: 'outcomes',
+    store: 'sqlite',
+    file: 'src/orders/expiry.ts',
+    find: 'let changed = 1;',
+    replace: 'let changed = 0;',
+  },
+  {
+    name: 'a block whose outcome is unknown does not reach listeners',
+    area: 'outcomes',
+    store: 'sqlite',
+    file: 'src/chain/chain-writer.ts',
+    find: '      wake();\n      throw failure;',
+    replace: '      throw failure;',
+  },
+  {
+    name: 'a notification whose outcome is unknown does not reach streams',
+    area: 'outcomes',
+    store: 'sqlite',
+    file: 'src/accounts/notification-indexer.ts',
+    find: 'let isChanged = true;',
+    replace: 'let isChanged = false;',
   },
   {
     name: 'a failed cancellation is reported as done',
@@ -431,5 +457,6 @@ export const PLANTED: readonly PlantedFault[] = [
   ...PLANTED_PLACEMENTS,
   ...PLANTED_QUOTES,
   ...PLANTED_RETENTION,
+  ...PLANTED_SUBSCRIPTIONS,
   ...PLANTED_STATISTICS,
 ];

@@ -1,0 +1,104 @@
+import type { AccountStore, Address, AppendOutcome, NotificationBatch, Subscription } from 'intentbook';
+import type { Receiver } from './channel.ts';
+import { createReceiver } from './channel.ts';
+import { createFairnessCheck } from './fairness-check.ts';
+import type { Model } from './model.ts';
+import type { NotificationCheck } from './notification-check.ts';
+import { createNotificationCheck } from './notification-check.ts';
+import type { Pool } from './pool.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Report } from './store-observer.ts';
+import type { SubscriptionCheck } from './subscription-check.ts';
+import { createSubscriptionCheck, getFurtherTarget, getTarget, TYPES } from './subscription-check.ts';
+
+/** The receiver of notifications, and the checks of everything from the account log to their targets. */
+export interface DeliveryChecks {
+  readonly receiver: Receiver;
+  readonly notifications: NotificationCheck;
+  readonly subscriptions: SubscriptionCheck;
+  /** Follows a call of the account store. */
+  onCall(name: string, args: readonly unknown[], result: unknown): void;
+  /** Called when a fault begins or ends. @param owner - The owner whose target it affects. Absent: it affects all. */
+  onDisturbance(owner?: number): void;
+  /** Reports the deliveries that are late. */
+  check(): void;
+  /**
+   * Compares everything with the model.
+   *
+   * @param isDelivered - Whether every delivery must have arrived.
+   */
+  compare(notify: Report, isDelivered: boolean): Promise<void>;
+}
+
+export interface DeliveryChecksContext {
+  readonly store: AccountStore;
+  readonly model: Model;
+  readonly pool: Pool;
+  readonly report: Report;
+  readonly scheduler: Scheduler;
+  readonly onFault: (name: string) => void;
+  /** Number of processes that deliver. */
+  readonly processes: number;
+  /** Returns whether all processes run without a fault. */
+  readonly isQuiet: () => boolean;
+  /** Whether a node has hidden the logs of a transaction. */
+  readonly isHidden: (transactionHash: string) => boolean;
+  /** Returns the id of the newest log entry. */
+  readonly lastEntry: () => number;
+}
+
+export function createDeliveryChecks(context: DeliveryChecksContext): DeliveryChecks {
+  const { store, pool, report, scheduler, onFault } = context;
+  const notifications = createNotificationCheck(store, context);
+  const subscriptions = createSubscriptionCheck({ store, pool, report });
+  const findOwner = (account: string) => pool.owners.indexOf(account as Address);
+
+  /** Whether the target of an account works, and no other delivery of the account can delay it. */
+  function isWorking(account: string): boolean {
+    const owner = findOwner(account);
+    const isFaulty = [getTarget(owner), getFurtherTarget(owner)].some((target) => receiver.targetFaults.has(target));
+    return !isFaulty && !subscriptions.hasFurther(account);
+  }
+
+  const fairness = createFairnessCheck({
+    report,
+    time: () => scheduler.time,
+    isQuiet: context.isQuiet,
+    isWorking,
+    types: TYPES,
+    clockDifference: context.processes === 1 ? 0 : 3_000,
+  });
+
+  function onArrival(body: string, { id, account, target }: Subscription): void {
+    notifications.onArrival(body);
+    subscriptions.onArrival(id, (JSON.parse(body) as { readonly id: string }).id); // a notification
+    if (target === getTarget(findOwner(account))) fairness.onArrival(body);
+  }
+
+  const receiver = createReceiver({ scheduler, onArrival, onGone: ({ id }) => subscriptions.onGone(id), onFault });
+
+  return {
+    receiver,
+    notifications,
+    subscriptions,
+    onCall(name, args, result) {
+      const before = subscriptions.changes;
+      subscriptions.onCall(name, args, result);
+      // Deliveries in progress of a subscription that was removed may delay others of the account.
+      if (subscriptions.changes !== before) for (const account of pool.owners) fairness.disturbTarget(account);
+      if (name !== 'notifications.append') return;
+      const [batch, outcome] = [args[0] as NotificationBatch, result as AppendOutcome]; // those of the port
+      fairness.onAppend(batch, outcome);
+      notifications.onAppend(batch, outcome);
+    },
+    onDisturbance(owner) {
+      if (owner === undefined) fairness.disturb();
+      else fairness.disturbTarget(pool.owners[owner] ?? '');
+    },
+    check: fairness.check,
+    async compare(notify, isDelivered) {
+      await notifications.compare(notify);
+      if (isDelivered) subscriptions.requireAll(notify);
+    },
+  };
+}
