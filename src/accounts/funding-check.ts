@@ -54,7 +54,7 @@ interface CheckedOrder {
  * An order is reported when two consecutive checks find it unfunded: after a trade, the balance is reduced on chain
  * before the book has indexed the trade. A progress marker records the report until the order is funded again. So each
  * change to unfunded is reported once, also across restarts. Markers and notifications are written in one conditional
- * step, so two concurrent checks do no harm.
+ * step, so two concurrent checks do no harm. The marker of an order that is not open any more is deleted.
  */
 export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   const { store, clock, interval, holder, onFailure } = context;
@@ -63,22 +63,40 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   const lease = { name: feed, holder };
   /** Orders that the previous check found unfunded for the first time. */
   let suspects: ReadonlySet<Hex> = new Set();
+  /** Open orders of which this process has seen or written a marker. */
+  let marked: ReadonlySet<Hex> = new Set();
 
   async function checkAll(isStopping: () => boolean): Promise<void> {
     const nextSuspects = new Set<Hex>();
+    const nextMarked = new Set<Hex>();
     let cursor: string | undefined;
     do {
-      if (isStopping() || !(await acquireLease())) break;
+      if (isStopping() || !(await acquireLease())) {
+        suspects = nextSuspects;
+        return;
+      }
       const page = await book.orders.list({
         status: 'open',
         limit: PAGE_SIZE,
         ...(cursor !== undefined && { cursor }),
       });
-      await checkPage(page.orders, nextSuspects);
+      for (const { uid } of page.orders) if (marked.has(uid)) nextMarked.add(uid);
+      await checkPage(page.orders, nextSuspects, nextMarked);
       cursor = page.next;
       await yieldToEventLoop();
     } while (cursor !== undefined);
+    await deleteMarkers([...marked].filter((uid) => !nextMarked.has(uid)));
     suspects = nextSuspects;
+    marked = nextMarked;
+  }
+
+  /** Deletes the markers of those orders that are not open. */
+  async function deleteMarkers(uids: readonly Hex[]): Promise<void> {
+    const open = await filterOpen(uids);
+    const marks = uids.filter((uid) => !open.has(uid)).map((key) => ({ key, value: null }));
+    if (marks.length === 0) return;
+    const after = await store.notifications.cursor(feed);
+    await append(store, { feed, after, through: (after ?? 0) + 1, changes: [], marks }, context.onAppended);
   }
 
   async function acquireLease(): Promise<boolean> {
@@ -88,7 +106,7 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
     return outcome.status === 'held';
   }
 
-  async function checkPage(orders: readonly Order[], nextSuspects: Set<Hex>): Promise<void> {
+  async function checkPage(orders: readonly Order[], nextSuspects: Set<Hex>, nextMarked: Set<Hex>): Promise<void> {
     const checked = await readFunds(orders);
     if (checked.length === 0) return;
     const { notifications } = store;
@@ -101,11 +119,15 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
     const due = unfunded.filter(({ order }) => suspects.has(order.uid));
     for (const { order } of unfunded) nextSuspects.add(order.uid);
     const at = clock.now();
-    const open = await filterOpen(due);
+    const stillOpen = await filterOpen(due.map(({ order }) => order.uid));
+    const open = due.filter(({ order }) => stillOpen.has(order.uid));
     const marks: ProgressMarker[] = [
       ...funded.map(({ order }) => ({ key: order.uid, value: null })),
       ...open.map(({ order }) => ({ key: order.uid, value: String(at) })),
     ];
+    for (const { order } of checked) if (reported.has(order.uid)) nextMarked.add(order.uid);
+    for (const { order } of funded) nextMarked.delete(order.uid);
+    for (const { order } of open) nextMarked.add(order.uid);
     if (marks.length === 0) return;
     const changes = await createNotifications(open, at);
     await append(store, { feed, after, through: (after ?? 0) + 1, changes, marks }, context.onAppended);
@@ -128,12 +150,11 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
     });
   }
 
-  /** Leaves out orders that were filled or cancelled while the funds were read. */
-  async function filterOpen(due: readonly CheckedOrder[]): Promise<CheckedOrder[]> {
-    if (due.length === 0) return [];
-    const results = await book.orders.getMany(due.map(({ order }) => order.uid));
-    const open = new Set(results.flatMap(({ order }) => (order?.status === 'open' ? [order.uid] : [])));
-    return due.filter(({ order }) => open.has(order.uid));
+  /** Returns those orders that are open: others may have been filled or cancelled in the meantime. */
+  async function filterOpen(uids: readonly Hex[]): Promise<ReadonlySet<Hex>> {
+    if (uids.length === 0) return new Set();
+    const results = await book.orders.getMany(uids);
+    return new Set(results.flatMap(({ order }) => (order?.status === 'open' ? [order.uid] : [])));
   }
 
   async function createNotifications(unfunded: readonly CheckedOrder[], at: number): Promise<NotificationChange[]> {

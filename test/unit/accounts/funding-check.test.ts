@@ -117,6 +117,26 @@ describe('funding check', () => {
     assert.equal(new Set(ids).size, 3);
   });
 
+  test('deletes the marker of an order that is not open any more', async () => {
+    await using each = await fundedFixture();
+    const order = await each.order();
+    const { uid } = await each.order({ buyAmount: '401' });
+    const { store } = each.fixture;
+    const { chainId, settlementContract } = each.fixture.book;
+    const readMarks = async () => {
+      const marks = await store.notifications.marks(`funding ${chainId} ${settlementContract}`, [order.uid, uid]);
+      return marks.map(({ key }) => key);
+    };
+    each.has(0n);
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.deepEqual((await readMarks()).sort(), [order.uid, uid].sort());
+    const orderUids = [order.uid];
+    await each.fixture.book.orders.cancel({ orderUids, ...(await signCancellation(ALICE, { orderUids })) });
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.deepEqual(await readMarks(), [uid]);
+    assert.equal((await each.listNotifications()).length, 2);
+  });
+
   test('does not report an order that fails one check only', async () => {
     await using each = await fundedFixture();
     await each.order();
