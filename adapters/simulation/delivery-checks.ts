@@ -98,7 +98,11 @@ export function createDeliveryChecks(context: DeliveryChecksContext): DeliveryCh
     check: fairness.check,
     async compare(notify, isDelivered) {
       await notifications.compare(notify);
-      if (isDelivered) subscriptions.requireAll(notify);
+      if (!isDelivered) return;
+      subscriptions.requireAll(notify);
+      const [pending] = await store.deliveries.list({ state: 'pending', limit: 1 });
+      if (pending !== undefined)
+        notify('liveness', `${pending.notification} is still to be delivered to ${pending.subscription}`);
     },
   };
 }
