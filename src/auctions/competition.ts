@@ -123,21 +123,37 @@ export async function readCompetition(
 
 /** Returns the competition of the highest auction id. */
 export async function latestCompetition(store: Store, query?: CompetitionQuery): Promise<Competition | undefined> {
-  for (const stored of await store.auctions.competitions(query?.published ? MAX_UNPUBLISHED : 1)) {
-    if (await isVisible(stored, store, query)) return completed(stored, store);
+  let searched = 0;
+  for (const limit of query?.published ? SEARCHES : [1]) {
+    const found = await store.auctions.competitions(limit);
+    for (const stored of found.slice(searched)) {
+      if (await isVisible(stored, store, query)) return completed(stored, store);
+    }
+    if (found.length < limit) break;
+    searched = limit;
   }
   return undefined;
 }
 
-/** Maximum number of competitions that wait for their deadline, searched for the newest published one. */
-const MAX_UNPUBLISHED = 100;
+/**
+ * Numbers of competitions that are searched for the newest published one. Few of them wait for their deadline, and each
+ * may be large.
+ */
+const SEARCHES = [4, 20, 100] as const;
 
 async function isVisible({ body }: StoredCompetition, store: Store, query: CompetitionQuery = {}): Promise<boolean> {
   if (query.published !== true) return true;
-  const { auctionDeadlineBlock } = JSON.parse(body) as Competition; // stored from this type
   const { indexedBlock } = await store.chain.progress();
-  return indexedBlock !== null && indexedBlock.number > auctionDeadlineBlock;
+  return indexedBlock !== null && indexedBlock.number > readDeadline(body);
 }
+
+/** Returns the deadline block of a stored competition without parsing its orders. */
+export function readDeadline(body: string): number {
+  return Number(DEADLINE.exec(body)?.[1]);
+}
+
+/** Matches the member. Inside a JSON string its quotes would be escaped. */
+const DEADLINE = /"auctionDeadlineBlock": ?(\d+)/;
 
 /** Returns the competition of the auction that a transaction settled. */
 export async function competitionOfTransaction(

@@ -1,7 +1,6 @@
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { Competition } from './competition.ts';
-import { readCompetition } from './competition.ts';
+import { readCompetition, readDeadline } from './competition.ts';
 
 /** Number of recent competitions that are searched for solutions in flight. */
 const RECENT = 20;
@@ -18,8 +17,7 @@ export async function findInFlight(store: Store, hasFailed: HasFailed): Promise<
   const block = indexedBlock?.number ?? 0;
   const orders = new Set<Hex>();
   for (const { auctionId, body } of recent) {
-    const { auctionDeadlineBlock } = JSON.parse(body) as Competition; // stored from this type
-    if (auctionDeadlineBlock <= block) continue;
+    if (readDeadline(body) <= block) continue;
     const competition = await readCompetition(auctionId, store);
     for (const { isWinner, txHash, orders: bids, solverAddress } of competition?.solutions ?? []) {
       if (isWinner && txHash === null && !hasFailed(auctionId, solverAddress, block))

@@ -690,6 +690,16 @@ describe('hidden competition', () => {
     expect(await status('7')).toBe(200);
     expect((await latest()).auctionId).toBe(7);
   });
+
+  test('does not hide the newest one that is shown, however many others wait', async () => {
+    const order = await orderOf();
+    await applyBlock(5);
+    await record(competitionOf(6, order, { auctionDeadlineBlock: 4 }));
+    for (const last of [9, 10, 25, 26]) {
+      for (let id = 7; id <= last; id++) await record(competitionOf(id, order));
+      expect((await book.auctions.latestCompetition({ published: true }))?.auctionId).toBe(6);
+    }
+  });
 });
 
 describe('order competition status', () => {
