@@ -57,13 +57,17 @@ export function createPools({ sources, clock, onFailure, observer, assertStarted
   if (!Array.isArray(sources) || sources.some((source) => typeof source?.pools !== 'function')) {
     throw new TypeError('createAccounts: pools must be a list of sources');
   }
-  let failures = 0;
+  /** Chains of which a source has failed in the last query. */
+  const failed = new Set<number>();
   const cache = createSourceCache<number, readonly PoolYield[]>({
-    sources: sources.map((source: PoolSource) => ({
+    sources: sources.map((source: PoolSource, i) => ({
       name: source.name,
-      read: async (chainId, call) => requirePools(await source.pools(chainId, call)),
-      onFailure(_, cause) {
-        failures++;
+      async read(chainId, call) {
+        if (i === 0) failed.delete(chainId);
+        return requirePools(await source.pools(chainId, call));
+      },
+      onFailure(chainId, cause) {
+        failed.add(chainId);
         onFailure(cause);
       },
     })),
@@ -80,9 +84,8 @@ export function createPools({ sources, clock, onFailure, observer, assertStarted
     requireChainId(chainId);
     if (sources.length === 0) throw new AccountError(503, 'Pools are not available on this server');
     assertStarted();
-    const failed = failures;
     const found = await cache.get(chainId);
-    if (found === undefined && failures > failed) throw new AccountError(503, 'Pools are not available right now', 1);
+    if (found === undefined && failed.has(chainId)) throw new AccountError(503, 'Pools are not available right now', 1);
     return found?.value ?? [];
   }
 

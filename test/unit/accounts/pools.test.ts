@@ -111,6 +111,26 @@ describe('POST /{chain_id}/yield/pools', () => {
     }
   });
 
+  it('responds alike to concurrent requests, and to each chain on its own', async () => {
+    const steps: (() => void)[] = [];
+    const next = () => new Promise<void>((resolve) => void steps.push(resolve));
+    const fails: PoolSource = {
+      name: 'fails',
+      async pools(chainId) {
+        if (chainId === 100) return undefined;
+        throw new Error('down');
+      },
+    };
+    const waits: PoolSource = { name: 'waits', pools: () => next().then(() => undefined) };
+    const { list } = await poolFixture(fails, waits);
+    const lists = [list([])];
+    await expect.poll(() => steps.length).toBe(1);
+    lists.push(list([]), list([], 100));
+    await expect.poll(() => steps.length).toBe(2);
+    for (const step of steps) step();
+    expect((await Promise.all(lists)).map(([status]) => status)).toEqual([503, 503, 200]);
+  });
+
   it('responds 503 without a source, and if every source fails', async () => {
     const none = await poolFixture();
     expect(await none.list([])).toEqual([503, { message: 'Pools are not available on this server' }]);
