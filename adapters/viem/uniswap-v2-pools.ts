@@ -48,7 +48,7 @@ interface Pair {
  * Creates a source of the pools of a Uniswap V2 factory, or of a compatible one, on the chain of a node. Value and
  * volume are computed from reserves and `Swap` events. The yield is the fees of a day for a year, relative to the
  * value.
- * A pair without a known price of both tokens is left out.
+ * A pair without a known price of both tokens is left out. The source fails if no price is known.
  *
  * @throws TypeError if an option is unknown or malformed.
  */
@@ -126,6 +126,8 @@ export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions
     const used = [...new Set(pairs.flatMap((pair) => pair.tokens))];
     const infos: readonly (TokenInfo | undefined)[] = await readTokensInfo(client, used, signal);
     const prices = await Promise.all(used.map((token) => usdPrice(token, signal)));
+    // An empty list would be cached as the pools of the chain.
+    if (prices.every((price) => price === undefined)) throw new Error('the price of no token is known');
     // The price of one atom. A token without decimals or price has none.
     const ofAtom = used.map((token, i) => [
       token,

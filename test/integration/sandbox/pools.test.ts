@@ -2,6 +2,11 @@ import { createSandbox } from 'intentbook/sandbox';
 import { uniswapV2Pools } from 'intentbook/viem';
 import { expect, it } from 'vitest';
 
+interface Call {
+  readonly method: string;
+  readonly params: unknown;
+}
+
 interface Pool {
   readonly contract_address: string;
   readonly chain_id: number;
@@ -45,19 +50,22 @@ it('pools of the sandbox have the value of their reserves and the volume of thei
 
   // A trade older than a day does not count.
   await sandbox.advance(86_400);
-  const source = uniswapV2Pools(
-    { request: async ({ method, params }) => callNode(sandbox.rpcUrl ?? '', method, params) },
-    {
-      chainId: sandbox.chainId,
-      factory: await factoryOf(sandbox.rpcUrl ?? '', address),
-      tokens: sandbox.tokens.map((token) => token.address),
-      usdPrice: async (token) => (await sandbox.accountInterface.usdPrices.get(sandbox.chainId, token))?.price,
-    },
-  );
+  const client = { request: async ({ method, params }: Call) => callNode(sandbox.rpcUrl ?? '', method, params) };
+  const options = {
+    chainId: sandbox.chainId,
+    factory: await factoryOf(sandbox.rpcUrl ?? '', address),
+    tokens: sandbox.tokens.map((token) => token.address),
+  };
+  const source = uniswapV2Pools(client, {
+    ...options,
+    usdPrice: async (token) => (await sandbox.accountInterface.usdPrices.get(sandbox.chainId, token))?.price,
+  });
   const signal = new AbortController().signal;
   const later = await source.pools(sandbox.chainId, { signal });
   expect(later?.map((pool) => pool.volume)).toEqual(pools.map(() => 0));
   expect(await source.pools(1, { signal })).toBeUndefined();
+  const unpriced = uniswapV2Pools(client, { ...options, usdPrice: async () => undefined });
+  await expect(unpriced.pools(sandbox.chainId, { signal })).rejects.toThrow('the price of no token is known');
 });
 
 it.each([
