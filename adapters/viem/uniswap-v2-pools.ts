@@ -47,8 +47,7 @@ interface Pair {
 /**
  * Creates a source of the pools of a Uniswap V2 factory, or of a compatible one, on the chain of a node. Value and
  * volume are computed from reserves and `Swap` events. The yield is the fees of a day for a year, relative to the
- * value.
- * A pair without a known price of both tokens is left out. The source fails if no price is known.
+ * value. A pair without a known price of both tokens is left out. The source fails if no price is known.
  *
  * @throws TypeError if an option is unknown or malformed.
  */

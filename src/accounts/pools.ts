@@ -57,7 +57,7 @@ export function createPools({ sources, clock, onFailure, observer, assertStarted
   if (!Array.isArray(sources) || sources.some((source) => typeof source?.pools !== 'function')) {
     throw new TypeError('createAccounts: pools must be a list of sources');
   }
-  /** Chains of which a source has failed in the last query. */
+  /** Chains of which a source has failed in the last query. The first source begins a query. */
   const failed = new Set<number>();
   const cache = createSourceCache<number, readonly PoolYield[]>({
     sources: sources.map((source: PoolSource, i) => ({

@@ -24,7 +24,13 @@ export function createQuoteSweeper(
   onFailure: (failure: unknown) => void,
 ): QuoteSweeper {
   const watch = createClockWatch(clock);
-  const step = async () => !watch.hasJumped(JUMP_PAUSE) && (await quotes.prune(clock.now(), BATCH_SIZE)) === BATCH_SIZE;
+
+  /** Deletes a batch. @returns whether there may be more. */
+  async function deleteBatch(): Promise<boolean> {
+    if (watch.hasJumped(JUMP_PAUSE)) return false;
+    return (await quotes.prune(clock.now(), BATCH_SIZE)) === BATCH_SIZE;
+  }
+
   return createWorker({
     clock,
     interval: INTERVAL,
@@ -32,7 +38,7 @@ export function createQuoteSweeper(
     onFailure,
     async run(isStopping) {
       // A synchronous store would otherwise block the event loop until every expired quote is deleted.
-      while (!isStopping() && (await step())) await yieldToEventLoop();
+      while (!isStopping() && (await deleteBatch())) await yieldToEventLoop();
       return undefined;
     },
   });
