@@ -184,6 +184,16 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     assert.deepEqual([answer.status, answer.json()], [503, { message: 'Balances are not available on this chain' }]);
   });
 
+  test('reads the balances of a chain client that supports lists only', async () => {
+    const chain: ChainClient = {
+      balancesAndAllowances: async (pairs) => pairs.map(() => ({ balance: 5n, allowance: 7n })),
+    };
+    const { send } = await fixture({ chain });
+    assert.deepEqual((await send('GET', balances(weth))).json(), [
+      { balance: '5', allowance: '7', token: { address: weth } },
+    ]);
+  });
+
   test('uses the production book among several books of one chain', async () => {
     const clock = manualClock();
     const [production, staging] = [ledger(), ledger()];
