@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { PriceHistorySource, PricePoint } from '../../ports/price-history.ts';
 import type { UsdPriceQuery } from '../../ports/prices.ts';
-import { chainById, NATIVE_MARKER } from '../../protocol/chains.ts';
+import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { assertKnownOptions } from '../../validation/options.ts';
 import type { KnownBook } from '../account-books.ts';
@@ -15,6 +15,7 @@ import { UsdPriceError } from '../usd-prices.ts';
 import type { SlippageOptions } from './slippage-options.ts';
 import type { TokenMarket } from './volatility.ts';
 import { computePairVolatility, computeTokenVolatility, PERIOD, toBasisPoints } from './volatility.ts';
+import { toWrapped } from './wrapped-token.ts';
 
 /** The order for which a tolerance is requested. Each member is optional. */
 export interface SlippageOrder {
@@ -109,12 +110,10 @@ export function createSlippage(context: SlippageContext): SlippageModule {
   }
 
   async function readVolatility(chainId: number, base: Address, quote: Address): Promise<number | undefined> {
-    const wrapped = chainById(chainId)?.wrappedNative;
     const isNative = (token: Address) => token === NATIVE_MARKER;
-    const toWrapped = (token: Address) => (isNative(token) && wrapped !== undefined ? wrapped : token);
     const [baseMarket, quoteMarket] = await Promise.all([
-      readMarket(chainId, toWrapped(base)),
-      readMarket(chainId, toWrapped(quote)),
+      readMarket(chainId, toWrapped(chainId, base)),
+      readMarket(chainId, toWrapped(chainId, quote)),
     ]);
     // As in production, a pair with native currency has the volatility of its most volatile token.
     const pair = isNative(base) || isNative(quote) ? undefined : computePairVolatility(baseMarket, quoteMarket);

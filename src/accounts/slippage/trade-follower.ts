@@ -4,6 +4,7 @@ import type { OrderBook } from '../../order-book.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { StoredEvent } from '../../ports/store.ts';
 import type { ObservedPrices } from './observed-prices.ts';
+import { toWrapped } from './wrapped-token.ts';
 
 /** Log entries that are read in one step. */
 const BATCH_SIZE = 200;
@@ -50,7 +51,8 @@ export function createTradeFollower({ book, prices, clock, onFailure }: TradeFol
       if (event.type === 'reverted' && reverted === 'traded') prices.removeTrade(key);
       const order = orders.get(event.uid);
       if (event.type !== 'traded' || trade === undefined || order === undefined) continue;
-      const { sellToken, buyToken } = order;
+      const { sellToken } = order;
+      const buyToken = toWrapped(book.chainId, order.buyToken);
       const [sellAmount, buyAmount] = [BigInt(trade.sellAmount) - BigInt(trade.feeAmount), BigInt(trade.buyAmount)];
       prices.addTrade({ key, at: event.at, sellToken, buyToken, sellAmount, buyAmount });
     }

@@ -14,6 +14,9 @@ const PERIOD = 300_000;
 const DAY = 86_400_000;
 const address = (n: number): Hex => `0x${n.toString(16).padStart(40, '0')}`;
 const [TOKEN, OTHER, USD] = [1, 2, 3].map(address) as [Hex, Hex, Hex];
+const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+/** The wrapped native token of chain 1. */
+const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2';
 const uid = (n: number): Hex => `0x${n.toString(16).padStart(112, '0')}`;
 const SIGNAL = { signal: new AbortController().signal };
 
@@ -28,7 +31,7 @@ interface Entry {
   readonly cause?: false;
 }
 
-/** A book with a scripted log. Orders sell `TOKEN` for `USD`; order 9 was deleted. */
+/** A book with a scripted log. Orders sell `TOKEN` for `USD`, order 8 for native currency; order 9 was deleted. */
 function scriptedBook(chainId = 1) {
   const entries: StoredEvent[] = [];
   const reads: [id: number, limit: number][] = [];
@@ -50,7 +53,10 @@ function scriptedBook(chainId = 1) {
     orders: {
       getMany: async (uids: readonly Hex[]) => {
         queried.push([...uids]);
-        return uids.map((each) => (each === uid(9) ? {} : { order: { uid: each, sellToken: TOKEN, buyToken: USD } }));
+        return uids.map((each) => {
+          const order = { uid: each, sellToken: TOKEN, buyToken: each === uid(8) ? NATIVE : USD };
+          return each === uid(9) ? {} : { order };
+        });
       },
     },
   } as unknown as OrderBook; // the members that are used
@@ -79,9 +85,9 @@ async function settle(): Promise<void> {
 }
 
 describe('trade follower', () => {
-  function follow() {
+  function follow(chainId?: number) {
     const clock = manualClock(NOW);
-    const log = scriptedBook();
+    const log = scriptedBook(chainId);
     const changes: (ObservedTrade | string)[] = [];
     const failures: unknown[] = [];
     const follower = createTradeFollower({
@@ -118,6 +124,16 @@ describe('trade follower', () => {
     ]);
     expect(queried).toEqual([[uid(1), uid(2), uid(9)]]);
     expect(failures).toEqual([]);
+  });
+
+  test.each([
+    [1, WETH],
+    [424_242, NATIVE],
+  ])('adds trades into native currency of chain %i as trades into %s', async (chainId, buyToken) => {
+    const { catchUp, write, changes } = follow(chainId);
+    write({ order: 8 });
+    await catchUp();
+    expect(changes).toMatchObject([{ sellToken: TOKEN, buyToken }]);
   });
 
   test('removes reverted trades, and no other reverted events', async () => {
