@@ -1,9 +1,10 @@
 import type { ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
+import type { ConcurrencyLimit } from '../concurrency/limit.ts';
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { seconds } from '../ports/clock.ts';
-import type { OrderCursor, OrderQuery, OrderScan, StoredOrder } from '../ports/store.ts';
+import type { OrderCursor, OrderQuery, OrderScan, Store, StoredOrder } from '../ports/store.ts';
 import type { Allocate } from '../protocol/json.ts';
 import { joinArray } from '../protocol/json.ts';
 import type { ElementForm, ReadOrder } from './encode-orders.ts';
@@ -35,8 +36,11 @@ export const ORDERS_PER_STEP = 128;
 /** The same for longer pages, which have several steps. */
 const ORDERS_PER_LONG_STEP = 64;
 
-/** Long pages that are read at the same time. More texts would delay each collection of young garbage. */
-const longPages = /* @__PURE__ */ createConcurrencyLimit(2);
+/** Long pages of a store that are read at the same time. More texts would delay each collection of young garbage. */
+const MAX_LONG_PAGES = 2;
+
+/** The limits of stores. A store that does not respond must not hold up the pages of other books in the process. */
+const longPages = /* @__PURE__ */ new WeakMap<Store, ConcurrencyLimit>();
 
 /** Orders that a listing skips in one step because of its offset. */
 const SKIPPED_PER_STEP = 1000;
@@ -113,7 +117,13 @@ async function readPage(
     offset <= ORDERS_PER_STEP ? { after: query.after, offset } : await skip(filters, offset, context, options);
   if (start === undefined) return undefined;
   const read = () => readSteps({ ...filters, ...start, limit }, context, options, (orders) => render(orders, now));
-  return limit > ORDERS_PER_STEP ? longPages.run(read) : read();
+  return limit > ORDERS_PER_STEP ? getLongPages(context.store).run(read) : read();
+}
+
+function getLongPages(store: Store): ConcurrencyLimit {
+  const limit = longPages.get(store) ?? createConcurrencyLimit(MAX_LONG_PAGES);
+  longPages.set(store, limit);
+  return limit;
 }
 
 /** A listing without its optional members being absent. */

@@ -210,6 +210,13 @@ describe('page of a listing', () => {
       129, 129, 129, 128, 1,
     ]);
   });
+
+  test('is read while the store of another book does not respond', async () => {
+    const stuck = fixture({ entries: 300, onRead: () => new Promise(() => {}) });
+    for (let i = 0; i < 3; i++) void stuck.list({ limit: ORDERS_PER_STEP + 1 });
+    const { orders } = await fixture({ entries: 300 }).list({ limit: ORDERS_PER_STEP + 1 });
+    expect(orders).toHaveLength(129);
+  });
 });
 
 describe('large offset', () => {
