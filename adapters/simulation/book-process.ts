@@ -48,6 +48,10 @@ export interface BookProcessContext {
   readonly process: VirtualProcess;
   /** Whether the account interface computes statistics. */
   readonly hasStatistics: boolean;
+  /** Milliseconds between two checks of whether orders are funded. */
+  readonly fundingInterval: number | 'off';
+  /** Maximum number of attempts of a delivery. */
+  readonly attempts: number;
   /** The ages at which the book deletes old data. */
   readonly retention: RetentionAges | undefined;
   readonly store: StorePort;
@@ -111,8 +115,8 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     clock,
     recovery,
     channels: [context.receiver.connect(process, random)],
-    deliveries: { retryDelay: 200, maxRetryDelay: 4_000, attempts: 1_000, timeout: 2_000 },
-    fundingInterval: 'off',
+    deliveries: { retryDelay: 200, maxRetryDelay: 4_000, attempts: context.attempts, timeout: 2_000 },
+    fundingInterval: context.fundingInterval,
     ...(context.hasStatistics ? STATISTICS_OPTIONS : {}),
     random: { bytes: drawBytes, uuid: () => process.name, fraction: random.fraction },
     onFailure,

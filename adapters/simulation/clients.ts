@@ -263,6 +263,7 @@ export function createClients(context: ClientsContext): Clients {
         else if (operation.kind === 'quote') result = await quoteClient.run(operation.order, at);
         else if (isPruning(operation)) result = await runPruning(operation, at);
         else if (isHttp(operation)) result = await http.run(operation, at);
+        else if (operation.kind === 'replay') result = String(await at.accounts.deliveries.replay());
         else if (isSubscription(operation)) result = await subscriptionClient.run(operation, at);
         else result = await runRead(operation, book, process);
       } catch (failure) {
@@ -304,6 +305,7 @@ function describeOperation(operation: Operation): string {
     case 'compete':
       return `${operation.kind} ${operation.order}`;
     case 'auction':
+    case 'replay':
       return operation.kind;
     case 'prune':
     case 'pruneLog':

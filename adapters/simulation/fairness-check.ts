@@ -10,6 +10,10 @@ export interface FairnessCheck {
   onAppend(batch: NotificationBatch, outcome: AppendOutcome): void;
   /** Checks that no earlier notification of the account is pending. */
   onArrival(body: string): void;
+  /** Called when a notification is not attempted any more. Later ones overtake it. */
+  onDead(notification: string): void;
+  /** Called when it is attempted again. Later ones wait for it. */
+  onReplayed(notification: string, account: string): void;
   /** Called when any other fault begins or ends: deliveries in progress may be late. */
   disturb(): void;
   /** Called when the fault of a target begins or ends. */
@@ -45,8 +49,11 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
   const { report, time, isQuiet, isWorking, types, clockDifference } = context;
   /** Notifications that have not arrived, with their accounts, in the order of the account log. */
   const pending = new Map<string, string>();
-  /** Notifications that were withdrawn at least once. One that is shown again has the position of its first time. */
-  const withdrawn = new Set<string>();
+  /**
+   * Notifications that were withdrawn or dead at least once. One that is shown or attempted again has the position of
+   * its first time.
+   */
+  const displaced = new Set<string>();
   /** Those that must arrive until a time. */
   const expected = new Map<string, { readonly account: string; readonly deadline: number }>();
   let disturbedAt = 0;
@@ -61,8 +68,8 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
 
   function checkOrder(id: string): void {
     const account = pending.get(id);
-    const first = [...pending].find(([other, each]) => each === account && !withdrawn.has(other))?.[0];
-    if (first === undefined || first === id || withdrawn.has(id)) return;
+    const first = [...pending].find(([other, each]) => each === account && !displaced.has(other))?.[0];
+    if (first === undefined || first === id || displaced.has(id)) return;
     report('deliveries', `notification ${id} of ${account} was delivered before ${first}`);
   }
 
@@ -78,7 +85,7 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
       for (const change of changes) {
         if (change.type === 'withdraw') {
           if (arrived.has(change.id)) continue;
-          withdrawn.add(change.id);
+          displaced.add(change.id);
           pending.delete(change.id);
           expected.delete(change.id);
           continue;
@@ -100,6 +107,14 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
       arrived.add(id);
       pending.delete(id);
       expected.delete(id);
+    },
+    onDead(id) {
+      displaced.add(id);
+      pending.delete(id);
+      expected.delete(id);
+    },
+    onReplayed(id, account) {
+      if (!arrived.has(id)) pending.set(id, account);
     },
     disturb() {
       check();

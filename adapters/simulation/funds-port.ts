@@ -8,8 +8,8 @@ import type { Scheduler } from './scheduler.ts';
 export interface Balances {
   set(owner: string, amount: bigint): void;
   get(owner: string): bigint;
-  /** Returns the balances of an owner since a virtual time, the one at that time included. */
-  since(owner: string, time: number): readonly bigint[];
+  /** Returns the balances of an owner from a virtual time to another, both included. Default: until now. */
+  since(owner: string, time: number, until?: number): readonly bigint[];
 }
 
 /** @param initial - The balance of every owner, in atoms. */
@@ -21,9 +21,9 @@ export function createBalances(scheduler: Pick<Scheduler, 'time'>, initial: bigi
       histories.set(owner, [...find(owner), { time: scheduler.time, amount }]);
     },
     get: (owner) => find(owner).at(-1)?.amount ?? initial,
-    since: (owner, time) =>
+    since: (owner, from, until = Number.POSITIVE_INFINITY) =>
       find(owner)
-        .filter((_, i, all) => (all[i + 1]?.time ?? Number.POSITIVE_INFINITY) >= time)
+        .filter(({ time }, i, all) => time <= until && (all[i + 1]?.time ?? Number.POSITIVE_INFINITY) >= from)
         .map(({ amount }) => amount),
   };
 }

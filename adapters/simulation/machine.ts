@@ -11,7 +11,7 @@ import { createFundsPort } from './funds-port.ts';
 import { createMarketPort } from './market.ts';
 import type { Fault } from './plan.ts';
 import type { VirtualProcess } from './process.ts';
-import { createVirtualProcess } from './process.ts';
+import { createVirtualProcess, START } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import type { RetentionAges } from './retention-ages.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -38,6 +38,8 @@ export interface Machine {
    * milliseconds.
    */
   readonly latestClaim: number;
+  /** The latest time that the clock of a process has shown. In milliseconds since 1970. */
+  readonly latestTime: number;
   /** Ends all faults, and corrects all clocks. */
   heal(): void;
   /** Calls the hints of processes that watch the log. */
@@ -55,6 +57,9 @@ export interface MachineContext {
   readonly balances: Balances;
   /** Whether the books quote. */
   readonly hasQuotes: boolean;
+  readonly fundingInterval: number | 'off';
+  /** Maximum number of attempts of a delivery. */
+  readonly attempts: number;
   /** Whether the account interfaces compute statistics. */
   readonly hasStatistics: boolean;
   /** The ages at which the books delete old data. */
@@ -157,6 +162,8 @@ export function createMachine(context: MachineContext): Machine {
       process,
       retention: context.retention,
       hasStatistics: context.hasStatistics,
+      fundingInterval: context.fundingInterval,
+      attempts: context.attempts,
       store,
       accountStore,
       nodes,
@@ -234,6 +241,7 @@ export function createMachine(context: MachineContext): Machine {
   }
 
   function step(host: Host, ms: number): void {
+    latestTime = getLatestTime();
     host.offset += ms;
     latestClaim = Math.max(latestClaim, scheduler.time + host.offset);
     host.process?.step(ms);
@@ -313,11 +321,18 @@ export function createMachine(context: MachineContext): Machine {
     }
   }
 
+  const getLatestTime = () =>
+    Math.max(latestTime, ...hosts.map(({ offset }) => START * 1000 + scheduler.time + offset));
+
+  let latestTime = 0;
   let latestClaim = 0;
   for (const host of hosts) start(host);
   return {
     get latestClaim() {
       return latestClaim;
+    },
+    get latestTime() {
+      return getLatestTime();
     },
     find(index) {
       const current = hosts[index % hosts.length]?.current;

@@ -2,6 +2,7 @@ import type { AccountStore, AppendOutcome, NotificationBatch } from 'intentbook'
 import type { ChainFact } from './chain.ts';
 import type { Model } from './model.ts';
 import type { Pool } from './pool.ts';
+import { SHORTFALL } from './shortfall-check.ts';
 import type { Report } from './store-observer.ts';
 
 /** Checks the notifications of a simulation that has come to rest. */
@@ -18,8 +19,9 @@ export interface NotificationCheck {
   compare(notify: Report): Promise<void>;
 }
 
-/** Whether a notification depends on the quote of its order. */
-const isPriceImprovement = (description: string) => description.startsWith('price_improvement');
+/** Whether a notification depends on the chain and the log only. Others depend on quotes or balances. */
+const isOfLog = (description: string) =>
+  !description.startsWith('price_improvement') && !description.startsWith(SHORTFALL);
 
 const describeCancellation = ({ order, transactionHash }: ChainFact) => `order_cancelled ${order} ${transactionHash}`;
 
@@ -182,7 +184,7 @@ export function createNotificationCheck(
       for (const [signer, account] of pool.owners.entries()) {
         const rows = await store.notifications.list({ account, limit: 10_000 });
         const { required, optional } = listArchived(signer);
-        const found = rows.map(({ body }) => describe(body)).filter((each) => !isPriceImprovement(each));
+        const found = rows.map(({ body }) => describe(body)).filter(isOfLog);
         const expected = [...listExpected(signer), ...required]
           .filter((each) => found.includes(each) || !unopened.has(each))
           .sort();

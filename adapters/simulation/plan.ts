@@ -29,6 +29,8 @@ export type Operation =
   | { readonly kind: 'compete'; readonly order: number; readonly blocks: number }
   /** A request for a further webhook of an owner, or its removal. Equal numbers of proofs have equal nonces. */
   | { readonly kind: 'subscribe' | 'unsubscribe'; readonly owner: number; readonly proof: number }
+  /** Makes dead deliveries pending again, like the command of an operator. */
+  | { readonly kind: 'replay' }
   /** A list of the webhooks of an owner. */
   | { readonly kind: 'subscriptions'; readonly owner: number };
 
@@ -118,6 +120,10 @@ export interface PlanContext {
   readonly hasRetention: boolean;
   /** Whether owners change their subscriptions. */
   readonly hasSubscriptions: boolean;
+  /** Whether deliveries have few attempts, and an operator replays them. */
+  readonly hasReplays: boolean;
+  /** Whether the account interface checks whether orders are funded. */
+  readonly hasFundingChecks: boolean;
   /** Whether an operator may delete orders while books run: the storage has several writers. */
   readonly isShared: boolean;
 }
@@ -140,6 +146,7 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     ...repeat(waits, (): Draft => ({ type: 'wait' })),
     ...repeat(context.hasRetention ? random.integer(0, 5) : 0, () => drawRound(random, context)),
   ];
+  if (drafts.length === 0) return [];
   shuffle(random, drafts);
   const timed: (Draft & { delay: number })[][] = drafts.map((draft) => [
     { ...draft, delay: drawDelay(random, draft.type) },
@@ -152,6 +159,14 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     timed.splice(targets.integer(0, timed.length), 0, drawTargetOutage(targets, context.pool, hot));
   if (context.hasSubscriptions)
     for (const each of drawSubscriptions(random.derive('subscriptions'), context))
+      random.pick(timed).push({ ...each, delay: 0 });
+  if (context.hasReplays) {
+    const replays = random.derive('replays');
+    for (let left = replays.integer(1, 4); left > 0; left--)
+      replays.pick(timed).push({ ...drawReplay(replays, context), delay: 0 });
+  }
+  if (context.hasFundingChecks)
+    for (const each of drawShortfalls(random.derive('shortfalls'), context.pool))
       random.pick(timed).push({ ...each, delay: 0 });
   return timed.flat().map((draft, id) => ({ ...draft, id }) as Action); // of its type
 
@@ -319,6 +334,19 @@ function drawTargetOutage(
 /** Balances are low, so that they cover some orders, parts of others, or nothing. */
 function drawFunds(random: SeededRandom, { owners }: Pool): Draft {
   return { type: 'fund', owner: random.integer(0, owners.length - 1), amount: random.pick([0, 1, 2, 5, 1_000]) };
+}
+
+function drawReplay(random: SeededRandom, { processes }: PlanContext): Draft {
+  return { type: 'operation', process: random.integer(0, processes - 1), operation: { kind: 'replay' } };
+}
+
+/** Owners lose all funds, and get them back. */
+function drawShortfalls(random: SeededRandom, { owners }: Pool): Draft[] {
+  return repeat(random.integer(2, 8), () => ({
+    type: 'fund',
+    owner: random.integer(0, owners.length - 1),
+    amount: random.pick([0, 0, 1_000_000]),
+  }));
 }
 
 function drawFacts(random: SeededRandom, pool: Pool, hot: readonly number[]): FactPlan[] {

@@ -141,6 +141,10 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const retention = drawRetention.chance(0.35) ? drawRetentionAges(drawRetention) : undefined;
   // Statistics need the whole log.
   const hasStatistics = retention === undefined && random.derive('statistics').chance(0.5);
+  const fundingInterval = random.derive('funding').chance(0.3) ? 4_000 : 'off';
+  const drawAttempts = random.derive('attempts');
+  const hasReplays = drawAttempts.chance(0.3);
+  const attempts = hasReplays ? drawAttempts.integer(2, 4) : 1_000;
   const difference = drawTimeDifference(random.derive('chain time'), hasStatistics);
   const blockTime = () => START + Math.floor(virtual.time / 1000) + difference;
   const chain = createSimulatedChain(pool, settlementContract, blockTime);
@@ -168,10 +172,14 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const deliveries = createDeliveryChecks({
     store: accountStore,
     model,
+    balances,
     pool,
     report,
     scheduler: virtual,
     onFault,
+    fundingInterval,
+    attempts,
+    latestTime: () => machine.latestTime,
     processes: storage.processes,
     isQuiet: () => machine.isQuiet,
     isHidden,
@@ -187,6 +195,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     chain,
     balances,
     hasQuotes,
+    fundingInterval,
+    attempts,
     retention,
     hasStatistics,
     observer,
@@ -279,6 +289,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     hasQuotes,
     hasRetention: retention !== undefined,
     hasSubscriptions: random.derive('subscriptions').chance(0.4),
+    hasReplays,
+    hasFundingChecks: fundingInterval !== 'off',
     isShared: storage.traits.writers === 'many',
   };
   const all = createPlan(random.derive('plan'), scenario, context);
@@ -320,6 +332,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   /** Waits until every process, operation and stream is idle, and reports those that are not in time. */
   async function settle(): Promise<void> {
     for (let time = 0; time < LIVENESS_TIME && !isOver(); time += LIVENESS_STEP) {
+      if (deliveries.hasDead) for (const each of machine.running) void clients.run({ kind: 'replay' }, each);
       await virtual.run(LIVENESS_STEP, isOver);
       deliveries.check();
       let isSettled = true;

@@ -13,7 +13,13 @@ import type { Pool } from './pool.ts';
 import type { Report } from './store-observer.ts';
 
 /** The types of notifications that the webhooks of all owners subscribe to. */
-export const TYPES = ['order_filled', 'order_expired', 'order_cancelled', 'order_partially_filled'] as const;
+export const TYPES = [
+  'order_filled',
+  'order_expired',
+  'order_cancelled',
+  'order_partially_filled',
+  'insufficient_balance',
+] as const;
 
 /** Returns the target of an owner. */
 export const getTarget = (owner: number) => `target ${owner}`;
@@ -35,6 +41,12 @@ export interface SubscriptionCheck {
   listFurther(account: string): readonly Subscription[];
   /** Whether a subscription has existed. */
   has(id: string): boolean;
+  /** Whether a subscription is one that is never removed. */
+  isPermanent(id: string): boolean;
+  /** The account of a subscription that exists or has existed. */
+  getAccount(id: string): string | undefined;
+  /** Whether a notification exists and was not withdrawn. */
+  isVisible(notification: string): boolean;
   /** Whether a nonce has authorised a change. */
   isUsed(account: string, nonce: string): boolean;
   /** Follows a call of the account store. */
@@ -152,6 +164,9 @@ export function createSubscriptionCheck({ store, pool, report }: SubscriptionChe
     hasFurther: (account) => listFurther(account).length > 0,
     listFurther,
     has: (id) => entries.has(id),
+    isPermanent: (id) => permanent.has(id),
+    getAccount: (id) => entries.get(id)?.subscription.account,
+    isVisible: (notification) => visible.has(notification),
     isUsed: (account, nonce) => nonces.has(`${account} ${nonce}`),
     onCall(name, [first], result) {
       // The arguments and results are those of the port.

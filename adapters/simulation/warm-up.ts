@@ -68,6 +68,7 @@ async function use(): Promise<void> {
   await accounts.start();
   for (const { creation } of pool.orders) if (creation !== undefined) await book.orders.submit(creation);
   await book.orders.submit({} as OrderCreation); // only an invalid order needs the schema
+  await book.balances.funds([{ owner: pool.owners[0] ?? '0x', token: SELL_TOKEN }]);
   const tokens = { sellToken: SELL_TOKEN, buyToken: BUY_TOKEN };
   await book.quotes.request({ ...tokens, kind: 'sell', from: pool.owners[0] ?? '', sellAmountBeforeFee: '10' });
   await book.orders.cancel(pool.cancel([0], 0));

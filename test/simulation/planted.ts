@@ -2,7 +2,9 @@ import type { StorageName } from 'intentbook/simulation';
 import { PLANTED_AUCTIONS } from './planted-auctions.ts';
 import { PLANTED_PLACEMENTS } from './planted-placements.ts';
 import { PLANTED_QUOTES } from './planted-quotes.ts';
+import { PLANTED_REPLAYS } from './planted-replays.ts';
 import { PLANTED_RETENTION } from './planted-retention.ts';
+import { PLANTED_SHORTFALLS } from './planted-shortfalls.ts';
 import { PLANTED_STATISTICS } from './planted-statistics.ts';
 import { PLANTED_SUBSCRIPTIONS } from './planted-subscriptions.ts';
 
@@ -28,7 +30,9 @@ export interface PlantedFault {
     | 'entity tags'
     | 'placements'
     | 'quotes'
+    | 'replays'
     | 'retention'
+    | 'shortfalls'
     | 'subscriptions'
     | 'statistics';
   readonly store: StorageName;
@@ -434,5 +438,7 @@ export const PLANTED: readonly PlantedFault[] = [
   ...PLANTED_QUOTES,
   ...PLANTED_RETENTION,
   ...PLANTED_SUBSCRIPTIONS,
+  ...PLANTED_SHORTFALLS,
+  ...PLANTED_REPLAYS,
   ...PLANTED_STATISTICS,
 ];

@@ -1,0 +1,45 @@
+import type { PlantedFault } from './planted.ts';
+
+/** Faults of dead deliveries, and of their replay by an operator. */
+export const PLANTED_REPLAYS: readonly PlantedFault[] = [
+  {
+    name: 'a delivery is dead one attempt too early',
+    area: 'replays',
+    store: 'memory',
+    file: 'src/accounts/delivery-dispatcher.ts',
+    find: 'if (attempts >= context.attempts)',
+    replace: 'if (attempts >= context.attempts - 1)',
+  },
+  {
+    name: 'a dead delivery is attempted again without a replay',
+    area: 'replays',
+    store: 'memory',
+    file: 'adapters/memory/deliveries.ts',
+    find: "if (outcome.status === 'dead') row.state = 'dead';",
+    replace: "if (outcome.status === 'dead') row.due = 0;",
+  },
+  {
+    name: 'a replayed delivery keeps its attempts',
+    area: 'replays',
+    store: 'memory',
+    file: 'adapters/memory/deliveries.ts',
+    find: "{ state: 'pending', attempts: 0, due: now, error: null }",
+    replace: "{ state: 'pending', due: now, error: null }",
+  },
+  {
+    name: 'a replay delivers notifications that were withdrawn',
+    area: 'replays',
+    store: 'memory',
+    file: 'adapters/memory/deliveries.ts',
+    find: '      if (context.isVisible(row.notification)) {',
+    replace: '      if (row.notification) {',
+  },
+  {
+    name: 'an attempt that was not made counts',
+    area: 'replays',
+    store: 'memory',
+    file: 'adapters/memory/deliveries.ts',
+    find: '        row.attempts--;\n',
+    replace: '',
+  },
+];
