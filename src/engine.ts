@@ -76,6 +76,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     wake: dispatcher.wake,
     findAuction: auctions.settled,
     findDocument: admission.documents.find,
+    cache,
     emit: emitter.emit,
     requestQuote: quotes.request,
   });

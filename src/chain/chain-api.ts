@@ -1,6 +1,7 @@
 import type { FindDocument } from '../app-data/find-document.ts';
 import type { OrderBookEvents } from '../events.ts';
 import type { Configuration } from '../options.ts';
+import type { OrderCache } from '../orders/cache.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/chain-store.ts';
 import type { QuoteResult } from '../quotes/quote.ts';
 import type { QuoteRequest } from '../quotes/request.ts';
@@ -31,6 +32,7 @@ export interface ChainContext {
   readonly assertStarted: () => void;
   /** Called after entries were appended to the log. */
   readonly wake: () => void;
+  readonly cache: Pick<OrderCache, 'forget' | 'clear'> | undefined;
   readonly emit: <E extends 'chainApplied' | 'chainRolledBack' | 'chainProgress'>(
     event: E,
     observation: Parameters<OrderBookEvents[E]>[0],

@@ -5,7 +5,7 @@ import { OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import { StoreError } from '../ports/store.ts';
-import type { Address } from '../protocol/hex.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { BatchContext } from './decode-batch.ts';
@@ -35,7 +35,7 @@ export interface ChainWriterContext extends ChainContext {
 
 /** Creates the methods that write chain events. */
 export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, 'apply' | 'rollback'> {
-  const { configuration, wake, onFailure } = context;
+  const { configuration, wake, onFailure, cache } = context;
   const { store, clock, settlementContract, chainId } = configuration;
   const hasher = createOrderHasher({ chainId, settlementContract });
 
@@ -130,20 +130,28 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
     }
   }
 
-  /** Wakes the readers of the log if a step fails: it may be stored. */
-  async function write<T>(step: Promise<T>): Promise<T> {
+  /**
+   * Wakes the readers of the log if a step fails: it may be stored. An invalidation of a filled order has no log entry.
+   *
+   * @param invalidated - The orders that the step can invalidate. Absent: unknown.
+   */
+  async function write<T>(step: Promise<T>, invalidated?: readonly Hex[]): Promise<T> {
     try {
       return await step;
     } catch (failure) {
       wake();
       throw failure;
+    } finally {
+      if (invalidated === undefined) cache?.clear();
+      else if (invalidated.length > 0) cache?.forget(invalidated);
     }
   }
 
   return {
     async apply(chainBatch) {
       const { batch, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
-      const outcome = await write(store.chain.apply(batch));
+      const invalidated = batch.events.flatMap((event) => (event.type === 'invalidation' ? event.uid : []));
+      const outcome = await write(store.chain.apply(batch), invalidated);
       if (outcome.status !== 'applied') return outcome;
       if (outcome.applied > 0) wake();
       const { indexedBlock, applied, known } = outcome;

@@ -22,7 +22,9 @@ export interface OrderCache {
    * @returns A function that ends the pause. With `isChanged`, it also drops all entries.
    */
   pause(): (isChanged: boolean) => void;
-  /** Drops all entries. Called when the store is closed. */
+  /** Drops orders whose rows have changed without a log entry. */
+  forget(uids: readonly string[]): void;
+  /** Drops all entries. */
   clear(): void;
 }
 
@@ -64,6 +66,11 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
     size -= getSize(order);
   }
 
+  function dropIfKnown(uid: string): void {
+    const entry = find(uid);
+    if (entry !== undefined) drop(toKey(uid), entry);
+  }
+
   function clear(): void {
     entries.clear();
     size = 0;
@@ -83,8 +90,7 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
         return version;
       }
       for (const { id, uid } of changes) {
-        const entry = find(uid);
-        if (entry !== undefined) drop(toKey(uid), entry);
+        dropIfKnown(uid);
         if (id > version.id) version = { id }; // a concurrent call may have advanced it already
       }
       return version;
@@ -121,6 +127,11 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
         // A read that began during the pause is not kept either.
         if (isChanged) clear();
       };
+    },
+    forget(uids) {
+      uids.forEach(dropIfKnown);
+      // A read that began before the change is not kept.
+      version = { id: version.id };
     },
     clear,
   };

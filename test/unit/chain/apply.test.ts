@@ -202,6 +202,17 @@ test('rolled back block reverts its effects and restores them when it returns', 
   expect(await story()).toEqual(['orderCreated', 'orderTraded 5', 'orderTraded 6', 'orderReverted 6', 'orderTraded 6']);
 });
 
+test('invalidation of a filled order is read at once, although the log has no entry for it', async () => {
+  const order = await orderOf();
+  await applyBlock(5, [tradeOf(order, 1000n, 590n)]);
+  expect(await read(order.uid)).toMatchObject({ status: 'fulfilled', invalidated: false });
+  const invalidation: Happening = { event: 'OrderInvalidated', owner: order.owner, orderUid: order.uid };
+  await applyBlock(6, [invalidation]);
+  expect(await read(order.uid)).toMatchObject({ status: 'fulfilled', invalidated: true });
+  await book.chain.rollback(5);
+  expect(await read(order.uid)).toMatchObject({ status: 'fulfilled', invalidated: false });
+});
+
 describe('concurrent chain batches do not conflict', () => {
   test('because of the indexed block', async () => {
     const first = { events: [], through: blockOf(5), after: null };

@@ -68,6 +68,7 @@ async function fixture({ apply, rollback, request, hasQuotes = true, findDocumen
     configuration,
     assertStarted: () => {},
     wake: () => void wakes.count++,
+    cache: undefined,
     emit: (event, observation) => void emitted.push([event, observation]),
     onFailure: (failure) => void failures.push(failure),
     findAuction: async () => undefined,

@@ -303,6 +303,23 @@ test('order cache does not keep a read that began during a pause', async () => {
   expect(cache.get(uidOf(1))).toBeUndefined();
 });
 
+test('order cache drops orders that it forgets, and does not keep a read that began before', async () => {
+  const { store, cache, plain } = await fixture(1_000_000);
+  for (const i of [1, 2]) await store.orders.insert([{ order: nth(i), document: document(i, '{}') }]);
+  const context = { ...plain, cache };
+  for (const i of [1, 2]) await readOrder(uidOf(i), context);
+  cache.forget([uidOf(1)]);
+  expect([cache.get(uidOf(1)), cache.get(uidOf(2))?.uid]).toEqual([undefined, uidOf(2)]);
+
+  const slow: Store['orders']['get'] = async (uids) => {
+    const rows = await store.orders.get(uids);
+    cache.forget(uids);
+    return rows;
+  };
+  await readOrder(uidOf(1), { ...context, store: { ...store, orders: { ...store.orders, get: slow } } });
+  expect(cache.get(uidOf(1))).toBeUndefined();
+});
+
 describe('order cache eviction', () => {
   /** An entry of 1000 bytes by the cache's count, without a quote: 400 of overhead, 114 for the UID, and its text. */
   const sized = (n: number, quote: PreparedOrder['quote'] = null): PreparedOrder => ({
