@@ -35,17 +35,21 @@ export async function respond(
   if (stream !== undefined) response.setHeader('content-type', headers['content-type'] ?? 'text/event-stream');
   const length = content === undefined || isBodyless ? undefined : { 'content-length': Buffer.byteLength(content) };
   response.writeHead(status, Object.assign({}, length, mustDiscard ? { connection: 'close' } : undefined, headers));
-  if (mustDiscard) {
+  if (stream !== undefined && !omitsBody) {
+    // A body that is not read would hide that the client leaves.
+    if (mustDiscard) discard(request).catch(() => {});
+    await writeStream(stream, response, connection.signal);
+  } else if (mustDiscard) {
     // Node closes the connection after the response, which would reset it while the client is still sending.
     if (content && !omitsBody) response.write(content);
     else response.flushHeaders();
     await discard(request);
     response.end();
   } else if (omitsBody) response.end();
-  else if (stream === undefined) {
+  else {
     if (onSent !== undefined && keepsNothing(response)) response.once('finish', onSent);
     response.end(content);
-  } else await writeStream(stream, response, connection.signal);
+  }
 }
 
 /**

@@ -299,6 +299,34 @@ describe('node:http handler with an unread body', () => {
     expect(connection.received).not.toMatch(/connection: close/i);
   });
 
+  test('of unknown length: sends a stream, and releases it when the client leaves', async () => {
+    let release: () => void = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let sent = false;
+    const body: AsyncIterable<string> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          if (sent) return new Promise(() => {});
+          sent = true;
+          return Promise.resolve({ done: false, value: 'data: 1\n\n' });
+        },
+        return: async () => {
+          release();
+          return { done: true, value: undefined };
+        },
+      }),
+    };
+    const connection = await rawConnection(
+      await listening(nodeHandler(apiOf(() => ({ status: 200, headers: {}, body })))),
+    );
+    connection.socket.write('GET / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n');
+    await until(connection.socket, () => connection.received.includes('data: 1\n\n'));
+    connection.socket.write('1\r\ny\r\n0\r\n\r\n', () => connection.socket.destroy());
+    await released;
+  });
+
   test('HEAD: sends no body', async () => {
     const connection = await rawConnection(await listening(rejecting));
     connection.socket.write('HEAD / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n');
