@@ -96,9 +96,12 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
       return;
     }
     const hasCors = reply.hasHeader('access-control-allow-origin');
+    const { vary } = reply.getHeaders();
     reply.code(status);
     for (const [name, value] of Object.entries(headers)) {
-      if (!hasCors || !name.startsWith('access-control-')) reply.header(name, value);
+      // Both values of `Vary` apply.
+      const all = name === 'vary' && vary !== undefined ? [vary, value].flat().join(', ') : value;
+      if (!hasCors || !name.startsWith('access-control-')) reply.header(name, all);
     }
     // A view, because a copy of a large body takes longer than the rest of the response.
     reply.send(typeof body === 'object' ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body);

@@ -22,7 +22,7 @@ export async function respond(
   connection: ClientConnection,
   onSent?: () => void,
 ): Promise<void> {
-  const headers = response.hasHeader('access-control-allow-origin') ? omitCors(own) : own;
+  const headers = adaptToHost(own, response);
   const stream = typeof body === 'object' && Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : undefined;
   const content = typeof body === 'object' && Symbol.asyncIterator in body ? undefined : (body ?? '');
   const isBodyless = status === 204 || status === 304;
@@ -59,9 +59,18 @@ function keepsNothing({ end, write }: ServerResponse): boolean {
   return end === ServerResponse.prototype.end && write === ServerResponse.prototype.write;
 }
 
-/** Removes CORS headers, since those of the host take precedence. */
-function omitCors(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('access-control-')));
+/** Removes CORS headers if the host has set its own, and adds the host's values of `Vary`. */
+function adaptToHost(
+  own: Readonly<Record<string, string>>,
+  response: ServerResponse,
+): Readonly<Record<string, string>> {
+  const hasCors = response.hasHeader('access-control-allow-origin');
+  const vary = own['vary'] === undefined ? undefined : response.getHeader('vary');
+  if (!hasCors && vary === undefined) return own;
+  const headers = Object.fromEntries(
+    Object.entries(own).filter(([name]) => !hasCors || !name.startsWith('access-control-')),
+  );
+  return vary === undefined ? headers : { ...headers, vary: [vary, own['vary']].flat().join(', ') };
 }
 
 /** Writes a stream with backpressure. */

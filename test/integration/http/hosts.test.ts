@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
-import type { ChainSource, CorsOption, OrderBook } from 'intentbook';
+import type { Api, ChainSource, CorsOption, OrderBook } from 'intentbook';
 import { createApi, createOrderBook, OrderBookError } from 'intentbook';
 import { composeApis } from 'intentbook/accounts';
 import { expressRouter } from 'intentbook/express';
@@ -146,6 +146,34 @@ describe('CORS option', () => {
     for (const cors of [{ origin: 'example' }, { origin: [7] }, {}, true]) {
       expect(() => createApi(book, { cors: cors as never })).toThrow(/cors\.origin must be/);
     }
+  });
+});
+
+describe('header Vary of a host', () => {
+  const api: Api = { handle: async () => ({ status: 200, headers: { vary: 'accept' }, body: 'text' }) };
+
+  test('applies together with that of the interface on node:http', async () => {
+    const handler = nodeHandler(api);
+    const server = createServer((request, response) => {
+      response.setHeader('Vary', ['Origin', 'Cookie']);
+      handler(request, response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // a listening server has an address
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    expect(response.headers.get('vary')).toBe('Origin, Cookie, accept');
+    server.close();
+  });
+
+  test('applies together with that of the interface in Fastify', async () => {
+    const app = fastify();
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.header('vary', 'Origin');
+    });
+    await app.register(fastifyPlugin, { book: api });
+    const { headers } = await app.inject('/');
+    expect(headers['vary']).toBe('Origin, accept');
+    await app.close();
   });
 });
 
