@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Api, OrderBook } from 'intentbook';
+import type { Api, ApiRequest, OrderBook } from 'intentbook';
 import { createApi } from 'intentbook';
 import { sendApiResponse, toApiRequest } from 'intentbook/node-http';
 import { assertKnownOptions, createOpenStreams } from '#internal';
@@ -74,9 +74,13 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
     void Promise.all([...sending].map(endOfResponse)).then(() => closed());
   });
 
-  async function respond({ raw: request }: FastifyRequestLike, reply: FastifyReplyLike): Promise<void> {
+  async function respond(
+    { raw: request }: FastifyRequestLike,
+    reply: FastifyReplyLike,
+    apiRequest: ApiRequest,
+  ): Promise<void> {
     const { raw: response } = reply;
-    const { status, headers, body } = await api.handle(toApiRequest(request, response, prefix));
+    const { status, headers, body } = await api.handle(apiRequest);
     const isStream = typeof body === 'object' && Symbol.asyncIterator in body;
     if (isStream || !request.complete) {
       for (const [name, value] of Object.entries(reply.getHeaders())) {
@@ -116,13 +120,13 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
       url,
       exposeHeadRoute: false, // HEAD is among the methods
       handler(request, reply) {
-        const path = (request.raw.url ?? '/').split('?')[0] ?? '/';
-        if (prefix === '' && api.handlesPath?.(path) === false) {
+        const apiRequest = toApiRequest(request.raw, reply.raw, prefix);
+        if (prefix === '' && api.handlesPath?.(apiRequest.path) === false) {
           reply.callNotFound();
           return;
         }
         // A partial response is cut off, so that the client does not take it for a complete one.
-        respond(request, reply).catch(() => reply.raw.destroy());
+        respond(request, reply, apiRequest).catch(() => reply.raw.destroy());
       },
     });
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
@@ -85,6 +86,20 @@ describe('fastifyPlugin', () => {
     expect(await book.ready()).toMatchObject({ ready: true });
   });
 });
+
+test.each(['', '/sepolia'])(
+  'fastifyPlugin below "%s" accepts an absolute request target, as proxies send',
+  async (prefix) => {
+    const app = fastify();
+    await app.register(fastifyPlugin, { book, ...(prefix !== '' && { prefix }) });
+    const url = await app.listen({ port: 0, host: '127.0.0.1' });
+    const request = get(url, { path: `http://book.example${prefix}/api/v1/version?a=1` });
+    const [response] = (await once(request, 'response')) as [IncomingMessage]; // the arguments of the event
+    expect(response.statusCode).toBe(200);
+    response.resume();
+    await app.close();
+  },
+);
 
 describe('fetchHandler', () => {
   test('ignores an abort after the stream was cancelled or has ended', async () => {
