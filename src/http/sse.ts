@@ -84,6 +84,8 @@ export function lastEventId(request: ApiRequest): number | undefined {
   throw invalidParameter('Last-Event-ID', 'must be an id that this stream has sent');
 }
 
+const END = { done: true, value: undefined } as const;
+
 /** Writes the events of a source and a keep-alive whenever none has arrived for a while. */
 export function streamResponse(source: EventSource, clock: Clock, keepAlive = COMMENT): ApiResponse {
   let opening = source.opening;
@@ -110,6 +112,7 @@ export function streamResponse(source: EventSource, clock: Clock, keepAlive = CO
   let started = false;
   const iterator: AsyncIterator<string> = {
     async next() {
+      if (closed) return END;
       if (!started) {
         started = true;
         startTimer();
@@ -123,7 +126,11 @@ export function streamResponse(source: EventSource, clock: Clock, keepAlive = CO
       const current = pending;
       const silent = await new Promise<boolean>((resolve, reject) => {
         onSilence = () => resolve(true);
-        current.then(() => resolve(false), reject);
+        // A reader does not end an iteration that has failed.
+        current.then(
+          () => resolve(false),
+          (failure) => close().then(() => reject(failure), reject),
+        );
       });
       onSilence = undefined;
       if (silent) return { done: false, value: keepAlive };
@@ -131,11 +138,11 @@ export function streamResponse(source: EventSource, clock: Clock, keepAlive = CO
       const value = await current;
       if (value !== undefined) return { done: false, value };
       await close();
-      return { done: true, value: undefined };
+      return END;
     },
     async return() {
       await close();
-      return { done: true, value: undefined };
+      return END;
     },
   };
   return { status: 200, headers: EVENT_STREAM_HEADERS, body: { [Symbol.asyncIterator]: () => iterator } };
