@@ -1,3 +1,4 @@
+import { mapAsync } from '../concurrency/map-async.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AuctionChange, AuctionDelta, AuctionStreamOptions } from './auction-delta.ts';
 import { createAuctionDelta, renderAuctionDelta } from './auction-delta.ts';
@@ -156,11 +157,22 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
 
   return {
     add,
-    async *stream(options = {}) {
+    stream(options = {}) {
       const subscriber = { wake: () => {}, ended: false };
-      for await (const { newest, delta } of read(subscriber, options)) {
-        yield delta === undefined ? { type: 'auction', auction: newest } : { type: 'delta', delta };
-      }
+      const events = mapAsync(
+        read(subscriber, options),
+        ({ newest, delta }): AuctionChange =>
+          delta === undefined ? { type: 'auction', auction: newest } : { type: 'delta', delta },
+      )[Symbol.asyncIterator]();
+      const iterator: AsyncIterator<AuctionChange> = {
+        next: events.next,
+        async return() {
+          leave(subscriber); // ends a pending read, so that the generator receives its `return`
+          await events.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+      return { [Symbol.asyncIterator]: () => iterator };
     },
     renderedStream(options = {}) {
       const subscriber = { wake: () => {}, ended: false };

@@ -5,6 +5,7 @@ import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { OrderStreamFilter } from './order-stream-event.ts';
 import type { Stream, StreamEvent, StreamItem } from './stream.ts';
+import { createStreamIterator } from './subscriber.ts';
 
 /** Returns whether an order is sent to a subscriber. */
 export type OrderMatcher = (order: Order) => boolean;
@@ -74,14 +75,8 @@ export function filterStream(source: Stream, matches: OrderMatcher): Stream {
     start: source.start,
     backlog: source.backlog,
     take,
-    leave: () => source.leave(),
-    async *[Symbol.asyncIterator]() {
-      try {
-        for (let events = await take(); events.length > 0; events = await take()) yield* events;
-      } finally {
-        source.leave();
-      }
-    },
+    leave: source.leave,
+    [Symbol.asyncIterator]: () => createStreamIterator(take, source.leave),
   };
 }
 

@@ -136,18 +136,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     return [];
   }
 
-  let taken: StreamEvent[] = [];
-  const iterator: AsyncIterator<StreamEvent> = {
-    async next() {
-      if (taken.length === 0) taken = [...(await take())];
-      const value = taken.shift();
-      return value === undefined ? { done: true, value: undefined } : { done: false, value };
-    },
-    async return() {
-      leave();
-      return { done: true, value: undefined };
-    },
-  };
+  const iterator = createStreamIterator(take, leave);
 
   return {
     get start() {
@@ -192,5 +181,25 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     take,
     leave,
     [Symbol.asyncIterator]: () => iterator,
+  };
+}
+
+/**
+ * Creates the iterator of a stream. An async generator would not do: while it waits, it does not receive its reader's
+ * `return`.
+ */
+export function createStreamIterator(take: Stream['take'], leave: Stream['leave']): AsyncIterator<StreamEvent> {
+  let taken: StreamEvent[] = [];
+  const end = () => {
+    leave();
+    return { done: true, value: undefined } as const;
+  };
+  return {
+    async next() {
+      if (taken.length === 0) taken = [...(await take())];
+      const value = taken.shift();
+      return value === undefined ? end() : { done: false, value };
+    },
+    return: async () => end(),
   };
 }

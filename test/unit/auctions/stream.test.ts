@@ -127,6 +127,14 @@ describe('auction stream', () => {
     expect(await ends[1]).toEqual({ done: true, value: undefined });
   });
 
+  test('ends a pending read when the reader stops', async () => {
+    const changes = await open();
+    await read(changes);
+    const pending = changes.next();
+    expect(await changes.return?.()).toEqual({ done: true, value: undefined });
+    expect(await pending).toEqual({ done: true, value: undefined });
+  });
+
   test('builds one auction each second, also after subscribers that left during a build', async () => {
     const { clock, store } = fixture;
     const waiting = clock.pending;

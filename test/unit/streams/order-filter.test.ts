@@ -126,6 +126,22 @@ describe('filtered stream', () => {
     expect(stopped.calls.left).toBe(1);
   });
 
+  test('ends a pending read when the reader stops', async () => {
+    let end: (events: readonly StreamEvent[]) => void = () => {};
+    const waiting: Stream = {
+      ...streamOf().stream,
+      take: () =>
+        new Promise((resolve) => {
+          end = resolve;
+        }),
+      leave: () => end([]),
+    };
+    const events = filterStream(waiting, isSale)[Symbol.asyncIterator]();
+    const pending = events.next();
+    expect(await events.return?.()).toEqual({ done: true, value: undefined });
+    expect(await pending).toEqual({ done: true, value: undefined });
+  });
+
   test('parses an event once for several subscribers', async () => {
     const event = item(1);
     const seen: Order[] = [];
