@@ -9,7 +9,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { BatchContext } from './decode-batch.ts';
-import { decodeBatch } from './decode-batch.ts';
+import { decodeBatch, HASHES_KEPT } from './decode-batch.ts';
 import type { PlacementContext } from './placement.ts';
 
 /**
@@ -40,7 +40,7 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
   const hasher = createOrderHasher({ chainId, settlementContract });
 
   function batchContext(): BatchContext {
-    const { limits, tokens, hooksTrampoline, quotes } = configuration;
+    const { limits, tokens, hooksTrampoline, quotes, indexer } = configuration;
     return {
       limits,
       tokens,
@@ -50,6 +50,8 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
       documents: store.appData,
       findDocument: context.findDocument && storeFound(repeatFailures(context.findDocument)),
       now: clock.now(),
+      // A stored hash beyond the limit shows that a reorganisation is too deep.
+      hashesKept: Math.max(HASHES_KEPT, (indexer?.reorgLimit ?? 0) + 1),
       findAuction: context.findAuction,
       justInTimeOrders: configuration.justInTimeOrders,
       findKnown: async (uids) => new Set((await store.orders.get(uids)).map(({ uid }) => uid)),

@@ -37,7 +37,7 @@ export interface ChainBatch {
   readonly settleCalls?: ReadonlyMap<Hex, readonly Hex[]>;
 }
 
-/** Number of blocks whose hashes are stored. No chain has ever had a deeper reorganisation. */
+/** Minimum number of blocks whose hashes are stored. No chain has ever had a deeper reorganisation. */
 export const HASHES_KEPT = 1024;
 
 /**
@@ -49,6 +49,8 @@ const CONCURRENT_PLACEMENTS = 8;
 export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 'isOwnAuction'> {
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Number of blocks whose hashes are stored. */
+  readonly hashesKept: number;
   /** Returns the known values of an auction. */
   readonly findAuction: (auctionId: number) => Promise<SettledAuction | undefined>;
 }
@@ -104,7 +106,7 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
     const order = each.type === 'trade' ? orders.get(event) : undefined;
     return order === undefined || each.type !== 'trade' ? each : { ...each, order };
   });
-  const forgetBelow = through.number - HASHES_KEPT;
+  const forgetBelow = through.number - context.hashesKept;
   const batch = { events: chainEvents, blocks, through, forgetBelow, at: context.now };
   return { batch: after === undefined ? batch : { ...batch, after }, unattributed, ignored };
 }

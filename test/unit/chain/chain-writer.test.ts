@@ -11,6 +11,7 @@ import type { Happening } from '../../support/chain-events.ts';
 import { blockOf, eventsIn, hashOf, placementOf, TRADER } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';
 import { COW, SEPOLIA, SEPOLIA_DOMAIN, WETH } from '../../support/orders.ts';
+import { scriptedChain } from '../../support/scripted-chain.ts';
 
 const FLOW: Hex = `0x${'ef'.repeat(20)}`;
 const TOKENS = { sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase() as Hex }; // in lower case
@@ -35,9 +36,10 @@ interface WriterOptions {
   readonly request?: (request: QuoteRequest, store: Store) => Promise<unknown>;
   readonly hasQuotes?: boolean;
   readonly findDocument?: FindDocument;
+  readonly reorgLimit?: number;
 }
 
-async function fixture({ apply, rollback, request, hasQuotes = true, findDocument }: WriterOptions = {}) {
+async function fixture({ apply, rollback, request, hasQuotes = true, findDocument, reorgLimit }: WriterOptions = {}) {
   const store = memoryStore();
   const clock = manualClock(NOW);
   await store.open({ domain: SEPOLIA_DOMAIN, clock });
@@ -62,6 +64,7 @@ async function fixture({ apply, rollback, request, hasQuotes = true, findDocumen
         },
       },
     },
+    ...(reorgLimit === undefined ? {} : { indexer: { sources: [scriptedChain().node('a')], reorgLimit } }),
     ...(hasQuotes ? { quotes: { estimators: [estimator], gasPrice: '0' } } : {}),
   });
   const context: ChainWriterContext = {
@@ -176,6 +179,16 @@ describe('chain writer', () => {
       { to: 3, at: NOW, after: blockOf(5) },
     ]);
     expect([emitted, wakes.count]).toEqual([[], 0]);
+  });
+
+  test.each([
+    [undefined, [2002]],
+    [1999, [2002]],
+    [2000, [2002, 1]],
+  ])('keeps the hashes of more blocks than the limit %s of reorganisations', async (reorgLimit, numbers) => {
+    const { store, writer } = await fixture(reorgLimit === undefined ? {} : { reorgLimit });
+    for (const number of [1, 2002]) await writer.apply({ events: [], through: blockOf(number) });
+    expect((await store.chain.progress()).blocks.map(({ number }) => number)).toEqual(numbers);
   });
 
   test.each([-1, 1.5, Number.NaN])('rejects a rollback to block %d', async (to) => {
