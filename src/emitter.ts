@@ -6,15 +6,15 @@ import { formatUnknownName } from './validation/options.ts';
 type Payload<E extends keyof OrderBookEvents> = Parameters<OrderBookEvents[E]>[0];
 
 /** The type of a listener is lost on a generic event name. */
-type AnyListener = (payload: unknown) => void;
+type AnyListener = (payload: unknown) => unknown;
 
-/** Emits the events of a book. A listener that throws does not affect the others. */
+/** Emits the events of a book. A listener that throws, or whose promise rejects, does not affect the others. */
 export interface BookEmitter {
   /** The underlying emitter, for the event dispatcher. */
   readonly events: EventEmitter<OrderBookEvents>;
   on<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
   off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
-  /** Emits an event. What a listener throws is emitted as `failure`. */
+  /** Emits an event. What a listener throws, or the reason of its promise, is emitted as `failure`. */
   emit<E extends keyof OrderBookEvents>(event: E, payload: Payload<E>): void;
   /** Emits `failure`. What a listener of `failure` throws is dropped. */
   emitFailure(failure: unknown): void;
@@ -54,25 +54,20 @@ function assertKnownEvent(event: string): void {
 export function createBookEmitter(): BookEmitter {
   const events = new EventEmitter<OrderBookEvents>();
 
-  function emitFailure(failure: unknown): void {
-    for (const listener of events.listeners('failure')) {
+  function emit<E extends keyof OrderBookEvents>(event: E, payload: Payload<E>): void {
+    // Emitting the failure of a listener of `failure` could recurse without end.
+    const onFailure = event === 'failure' ? () => {} : emitFailure;
+    for (const listener of events.listeners(event)) {
       try {
-        listener(failure);
-      } catch {
-        // Emitting it again could recurse without end.
+        const result = (listener as AnyListener)(payload);
+        if (result instanceof Promise) result.catch(onFailure);
+      } catch (failure) {
+        onFailure(failure);
       }
     }
   }
 
-  function emit<E extends keyof OrderBookEvents>(event: E, payload: Payload<E>): void {
-    for (const listener of events.listeners(event)) {
-      try {
-        (listener as AnyListener)(payload);
-      } catch (failure) {
-        emitFailure(failure);
-      }
-    }
-  }
+  const emitFailure = (failure: unknown) => emit('failure', failure);
 
   return {
     events,

@@ -32,10 +32,11 @@ import { createVerifier } from './verification/verifier.ts';
 export function createOrderBook(options: OrderBookOptions): OrderBook {
   const configuration = parseOptions(options);
   const { chainId, settlementContract, limits, clock, logger } = configuration;
-  const { emitFailure: onFailure, ...emitter } = createBookEmitter();
+  const emitter = createBookEmitter();
+  const onFailure = emitter.emitFailure;
   const logging = lazy(async () => logger && (await import('./logger.ts')).attachLogger(emitter, logger, chainId));
   const store = observedStore(configuration.store, clock, emitter.observer('storeQueried'));
-  const dispatcher = createEventDispatcher(store, clock, emitter.events);
+  const dispatcher = createEventDispatcher(store, clock, emitter);
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
   const submissions = createSubmissionQueue(store, clock, dispatcher.wake);

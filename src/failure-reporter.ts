@@ -1,8 +1,9 @@
-/** Creates a function that passes failures to a handler of the host. An error that the handler throws is dropped. */
+/** Creates a function that passes failures to a handler of the host. An error of the handler is dropped. */
 export function createFailureReporter(handler: ((failure: unknown) => void) | undefined): (failure: unknown) => void {
   return (failure) => {
     try {
-      handler?.(failure);
+      const result: unknown = handler?.(failure);
+      if (result instanceof Promise) result.catch(() => {});
     } catch {
       // An error of the handler has no further receiver.
     }

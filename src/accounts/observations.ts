@@ -46,7 +46,8 @@ export function createSourceObserver(clock: Clock, onFailure: (failure: unknown)
   function notify(observation: SourceObservation): void {
     for (const listener of listeners) {
       try {
-        listener(observation);
+        const result: unknown = listener(observation);
+        if (result instanceof Promise) result.catch(onFailure);
       } catch (failure) {
         onFailure(failure);
       }

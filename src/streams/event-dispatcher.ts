@@ -1,5 +1,5 @@
-import type { EventEmitter } from 'eventemitter3';
 import { createWorker } from '../concurrency/worker.ts';
+import type { BookEmitter } from '../emitter.ts';
 import type { OrderBookEvents } from '../events.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
@@ -52,22 +52,12 @@ export interface EventDispatcher {
 export function createEventDispatcher(
   store: Store,
   clock: Clock,
-  emitter: EventEmitter<OrderBookEvents>,
+  { events: emitter, emit, emitFailure }: Pick<BookEmitter, 'events' | 'emit' | 'emitFailure'>,
 ): EventDispatcher {
   let cursor = 0;
   let positionedAt = 0;
   let unwatch = () => {};
   const callbacks = new Set<() => void>();
-
-  function emit(name: keyof OrderBookEvents, argument: never): void {
-    for (const listener of emitter.listeners(name)) {
-      try {
-        listener(argument);
-      } catch (failure) {
-        if (name !== 'failure') reportFailure(failure);
-      }
-    }
-  }
 
   const isListenedTo = () =>
     store.traits.writers === 'single' || Object.values(EVENT_NAMES).some((name) => emitter.listenerCount(name) > 0);
@@ -83,15 +73,11 @@ export function createEventDispatcher(
     positionedAt = readMonotonic(clock);
   }
 
-  function reportFailure(failure: unknown): void {
-    emit('failure', failure as never); // the type of a thrown value is not known
-  }
-
   const worker = createWorker({
     clock,
     retryDelay: RETRY_DELAY,
     runAtStart: false,
-    onFailure: reportFailure,
+    onFailure: emitFailure,
     async run() {
       if (!isListenedTo()) {
         notify();

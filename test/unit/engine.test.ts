@@ -320,6 +320,24 @@ describe('book events', () => {
     await book.start();
   });
 
+  test('are not affected by an asynchronous listener that rejects', async () => {
+    const failures: unknown[] = [];
+    const [failure, other] = [new Error('a listener of the host'), new Error('another one')];
+    book.on('orderCreated', async () => {
+      throw failure;
+    });
+    book.on('ordersSubmitted', () => Promise.reject(other));
+    book.on('failure', async (failure) => {
+      failures.push(failure);
+      throw failure;
+    });
+    await accepted(book);
+    await book.close();
+    expect(failures).toEqual(expect.arrayContaining([failure, other]));
+    expect(failures).toHaveLength(2);
+    await book.start();
+  });
+
   test('stop after a listener is removed', async () => {
     const listener: OrderBookEvents['orderCreated'] = () => expect.unreachable();
     book.on('orderCreated', listener);

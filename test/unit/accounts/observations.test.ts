@@ -86,8 +86,12 @@ describe('observations of the account interface', () => {
     accounts.observe(() => {
       throw new Error('the listener is broken');
     });
+    accounts.observe(async () => {
+      throw new Error('its promise is rejected');
+    });
     expect((await accounts.usdPrices.get(SEPOLIA, TOKEN))?.price).toBe(2);
-    expect([observed.length, failures.map(String)]).toEqual([1, ['Error: the listener is broken']]);
+    const reported = ['Error: the listener is broken', 'Error: its promise is rejected'];
+    expect([observed.length, failures.map(String)]).toEqual([1, reported]);
   });
 
   it('are metrics of prometheus', async () => {

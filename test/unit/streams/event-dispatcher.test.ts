@@ -1,7 +1,7 @@
-import { EventEmitter } from 'eventemitter3';
-import type { Hex, OrderBookEvents, StoredEvent } from 'intentbook';
+import type { Hex, StoredEvent } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
+import { createBookEmitter } from '../../../src/emitter.ts';
 import type { OrderEventType } from '../../../src/ports/order-events.ts';
 import { ORDER_EVENTS } from '../../../src/ports/order-events.ts';
 import { createEventDispatcher } from '../../../src/streams/event-dispatcher.ts';
@@ -19,7 +19,7 @@ function fixture({ writers = 'single' as 'single' | 'many', listening = true } =
   let broken: Error | undefined;
   const store = memoryStore();
   const clock = manualClock();
-  const emitter = new EventEmitter<OrderBookEvents>();
+  const emitter = createBookEmitter();
   const dispatcher = createEventDispatcher(
     {
       ...store,
