@@ -167,7 +167,8 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
       return outcome;
     },
     async rollback(to, { after } = {}) {
-      if (!Number.isSafeInteger(to) || to < 0) throw new TypeError('a rollback goes to a block number');
+      // -1 removes all blocks, also the first one of the chain.
+      if (!Number.isSafeInteger(to) || to < -1) throw new TypeError('a rollback goes to a block number');
       const request = { to, at: clock.now(), ...(after === undefined ? {} : { after }) };
       const outcome = await write(store.chain.rollback(request));
       if (outcome.status !== 'rolledBack') return outcome;

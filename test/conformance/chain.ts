@@ -133,6 +133,16 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'removes the first block of the chain by a rollback to block -1',
+    async run({ store }) {
+      await apply(store, 0);
+      await apply(store, 1);
+      const outcome = await store.chain.rollback({ to: -1, after: block(1), at: PLACED_AT });
+      assert.deepEqual(outcome, { status: 'rolledBack', removed: 0, indexedBlock: null });
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [] });
+    },
+  },
+  {
     name: 'adds trades to an order until it is filled, with one event each',
     async run({ store }) {
       await place(store, SELL);

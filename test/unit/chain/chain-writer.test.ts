@@ -191,7 +191,7 @@ describe('chain writer', () => {
     expect((await store.chain.progress()).blocks.map(({ number }) => number)).toEqual(numbers);
   });
 
-  test.each([-1, 1.5, Number.NaN])('rejects a rollback to block %d', async (to) => {
+  test.each([-2, 1.5, Number.NaN])('rejects a rollback to block %d', async (to) => {
     const { writer } = await fixture();
     await expect(writer.rollback(to)).rejects.toThrow(new TypeError('a rollback goes to a block number'));
   });

@@ -204,6 +204,24 @@ describe('indexer reorganisation', () => {
     expect(await executed(book, order)).toBe('2');
   });
 
+  test('that replaces the genesis block, as a new local chain does, restarts the indexer', async () => {
+    chain = scriptedChain('a', 0);
+    const node: ChainSource = {
+      ...chain.node('a'),
+      head: (call) => chain.node('a').head(call),
+      block: (number, call) => chain.node('a').block(number, call),
+      logs: (query, call) => chain.node('a').logs(query, call),
+    };
+    const { book, drive } = await follow([node], { fromBlock: 0 });
+    const order = await place(book, { partiallyFillable: true });
+    chain.mine([tradeOf(order, 1n, 1n)]);
+    expect(await drive()).toBe(true);
+    chain = scriptedChain('b', 0);
+    chain.mine([], [tradeOf(order, 2n, 1n)], []);
+    expect(await drive(20)).toBe(true);
+    expect(await executed(book, order)).toBe('2');
+  });
+
   test('beyond the maximum depth stops the indexer and fails readiness', async () => {
     const { book, drive, failures } = await follow([chain.node('a')], { reorgLimit: 5 });
     chain.mine(...Array.from({ length: 20 }, () => []));
