@@ -89,14 +89,17 @@ function toReadableStream(stream: AsyncIterator<string>, signal: AbortSignal): R
     {
       start: (controller) =>
         signal.addEventListener('abort', () => {
-          // A host may abort the request after the stream has ended or was cancelled.
+          // A host may abort the request after the stream has ended, has failed or was cancelled.
           if (ended) return;
           // An error would be printed by some hosts for each client that disconnects.
           controller.close();
           stop().catch(() => {});
         }),
       async pull(controller) {
-        const { done, value } = await stream.next();
+        const { done, value } = await stream.next().catch(async (error: unknown) => {
+          await stop();
+          throw error;
+        });
         if (signal.aborted) return;
         if (done) {
           ended = true;

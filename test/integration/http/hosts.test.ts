@@ -121,6 +121,30 @@ describe('fetchHandler', () => {
   });
 });
 
+test('fetchHandler ignores an abort after the stream has failed, and releases it', async () => {
+  const control = new AbortController();
+  let released = 0;
+  const body: AsyncIterable<string> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => Promise.reject(new Error('the source is broken')),
+      return: async () => {
+        released++;
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+  const handler = fetchHandler({ handle: async () => ({ status: 200, headers: {}, body }) });
+  const response = await handler(new Request('http://localhost/', { signal: control.signal }));
+  await expect(response.text()).rejects.toThrow('the source is broken');
+  const errors: unknown[] = [];
+  const record = (error: unknown) => void errors.push(error);
+  process.on('uncaughtException', record);
+  control.abort();
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('uncaughtException', record);
+  expect([errors, released]).toEqual([[], 1]);
+});
+
 describe('CORS option', () => {
   const call = async (
     cors: CorsOption | undefined,
