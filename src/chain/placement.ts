@@ -151,7 +151,8 @@ function checkTerms(
   now: number,
   { limits, tokens }: PlacementContext,
 ): PlacementError | undefined {
-  if (userValidTo > now + limits.maxValidity) return 'ValidToTooFarInFuture';
+  // As for submitted orders, a presignature has no maximum validity.
+  if (signingScheme !== 'presign' && userValidTo > now + limits.maxValidity) return 'ValidToTooFarInFuture';
   if (data.sellAmount === 0n || data.buyAmount === 0n || data.feeAmount !== 0n) return 'PreValidationError';
   const subject = { data: { ...data, validTo: userValidTo }, creation: { signingScheme }, owner: ZERO_ADDRESS };
   const broken = PLACEMENT_CHECKS.some((check) => check(subject, { limits, tokens, now }) !== undefined);

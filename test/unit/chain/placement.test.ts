@@ -209,8 +209,9 @@ describe('rules of a placement', () => {
     ['PreValidationError', { order: { buyAmount: 0n } }],
     ['PreValidationError', { order: { feeAmount: 1n } }],
     ['PreValidationError', { order: { buyToken: FLOW } }],
-    ['ValidToTooFarInFuture', { order: { validTo: AT + YEAR + 1 }, event: { signature: { scheme: 1, data: '0x' } } }],
-    [null, { order: { validTo: AT + YEAR }, event: { signature: { scheme: 1, data: '0x' } } }],
+    // A presignature has no maximum validity.
+    [null, { order: { validTo: AT + YEAR + 1 }, event: { signature: { scheme: 1, data: '0x' } } }],
+    ['PreValidationError', { order: { validTo: AT + 59 }, event: { signature: { scheme: 1, data: '0x' } } }],
   ])('%s: case %#', async (error, changes) => {
     expect(await errorOf(changes)).toBe(error);
   });
