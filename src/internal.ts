@@ -52,6 +52,7 @@ export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
+export { formatSecret } from './protocol/shape.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';

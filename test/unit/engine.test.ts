@@ -1,6 +1,6 @@
 import type { OrderBook, OrderBookEvents, Store } from 'intentbook';
 import { createOrderBook, OrderBookError, StoreError } from 'intentbook';
-import { memoryStore } from 'intentbook/memory';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { manualClock } from '../support/clock.ts';
 import { account, COW, SEPOLIA, signCancellation, signOrder, WETH } from '../support/orders.ts';
@@ -43,6 +43,26 @@ describe('book options', () => {
       /store must be a store such as sqliteStore\({ path: "x.sqlite" }\), got "x.sql/,
     ],
     [{ chainId: 1, store: {} }, /store must be a store such as memoryStore\(\), got an object/],
+    [{ chainId: 1, store: memoryStore }, /store must be a store such as memoryStore\(\), got a function/],
+    [{ chainId: 1, store: memoryAccountStore() }, /store must be a store such as memoryStore\(\), got an object/],
+    [{ chainId: 1n, store: memoryStore() }, /chainId must be an integer from 1 up, got 1n/],
+    [
+      { chainId: 1, store: memoryStore(), chain: 'http://127.0.0.1:8545' },
+      /chain must be a client such as viemChain\(client\), got a string$/,
+    ],
+    // A client of viem has none of the functions, so every check would be skipped.
+    [{ chainId: 1, store: memoryStore(), chain: { request: () => {} } }, /chain must be a client such as viemChain/],
+    [{ chainId: 1, store: memoryStore(), simulator: 'x' }, /simulator must have a function simulate, got "x"/],
+    [
+      { chainId: 1, store: memoryStore(), documentSource: {} },
+      /documentSource must have a function find, got an object/,
+    ],
+    [{ chainId: 1, store: memoryStore(), logger: 'pino' }, /logger must have a function error, got "pino"/],
+    [{ chainId: 1, store: memoryStore(), clock: Date }, /clock must have a function after, got a function/],
+    [
+      { chainId: 1, store: memoryStore(), recoveryPool: Promise.resolve() },
+      /recoveryPool must have a function recover/,
+    ],
     [{ chainId: 1, store: memoryStore(), deniedTokens: new Set(['x']) }, /deniedTokens/],
     [
       { chainId: 1, store: memoryStore(), settlementContract: '0x12' },

@@ -93,7 +93,7 @@ describe('balance and allowance check', () => {
   });
 
   test('calls only the methods that the chain client has', async () => {
-    await using fixture = await admissionFixture({ chain: scriptedChain({}) });
+    await using fixture = await admissionFixture({ chain: scriptedChain({ tokenInfo: {} }) });
     expect(await outcome(fixture.book, await orderOf())).toBe('accepted');
     expect(await outcome(fixture.book, byContract(await orderOf()))).toBe('UnsupportedSigningScheme');
   });
@@ -345,10 +345,8 @@ test('chain check deadline starts when the check is queued', async () => {
 
 test('unknown settlement contract requires an explicit vault relayer', async () => {
   const settlementContract = COW;
-  await expect(admissionFixture({ settlementContract, chain: scriptedChain({}) })).rejects.toThrow(
-    /vaultRelayer is required/,
-  );
   const chain = scriptedChain({ balanceAndAllowance: FUNDED });
+  await expect(admissionFixture({ settlementContract, chain })).rejects.toThrow(/vaultRelayer is required/);
   await using fixture = await admissionFixture({ settlementContract, chain, vaultRelayer: WETH });
   const order = await signOrder(
     ALICE,

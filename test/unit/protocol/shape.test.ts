@@ -72,7 +72,8 @@ describe('shape parser error names path and reason', () => {
 
   test.each([
     [z.string(), 7, 'must be a string, got 7'],
-    [z.string(), 7n, 'must be a string, got 7'],
+    [z.string(), 7n, 'must be a string, got 7n'],
+    [z.string(), () => 7, 'must be a string, got a function'],
     [z.string(), Number.NaN, 'must be a string, got NaN'],
     [z.string(), [], 'must be a string, got an array'],
     [z.string(), { toString: 1, valueOf: 1 }, 'must be a string, got an object'],

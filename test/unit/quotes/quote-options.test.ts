@@ -24,8 +24,11 @@ describe('quote options', () => {
   test.each([
     [{ priceAmount: 0n }, 'priceAmount must be a positive bigint'],
     [{ priceAmount: 5 }, 'priceAmount must be a positive bigint'],
-    [{ gasPrice: 'x' }, 'gasPrice must be a decimal number of wei below 2^256'],
-    [{ gasPrice: String(MAX + 1n) }, 'gasPrice must be a decimal number of wei below 2^256'],
+    [{ gasPrice: 'x' }, 'gasPrice must be a decimal number of wei below 2^256, or a function, got "x"'],
+    [{ gasPrice: undefined }, 'gasPrice must be a decimal number of wei below 2^256, or a function, got undefined'],
+    [{ gasPrice: MAX + 1n }, `gasPrice must be a decimal number of wei below 2^256, or a function, got ${MAX + 1n}n`],
+    [{ estimators: 'http://127.0.0.1:9000' }, 'estimators must be a list, got a string'],
+    [{ estimators: undefined }, 'estimators must be a list, got undefined'],
     [{ timeout: -1 }, `timeout must be an integer from 0 to ${MAX_TIMER}, got -1`],
     [{ maxTimeout: 1.5 }, `maxTimeout must be an integer from 0 to ${MAX_TIMER}, got 1.5`],
     [{ expiry: MAX_TIMER + 1 }, `expiry must be an integer from 0 to ${MAX_TIMER}, got ${MAX_TIMER + 1}`],
