@@ -9,7 +9,7 @@ import type {
 } from 'intentbook';
 import { assertKnownOptions } from '#internal';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, toRpcCall } from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, requireClient, toRpcCall } from './rpc.ts';
 import { createStateTracer } from './state-tracer.ts';
 import { decodeTokenTransfers } from './token-transfers.ts';
 
@@ -31,6 +31,7 @@ const MAX_LOGS = 5_000;
  * @param client - A `PublicClient`. Its transport controls retries.
  */
 export function viemSimulator(client: RpcClient, options: ViemSimulatorOptions = {}): BundleSimulator {
+  requireClient('viemSimulator', client);
   assertKnownOptions('viemSimulator', options, ['wrappedNative', 'stateDiff']);
   const wrappedNative = options.wrappedNative?.toLowerCase() as Address | undefined; // an address
   const traceState = options.stateDiff === false ? undefined : createStateTracer(client);

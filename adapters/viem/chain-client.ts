@@ -15,7 +15,7 @@ import { assertKnownOptions, assertSameChain, NATIVE_MARKER } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import { encodeIsValidSignature, getSignatureRejection, unwrapSignature } from './contract-signature.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, parseAmount, parseHexResult, parseQuantity } from './rpc.ts';
+import { callRpc, parseAmount, parseHexResult, parseQuantity, requireClient } from './rpc.ts';
 import type { SimulatedCall, SimulatedResult } from './simulation.ts';
 import { simulateCalls, toInteractionCalls } from './simulation.ts';
 import { readTokenInfo, readTokensInfo } from './token-info.ts';
@@ -56,6 +56,7 @@ const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
  * @param client - A `PublicClient`. Its transport controls retries.
  */
 export function viemChain(client: RpcClient, options: ViemChainOptions = {}): ChainClient {
+  requireClient('viemChain', client);
   assertKnownOptions('viemChain', options, ['settlementContract', 'signatureGas']);
   const { settlementContract = PRODUCTION, signatureGas = 2_000_000 } = options;
 

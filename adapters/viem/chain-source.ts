@@ -3,7 +3,7 @@ import type { ChainLog } from 'intentbook/chain-events';
 import { assertKnownOptions, SETTLE_SELECTOR } from '#internal';
 import { verifyDomain } from './chain-client.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, toQuantity } from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, requireClient, toQuantity } from './rpc.ts';
 
 /** Options of a chain source. */
 export interface ViemSourceOptions {
@@ -25,6 +25,7 @@ const TRACES = 4;
  * @param client - A `PublicClient` of one node. Create one source for each node.
  */
 export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): ChainSource {
+  requireClient('viemSource', client);
   assertKnownOptions('viemSource', options, ['name']);
   const { name = 'node' } = options;
   let supportsTraces = true;

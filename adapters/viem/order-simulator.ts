@@ -3,7 +3,7 @@ import { NATIVE_MARKER } from '#internal';
 import { createBalanceSlots, toWord } from './balance-slots.ts';
 import { ALLOW_ALL } from './call-sequence.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, NodeError, parseQuantity, toQuantity } from './rpc.ts';
+import { callRpc, NodeError, parseQuantity, requireClient, toQuantity } from './rpc.ts';
 import type { BlockCall } from './settlement.ts';
 import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
 
@@ -15,6 +15,7 @@ import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER,
  * @param client - A `PublicClient`. Its transport controls retries.
  */
 export function viemOrderSimulator(client: RpcClient): OrderSimulator {
+  requireClient('viemOrderSimulator', client);
   const slots = createBalanceSlots(client);
   const authorize = createAuthorizations(client);
 

@@ -3,7 +3,7 @@ import { bytes, encodeCall, word } from '#internal';
 import { createBalanceSlots, toWord } from './balance-slots.ts';
 import { ALLOW_ALL, simulateSequence } from './call-sequence.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, NodeError, parseHexResult } from './rpc.ts';
+import { callRpc, NodeError, parseHexResult, requireClient } from './rpc.ts';
 import type { BlockCall, BlockCallResult, SingleSettlement } from './settlement.ts';
 import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
 
@@ -28,6 +28,7 @@ const SEQUENCE_GAS = 30_000_000;
  * @param client - A `PublicClient`. Its transport controls retries.
  */
 export function viemQuoteVerifier(client: RpcClient): QuoteVerifier {
+  requireClient('viemQuoteVerifier', client);
   const slots = createBalanceSlots(client);
   const authorize = createAuthorizations(client);
 

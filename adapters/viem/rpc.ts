@@ -1,9 +1,19 @@
 import type { BundleCall, Hex } from 'intentbook';
-import { parseHex } from '#internal';
+import { formatSecret, parseHex } from '#internal';
 
 /** The part of viem's `PublicClient` that this adapter uses. */
 export interface RpcClient {
   request(args: { method: string; params?: unknown }): Promise<unknown>;
+}
+
+/**
+ * Checks the client that was passed to a function.
+ *
+ * @throws TypeError for another value, such as the URL of a node.
+ */
+export function requireClient(where: string, client: RpcClient): void {
+  if (typeof (client as RpcClient | undefined)?.request === 'function') return;
+  throw new TypeError(`${where}: client must be a PublicClient of viem, got ${formatSecret(client)}`);
 }
 
 /** Error response of a node or of the transport. */

@@ -2,6 +2,7 @@ import type { Address, PolicyContext } from 'intentbook';
 import { assertKnownOptions, parseHex } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
+import { requireClient } from './rpc.ts';
 
 /** Options of a sanctions oracle. */
 export interface SanctionsOracleOptions {
@@ -29,6 +30,7 @@ export function sanctionsOracle(
   contract: string,
   options: SanctionsOracleOptions = {},
 ): (address: Address, call: PolicyContext) => Promise<boolean> {
+  requireClient('sanctionsOracle', client);
   assertKnownOptions('sanctionsOracle', options, ['cacheTtl', 'now']);
   const { cacheTtl = 600, now = Date.now } = options;
   const to = parseHex(contract, 20);

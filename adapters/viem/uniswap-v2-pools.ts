@@ -2,7 +2,7 @@ import type { Address, Hex, PoolSource, PoolYield, TokenInfo } from 'intentbook'
 import { assertKnownOptions, parseHex } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, list, parseHexResult, parseQuantity, record, toQuantity } from './rpc.ts';
+import { callRpc, list, parseHexResult, parseQuantity, record, requireClient, toQuantity } from './rpc.ts';
 import { readTokensInfo } from './token-info.ts';
 
 /** Options of the pools of a Uniswap V2 factory. */
@@ -52,6 +52,7 @@ interface Pair {
  * @throws TypeError if an option is unknown or malformed.
  */
 export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions): PoolSource {
+  requireClient('uniswapV2Pools', client);
   assertKnownOptions('uniswapV2Pools', options, OPTIONS);
   const { chainId, usdPrice, project = 'Uniswap V2', fee = 0.3, maxBlocks = 10_000 } = options;
   const factory = requireAddress(options.factory);
