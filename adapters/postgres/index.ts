@@ -88,7 +88,7 @@ export function postgresStore(options: PostgresUrlOptions): Store;
  */
 export function postgresStore(pool: PgPool, options?: PostgresPoolOptions): Store;
 export function postgresStore(target: PostgresUrlOptions | PgPool, options: PostgresPoolOptions = {}): Store {
-  if ('connect' in target) {
+  if (isPool('postgresStore', target)) {
     assertKnownOptions('postgresStore', options, [...COMMON, 'readPool', 'partitions']);
     const { readPool } = options;
     const source = { kind: 'pool', pool: target, ...(readPool === undefined ? {} : { readPool }) } as const;
@@ -147,12 +147,21 @@ export function postgresAccountStore(
   target: PostgresAccountOptions | PgPool,
   options: PostgresOptions = {},
 ): AccountStore {
-  if ('connect' in target) {
+  if (isPool('postgresAccountStore', target)) {
     assertKnownOptions('postgresAccountStore', options, COMMON);
     return createPostgresAccountStore({ kind: 'pool', pool: target }, parseSettings(options, 'intentbook_accounts'));
   }
   assertKnownOptions('postgresAccountStore', target, [...COMMON, 'url', 'connections']);
   return createPostgresAccountStore(parseUrlSource(target), parseSettings(target, 'intentbook_accounts'));
+}
+
+/** Returns whether the host passed a pool. @throws TypeError for a value that is neither a pool nor options. */
+function isPool(where: string, target: object): target is PgPool {
+  if (typeof target === 'object' && target !== null) return 'connect' in target;
+  // The value is not rendered: a connection string contains a password.
+  throw new TypeError(
+    `${where}: options must be { url: "postgres://…" } or a pool of pg, got ${target === null ? null : typeof target}`,
+  );
 }
 
 function parseUrlSource({ url, connections = 10 }: { readonly url: string; readonly connections?: number }) {

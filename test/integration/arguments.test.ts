@@ -1,3 +1,4 @@
+import { postgresAccountStore, postgresStore } from 'intentbook/postgres';
 import {
   sanctionsOracle,
   uniswapV2Pools,
@@ -28,5 +29,15 @@ describe('client of viem', () => {
     // The URL of a node often contains a key.
     expect(calling(create, 'https://node.example/key', {})).toThrow(new TypeError(`${message}a string`));
     expect(calling(create, undefined, {})).toThrow(new TypeError(`${message}undefined`));
+  });
+});
+
+describe('options of PostgreSQL', () => {
+  test.each([[postgresStore], [postgresAccountStore]])('are required by %o', (create) => {
+    const message = `${create.name}: options must be { url: "postgres://…" } or a pool of pg, got `;
+    // A connection string contains a password.
+    expect(calling(create, 'postgres://user:secret@db/books')).toThrow(new TypeError(`${message}string`));
+    expect(calling(create)).toThrow(new TypeError(`${message}undefined`));
+    expect(calling(create, {})).toThrow(/`url` must be a connection string/);
   });
 });
