@@ -14,6 +14,7 @@ export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
 export { createFailureReporter } from './failure-reporter.ts';
 export { readJson } from './http/body.ts';
+export { isApi } from './http/message.ts';
 export type { OpenStreams } from './http/open-streams.ts';
 export { createOpenStreams } from './http/open-streams.ts';
 export {

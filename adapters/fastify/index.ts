@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Api, ApiRequest, OrderBook } from 'intentbook';
 import { createApi } from 'intentbook';
 import { sendApiResponse, toApiRequest } from 'intentbook/node-http';
-import { assertKnownOptions, createOpenStreams } from '#internal';
+import { assertKnownOptions, createOpenStreams, isApi } from '#internal';
 
 /** Options of the Fastify plugin. */
 export interface FastifyPluginOptions {
@@ -62,7 +62,7 @@ export interface FastifyReplyLike {
  */
 export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptions, done: () => void): void {
   assertKnownOptions('fastifyPlugin', options, ['book', 'prefix']);
-  const api = 'handle' in options.book ? options.book : createApi(options.book);
+  const api = isApi(options.book) ? options.book : createApi(options.book);
   const { prefix } = instance;
   const streams = createOpenStreams();
   const sending = new Set<ServerResponse>();

@@ -1,5 +1,5 @@
 import { type Api, type ApiRequestBody, type ApiResponse, createApi, type OrderBook } from 'intentbook';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, isApi } from '#internal';
 
 /** Handler for hosts with web types, such as Hono, Bun, Deno and Next. It rejects only if `Api.handle` rejects. */
 export type FetchHandler = (request: Request, host?: unknown) => Promise<Response>;
@@ -30,7 +30,7 @@ export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptio
   assertKnownOptions('fetchHandler', options, ['prefix', 'remoteAddress']);
   const prefix = (options.prefix ?? '').replace(/\/+$/, '');
   if (prefix !== '' && !prefix.startsWith('/')) throw new TypeError('fetchHandler: prefix must begin with a slash');
-  const api = 'handle' in target ? target : createApi(target);
+  const api = isApi(target) ? target : createApi(target);
 
   return async (request, host) => {
     const remoteAddress = options.remoteAddress?.(request, host);

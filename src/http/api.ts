@@ -1,6 +1,7 @@
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
+import { formatValue } from '../protocol/shape.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';
@@ -42,6 +43,8 @@ export interface ApiOptions extends RateLimitOptions {
 /**
  * Creates the HTTP interface of a book: a function from plain requests to plain responses. Paths are relative to the
  * mount's prefix. See docs/reference/http.md.
+ *
+ * @throws TypeError for an unknown option, or for a value that is not a book, such as one that was not awaited.
  */
 export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
   assertKnownOptions('createApi', options, [
@@ -53,6 +56,9 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
     'limiter',
     'trustedProxies',
   ]);
+  if (typeof (book as OrderBook | undefined)?.orders !== 'object') {
+    throw new TypeError(`createApi: a book of createOrderBook is required, got ${formatValue(book)}`);
+  }
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     rateLimit: options,

@@ -59,3 +59,8 @@ export interface Api {
    */
   handlesPath?(path: string): boolean;
 }
+
+/** Returns whether the target of a mount is an interface. Other values are passed to `createApi`. */
+export function isApi(target: object | undefined): target is Api {
+  return typeof target === 'object' && target !== null && 'handle' in target;
+}

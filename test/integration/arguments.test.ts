@@ -1,3 +1,9 @@
+import { createApi, createOrderBook } from 'intentbook';
+import { expressRouter } from 'intentbook/express';
+import { fastifyPlugin } from 'intentbook/fastify';
+import { fetchHandler } from 'intentbook/fetch';
+import { memoryStore } from 'intentbook/memory';
+import { nodeHandler } from 'intentbook/node-http';
 import { postgresAccountStore, postgresStore } from 'intentbook/postgres';
 import {
   sanctionsOracle,
@@ -39,5 +45,23 @@ describe('options of PostgreSQL', () => {
     expect(calling(create, 'postgres://user:secret@db/books')).toThrow(new TypeError(`${message}string`));
     expect(calling(create)).toThrow(new TypeError(`${message}undefined`));
     expect(calling(create, {})).toThrow(/`url` must be a connection string/);
+  });
+});
+
+describe('book', () => {
+  const plugin = (book: never) => fastifyPlugin({} as never, { book }, () => {});
+
+  test.each([
+    ['createApi', createApi],
+    ['nodeHandler', nodeHandler],
+    ['expressRouter', expressRouter],
+    ['fetchHandler', fetchHandler],
+    ['fastifyPlugin', plugin],
+  ])('is required by %s', (_, create) => {
+    const message = 'createApi: a book of createOrderBook is required, got ';
+    expect(calling(create)).toThrow(new TypeError(`${message}undefined`));
+    expect(calling(create, '/sepolia')).toThrow(new TypeError(`${message}"/sepolia"`));
+    const book = createOrderBook({ chainId: 1, store: memoryStore() });
+    expect(calling(create, Promise.resolve(book))).toThrow(new TypeError(`${message}an object`));
   });
 });
