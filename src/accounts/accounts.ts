@@ -9,6 +9,7 @@ import { systemRandom } from '../ports/random.ts';
 import { StoreError } from '../ports/store.ts';
 import { chainById } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
+import { formatValue } from '../protocol/shape.ts';
 import { createStreamBroadcaster } from '../streams/broadcaster.ts';
 import { parseStreamLimits } from '../streams/stream-limits.ts';
 import { assertKnownOptions } from '../validation/options.ts';
@@ -52,7 +53,10 @@ import { createWalletVerifier } from './wallet-signature.ts';
 export function createAccounts(options: AccountsOptions): Accounts {
   assertKnownOptions('createAccounts', options, ACCOUNTS_OPTIONS);
   const { store, clock = systemClock, random = systemRandom, notifications: notificationMode = 'on' } = options;
-  if (store === undefined) throw new TypeError('createAccounts: a store is required, such as memoryAccountStore()');
+  if (typeof store !== 'object' || store === null || !('notifications' in store)) {
+    const expected = 'store must be an account store such as memoryAccountStore()';
+    throw new TypeError(`createAccounts: ${expected}, got ${formatValue(store)}`);
+  }
   if (notificationMode !== 'on' && notificationMode !== 'off') {
     throw new TypeError(`createAccounts: notifications must be "on" or "off", got ${JSON.stringify(notificationMode)}`);
   }
@@ -349,6 +353,12 @@ function createTokenLookup(books: readonly KnownBook[]): TokenLookup {
 }
 
 function createChannelMap(channels: readonly Channel[]): ReadonlyMap<string, Channel> {
+  if (
+    !Array.isArray(channels) ||
+    channels.some((channel: Channel | undefined) => typeof channel?.deliver !== 'function')
+  ) {
+    throw new TypeError('createAccounts: channels must be a list of channels such as webhookChannel()');
+  }
   const byName = new Map(channels.map((channel) => [channel.name, channel]));
   if (byName.size !== channels.length) throw new TypeError('createAccounts: channels must have unique names');
   return byName;

@@ -54,7 +54,16 @@ describe('options of the account interface', () => {
   const channel = recordedChannel('a').channel;
 
   test.each<[object, string]>([
-    [{ store: undefined }, 'createAccounts: a store is required, such as memoryAccountStore()'],
+    [
+      { store: undefined },
+      'createAccounts: store must be an account store such as memoryAccountStore(), got undefined',
+    ],
+    [
+      { store: memoryStore() },
+      'createAccounts: store must be an account store such as memoryAccountStore(), got an object',
+    ],
+    [{ channels: {} }, 'createAccounts: channels must be a list of channels such as webhookChannel()'],
+    [{ channels: ['telegram'] }, 'createAccounts: channels must be a list of channels such as webhookChannel()'],
     [{ notifications: 'yes' }, 'createAccounts: notifications must be "on" or "off", got "yes"'],
     [{ tokens: 5 }, 'createAccounts: tokens must be a function, got number'],
     [{ timeout: 0 }, 'createAccounts: timeout must be a positive integer, got 0'],

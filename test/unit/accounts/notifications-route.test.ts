@@ -190,7 +190,7 @@ describe('createAccounts', () => {
     const book = () => createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
     const rejected: readonly (readonly [unknown, RegExp])[] = [
       [{ books: [], store, notification: 'off' }, /did you mean "notifications"/],
-      [{ books: [] }, /a store is required/],
+      [{ books: [] }, /store must be an account store such as memoryAccountStore\(\), got undefined/],
       [{ books: {}, store }, /a list of books/],
       [{ books: [{}], store }, /a list of books/],
       [{ books: [], store, notifications: true }, /"on" or "off"/],
