@@ -1,3 +1,4 @@
+import { assertMembers } from './checks.ts';
 import type { OrderToSign } from './order.ts';
 import type { UnsignedOrder } from './quote.ts';
 
@@ -17,9 +18,11 @@ export interface LimitOrderTerms extends Omit<OrderToSign, 'kind' | 'appData' | 
  * const signature = await account.signTypedData(orderTypedData(domain, order));
  * await book.orders.submit({ ...order, from: account.address, signature, signingScheme: 'eip712' });
  * ```
+ *
+ * @throws TypeError for an unknown member.
  */
 export function limitOrder(terms: LimitOrderTerms): UnsignedOrder {
-  return {
+  const order: UnsignedOrder = {
     sellToken: terms.sellToken,
     buyToken: terms.buyToken,
     receiver: terms.receiver ?? null,
@@ -34,4 +37,6 @@ export function limitOrder(terms: LimitOrderTerms): UnsignedOrder {
     buyTokenBalance: terms.buyTokenBalance ?? 'erc20',
     quoteId: null,
   };
+  assertMembers('limitOrder', terms, Object.keys(order));
+  return order;
 }

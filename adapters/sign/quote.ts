@@ -1,4 +1,4 @@
-import { toAmount, toInteger } from './checks.ts';
+import { assertMembers, toAmount, toInteger } from './checks.ts';
 import type { OrderToSign } from './order.ts';
 
 /** The members of a quote response (`POST /api/v1/quote`) that an order is made from. */
@@ -49,9 +49,10 @@ const NO_APP_DATA = `0x${'0'.repeat(64)}`;
  * await book.orders.submit({ ...order, from: account.address, signature, signingScheme: 'eip712' });
  * ```
  *
- * @throws TypeError if a member of the quote or an option is malformed.
+ * @throws TypeError if an option is unknown, or if a member of the quote or an option is malformed.
  */
 export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOptions = {}): UnsignedOrder {
+  assertMembers('orderFromQuote', options, ['slippageBps', 'validTo', 'receiver', 'partiallyFillable', 'appData']);
   const { quote, id = null } = response;
   const slippage = BigInt(toInteger('slippageBps', options.slippageBps ?? 50, 0, 10_000));
   const sold = toAmount('sellAmount', quote.sellAmount) + toAmount('feeAmount', quote.feeAmount);

@@ -100,6 +100,19 @@ describe('limitOrder', () => {
     expect(complete).toMatchObject({ feeAmount: '0', kind: 'sell', appData: '{}', receiver: null, quoteId: null });
     expect(orderTypedData(DOMAIN, complete)).toEqual(orderTypedData(DOMAIN, order));
   });
+
+  it('rejects a misspelled member, which would get its default', () => {
+    const misspelled = { ...order, reciever: WETH } as Parameters<typeof limitOrder>[0];
+    expect(() => limitOrder(misspelled)).toThrow(/^limitOrder: unknown member "reciever", use sellToken, .*receiver/);
+  });
+});
+
+describe('orderFromQuote', () => {
+  it('rejects a misspelled option, which would get its default', () => {
+    const options = { slipageBps: 10 } as Parameters<typeof orderFromQuote>[1];
+    const message = /^orderFromQuote: unknown member "slipageBps", use slippageBps, /;
+    expect(() => orderFromQuote({ quote: { ...order, feeAmount: '0' } }, options)).toThrow(message);
+  });
 });
 
 describe('appDataDocument', () => {
