@@ -20,8 +20,7 @@ export interface Storage {
   connect(): Store;
   /**
    * Runs `work` with an open transaction of the host, in the form that `insert` accepts. Commits it, or rolls it back
-   * if
-   * `work` rejects. Required if `traits.hostTransaction` is true.
+   * if `work` rejects. Required if `traits.hostTransaction` is true.
    */
   transact?(work: (transaction: unknown) => Promise<void>): Promise<void>;
   /** Deletes all data. The suite has closed its stores before. */
@@ -102,4 +101,10 @@ export function caseOf(harness: StoreHarness, group: string, rule: Rule): Confor
       }
     },
   };
+}
+
+/** @throws TypeError for a harness without the traits of its store, or without `create`. */
+export function assertHarness(where: string, harness: { readonly traits?: unknown; readonly create?: unknown }): void {
+  if (typeof harness?.create === 'function' && typeof harness.traits === 'object') return;
+  throw new TypeError(`${where}: the harness must have the traits of the store and a function create`);
 }

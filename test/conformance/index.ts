@@ -16,7 +16,7 @@ import { CHAIN } from './chain.ts';
 import { EVENTS } from './events.ts';
 import { EXPIRY } from './expiry.ts';
 import type { ConformanceCase, Rule, StoreHarness } from './harness.ts';
-import { caseOf } from './harness.ts';
+import { assertHarness, caseOf } from './harness.ts';
 import { INSERT } from './insert.ts';
 import { JUST_IN_TIME } from './just-in-time.ts';
 import { LEASES } from './leases.ts';
@@ -59,9 +59,10 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
  *   test(`${group}: ${name}`, { skip }, run); // node:test prints why a case is skipped
  * }
  *
- * @throws TypeError if an exception names no case.
+ * @throws TypeError if the harness lacks `traits` or `create`, or if an exception names no case.
  */
 export function storeConformance(harness: StoreHarness): ConformanceCase[] {
+  assertHarness('storeConformance', harness);
   const cases = Object.entries(GROUPS).flatMap(([group, rules]) => rules.map((rule) => caseOf(harness, group, rule)));
   for (const name of Object.keys(harness.exceptions ?? {})) {
     if (!cases.some((each) => each.name === name)) throw new TypeError(`exceptions: there is no case "${name}"`);

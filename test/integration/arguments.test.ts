@@ -5,6 +5,7 @@ import { fetchHandler } from 'intentbook/fetch';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { postgresAccountStore, postgresStore } from 'intentbook/postgres';
+import { accountStoreConformance, storeConformance } from 'intentbook/testing';
 import {
   sanctionsOracle,
   uniswapV2Pools,
@@ -63,5 +64,14 @@ describe('book', () => {
     expect(calling(create, '/sepolia')).toThrow(new TypeError(`${message}"/sepolia"`));
     const book = createOrderBook({ chainId: 1, store: memoryStore() });
     expect(calling(create, Promise.resolve(book))).toThrow(new TypeError(`${message}an object`));
+  });
+});
+
+describe('harness of a store', () => {
+  test.each([[storeConformance], [accountStoreConformance]])('is required by %o', (create) => {
+    const message = `${create.name}: the harness must have the traits of the store and a function create`;
+    for (const harness of [undefined, {}, { create: memoryStore }, { traits: memoryStore().traits }]) {
+      expect(calling(create, harness)).toThrow(new TypeError(message));
+    }
   });
 });
