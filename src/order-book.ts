@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// Declarations keep this line, for hosts without the types of Node.js, such as applications in browsers.
 import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 import type { AuctionApi } from './auctions/auction-api.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';

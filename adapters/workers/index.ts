@@ -57,7 +57,8 @@ export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<C
   return {
     threads,
     smallest: MIN_BATCH,
-    recover: (signatures) => pool.run(signatures, { transferList: [signatures.buffer] }),
+    // The buffer of a batch is not shared.
+    recover: (signatures) => pool.run(signatures, { transferList: [signatures.buffer as ArrayBuffer] }),
     close,
     [Symbol.asyncDispose]: close,
   };

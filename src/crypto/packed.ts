@@ -20,7 +20,7 @@ export interface RecoveryPool {
    * @param signatures - Packed, `PACKED_SIGNATURE` bytes each. The buffer is transferred.
    * @returns `PACKED_SIGNER` bytes for each, in input order, as `recoverPacked` creates them.
    */
-  recover(signatures: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  recover(signatures: Uint8Array): Promise<Uint8Array>;
 }
 
 /** Writes a packed signature at `index`. */
@@ -38,7 +38,7 @@ export function packSignature(
 }
 
 /** Recovers packed signatures sequentially. Each thread of a pool runs this function. */
-export function recoverPacked(signatures: Uint8Array, backend: RecoveryBackend): Uint8Array<ArrayBuffer> {
+export function recoverPacked(signatures: Uint8Array, backend: RecoveryBackend): Uint8Array {
   const signers = new Uint8Array((signatures.length / PACKED_SIGNATURE) * PACKED_SIGNER);
   for (let from = 0, to = 0; from < signatures.length; from += PACKED_SIGNATURE, to += PACKED_SIGNER) {
     const digest = signatures.subarray(from, from + 32);

@@ -123,7 +123,7 @@ const book = createOrderBook({
   chainId: 1,
   store: sqliteStore(new Database(':memory:')),
   chain: viemChain(client),
-  follow: { sources: [viemSource(client)] },
+  indexer: { sources: [viemSource(client)] },
   recoveryPool: await recoveryPool(),
 });
 export const other = createOrderBook({ chainId: 1, store: postgresStore(new pg.Pool()) });
@@ -139,6 +139,13 @@ describe('package entry', () => {
   test.each(ways)('has sound declarations with %s', (name, options) => {
     const entries = ENTRIES.map((entry, i) => `export * as entry${i} from '${entry}';`).join('\n');
     expect(compile(`entries-${name}`, { 'entries.mts': entries }, { ...options, noEmit: true })).toBe('');
+  });
+
+  test('compiles in a browser application, without the types of Node.js', () => {
+    const entries = ['', '/accounts', '/client', '/fetch', '/memory', '/sign'];
+    const text = entries.map((entry, i) => `export * as entry${i} from 'intentbook${entry}';`).join('\n');
+    const options = { ...RESOLUTIONS.Bundler, lib: ['es2022', 'dom', 'dom.iterable'], types: [], noEmit: true };
+    expect(compile('browser', { 'entries.ts': text }, options)).toBe('');
   });
 
   test.skipIf(!LONG).each(ways)('accepts the objects of frameworks and drivers, with %s', (name, options) => {
