@@ -30,7 +30,7 @@ export function toChoice<T extends string>(name: string, value: T, allowed: read
   throw new TypeError(`${name} must be one of ${allowed.join(', ')}, got ${JSON.stringify(value)}`);
 }
 
-/** @throws TypeError for a member that is not one of `known`: a misspelled term would get its default, and be signed. */
+/** @throws TypeError for a member that is not one of `known`. A misspelled one would get its default, and be signed. */
 export function assertMembers(where: string, value: object, known: readonly string[]): void {
   const unknown = Object.keys(value).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`${where}: unknown member "${unknown}", use ${known.join(', ')}`);
