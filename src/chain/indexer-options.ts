@@ -2,7 +2,6 @@ import type { ChainSource } from '../ports/chain-source.ts';
 import type { BlockRef } from '../ports/chain-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import { formatSecret } from '../protocol/shape.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 
 /** Options of the chain indexer. */
@@ -70,9 +69,8 @@ export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | 
   const { sources, fromBlock, onchainOrderContracts = ethFlow === undefined ? [] : [ethFlow] } = options;
   const [first] = Array.isArray(sources) ? (sources as readonly ChainSource[]) : []; // the declared type
   if (first === undefined) throw invalid('sources must be an array with at least one node');
-  const wrong = sources.findIndex((source: ChainSource | undefined) => typeof source?.head !== 'function');
-  if (wrong !== -1) {
-    throw invalid(`sources[${wrong}] must be a source such as viemSource(client), got ${formatSecret(sources[wrong])}`);
+  if (sources.some((source: ChainSource | undefined) => typeof source?.head !== 'function')) {
+    throw invalid('sources must be nodes such as viemSource(client)');
   }
   for (const [name, least] of Object.entries(NUMBERS)) {
     const value: unknown = options[name as keyof typeof NUMBERS]; // iterates these keys

@@ -57,7 +57,7 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
     'trustedProxies',
   ]);
   if (typeof (book as OrderBook | undefined)?.orders !== 'object') {
-    throw new TypeError(`createApi: a book of createOrderBook is required, got ${formatValue(book)}`);
+    throw new TypeError(`createApi: book must be an order book, got ${formatValue(book)}`);
   }
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,

@@ -59,7 +59,7 @@ describe('book', () => {
     ['fetchHandler', fetchHandler],
     ['fastifyPlugin', plugin],
   ])('is required by %s', (_, create) => {
-    const message = 'createApi: a book of createOrderBook is required, got ';
+    const message = 'createApi: book must be an order book, got ';
     expect(calling(create)).toThrow(new TypeError(`${message}undefined`));
     expect(calling(create, '/sepolia')).toThrow(new TypeError(`${message}"/sepolia"`));
     const book = createOrderBook({ chainId: 1, store: memoryStore() });

@@ -46,23 +46,9 @@ describe('book options', () => {
     [{ chainId: 1, store: memoryStore }, /store must be a store such as memoryStore\(\), got a function/],
     [{ chainId: 1, store: memoryAccountStore() }, /store must be a store such as memoryStore\(\), got an object/],
     [{ chainId: 1n, store: memoryStore() }, /chainId must be an integer from 1 up, got 1n/],
-    [
-      { chainId: 1, store: memoryStore(), chain: 'http://127.0.0.1:8545' },
-      /chain must be a client such as viemChain\(client\), got a string$/,
-    ],
-    // A client of viem has none of the functions, so every check would be skipped.
+    [{ chainId: 1, store: memoryStore(), chain: 'http://node' }, /chain must be a client such as viemChain\(client\)/],
     [{ chainId: 1, store: memoryStore(), chain: { request: () => {} } }, /chain must be a client such as viemChain/],
-    [{ chainId: 1, store: memoryStore(), simulator: 'x' }, /simulator must have a function simulate, got "x"/],
-    [
-      { chainId: 1, store: memoryStore(), documentSource: {} },
-      /documentSource must have a function find, got an object/,
-    ],
-    [{ chainId: 1, store: memoryStore(), logger: 'pino' }, /logger must have a function error, got "pino"/],
-    [{ chainId: 1, store: memoryStore(), clock: Date }, /clock must have a function after, got a function/],
-    [
-      { chainId: 1, store: memoryStore(), recoveryPool: Promise.resolve() },
-      /recoveryPool must have a function recover/,
-    ],
+    [{ chainId: 1, store: memoryStore(), documentSource: {} }, /documentSource must have a function find, got an obj/],
     [{ chainId: 1, store: memoryStore(), deniedTokens: new Set(['x']) }, /deniedTokens/],
     [
       { chainId: 1, store: memoryStore(), settlementContract: '0x12' },

@@ -41,10 +41,7 @@ describe('indexer options', () => {
   test.each([
     [{ sources: [] }, 'sources must be an array with at least one node'],
     [{ sources: sources[0] }, 'sources must be an array with at least one node'],
-    [
-      { sources: [...sources, 'http://127.0.0.1:8545'] },
-      'sources[2] must be a source such as viemSource(client), got a string',
-    ],
+    [{ sources: [...sources, 'http://127.0.0.1:8545'] }, 'sources must be nodes such as viemSource(client)'],
     [{ sources, pollInterval: 0 }, 'pollInterval must be an integer from 1 up, got 0'],
     [{ sources, reorgLimit: 0 }, 'reorgLimit must be an integer from 1 up, got 0'],
     [{ sources, maxBlockRange: 1.5 }, 'maxBlockRange must be an integer from 1 up, got 1.5'],
