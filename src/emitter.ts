@@ -1,4 +1,3 @@
-import { EventEmitter } from 'eventemitter3';
 import type { OrderBookEvents } from './events.ts';
 import type { Observer } from './instrumentation.ts';
 import { formatUnknownName } from './validation/options.ts';
@@ -10,8 +9,7 @@ type AnyListener = (payload: unknown) => unknown;
 
 /** Emits the events of a book. A listener that throws, or whose promise rejects, does not affect the others. */
 export interface BookEmitter {
-  /** The underlying emitter, for the event dispatcher. */
-  readonly events: EventEmitter<OrderBookEvents>;
+  hasListeners(event: keyof OrderBookEvents): boolean;
   on<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
   off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
   /** Emits an event. What a listener throws, or the reason of its promise, is emitted as `failure`. */
@@ -52,14 +50,17 @@ function assertKnownEvent(event: string): void {
 
 /** Creates the emitter of a book. */
 export function createBookEmitter(): BookEmitter {
-  const events = new EventEmitter<OrderBookEvents>();
+  /** A list is replaced, not changed, so that a listener can remove listeners. */
+  const lists = new Map<string, readonly AnyListener[]>();
+  const list = (event: string) => lists.get(event) ?? [];
+  const hasListeners = (event: string) => list(event).length > 0;
 
   function emit<E extends keyof OrderBookEvents>(event: E, payload: Payload<E>): void {
     // Emitting the failure of a listener of `failure` could recurse without end.
     const onFailure = event === 'failure' ? () => {} : emitFailure;
-    for (const listener of events.listeners(event)) {
+    for (const listener of list(event)) {
       try {
-        const result = (listener as AnyListener)(payload);
+        const result = listener(payload);
         if (result instanceof Promise) result.catch(onFailure);
       } catch (failure) {
         onFailure(failure);
@@ -70,16 +71,20 @@ export function createBookEmitter(): BookEmitter {
   const emitFailure = (failure: unknown) => emit('failure', failure);
 
   return {
-    events,
+    hasListeners,
     emit,
     emitFailure,
     on(event, listener) {
       assertKnownEvent(event);
-      events.on(event, listener as AnyListener);
+      lists.set(event, [...list(event), listener as AnyListener]);
     },
-    off: (event, listener) => void events.off(event, listener as AnyListener),
+    off: (event, listener) =>
+      void lists.set(
+        event,
+        list(event).filter((each) => each !== listener),
+      ),
     observer: (event) => ({
-      hasListeners: () => events.listenerCount(event) > 0,
+      hasListeners: () => hasListeners(event),
       notify: (observation) => emit(event, observation),
     }),
   };

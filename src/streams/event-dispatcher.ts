@@ -52,15 +52,14 @@ export interface EventDispatcher {
 export function createEventDispatcher(
   store: Store,
   clock: Clock,
-  { events: emitter, emit, emitFailure }: Pick<BookEmitter, 'events' | 'emit' | 'emitFailure'>,
+  { hasListeners, emit, emitFailure }: Pick<BookEmitter, 'hasListeners' | 'emit' | 'emitFailure'>,
 ): EventDispatcher {
   let cursor = 0;
   let positionedAt = 0;
   let unwatch = () => {};
   const callbacks = new Set<() => void>();
 
-  const isListenedTo = () =>
-    store.traits.writers === 'single' || Object.values(EVENT_NAMES).some((name) => emitter.listenerCount(name) > 0);
+  const isListenedTo = () => store.traits.writers === 'single' || Object.values(EVENT_NAMES).some(hasListeners);
 
   function notify(): void {
     for (const onEntries of [...callbacks]) onEntries();
