@@ -128,7 +128,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       : undefined;
     const api = createServerApi({
       mounted: [
-        mountAccounts(accounts, gate),
+        mountAccounts(accounts, apiOptions),
         ...deployments.map(({ path, book, apiOptions: own }) => ({
           path,
           api: createApi(book, { ...apiOptions, ...own }),

@@ -65,7 +65,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
   let closing = false;
   const api = createServerApi({
     mounted: [
-      mountAccounts(accounts, limits),
+      mountAccounts(accounts, apiOptions),
       ...books.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
       ...Object.entries(options.apis ?? {}).map(([path, api]) => ({ path, api, aside: true })),
       { path: '/', api: explorer, aside: true },

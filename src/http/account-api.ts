@@ -20,6 +20,8 @@ export interface AccountApiOptions extends RateLimitOptions {
    * none, for an application that does. Default: any origin.
    */
   readonly cors?: CorsOption;
+  /** The token of the routes for operators, below `/restricted`. Default: none, and they respond 403. */
+  readonly operatorToken?: string;
 }
 
 /**
@@ -33,14 +35,14 @@ export interface AccountApiOptions extends RateLimitOptions {
  * ```
  */
 export function createAccountApi(accounts: Accounts | undefined, options: AccountApiOptions = {}): Api {
-  assertKnownOptions('createAccountApi', options, ['cors', 'limiter', 'trustedProxies']);
+  assertKnownOptions('createAccountApi', options, ['cors', 'operatorToken', 'limiter', 'trustedProxies']);
   return serveRoutes({
     routes: accountRoutes(),
     rateLimit: options,
     cors: options.cors,
     call: async (match, request) => {
       if (accounts === undefined) throw new AccountError(503, 'Accounts are not enabled on this server');
-      return call(accounts, request, match);
+      return call(accounts, request, match, options.operatorToken);
     },
     reject,
     failure: message(500, 'Internal server error', 1),
@@ -62,7 +64,9 @@ async function call(
   accounts: Accounts,
   request: ApiRequest,
   { route, param }: Match<AccountRoute>,
+  operatorToken: string | undefined,
 ): Promise<ApiResponse> {
+  route.before?.({ request, operatorToken });
   const body = route.bodyLimit === undefined ? undefined : await readJson(request, route.bodyLimit);
   const signal = connectionState(request);
   assertNotAborted(signal);

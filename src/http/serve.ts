@@ -113,8 +113,9 @@ class ConnectionState implements AbortState {
 /** A first path segment that is a chain id. */
 const CHAIN_SEGMENT = ':chainId';
 
+/** Returns the first segment of a path. Several interfaces have paths below `/restricted`, so it has two segments. */
 function firstSegment(path: string): string {
-  return /[^/]+/.exec(path)?.[0] ?? '';
+  return /(?:restricted\/)?[^/]+/.exec(path)?.[0] ?? '';
 }
 
 /**

@@ -246,6 +246,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'POST /restricted/api/v1/debug/simulation',
   'POST /restricted/api/v1/competition',
   'POST {bff_url}/accounts/{account}/subscriptions',
+  'GET {bff_url}/restricted/deliveries',
   'POST {bff_url}/affiliate/{wallet_address}',
   'PUT /api/v1/app_data/{hash}',
   'Partitions',

@@ -1,5 +1,5 @@
-import type { Api, RateLimitOptions } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
+import type { Api } from 'intentbook';
+import type { AccountApiOptions, Accounts } from 'intentbook/accounts';
 import { createAccountApi } from 'intentbook/accounts';
 import type { Mounted } from './server-api.ts';
 
@@ -8,7 +8,7 @@ const BELOW_CHAIN =
   /^\/[^/]+\/(?:accounts\/[^/]+\/balances(?:\/sse)?|tokens\/(?:[^/]+\/(?:usdPrice|details|topHolders)|details)|yield\/(?:pools|pools-average-apr)|simulation\/simulateBundle|markets\/[^/]+\/slippageTolerance)\/?$/;
 
 /** Mounts the account interface at the root. Without accounts, its routes respond 503. */
-export function mountAccounts(accounts: Accounts | undefined, options: RateLimitOptions): Mounted {
+export function mountAccounts(accounts: Accounts | undefined, options: AccountApiOptions): Mounted {
   const { handle, handlesPath }: Api = createAccountApi(accounts, options);
   return {
     path: '/',

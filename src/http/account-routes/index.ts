@@ -1,5 +1,6 @@
 import { AFFILIATE_ROUTES } from './affiliates.ts';
 import { BALANCE_ROUTES } from './balances.ts';
+import { DELIVERY_ROUTES } from './deliveries.ts';
 import { HISTORY_ROUTES } from './history.ts';
 import { MARKET_ROUTES } from './markets.ts';
 import { NOTIFICATION_ROUTES } from './notifications.ts';
@@ -14,6 +15,7 @@ export const accountRoutes = (): readonly AccountRoute[] => [
   ...NOTIFICATION_ROUTES,
   ...HISTORY_ROUTES,
   ...SUBSCRIPTION_ROUTES,
+  ...DELIVERY_ROUTES,
   ...AFFILIATE_ROUTES,
   ...TOKEN_ROUTES,
   ...MARKET_ROUTES,

@@ -20,6 +20,8 @@ export interface AccountCall {
 export interface AccountRoute extends Endpoint {
   /** Maximum size of the JSON body, in bytes. Absent: the route reads no body. */
   readonly bodyLimit?: number;
+  /** Called before anything else of the request is read. Throws to reject it. */
+  before?(call: { readonly request: ApiRequest; readonly operatorToken: string | undefined }): void;
   /** Creates the response. A thrown `AccountError` or `OrderBookError` becomes a rejection. */
   handle(call: AccountCall): Promise<ApiResponse>;
 }

@@ -89,6 +89,22 @@ export const ACCOUNT_OPERATIONS: Readonly<Record<string, Operation>> = {
     query: UNSUBSCRIBE,
     success: { 200: { description: 'The subscription is removed. A page for browsers.', body: 'RemovedSubscription' } },
   },
+  'GET /restricted/deliveries': {
+    summary: 'Lists the deliveries of notifications in a state, for operators',
+    tag: 'accounts',
+    query: {
+      state: text('`pending`, `delivered`, `dead` or `dropped`. Default: `dead`.'),
+      after: integer('Only deliveries with a larger `seq`. Default: 0.'),
+      limit: integer('Page size, 1 to 1000. Default: 100.'),
+    },
+    success: { 200: { description: 'Oldest first.', body: ['Delivery'] } },
+  },
+  'POST /restricted/deliveries/replay': {
+    summary: 'Makes dead deliveries pending again, for operators',
+    tag: 'accounts',
+    query: { seq: text('The `seq` of the deliveries, separated by commas, at most 1000. Default: all dead ones.') },
+    success: { 200: { description: 'The deliveries are pending again.', body: 'ReplayedDeliveries' } },
+  },
   'POST /affiliate/:address': {
     summary: 'Registers the affiliate code of the wallet that signed it',
     tag: 'accounts',

@@ -277,6 +277,17 @@ export function createSchemas() {
       confirm: z.string().optional().describe('Where to confirm the subscription. Returned once.'),
     }),
     RemovedSubscription: z.object({ removed: z.literal(true) }),
+    Delivery: z.object({
+      seq: z.int().describe('Identifies the delivery.'),
+      subscription: z.string(),
+      notification: z.string(),
+      account: address(),
+      channel: z.string(),
+      state: z.enum(['pending', 'delivered', 'dead', 'dropped']),
+      attempts: z.int().describe('Number of attempts.'),
+      error: z.string().nullable().describe('The last error.'),
+    }),
+    ReplayedDeliveries: z.object({ replayed: z.int().describe('Number of deliveries that are pending again.') }),
     AffiliateRegistration: affiliateRegistration,
     AffiliateCode: z.object({ code: z.string(), createdAt: moment('When it was bound.') }),
     AffiliateTerms: z

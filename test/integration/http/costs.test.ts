@@ -81,7 +81,7 @@ async function served(size: number) {
     quiet = usage.rows === before ? quiet + 1 : 0;
   }
   const bookApi = createApi(book, { limiter, probes: true, operatorToken: 'secret' });
-  const accountApi = createAccountApi(accounts, { limiter });
+  const accountApi = createAccountApi(accounts, { limiter, operatorToken: 'secret' });
 
   async function send(
     path: string,
@@ -193,6 +193,7 @@ const BOUNDED: readonly Example[] = [
   ['GET /accounts/{account}/notifications', () => `/accounts/${BOB}/notifications`],
   ['GET /accounts/{account}/notifications/stream', () => `/accounts/${BOB}/notifications/stream`],
   ['GET /accounts/{account}/subscriptions', () => `/accounts/${BOB}/subscriptions`],
+  ['GET /restricted/deliveries', () => '/restricted/deliveries', { headers: { authorization: 'Bearer secret' } }],
   ['GET /affiliate/{address}', () => `/affiliate/${BOB}`],
   ['GET /ref-codes/{code}', () => '/ref-codes/ABCDEF'],
   ['GET /affiliate/affiliate-stats/{address}', () => `/affiliate/affiliate-stats/${BOB}`],
