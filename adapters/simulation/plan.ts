@@ -1,6 +1,8 @@
+import { drawReplay, drawShortfalls, drawSubscriptions } from './account-plan.ts';
 import type { FactPlan } from './chain.ts';
 import type { Pool } from './pool.ts';
 import type { SeededRandom } from './random.ts';
+import { repeat } from './random.ts';
 
 /** An action of a client. */
 export type Operation =
@@ -128,7 +130,8 @@ export interface PlanContext {
   readonly isShared: boolean;
 }
 
-type Draft = Action extends infer A ? (A extends Action ? Omit<A, 'id' | 'delay'> : never) : never;
+/** An action without its position in the plan. */
+export type Draft = Action extends infer A ? (A extends Action ? Omit<A, 'id' | 'delay'> : never) : never;
 
 /** Draws a plan. Each seed has its own mix of faults. */
 export function createPlan(random: SeededRandom, scenario: Scenario, context: PlanContext): Action[] {
@@ -193,10 +196,6 @@ function drawHotOrders(random: SeededRandom, { orders }: Pool): number[] {
   return indexes.slice(0, random.pick([8, 14, 24, indexes.length]));
 }
 
-function repeat<T>(count: number, create: () => T): T[] {
-  return Array.from({ length: count }, create);
-}
-
 function shuffle(random: SeededRandom, list: unknown[]): void {
   for (let i = list.length - 1; i > 0; i--) {
     const other = random.integer(0, i);
@@ -254,37 +253,6 @@ function drawOperation(
   }
 }
 
-/** Draws requests of owners for webhooks, of which some are repeated, and faults of their targets. */
-function drawSubscriptions(random: SeededRandom, { pool, processes }: PlanContext): Draft[] {
-  const owners = pool.owners.length - 1;
-  const request = (kind: 'subscribe' | 'unsubscribe', proof: number): Draft => ({
-    type: 'operation',
-    process: random.integer(0, processes - 1),
-    operation: { kind, owner: random.integer(0, owners), proof },
-  });
-  const list = (): Draft => ({
-    type: 'operation',
-    process: random.integer(0, processes - 1),
-    operation: { kind: 'subscriptions', owner: random.integer(0, owners) },
-  });
-  const fault = (): Draft => ({
-    type: 'fault',
-    fault: {
-      kind: 'target',
-      owner: random.integer(0, owners),
-      isFurther: true,
-      mode: random.pick(['fail', 'hang', 'slow', 'gone', 'gone']),
-      duration: random.integer(2_000, 40_000),
-    },
-  });
-  return [
-    ...repeat(random.integer(4, 12), () => request('subscribe', random.integer(0, 8))),
-    ...repeat(random.integer(2, 6), () => request('unsubscribe', random.integer(5, 12))),
-    ...repeat(random.integer(0, 4), list),
-    ...repeat(random.integer(0, 4), fault),
-  ];
-}
-
 /** Steps a clock by an hour, after which a book deletes old data. */
 function drawRound(random: SeededRandom, { processes }: PlanContext): Draft {
   const [process, ms] = [random.integer(0, processes - 1), random.pick([-3_600_000, 3_600_000])];
@@ -334,19 +302,6 @@ function drawTargetOutage(
 /** Balances are low, so that they cover some orders, parts of others, or nothing. */
 function drawFunds(random: SeededRandom, { owners }: Pool): Draft {
   return { type: 'fund', owner: random.integer(0, owners.length - 1), amount: random.pick([0, 1, 2, 5, 1_000]) };
-}
-
-function drawReplay(random: SeededRandom, { processes }: PlanContext): Draft {
-  return { type: 'operation', process: random.integer(0, processes - 1), operation: { kind: 'replay' } };
-}
-
-/** Owners lose all funds, and get them back. */
-function drawShortfalls(random: SeededRandom, { owners }: Pool): Draft[] {
-  return repeat(random.integer(2, 8), () => ({
-    type: 'fund',
-    owner: random.integer(0, owners.length - 1),
-    amount: random.pick([0, 0, 1_000_000]),
-  }));
 }
 
 function drawFacts(random: SeededRandom, pool: Pool, hot: readonly number[]): FactPlan[] {

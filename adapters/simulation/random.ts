@@ -41,6 +41,11 @@ export function createSeededRandom(seed: string): SeededRandom {
   return random;
 }
 
+/** Creates a list of `count` elements. */
+export function repeat<T>(count: number, create: () => T): T[] {
+  return Array.from({ length: count }, create);
+}
+
 /** Returns 32 bits of a text: FNV-1a with a final mix. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
