@@ -111,15 +111,20 @@ describe('fetchHandler', () => {
     const ended = (await handler(request())).text();
     await book.close(); // ends the stream
     await ended;
-    const errors: unknown[] = [];
-    const record = (error: unknown) => void errors.push(error);
-    process.on('uncaughtException', record);
-    control.abort();
-    await new Promise((resolve) => setImmediate(resolve));
-    process.off('uncaughtException', record);
-    expect(errors).toEqual([]);
+    expect(await abort(control)).toEqual([]);
   });
 });
+
+/** Aborts, and returns the exceptions that nothing has caught. */
+async function abort(control: AbortController): Promise<unknown[]> {
+  const errors: unknown[] = [];
+  const record = (error: unknown) => void errors.push(error);
+  process.on('uncaughtException', record);
+  control.abort();
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('uncaughtException', record);
+  return errors;
+}
 
 test('fetchHandler ignores an abort after the stream has failed, and releases it', async () => {
   const control = new AbortController();
@@ -136,13 +141,7 @@ test('fetchHandler ignores an abort after the stream has failed, and releases it
   const handler = fetchHandler({ handle: async () => ({ status: 200, headers: {}, body }) });
   const response = await handler(new Request('http://localhost/', { signal: control.signal }));
   await expect(response.text()).rejects.toThrow('the source is broken');
-  const errors: unknown[] = [];
-  const record = (error: unknown) => void errors.push(error);
-  process.on('uncaughtException', record);
-  control.abort();
-  await new Promise((resolve) => setImmediate(resolve));
-  process.off('uncaughtException', record);
-  expect([errors, released]).toEqual([[], 1]);
+  expect([await abort(control), released]).toEqual([[], 1]);
 });
 
 describe('CORS option', () => {
