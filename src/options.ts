@@ -374,8 +374,7 @@ function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): O
 
 /** Removes members that are `undefined`, which would replace a default. */
 function omitUndefined<T extends object>(value: T): T {
-  // A subset of its members.
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // a subset
 }
 
 function requireInteger(value: unknown, name: string, least: number): void {
