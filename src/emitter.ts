@@ -1,4 +1,5 @@
 import type { OrderBookEvents } from './events.ts';
+import { callListener } from './failure-reporter.ts';
 import type { Observer } from './instrumentation.ts';
 import { formatUnknownName } from './validation/options.ts';
 
@@ -58,14 +59,7 @@ export function createBookEmitter(): BookEmitter {
   function emit<E extends keyof OrderBookEvents>(event: E, payload: Payload<E>): void {
     // Emitting the failure of a listener of `failure` could recurse without end.
     const onFailure = event === 'failure' ? () => {} : emitFailure;
-    for (const listener of list(event)) {
-      try {
-        const result = listener(payload);
-        if (result instanceof Promise) result.catch(onFailure);
-      } catch (failure) {
-        onFailure(failure);
-      }
-    }
+    for (const listener of list(event)) callListener(listener, payload, onFailure);
   }
 
   const emitFailure = (failure: unknown) => emit('failure', failure);

@@ -1,11 +1,21 @@
+/** Calls a listener of the host. What it throws, or the reason of its promise, is passed to `onFailure`. */
+export function callListener<T>(
+  listener: (payload: T) => unknown,
+  payload: T,
+  onFailure: (failure: unknown) => void,
+): void {
+  try {
+    const result = listener(payload);
+    if (result instanceof Promise) result.catch(onFailure);
+  } catch (failure) {
+    onFailure(failure);
+  }
+}
+
 /** Creates a function that passes failures to a handler of the host. An error of the handler is dropped. */
 export function createFailureReporter(handler: ((failure: unknown) => void) | undefined): (failure: unknown) => void {
   return (failure) => {
-    try {
-      const result: unknown = handler?.(failure);
-      if (result instanceof Promise) result.catch(() => {});
-    } catch {
-      // An error of the handler has no further receiver.
-    }
+    // An error of the handler has no further receiver.
+    if (handler !== undefined) callListener(handler, failure, () => {});
   };
 }

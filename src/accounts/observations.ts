@@ -1,4 +1,5 @@
 import { QueueFullError } from '../concurrency/deadline.ts';
+import { callListener } from '../failure-reporter.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
 
@@ -44,14 +45,7 @@ export function createSourceObserver(clock: Clock, onFailure: (failure: unknown)
   const listeners = new Set<SourceListener>();
 
   function notify(observation: SourceObservation): void {
-    for (const listener of listeners) {
-      try {
-        const result: unknown = listener(observation);
-        if (result instanceof Promise) result.catch(onFailure);
-      } catch (failure) {
-        onFailure(failure);
-      }
-    }
+    for (const listener of listeners) callListener(listener, observation, onFailure);
   }
 
   return {
