@@ -54,6 +54,8 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
    * its first time.
    */
   const displaced = new Set<string>();
+  /** Notifications that are not attempted any more, also if they are withdrawn and shown again, unless replayed. */
+  const dead = new Set<string>();
   /** Those that must arrive until a time. */
   const expected = new Map<string, { readonly account: string; readonly deadline: number }>();
   let disturbedAt = 0;
@@ -91,7 +93,7 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
           continue;
         }
         const { id, account, type } = change.notification;
-        if (!types.includes(type) || arrived.has(id) || pending.has(id)) continue;
+        if (!types.includes(type) || arrived.has(id) || dead.has(id) || pending.has(id)) continue;
         pending.set(id, account);
         const position = added.get(account) ?? 0;
         added.set(account, position + 1);
@@ -109,11 +111,13 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
       expected.delete(id);
     },
     onDead(id) {
+      dead.add(id);
       displaced.add(id);
       pending.delete(id);
       expected.delete(id);
     },
     onReplayed(id, account) {
+      dead.delete(id);
       if (!arrived.has(id)) pending.set(id, account);
     },
     disturb() {
