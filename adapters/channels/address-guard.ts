@@ -32,9 +32,12 @@ const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
  *
  * @param allow - Private ranges to allow, such as `127.0.0.1/32`, for tests. Link-local addresses, where clouds serve
  * their secrets, are never allowed.
+ * @param where - The name of the channel's function and the option, for errors.
  * @throws TypeError with the range that is not valid.
  */
-export function createAddressGuard(allow: readonly string[]): AddressGuard {
+export function createAddressGuard(allow: readonly string[], where: string): AddressGuard {
+  const invalid = allow.find((range) => !parseRange(range).isValid);
+  if (invalid !== undefined) throw new TypeError(`${where}: "${invalid}" is not a valid address or address range`);
   const closed = createBlockList(PRIVATE_V4);
   const special = createBlockList(PRIVATE_V6);
   const allowed = createBlockList(allow);
@@ -56,16 +59,21 @@ export function createAddressGuard(allow: readonly string[]): AddressGuard {
 
 function createBlockList(ranges: readonly string[]): BlockList {
   const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/');
-    const family = isIP(address);
-    const size = bits === undefined ? (family === 4 ? 32 : 128) : Number(bits);
-    if (family === 0 || !Number.isInteger(size) || size < 0 || size > (family === 4 ? 32 : 128)) {
-      throw new TypeError(`webhook: "${range}" is not a valid address or address range`);
-    }
-    list.addSubnet(address, size, family === 4 ? 'ipv4' : 'ipv6');
+  for (const { address, bits, isIpv4 } of ranges.map(parseRange)) {
+    list.addSubnet(address, bits, isIpv4 ? 'ipv4' : 'ipv6');
   }
   return list;
+}
+
+/** Parses an address or a range. */
+function parseRange(text: string) {
+  const slash = text.indexOf('/');
+  const [address, suffix] = slash < 0 ? [text, undefined] : [text.slice(0, slash), text.slice(slash + 1)];
+  const isIpv4 = isIP(address) === 4;
+  const maximum = isIpv4 ? 32 : 128;
+  // Number('') is 0: a range without its number of bits would allow all addresses.
+  const bits = suffix === undefined ? maximum : /^\d+$/.test(suffix) ? Number(suffix) : Number.NaN;
+  return { address, bits, isIpv4, isValid: isIP(address) !== 0 && bits <= maximum };
 }
 
 /** Converts an IPv4-mapped IPv6 address, in any notation of `::ffff:10.0.0.1`, to the IPv4 address. */

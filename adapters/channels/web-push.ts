@@ -48,7 +48,7 @@ export function webPushChannel(options: WebPushOptions): Channel {
     throw new TypeError('webPushChannel: privateKey must be 32 bytes in base64url');
   const invalid = hosts.find((host) => !URL.canParse(`https://${host.replace(/^\*\./, '')}`) || host.includes('/'));
   if (invalid !== undefined) throw new TypeError(`webPushChannel: hosts must be host names, got "${invalid}"`);
-  const guard = createAddressGuard(allow);
+  const guard = createAddressGuard(allow, 'webPushChannel: allow');
   const vapidDetails = { subject, publicKey, privateKey };
 
   return {

@@ -24,7 +24,7 @@ export interface WebhookOptions {
  */
 export function webhookChannel(options: WebhookOptions = {}): Channel {
   assertKnownOptions('webhookChannel', options, ['allow']);
-  const guard = createAddressGuard(options.allow ?? []);
+  const guard = createAddressGuard(options.allow ?? [], 'webhookChannel: allow');
   const json = { 'content-type': 'application/json', 'user-agent': 'intentbook' };
 
   return {

@@ -6,7 +6,7 @@ import type { Target } from '../target.ts';
 import { textOf } from '../target.ts';
 
 const { parseTarget } = webhookChannel();
-const guard = createAddressGuard([]);
+const guard = createAddressGuard([], 'test');
 
 const HOSTS = [
   '127.0.0.1',

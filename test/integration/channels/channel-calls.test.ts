@@ -79,7 +79,7 @@ describe('webhook delivery', () => {
 });
 
 describe('response to a webhook', () => {
-  const guard = createAddressGuard(LOOPBACK.allow);
+  const guard = createAddressGuard(LOOPBACK.allow, 'test');
   const request = (url: string) => post({ url, headers: {}, body: 'x', guard, ...call() });
 
   test('is read up to 4096 bytes', async () => {
@@ -109,7 +109,7 @@ describe('response to a webhook', () => {
   });
 
   test('is not requested from a private address in brackets', async () => {
-    const closed = createAddressGuard([]);
+    const closed = createAddressGuard([], 'test');
     for (const url of ['http://[::1]:1/', 'http://127.0.0.1:1/', 'http://[::ffff:127.0.0.1]:1/']) {
       await assert.rejects(post({ url, headers: {}, body: 'x', guard: closed, ...call() }), /not on the public/);
     }

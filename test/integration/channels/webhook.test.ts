@@ -110,7 +110,7 @@ test('a request to a target that switches the protocol fails at once', async () 
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // it listens on a port
-  const guard = createAddressGuard(['127.0.0.0/8']);
+  const guard = createAddressGuard(['127.0.0.0/8'], 'test');
   const request = { url: `http://127.0.0.1:${port}/`, headers: {}, body: '', signal: AbortSignal.timeout(5000), guard };
   await assert.rejects(post(request), /switched to another protocol/);
   server.close();
@@ -133,7 +133,13 @@ describe('webhook target outside the public internet', () => {
     await using fixture = await channelFixture(webhookChannel());
     const answer = await fixture.http.send('POST', PATH, { body: await proof('webhook', url, ['order_filled']) });
     assert.equal(answer.status, 400);
-    const request = { url, headers: {}, body: '', signal: AbortSignal.timeout(5000), guard: createAddressGuard([]) };
+    const request = {
+      url,
+      headers: {},
+      body: '',
+      signal: AbortSignal.timeout(5000),
+      guard: createAddressGuard([], 'test'),
+    };
     await assert.rejects(post(request), /not on the public internet/);
   });
 
@@ -142,8 +148,8 @@ describe('webhook target outside the public internet', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number }; // a listening server has an address
     const call = { url: `http://localhost:${port}/`, headers: {}, body: '', signal: AbortSignal.timeout(5000) };
-    await assert.rejects(post({ ...call, guard: createAddressGuard([]) }), /not on the public internet/);
-    const posted = await post({ ...call, guard: createAddressGuard(['127.0.0.0/8', '::1']) });
+    await assert.rejects(post({ ...call, guard: createAddressGuard([], 'test') }), /not on the public internet/);
+    const posted = await post({ ...call, guard: createAddressGuard(['127.0.0.0/8', '::1'], 'test') });
     assert.equal(posted.status, 200);
     server.close();
   });
@@ -156,7 +162,10 @@ describe('webhook target outside the public internet', () => {
     const resolved = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     const resolve: Resolve = (_name, _options, callback) => callback(null, resolved);
     const call = { url: 'http://example.org/', headers: {}, body: '', signal: AbortSignal.timeout(5000) };
-    await assert.rejects(post({ ...call, guard: createAddressGuard([]), resolve }), /not on the public internet/);
+    await assert.rejects(
+      post({ ...call, guard: createAddressGuard([], 'test'), resolve }),
+      /not on the public internet/,
+    );
   });
 
   test.each([
@@ -206,22 +215,31 @@ describe('webhook target outside the public internet', () => {
     ['::fffe:808:808', false, true],
     ['0:0:0:0:0:ffff:808:808', true, true],
   ])('%s: %s, and %s if everything is allowed', (address, usually, opened) => {
-    assert.equal(createAddressGuard([]).allows(address), usually);
-    assert.equal(createAddressGuard(['0.0.0.0/0', '::/0']).allows(address), opened);
+    assert.equal(createAddressGuard([], 'test').allows(address), usually);
+    assert.equal(createAddressGuard(['0.0.0.0/0', '::/0'], 'test').allows(address), opened);
   });
 
   test('allows single addresses and whole ranges, of that family only', () => {
-    const guard = createAddressGuard(['10.0.0.1', 'fd00::1', '127.0.0.0/8', 'fd12::/128']);
+    const guard = createAddressGuard(['10.0.0.1', 'fd00::1', '127.0.0.0/8', 'fd12::/128'], 'test');
     const allowed = ['10.0.0.1', 'fd00::1', '127.255.255.255', 'fd12::'];
     assert.deepEqual(allowed.filter(guard.allows), allowed);
     assert.deepEqual(['10.0.0.2', 'fd00::2', 'fd12::1', '::a00:1'].filter(guard.allows), []);
-    assert.equal(createAddressGuard(['0.0.0.0/0']).allows('fd00::1'), false);
+    assert.equal(createAddressGuard(['0.0.0.0/0'], 'test').allows('fd00::1'), false);
   });
 
   test('rejects an invalid range in the allow list', () => {
     assert.throws(() => webhookChannel({ allow: ['localhost'] }), /not a valid address or address range/);
-    for (const range of ['10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/1.5', '10.0.0.0/x', '::/129', '']) {
-      const message = `webhook: "${range}" is not a valid address or address range`;
+    for (const range of [
+      '10.0.0.0/33',
+      '10.0.0.0/',
+      '10.0.0.0/8/8',
+      '10.0.0.0/-1',
+      '10.0.0.0/1.5',
+      '10.0.0.0/x',
+      '::/129',
+      '',
+    ]) {
+      const message = `webhookChannel: allow: "${range}" is not a valid address or address range`;
       assert.throws(() => webhookChannel({ allow: [range] }), new TypeError(message));
     }
   });
