@@ -7,6 +7,7 @@ import type { JustInTimeOrders } from './chain/just-in-time.ts';
 import type { RecoveryPool } from './crypto/packed.ts';
 import type { RecoveryBackendOption } from './crypto/recovery.ts';
 import type { Logger } from './logger.ts';
+import { assertOptionObjects } from './option-objects.ts';
 import type { OrderPolicy } from './orders/admission.ts';
 import type { SigningDomain } from './orders/authenticate.ts';
 import type { ContractSignatures } from './orders/checks.ts';
@@ -214,8 +215,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
   assertKnownOptions('createOrderBook', options, OPTIONS);
   const { chainId, store, chain, quotes, recovery, recoveryPool, checkTimeout = 5000 } = options;
   requireInteger(chainId, 'chainId', 1);
-  assertStore(store);
-  assertChainClient(chain);
+  assertOptionObjects(options);
   requireInteger(checkTimeout, 'checkTimeout', 1);
   const eip1271 = requireMember('eip1271', ['reject', 'accept-unverified'], options.eip1271);
   const appDataHash = requireMember('appDataHash', ['accept', 'reject'], options.appDataHash);
@@ -241,7 +241,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
       verifyingContract: contracts.settlementContract,
     },
     documents: { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: appDataHash === 'accept' },
-    documentSource: parseDocumentSource(options),
+    documentSource: options.documentSource,
     indexer: options.indexer && parseIndexerOptions(options.indexer, findDeployment(options).ethFlow),
     tokens: tokenPolicy(options, rules),
     ownerLimits: parseOwnerLimits(options.ownerLimits ?? {}),
@@ -260,20 +260,6 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     clock: options.clock ?? systemClock,
     logger: options.logger,
   };
-}
-
-/** @throws TypeError with the right call, if the name of a file is given. */
-function assertStore(store: unknown): void {
-  const isStore = typeof store === 'object' && store !== null && 'traits' in store && 'orders' in store;
-  if (isStore) return;
-  const example = typeof store === 'string' ? `sqliteStore({ path: ${JSON.stringify(store)} })` : 'memoryStore()';
-  throw invalid(`store must be a store such as ${example}, got ${formatValue(store)}`);
-}
-
-/** All functions of a chain client are optional: with a URL, or a client of viem, every check would be skipped. */
-function assertChainClient(chain: ChainClient | undefined): void {
-  if (chain === undefined || (typeof chain === 'object' && !('request' in chain))) return;
-  throw invalid('chain must be a client such as viemChain(client)');
 }
 
 function expiryInterval({ expiryInterval: interval = 1000 }: OrderBookOptions): number | undefined {
@@ -325,11 +311,6 @@ function tokenPolicy(
 function parseDeniedTokens(tokens: readonly string[] | ReadonlySet<string>): ReadonlySet<Address> {
   const parsed = new Set([...tokens].map((token) => address(token, 'deniedTokens')));
   return tokens instanceof Set ? (tokens as ReadonlySet<Address>) : parsed; // its addresses were parsed above
-}
-
-function parseDocumentSource({ documentSource: source }: OrderBookOptions): DocumentSource | undefined {
-  if (source === undefined || typeof source?.find === 'function') return source;
-  throw invalid(`documentSource must have a function find, got ${formatValue(source)}`);
 }
 
 function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): OrderPolicy {

@@ -12,7 +12,7 @@ import type { Address } from '../protocol/hex.ts';
 import { formatValue } from '../protocol/shape.ts';
 import { createStreamBroadcaster } from '../streams/broadcaster.ts';
 import { parseStreamLimits } from '../streams/stream-limits.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
 import { createAccountBalances } from './account-balances.ts';
 import type { KnownBook } from './account-books.ts';
 import { parseBooks } from './account-books.ts';
@@ -60,6 +60,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
   if (notificationMode !== 'on' && notificationMode !== 'off') {
     throw new TypeError(`createAccounts: notifications must be "on" or "off", got ${JSON.stringify(notificationMode)}`);
   }
+  assertFunctions('createAccounts: clock', options.clock, ['now', 'after']);
+  assertFunctions('createAccounts: mainnet', options.mainnet, ['isValidSignature']);
+  assertFunctions('createAccounts: random', options.random, ['bytes', 'uuid', 'fraction']);
   const books = parseBooks(options.books);
   const { tokens = createTokenLookup(books) } = options;
   if (typeof tokens !== 'function')

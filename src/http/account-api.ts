@@ -2,7 +2,7 @@ import { AccountError } from '../accounts/account-error.ts';
 import type { Accounts } from '../accounts/accounts-api.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
 import { readJson } from './body.ts';
@@ -36,6 +36,7 @@ export interface AccountApiOptions extends RateLimitOptions {
  */
 export function createAccountApi(accounts: Accounts | undefined, options: AccountApiOptions = {}): Api {
   assertKnownOptions('createAccountApi', options, ['cors', 'operatorToken', 'limiter', 'trustedProxies']);
+  assertFunctions('createAccountApi: limiter', options.limiter, ['take', 'open']);
   return serveRoutes({
     routes: accountRoutes(),
     rateLimit: options,

@@ -2,7 +2,7 @@ import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import { formatValue } from '../protocol/shape.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
 import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
@@ -56,6 +56,7 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
     'limiter',
     'trustedProxies',
   ]);
+  assertFunctions('createApi: limiter', options.limiter, ['take', 'open']);
   if (typeof (book as OrderBook | undefined)?.orders !== 'object') {
     throw new TypeError(`createApi: book must be an order book, got ${formatValue(book)}`);
   }

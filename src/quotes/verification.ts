@@ -6,6 +6,7 @@ import type { Address } from '../protocol/hex.ts';
 import { bytesToHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { packUid } from '../protocol/uid.ts';
+import { assertFunctions } from '../validation/options.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { GasCost } from './fee.ts';
 import { getFixedAmount, isAmount } from './fee.ts';
@@ -62,9 +63,7 @@ const STAND_IN: Address = '0x00000000000000000000000000000000c0ffee01';
  */
 export function createEstimateVerification(context: VerificationContext): EstimateVerification {
   const { verifier, clock, hasher, settlementContract, vaultRelayer, onFailure } = context;
-  if (typeof verifier.verify !== 'function') {
-    throw new TypeError('createOrderBook: quotes.verifier must be an object with a function verify');
-  }
+  assertFunctions('createOrderBook: quotes.verifier', verifier, ['verify']);
   const simulated = new WeakMap<ValidatedEstimate, Map<string, Promise<ValidatedEstimate>>>();
 
   async function simulate(prepared: Prepared, estimate: ValidatedEstimate): Promise<ValidatedEstimate> {

@@ -1,4 +1,5 @@
 import { OrderBookError } from '../errors.ts';
+import { formatSecret } from '../protocol/shape.ts';
 
 /**
  * Rejects unknown options and suggests the most similar known name, so that a misspelled option is not ignored.
@@ -14,6 +15,21 @@ export function assertKnownOptions(where: string, options: object, known: readon
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) throw new TypeError(`${where}: ${formatUnknownName('option', name, known)}`);
   }
+}
+
+/**
+ * Checks that an option has functions. Without this check, a wrong value would fail at its first use.
+ * The value is not rendered: the URL of a node often contains a key.
+ *
+ * @param option - The function that was called and the option: `createOrderBook: logger`.
+ * @throws TypeError naming the option, unless the value is `undefined`.
+ */
+export function assertFunctions(option: string, value: object | undefined, functions: readonly string[]): void {
+  if (value === undefined) return;
+  const members = Object(value) as Readonly<Record<string, unknown>>; // a value of JavaScript may be anything
+  if (functions.every((name) => typeof members[name] === 'function')) return;
+  const expected = functions.map((name) => `${name}()`).join(', ');
+  throw new TypeError(`${option} must be an object with ${expected}, got ${formatSecret(value)}`);
 }
 
 /**

@@ -22,6 +22,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'limits',
     'verification',
     'options',
+    'option-objects',
     'order-book',
     'events',
     'emitter',

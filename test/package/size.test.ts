@@ -94,8 +94,8 @@ describe('packed package', () => {
         try { createOrderBook({ chainId: 1, store: 3 }); } catch (error) { console.log(error.stack); }
       });`;
     const trace = host.run('trace.js', code);
-    const [, line = ''] = /src\/options\.ts:(\d+)/.exec(trace) ?? [];
-    const source = readFileSync(new URL('../../src/options.ts', import.meta.url), 'utf8').split('\n');
+    const [, line = ''] = /src\/option-objects\.ts:(\d+)/.exec(trace) ?? [];
+    const source = readFileSync(new URL('../../src/option-objects.ts', import.meta.url), 'utf8').split('\n');
     expect(source[Number(line) - 1]).toContain('new TypeError(`createOrderBook: ');
   });
 });

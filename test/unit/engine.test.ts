@@ -48,7 +48,23 @@ describe('book options', () => {
     [{ chainId: 1n, store: memoryStore() }, /chainId must be an integer from 1 up, got 1n/],
     [{ chainId: 1, store: memoryStore(), chain: 'http://node' }, /chain must be a client such as viemChain\(client\)/],
     [{ chainId: 1, store: memoryStore(), chain: { request: () => {} } }, /chain must be a client such as viemChain/],
-    [{ chainId: 1, store: memoryStore(), documentSource: {} }, /documentSource must have a function find, got an obj/],
+    [
+      { chainId: 1, store: memoryStore(), documentSource: {} },
+      /documentSource must be an object with find\(\), got an o/,
+    ],
+    [
+      { chainId: 1, store: memoryStore(), logger: 'pino' },
+      /logger must be an object with info\(\), warn\(\), error\(\)/,
+    ],
+    [
+      { chainId: 1, store: memoryStore(), simulator: 'x' },
+      /simulator must be an object with simulate\(\), got a string/,
+    ],
+    [
+      { chainId: 1, store: memoryStore(), recoveryPool: null },
+      /recoveryPool must be an object with recover\(\), got null/,
+    ],
+    [{ chainId: 1, store: memoryStore(), clock: Date }, /clock must be an object with now\(\), after\(\), got a func/],
     [{ chainId: 1, store: memoryStore(), deniedTokens: new Set(['x']) }, /deniedTokens/],
     [
       { chainId: 1, store: memoryStore(), settlementContract: '0x12' },

@@ -65,6 +65,12 @@ describe('options of the account interface', () => {
     [{ channels: {} }, 'createAccounts: channels must be a list of channels such as webhookChannel()'],
     [{ channels: ['telegram'] }, 'createAccounts: channels must be a list of channels such as webhookChannel()'],
     [{ notifications: 'yes' }, 'createAccounts: notifications must be "on" or "off", got "yes"'],
+    [{ clock: 'now' }, 'createAccounts: clock must be an object with now(), after(), got a string'],
+    [
+      { mainnet: 'https://node.example' },
+      'createAccounts: mainnet must be an object with isValidSignature(), got a string',
+    ],
+    [{ random: Math }, 'createAccounts: random must be an object with bytes(), uuid(), fraction(), got an object'],
     [{ tokens: 5 }, 'createAccounts: tokens must be a function, got number'],
     [{ timeout: 0 }, 'createAccounts: timeout must be a positive integer, got 0'],
     [{ timeout: 1.5 }, 'createAccounts: timeout must be a positive integer, got 1.5'],

@@ -365,7 +365,7 @@ describe('quote verification', () => {
 
   it('rejects an option that is no verifier', async () => {
     await expect(quotesFixture({ estimators: [], verifier: {} as never })).rejects.toThrow(
-      'quotes.verifier must be an object with a function verify',
+      'createOrderBook: quotes.verifier must be an object with verify(), got an object',
     );
   });
 });
