@@ -64,10 +64,10 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
   }
 
   return {
-    async list(query, options = {}) {
+    async list(query = {}, options = {}) {
       return (await readAll(parseTradeQuery(query), options)).map(toOrderTrade);
     },
-    async page(query, options = {}) {
+    async page(query = {}, options = {}) {
       const parsed = parseTradeQuery(query);
       // One extra trade shows whether there is another page.
       const found = await readAll({ ...parsed, limit: parsed.limit + 1 }, options);
@@ -76,7 +76,7 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
       const page = { trades: trades.map(toOrderTrade) };
       return last === undefined ? page : { ...page, next: formatTradeCursor(last) };
     },
-    pages(query, options = {}) {
+    pages(query = {}, options = {}) {
       const filter = parseTradeFilter(query.owner, query.orderUid);
       return renderPages(readPages({ filter, limit: query.limit ?? Number.POSITIVE_INFINITY }, options));
     },

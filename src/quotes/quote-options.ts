@@ -126,6 +126,7 @@ export function parsePrice(value: DecimalInput): Decimal | undefined {
  * @throws TypeError if an element is not an estimator.
  */
 function nameEstimators(estimators: readonly (Estimator | EstimateFunction)[]): Estimator[] {
+  if (!Array.isArray(estimators)) throw createOptionError('estimators', 'a list of estimators');
   const taken = new Set<string>();
   return estimators.map((given, i) => {
     const estimator = typeof given === 'function' ? { name: given.name, estimate: given } : given;

@@ -1,4 +1,4 @@
-import type { Hex, TradeChainEvent, TradeQuery } from 'intentbook';
+import type { Hex, TradeChainEvent, TradeListQuery, TradeQuery } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import type { SurplusReader } from '../../../src/chain/surplus.ts';
@@ -140,6 +140,15 @@ describe('list of trades', () => {
     const expected = new OrderBookError(code as 'InvalidLimit', message, { parameter });
     await expect(api.list(query)).rejects.toThrow(expected);
     await expect(api.list(query)).rejects.toMatchObject({ code, data: { parameter } });
+  });
+
+  test('requires a filter', async () => {
+    const { api } = fixture(1);
+    const none = [] as unknown as [TradeListQuery]; // as a program in JavaScript calls
+    for (const method of [api.list, api.page]) {
+      await expect(method(...none)).rejects.toMatchObject({ code: 'InvalidTradeFilter' });
+    }
+    expect(() => api.pages(...none)).toThrow('exactly one of owner and orderUid must be given');
   });
 
   test('accepts its largest numbers', async () => {

@@ -33,6 +33,7 @@ describe('quote options', () => {
     [{ onchainExpiry: Number.NaN }, `onchainExpiry must be an integer from 0 to ${MAX_TIMER}, got NaN`],
     [{ quoteCacheTtl: '5' }, `quoteCacheTtl must be an integer from 0 to ${MAX_TIMER}, got 5`],
     [{ priceCacheTtl: -1 }, `priceCacheTtl must be an integer from 0 to ${MAX_TIMER}, got -1`],
+    [{ estimators: 'https://solver.example' }, 'estimators must be a list of estimators'],
     [{ volumeFee: -1 }, 'volumeFee must be an integer from 0 to 999999 (parts per million), got -1'],
     [{ volumeFee: 1_000_000 }, 'volumeFee must be an integer from 0 to 999999 (parts per million), got 1000000'],
     [{ volumeFee: 0.5 }, 'volumeFee must be an integer from 0 to 999999 (parts per million), got 0.5'],
