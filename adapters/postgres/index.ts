@@ -92,15 +92,15 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
     assertKnownOptions('postgresStore', options, [...COMMON, 'readPool', 'partitions']);
     const { readPool } = options;
     const source = { kind: 'pool', pool: target, ...(readPool === undefined ? {} : { readPool }) } as const;
-    return createPostgresStore(source, parseBookSettings(options), MIGRATIONS);
+    return createPostgresStore(source, parseBookSettings('postgresStore', options), MIGRATIONS);
   }
   assertKnownOptions('postgresStore', target, [...COMMON, 'url', 'readUrl', 'connections', 'partitions']);
   const { readUrl } = target;
-  const source = parseUrlSource(target);
-  if (readUrl !== undefined) assertConnectionString('readUrl', readUrl);
+  const source = parseUrlSource('postgresStore', target);
+  if (readUrl !== undefined) assertConnectionString('postgresStore: `readUrl`', readUrl);
   return createPostgresStore(
     { ...source, ...(readUrl === undefined ? {} : { readUrl }) },
-    parseBookSettings(target),
+    parseBookSettings('postgresStore', target),
     MIGRATIONS,
   );
 }
@@ -115,7 +115,8 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
  */
 export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {}): Store {
   assertKnownOptions('pgliteStore', options, ['schema', 'partitions']);
-  return postgresStore(getPglitePool(database), { ...options, ...PGLITE });
+  const settings = parseBookSettings('pgliteStore', { ...options, ...PGLITE });
+  return createPostgresStore({ kind: 'pool', pool: getPglitePool(database) }, settings, MIGRATIONS);
 }
 
 /** Creates an account store in a PGlite database. See `pgliteStore`. */
@@ -124,7 +125,8 @@ export function pgliteAccountStore(
   options: Omit<PgliteOptions, 'partitions'> = {},
 ): AccountStore {
   assertKnownOptions('pgliteAccountStore', options, ['schema']);
-  return postgresAccountStore(getPglitePool(database), { ...options, ...PGLITE });
+  const settings = parseAccountSettings('pgliteAccountStore', { ...options, ...PGLITE });
+  return createPostgresAccountStore({ kind: 'pool', pool: getPglitePool(database) }, settings);
 }
 
 /** The database is new in each test, and in memory: its server does not write files before a commit. */
@@ -149,10 +151,14 @@ export function postgresAccountStore(
 ): AccountStore {
   if (isPool('postgresAccountStore', target)) {
     assertKnownOptions('postgresAccountStore', options, COMMON);
-    return createPostgresAccountStore({ kind: 'pool', pool: target }, parseSettings(options, 'intentbook_accounts'));
+    return createPostgresAccountStore(
+      { kind: 'pool', pool: target },
+      parseAccountSettings('postgresAccountStore', options),
+    );
   }
   assertKnownOptions('postgresAccountStore', target, [...COMMON, 'url', 'connections']);
-  return createPostgresAccountStore(parseUrlSource(target), parseSettings(target, 'intentbook_accounts'));
+  const source = parseUrlSource('postgresAccountStore', target);
+  return createPostgresAccountStore(source, parseAccountSettings('postgresAccountStore', target));
 }
 
 /** Returns whether the host passed a pool. @throws TypeError for a value that is neither a pool nor options. */
@@ -164,22 +170,23 @@ function isPool(where: string, target: object): target is PgPool {
   );
 }
 
-function parseUrlSource({ url, connections = 10 }: { readonly url: string; readonly connections?: number }) {
-  assertConnectionString('url', url);
+function parseUrlSource(
+  where: string,
+  { url, connections = 10 }: { readonly url: string; readonly connections?: number },
+) {
+  assertConnectionString(`${where}: \`url\``, url);
   // One connection listens, so at least one more is needed.
-  assertInteger('connections', connections, 2);
+  assertInteger(`${where}: \`connections\``, connections, 2);
   return { kind: 'url', url, connections } as const satisfies PostgresSource;
 }
 
-function assertConnectionString(name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') {
-    throw new TypeError(`postgresStore: \`${name}\` must be a connection string`);
-  }
+function assertConnectionString(option: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${option} must be a connection string`);
 }
 
 const COMMON = ['schema', 'migrate', 'durable', 'prepare', 'listen', 'pollInterval'] as const;
 
-function parseSettings(options: PostgresOptions, defaultSchema: string) {
+function parseSettings(where: string, options: PostgresOptions, defaultSchema: string) {
   const {
     schema = defaultSchema,
     migrate = false,
@@ -188,28 +195,33 @@ function parseSettings(options: PostgresOptions, defaultSchema: string) {
     listen,
     pollInterval = 1000,
   } = options;
-  assertInteger('pollInterval', pollInterval, 10);
-  return { schema: parseSchemaName(schema), migrate, durable, named, listen, pollInterval };
+  assertInteger(`${where}: \`pollInterval\``, pollInterval, 10);
+  return { schema: parseSchemaName(where, schema), migrate, durable, named, listen, pollInterval };
 }
 
-function parseBookSettings(options: PostgresOptions & { readonly partitions?: number }) {
-  return { ...parseSettings(options, 'intentbook'), partitions: parsePartitions(options) };
+function parseBookSettings(where: string, options: PostgresOptions & { readonly partitions?: number }) {
+  return { ...parseSettings(where, options, 'intentbook'), partitions: parsePartitions(where, options) };
 }
 
-function parsePartitions({ partitions }: { readonly partitions?: number }): number | undefined {
-  if (partitions !== undefined) assertInteger('partitions', partitions, 1, MAX_PARTITIONS);
+function parseAccountSettings(where: string, options: PostgresOptions) {
+  return parseSettings(where, options, 'intentbook_accounts');
+}
+
+function parsePartitions(where: string, { partitions }: { readonly partitions?: number }): number | undefined {
+  if (partitions !== undefined) assertInteger(`${where}: \`partitions\``, partitions, 1, MAX_PARTITIONS);
   return partitions;
 }
 
-function assertInteger(name: string, value: number, minimum: number, maximum = 2 ** 31 - 1): void {
+function assertInteger(option: string, value: number, minimum: number, maximum = 2 ** 31 - 1): void {
   if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return;
-  throw new TypeError(`postgresStore: \`${name}\` must be an integer from ${minimum} to ${maximum}, got ${value}`);
+  throw new TypeError(`${option} must be an integer from ${minimum} to ${maximum}, got ${value}`);
 }
 
 /** Validates a schema name, which becomes part of SQL text. */
-function parseSchemaName(schema: string): string {
+function parseSchemaName(where: string, schema: string): string {
   if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i.test(schema)) return schema;
-  throw new TypeError('postgresStore: `schema` must be letters, digits and "_", not beginning with a digit or "pg_"');
+  const rule = 'must be letters, digits and "_", not beginning with a digit or "pg_"';
+  throw new TypeError(`${where}: \`schema\` ${rule}`);
 }
 
 /** One schema migration as SQL. */
@@ -232,18 +244,24 @@ export interface SchemaOptions {
 
 const getMigrations = ({ of }: SchemaOptions) => (of === 'accounts' ? ACCOUNT_MIGRATIONS : MIGRATIONS);
 /** Validates the partitions of a schema. @throws TypeError if they are given for the tables of accounts. */
-function parseSchemaPartitions(options: SchemaOptions): number | undefined {
-  if (options.partitions === undefined || options.of !== 'accounts') return parsePartitions(options);
-  throw new TypeError('postgresStore: `partitions` must be absent for the schema of accounts');
+function parseSchemaPartitions(where: string, options: SchemaOptions): number | undefined {
+  if (options.partitions === undefined || options.of !== 'accounts') return parsePartitions(where, options);
+  throw new TypeError(`${where}: \`partitions\` must be absent for the schema of accounts`);
 }
 
-const getDefaultSchema = ({ of }: SchemaOptions) => (of === 'accounts' ? 'intentbook_accounts' : 'intentbook');
+/** Returns the name of the selected schema. */
+function parseSchema(where: string, { schema, of }: SchemaOptions): string {
+  if (of !== undefined && of !== 'book' && of !== 'accounts') {
+    throw new TypeError(`${where}: \`of\` must be "book" or "accounts", got ${JSON.stringify(of)}`);
+  }
+  return parseSchemaName(where, schema ?? (of === 'accounts' ? 'intentbook_accounts' : 'intentbook'));
+}
 
 /** Returns the migrations of a schema as plain SQL, in order, for use with other migration tools. */
 export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
   assertKnownOptions('postgresMigrations', options, ['schema', 'of', 'partitions']);
-  const schema = quote(parseSchemaName(options.schema ?? getDefaultSchema(options)));
-  const partitions = parseSchemaPartitions(options) ?? 1;
+  const schema = quote(parseSchema('postgresMigrations', options));
+  const partitions = parseSchemaPartitions('postgresMigrations', options) ?? 1;
   return getMigrations(options).map(({ version, name, breaking, sql }) => ({
     version,
     name,
@@ -262,8 +280,9 @@ export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
  */
 export async function migratePostgres(options: SchemaOptions & { readonly url: string }): Promise<number[]> {
   assertKnownOptions('migratePostgres', options, ['url', 'schema', 'of', 'partitions']);
-  const partitions = parseSchemaPartitions(options);
-  const schema = parseSchemaName(options.schema ?? getDefaultSchema(options));
+  assertConnectionString('migratePostgres: `url`', options.url);
+  const partitions = parseSchemaPartitions('migratePostgres', options);
+  const schema = parseSchema('migratePostgres', options);
   const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
   try {
     return await migrate(pool, schema, getMigrations(options), partitions);
@@ -281,7 +300,8 @@ export async function beginPostgresLogEpoch(
   options: Omit<SchemaOptions, 'partitions'> & { readonly url: string },
 ): Promise<void> {
   assertKnownOptions('beginPostgresLogEpoch', options, ['url', 'schema', 'of']);
-  const schema = quote(parseSchemaName(options.schema ?? getDefaultSchema(options)));
+  assertConnectionString('beginPostgresLogEpoch: `url`', options.url);
+  const schema = quote(parseSchema('beginPostgresLogEpoch', options));
   const text = requestEpoch(schema, options.of ?? 'book');
   const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
   try {

@@ -1,10 +1,11 @@
-import { createApi, createOrderBook } from 'intentbook';
+import { createApi, createOrderBook, tokenBuckets } from 'intentbook';
+import { createAccountApi } from 'intentbook/accounts';
 import { expressRouter } from 'intentbook/express';
 import { fastifyPlugin } from 'intentbook/fastify';
 import { fetchHandler } from 'intentbook/fetch';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
-import { postgresAccountStore, postgresStore } from 'intentbook/postgres';
+import { beginPostgresLogEpoch, migratePostgres, postgresAccountStore, postgresStore } from 'intentbook/postgres';
 import { accountStoreConformance, storeConformance } from 'intentbook/testing';
 import {
   sanctionsOracle,
@@ -45,7 +46,16 @@ describe('options of PostgreSQL', () => {
     // A connection string contains a password.
     expect(calling(create, 'postgres://user:secret@db/books')).toThrow(new TypeError(`${message}string`));
     expect(calling(create)).toThrow(new TypeError(`${message}undefined`));
-    expect(calling(create, {})).toThrow(/`url` must be a connection string/);
+    expect(calling(create, {})).toThrow(new TypeError(`${create.name}: \`url\` must be a connection string`));
+    expect(calling(create, { url: 'postgres://x', schema: 'pg_x' })).toThrow(
+      `${create.name}: \`schema\` must be letters`,
+    );
+  });
+
+  test.each([[migratePostgres], [beginPostgresLogEpoch]])('are required by %o', async (run) => {
+    await expect(run({} as never)).rejects.toThrow(new TypeError(`${run.name}: \`url\` must be a connection string`));
+    const options = { url: 'postgres://x', of: 'orders' } as never;
+    await expect(run(options)).rejects.toThrow(`${run.name}: \`of\` must be "book" or "accounts", got "orders"`);
   });
 });
 
@@ -64,6 +74,21 @@ describe('book', () => {
     expect(calling(create, '/sepolia')).toThrow(new TypeError(`${message}"/sepolia"`));
     const book = createOrderBook({ chainId: 1, store: memoryStore() });
     expect(calling(create, Promise.resolve(book))).toThrow(new TypeError(`${message}an object`));
+  });
+});
+
+describe('limiter', () => {
+  const accountApi = (options: object) => createAccountApi(undefined, options);
+  const bookApi = (options: object) => createApi(createOrderBook({ chainId: 1, store: memoryStore() }), options);
+
+  test.each([
+    ['createApi', bookApi],
+    ['createAccountApi', accountApi],
+  ])('is checked by %s', (name, create) => {
+    const message = `${name}: limiter must be an object with take(), open(), got `;
+    expect(calling(create, { limiter: {} })).toThrow(new TypeError(`${message}an object`));
+    expect(calling(create, { limiter: tokenBuckets })).toThrow(new TypeError(`${message}a function`));
+    expect(calling(create, { limiter: tokenBuckets() })).not.toThrow();
   });
 });
 
