@@ -19,7 +19,7 @@ export type { OpenStreams } from './http/open-streams.ts';
 export { createOpenStreams } from './http/open-streams.ts';
 export {
   CORS_HEADERS,
-  FAILURE_RESPONSE,
+  failureResponse,
   jsonResponse,
   PREFLIGHT_HEADERS,
   rejectionResponse,

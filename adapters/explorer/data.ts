@@ -5,7 +5,7 @@ import {
   allowHeader,
   chainById,
   decodeParam,
-  FAILURE_RESPONSE,
+  failureResponse,
   jsonResponse,
   parseHex,
   rejectionResponse,
@@ -98,7 +98,7 @@ export function createDataApi(options: ExplorerOptions): Api {
       return jsonResponse(200, (await read({ shown: book, query, param: decoded })) ?? null);
     },
     reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
-    failure: FAILURE_RESPONSE,
+    fail: failureResponse,
     report: (failure) => shown[0]?.book.reportError(failure),
   });
 }

@@ -2,6 +2,7 @@ import { AccountError } from '../accounts/account-error.ts';
 import type { Accounts } from '../accounts/accounts-api.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
+import { isClosed } from '../ports/store.ts';
 import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
@@ -46,7 +47,7 @@ export function createAccountApi(accounts: Accounts | undefined, options: Accoun
       return call(accounts, request, match, options.operatorToken);
     },
     reject,
-    failure: message(500, 'Internal server error', 1),
+    fail: (error) => message(500, isClosed(error) ? 'Accounts are not started' : 'Internal server error', 1),
     report: accounts?.reportError ?? (() => {}),
   });
 }

@@ -7,7 +7,7 @@ import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
-import { FAILURE_RESPONSE, rejectionResponse } from './response.ts';
+import { failureResponse, rejectionResponse } from './response.ts';
 import type { BeforeSubmit, Call, Route } from './route.ts';
 import type { Match } from './router.ts';
 import { ORDER_BOOK_ROUTES } from './routes/index.ts';
@@ -69,7 +69,7 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
       return call(book, request, match, { client, operatorToken, hideCompetitions, beforeSubmit });
     },
     reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
-    failure: FAILURE_RESPONSE,
+    fail: failureResponse,
     report: book.reportError,
   });
 }

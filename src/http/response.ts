@@ -1,4 +1,5 @@
 import type { OrderBookError } from '../errors.ts';
+import { isClosed } from '../ports/store.ts';
 import type { ApiResponse } from './message.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -52,9 +53,8 @@ export function rejectionResponse(error: OrderBookError, headers: Headers = {}):
   return jsonResponse(error.status, error, { ...retry, ...headers });
 }
 
-/** The response to an unexpected failure. It carries no internal details. */
-export const FAILURE_RESPONSE: ApiResponse = /* @__PURE__ */ jsonResponse(
-  500,
-  { errorType: 'InternalServerError', description: '' },
-  { 'retry-after': '1' },
-);
+/** Creates the response to an unexpected failure. It carries no internal details. */
+export function failureResponse(error: unknown): ApiResponse {
+  const description = isClosed(error) ? 'the book is not started' : '';
+  return jsonResponse(500, { errorType: 'InternalServerError', description }, { 'retry-after': '1' });
+}

@@ -20,8 +20,8 @@ export interface RouteHost<R extends Endpoint> {
   call(match: Match<R>, request: ApiRequest, client: () => string): Promise<ApiResponse>;
   /** Creates the response to a rejection. `undefined` for other errors. */
   reject(error: unknown): ApiResponse | undefined;
-  /** The response to any other error. */
-  readonly failure: ApiResponse;
+  /** Creates the response to any other error. */
+  fail(error: unknown): ApiResponse;
   report(failure: unknown): void;
   readonly rateLimit: RateLimitOptions;
   /** Default: any origin. */
@@ -55,7 +55,7 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
       if (rejection !== undefined) return rejection;
       // The abort error of a client that disconnected is not a failure.
       if (!isCausedByDisconnect(request, error)) host.report(error);
-      return host.failure;
+      return host.fail(error);
     }
   }
 

@@ -233,6 +233,11 @@ export class StoreError extends Error {
   }
 }
 
+/** Whether an error shows that a book, an account interface or a store is not started, or is closed. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'Closed';
+}
+
 /** Throws a `DomainMismatch` if a store of one domain is opened for another. All stores use the same message. */
 export function assertSameDomain(recorded: Domain, wanted: Domain): void {
   if (recorded.chainId === wanted.chainId && recorded.settlementContract === wanted.settlementContract) return;
