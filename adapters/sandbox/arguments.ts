@@ -40,6 +40,12 @@ export function checkBlocks(name: 'blocks' | 'depth', blocks: number): void {
   checkInteger(name, blocks, 1, MAX_BLOCKS);
 }
 
+/** @throws RangeError if a reorganisation would replace the blocks in which accounts were funded. */
+export function checkDepth(depth: number, most: number): void {
+  if (depth > most)
+    throw new RangeError(`depth must be at most ${most}, the blocks after the last funding, got ${depth}`);
+}
+
 /**
  * Checks the duration of a time jump.
  *

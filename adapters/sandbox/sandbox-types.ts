@@ -141,7 +141,11 @@ export interface Sandbox extends AsyncDisposable {
   advance(seconds: number): Promise<void>;
   /** Makes blocks. Default: 1. */
   mine(blocks?: number): Promise<void>;
-  /** Replaces the newest blocks with empty ones. Default: 1. */
+  /**
+   * Replaces the newest blocks with empty ones. Default: 1.
+   *
+   * @throws RangeError if an account was funded in one of them.
+   */
   reorg(depth?: number): Promise<void>;
   /** Saves the state of the chain, of the book and of the account interface. */
   snapshot(): Promise<string>;

@@ -5,6 +5,7 @@ import {
   checkAddress,
   checkBlocks,
   checkDelay,
+  checkDepth,
   checkFault,
   checkOptions,
   checkSeconds,
@@ -69,6 +70,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   });
   const context: TraderContext = { book, chain, keys, token, synchronize };
   let traders = 0;
+  /** The last block in which an account was funded. A reorganisation keeps it. */
+  let fundedAt = world.firstBlock;
 
   function newAccount(): SandboxAccount {
     traders++;
@@ -86,7 +89,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     );
   }
 
-  /** Makes a block after a change of balances or prices, so that the book and the solver read them. */
+  /** Makes a block after a change of balances, so that the book and the solver read them. */
   async function publish(): Promise<void> {
     await chain.mine(1);
     await synchronize();
@@ -95,7 +98,12 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
   async function prepare(address: Hex, amounts: Amounts): Promise<void> {
     await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, MAX_AMOUNT))]);
+    await publishFunds();
+  }
+
+  async function publishFunds(): Promise<void> {
     await publish();
+    fundedAt = (await chain.head()).number;
   }
 
   let closing: Promise<void> | undefined;
@@ -140,12 +148,15 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       const address = typeof account === 'string' ? account : account.address;
       checkAddress(address);
       await give(address.toLowerCase() as Hex, amounts); // checked
-      await publish();
+      await publishFunds();
     },
 
     token,
 
-    quote: ({ address }, terms, quoteOptions = {}) => requestQuote(world, address, terms, quoteOptions),
+    async quote({ address }, terms, quoteOptions = {}) {
+      assertKnownOptions('quote', quoteOptions, ['appData', 'validFor', 'scheme']);
+      return requestQuote(world, address, terms, quoteOptions);
+    },
 
     async waitFor(uid, status, { timeout } = {}) {
       const current = async () => (await book.orders.get(uid))?.status;
@@ -175,6 +186,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     synchronize,
 
     async settle(uid, settleOptions = {}) {
+      assertKnownOptions('settle', settleOptions, ['fill', 'fee']);
       if (mode === 'off') throw new Error('solver must be "auto" or "manual" to settle, got "off"');
       await synchronize();
       await world.withoutSolver(async () => {
@@ -217,12 +229,16 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
     async reorg(depth = 1) {
       checkBlocks('depth', depth);
+      checkDepth(depth, (await chain.head()).number - fundedAt);
       await chain.reorganize(depth);
       await synchronize();
     },
 
     snapshot: world.snapshot,
-    revert: world.revert,
+    async revert(snapshot) {
+      await world.revert(snapshot);
+      fundedAt = Math.min(fundedAt, (await chain.head()).number);
+    },
 
     fail(point, { times = 1 } = {}) {
       checkFault(point, times);

@@ -10,6 +10,7 @@ import {
   signingDomain,
   typedDataDigest,
 } from 'intentbook/sign';
+import { assertKnownOptions } from '#internal';
 import { keccakHex } from './abi.ts';
 import type { SandboxAccount, SandboxChain, SandboxOwner } from './chain.ts';
 import type { KeyRing } from './keys.ts';
@@ -46,6 +47,15 @@ export interface PlaceOrderOptions {
   /** Default: `eip712` for an account, `eip1271` for a contract wallet. */
   readonly scheme?: Scheme;
 }
+
+const PLACE_ORDER_OPTIONS = [
+  'slippageBps',
+  'partiallyFillable',
+  'validFor',
+  'receiver',
+  'appData',
+  'scheme',
+] as const satisfies readonly (keyof PlaceOrderOptions)[];
 
 /** An owner of orders. */
 export interface Trader extends SandboxAccount, SandboxOwner {
@@ -158,6 +168,7 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
   }
 
   const createOrder: Trader['createOrder'] = (terms, options = {}) => {
+    assertKnownOptions('createOrder', options, PLACE_ORDER_OPTIONS);
     const order = unused(getTerms(terms, options));
     const signingScheme = options.scheme ?? (wallet === undefined ? 'eip712' : 'eip1271');
     const signature = getSignature(signingScheme, orderTypedData(domain, order));
@@ -170,13 +181,15 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
     signTypedData,
     createOrder,
 
-    async placeOrder(terms, options) {
+    async placeOrder(terms, options = {}) {
+      assertKnownOptions('placeOrder', options, PLACE_ORDER_OPTIONS);
       const result = await book.orders.submit(createOrder(terms, options));
       if (result.status !== 'accepted') throw result.error;
       return result.uid;
     },
 
     async sellNative(amount, { for: [minimum, symbol], ...options }) {
+      assertKnownOptions('sellNative', options, PLACE_ORDER_OPTIONS);
       const buy = token(symbol);
       const { appData = '{}', receiver = address, partiallyFillable = false, validFor = VALIDITY } = options;
       const put = await book.appData.put(appData);

@@ -34,6 +34,8 @@ const AFFILIATE_TERMS = {
 /** The parts of a sandbox, and the operations that need several of them. */
 export interface World {
   readonly chain: SandboxChain;
+  /** The newest block when the sandbox was opened. */
+  readonly firstBlock: number;
   readonly tokens: readonly SandboxToken[];
   readonly book: OrderBook;
   readonly accountInterface: Accounts;
@@ -192,12 +194,14 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     if (!faults.isActive('node')) await chain.synchronize(book);
   }
 
-  async function start(): Promise<void> {
+  /** Returns the newest block. */
+  async function start(): Promise<number> {
     await book.start();
     await accountInterface.start();
     await chain.attach(book);
     await synchronize();
     if (solving) solver.start();
+    return (await chain.head()).number;
   }
 
   async function stop(): Promise<void> {
@@ -226,7 +230,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     });
   }
 
-  await start().catch(async (error: unknown) => {
+  const firstBlock = await start().catch(async (error: unknown) => {
     await stop();
     throw error;
   });
@@ -235,6 +239,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   ring = await keys;
   return {
     chain,
+    firstBlock,
     tokens,
     book,
     accountInterface,

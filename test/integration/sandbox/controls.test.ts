@@ -77,6 +77,22 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
       await sandbox.resumeSolver();
       await sandbox.waitFor(uid, 'fulfilled');
     });
+
+    it('keeps the blocks in which accounts were funded', async () => {
+      await using sandbox = await open();
+      await expect(sandbox.reorg(1)).rejects.toThrow(RangeError);
+      const trader = await sandbox.createTrader({ WETH: '1' });
+      const snapshot = await sandbox.snapshot();
+      await sandbox.mine(2);
+      await expect(sandbox.reorg(3)).rejects.toThrow(RangeError);
+      await sandbox.reorg(2);
+      expect(await trader.balanceOf('WETH')).toBe(10n ** 18n);
+      await sandbox.fund(trader, { WETH: '1' });
+      await sandbox.revert(snapshot);
+      await sandbox.mine(1);
+      await sandbox.reorg(1);
+      expect(await trader.balanceOf('WETH')).toBe(10n ** 18n);
+    });
   });
 
   describe('failures', () => {
@@ -177,11 +193,22 @@ describe('options and arguments of a sandbox', () => {
   it('reject malformed arguments, which have no effect', async () => {
     await using sandbox = await createSandbox({ chain: 'simulated' });
     const [account] = sandbox.accounts;
+    const maker = await sandbox.createTrader();
     const head = (await sandbox.book.chain.progress()).indexedBlock?.number;
     const uid = `0x${'11'.repeat(56)}`;
     for (const [call, message] of [
       [() => sandbox.mine(Number.NaN), 'blocks must be an integer from 1 to 10000, got NaN'],
       [() => sandbox.reorg(-1), 'depth must be an integer from 1 to 10000, got -1'],
+      [
+        () => sandbox.quote(maker, { sell: [1, 'WETH'], for: 'USDC' }, { valid: 1 } as object),
+        'unknown option "valid"',
+      ],
+      [() => maker.placeOrder(TERMS, { slippageBp: 1 } as object), 'placeOrder: unknown option "slippageBp", did you mean'],
+      [() => maker.sellNative(1, { for: [1, 'USDC'], fee: 1 } as never), 'sellNative: unknown option "fee"'],
+      [
+        () => sandbox.settle(undefined, { filled: 1 } as object),
+        'settle: unknown option "filled", did you mean "fill"',
+      ],
       [() => sandbox.advance(2 ** 32), 'seconds must be an integer from 1 to'],
       [async () => sandbox.fail('nodes' as 'node'), 'point must be one of commit, read, node, quote, got "nodes"'],
       [async () => sandbox.fail('node', { times: Number.NaN }), 'times must be an integer from 1 to'],
