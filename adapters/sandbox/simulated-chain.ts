@@ -209,11 +209,12 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
         liquidity: pools.liquidity,
         wrappedNative,
         buffer: 1n,
-        getFunds: async ({ owner, sellToken }) => {
-          const { balance, allowance } = getFunds({ owner, token: sellToken, spender: contracts.vaultRelayer });
-          if (balance < allowance) return balance;
-          return allowance;
-        },
+        getFunds: async (orders) =>
+          orders.map(({ owner, sellToken }) => {
+            const { balance, allowance } = getFunds({ owner, token: sellToken, spender: contracts.vaultRelayer });
+            if (balance < allowance) return balance;
+            return allowance;
+          }),
       }),
       settler,
     }),

@@ -13,10 +13,11 @@ export interface ReferenceEngineOptions {
   /** Wrapped native currency, which orders for native currency are settled with. */
   readonly wrappedNative: Address;
   /**
-   * Returns the atoms of the sell token that the owner of a partially fillable order can pay: `fundsReader(…)`.
-   * An order for which it rejects is left out. Default: such orders are filled as if funded.
+   * Returns the atoms of the sell token that the owner of each partially fillable order can pay, in the order of the
+   * orders: `fundsReader(…)`. 0: the order is left out, as one whose token reverts. Default: such orders are filled as
+   * if funded.
    */
-  readonly getFunds?: (order: AuctionOrder, signal: AbortSignal) => Promise<bigint>;
+  readonly getFunds?: (orders: readonly AuctionOrder[], signal: AbortSignal) => Promise<readonly bigint[]>;
   /**
    * Atoms per order that the settlement contract may lose to rounding. Above 0, the contract must hold some of each
    * token. Default: 0.
@@ -36,19 +37,22 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
   const { liquidity, wrappedNative, getFunds, buffer = 0n } = options;
   const wrapped = (token: Address) => (token === NATIVE ? wrappedNative : token);
 
-  /** Creates the largest fill of an order that its owner can pay; hooks and contracts may provide the funds later. */
-  async function toFill(order: AuctionOrder, signal: AbortSignal): Promise<Fill[]> {
-    if (order.sellTokenBalance !== 'erc20' || order.buyTokenBalance !== 'erc20') return [];
-    const executed = getRemaining(order);
-    if (executed <= 0n) return [];
-    if (!order.partiallyFillable || getFunds === undefined || order.preInteractions.length > 0)
-      return [{ order, executed }];
-    // A token that reverts must not prevent the settlement of other orders.
-    const funds = await getFunds(order, signal).catch(() => 0n);
-    // A purchase pays at most its limit price.
-    const affordable = order.kind === 'sell' ? funds : (funds * BigInt(order.buyAmount)) / BigInt(order.sellAmount);
-    const filled = smaller(affordable, executed);
-    return filled > 0n ? [{ order, executed: filled }] : [];
+  /** Creates the largest fill of each order that its owner can pay; hooks and contracts may provide the funds later. */
+  async function createFills(orders: readonly AuctionOrder[], signal: AbortSignal): Promise<readonly Fill[]> {
+    const open = orders
+      .filter((order) => order.sellTokenBalance === 'erc20' && order.buyTokenBalance === 'erc20')
+      .map((order): Fill => ({ order, executed: getRemaining(order) }));
+    const isLimited = ({ order }: Fill) => order.partiallyFillable && order.preInteractions.length === 0;
+    const limited = getFunds === undefined ? [] : open.filter(isLimited);
+    const funds =
+      limited.length === 0
+        ? []
+        : await getFunds?.(
+            limited.map(({ order }) => order),
+            signal,
+          );
+    const fundsOf = new Map(limited.map(({ order }, i) => [order.uid, funds?.[i] ?? 0n]));
+    return open.map((fill) => reduceTo(fill, fundsOf.get(fill.order.uid))).filter(({ executed }) => executed > 0n);
   }
 
   /** Settles a purchase of native currency with the wrapped token, which is unwrapped before the transfers out. */
@@ -71,7 +75,7 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
   return {
     name: 'reference engine',
     async solve({ orders }: SolvableAuction, signal) {
-      const fills = (await Promise.all(orders.map((order) => toFill(order, signal)))).flat();
+      const fills = await createFills(orders, signal);
       const pairs = groupByPair(
         fills.map((fill) => ({ ...fill, order: { ...fill.order, buyToken: wrapped(fill.order.buyToken) } })),
       );
@@ -90,16 +94,29 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
   };
 }
 
-/** Creates a function that reads balance and allowance of the owner of an order from a node. */
+/** Reduces a fill to what the owner can pay. `undefined`: any amount. A purchase pays at most its limit price. */
+function reduceTo({ order, executed }: Fill, funds: bigint | undefined): Fill {
+  if (funds === undefined) return { order, executed };
+  const affordable = order.kind === 'sell' ? funds : (funds * BigInt(order.buyAmount)) / BigInt(order.sellAmount);
+  return { order, executed: smaller(affordable, executed) };
+}
+
+/**
+ * Creates a function that reads the balances and allowances of the owners of orders from a node, in few requests. Of a
+ * token that reverts, an owner has 0.
+ */
 export function fundsReader(
   client: NodeClient,
   vaultRelayer: Address,
-): (order: AuctionOrder, signal: AbortSignal) => Promise<bigint> {
-  return async ({ owner, sellToken }, signal) => {
-    const inputs = [encodeCall(BALANCE_OF, [word(owner)]), encodeCall(ALLOWANCE, [word(owner), word(vaultRelayer)])];
-    const calls = inputs.map((data) => ({ to: sellToken, data }));
-    const [[balance = 0n] = [], [allowance = 0n] = []] = await callContracts(client, calls, signal);
-    return smaller(balance, allowance);
+): (orders: readonly AuctionOrder[], signal: AbortSignal) => Promise<readonly bigint[]> {
+  return async (orders, signal) => {
+    const calls = orders.flatMap(({ owner, sellToken: to }) => [
+      { to, data: encodeCall(BALANCE_OF, [word(owner)]) },
+      { to, data: encodeCall(ALLOWANCE, [word(owner), word(vaultRelayer)]) },
+    ]);
+    const results = await callContracts(client, calls, signal);
+    const read = (index: number) => results[index]?.[0] ?? 0n;
+    return orders.map((_, i) => smaller(read(2 * i), read(2 * i + 1)));
   };
 }
 

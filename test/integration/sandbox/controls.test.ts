@@ -203,7 +203,10 @@ describe('options and arguments of a sandbox', () => {
         () => sandbox.quote(maker, { sell: [1, 'WETH'], for: 'USDC' }, { valid: 1 } as object),
         'unknown option "valid"',
       ],
-      [() => maker.placeOrder(TERMS, { slippageBp: 1 } as object), 'placeOrder: unknown option "slippageBp", did you mean'],
+      [
+        () => maker.placeOrder(TERMS, { slippageBp: 1 } as object),
+        'placeOrder: unknown option "slippageBp", did you mean',
+      ],
       [() => maker.sellNative(1, { for: [1, 'USDC'], fee: 1 } as never), 'sellNative: unknown option "fee"'],
       [
         () => sandbox.settle(undefined, { filled: 1 } as object),

@@ -9,6 +9,7 @@ import {
   createDriver,
   createReferenceEngine,
   createSolver,
+  fundsReader,
   getExecution,
   httpAuctions,
   httpEngine,
@@ -128,20 +129,22 @@ describe('reference engine', () => {
     expect(settled).toBeGreaterThan(200);
   });
 
-  it('leaves out an order whose funds cannot be read', async () => {
+  it('leaves out an order whose owner has no funds, and reads the funds of all orders at once', async () => {
     const choice = { sellsFirst: true, kind: 'sell', sellAmount: 1000n, buyAmount: 1n, done: 0 } as const;
     const orders = [0, 1].map((i) => orderOf(i, { ...choice, partiallyFillable: true }));
+    const reads: number[] = [];
     const engine = createReferenceEngine({
       liquidity: getPool([10n ** 9n, 10n ** 9n]),
       wrappedNative: NATIVE,
-      async getFunds({ uid }) {
-        if (uid === orders[0]?.uid) throw new Error('execution reverted');
-        return 1000n;
+      async getFunds(read) {
+        reads.push(read.length);
+        return read.map(({ uid }) => (uid === orders[0]?.uid ? 0n : 1000n));
       },
     });
     const auction: SolvableAuction = { id: 1, block: 1, orders, prices: {} };
     const solutions = await engine.solve(auction, new AbortController().signal);
     expect(solutions.flatMap(({ fills }) => fills.map(({ order }) => order.uid))).toEqual([orders[1]?.uid]);
+    expect(reads).toEqual([2]);
   });
 
   it('stops while it clears a pair when its signal is aborted', async () => {
@@ -203,18 +206,44 @@ async function listen(handle: (path: string, body: string) => unknown): Promise<
 /** Network fee of the external engine, in atoms of the sell token. */
 const FEE = 10n ** 15n;
 
+/** Connects to the node of a sandbox, and records the methods of its requests. */
+function recordRequests(sandbox: Sandbox): { readonly client: NodeClient; readonly methods: string[] } {
+  const rpc = createRpc(sandbox.rpcUrl ?? '');
+  closing.push(() => rpc.close());
+  const methods: string[] = [];
+  const client: NodeClient = {
+    request(args) {
+      methods.push(args.method);
+      return rpc.request(args);
+    },
+  };
+  return { client, methods };
+}
+
+describe('funds of owners', () => {
+  it('are read in one request, and are 0 for a token that reverts', async () => {
+    const sandbox = await open({ solver: 'off' });
+    const { client, methods } = recordRequests(sandbox);
+    const trader = await sandbox.createTrader({ WETH: '2', USDC: '5' });
+    await trader.approve('USDC', '3');
+    const { settlement, vaultRelayer } = getContracts(sandbox.chainId, sandbox.tokens);
+    const tokens = [sandbox.token('WETH').address, settlement, sandbox.token('USDC').address, TOKENS[0]];
+    const choice = { sellsFirst: true, kind: 'sell', sellAmount: 1n, buyAmount: 1n, done: 0 } as const;
+    const orders = Array.from({ length: 12 }, (_, i): AuctionOrder => {
+      const order = orderOf(i, { ...choice, partiallyFillable: true });
+      return { ...order, owner: trader.address, sellToken: tokens[i % 4] ?? NATIVE };
+    });
+    const funds = await fundsReader(client, vaultRelayer)(orders, new AbortController().signal);
+    expect(funds.slice(0, 4)).toEqual([2n * 10n ** 18n, 0n, 3n * 10n ** 6n, 0n]);
+    expect(funds.slice(8)).toEqual(funds.slice(0, 4));
+    expect(methods).toEqual(['eth_call']);
+  });
+});
+
 describe('liquidity of Uniswap V2', () => {
   it('reads all pairs of an auction in a few requests', async () => {
     const sandbox = await open({ solver: 'off' });
-    const rpc = createRpc(sandbox.rpcUrl ?? '');
-    closing.push(() => rpc.close());
-    const methods: string[] = [];
-    const client: NodeClient = {
-      request(args) {
-        methods.push(args.method);
-        return rpc.request(args);
-      },
-    };
+    const { client, methods } = recordRequests(sandbox);
     const { uniswapFactory: factory, settlement: receiver } = getContracts(sandbox.chainId, sandbox.tokens);
     const [weth, usdc] = [sandbox.token('WETH').address, sandbox.token('USDC').address];
     const unknown = Array.from({ length: 30 }, (_, i): Address => `0x${String(i + 1).padStart(40, '0')}`);
