@@ -84,7 +84,7 @@ export function createClients(context: ClientsContext): Clients {
     const isExplained = (() => {
       switch (code) {
         case 'DuplicatedOrder':
-          return wasStored || model.tombstones.has(n);
+          return wasStored || model.hadTombstone(n, interval.from);
         case 'InsufficientValidTo':
           return validTo < interval.latest + MIN_VALIDITY && mayBeValid(n, interval);
         case 'failed':

@@ -55,6 +55,8 @@ export class Model {
   readonly placed = new Map<number, Placed>();
   /** The signed expiries of deleted orders that were cancelled off chain. They cannot be inserted again. */
   readonly tombstones = new Map<number, number>();
+  /** The commits in which tombstones were deleted last. */
+  readonly #tombstoneEnds = new Map<number, number>();
   /** Number of commits so far. */
   commit = 0;
   /** Facts of the indexed blocks, in chain order. */
@@ -229,7 +231,16 @@ export class Model {
 
   /** Deletes the tombstones of orders that expired before a time. */
   releaseTombstones(before: number): void {
-    for (const [n, validTo] of this.tombstones) if (validTo < before) this.tombstones.delete(n);
+    for (const [n, validTo] of this.tombstones) {
+      if (validTo >= before) continue;
+      this.tombstones.delete(n);
+      this.#tombstoneEnds.set(n, this.commit + 1);
+    }
+  }
+
+  /** Returns whether an order had a tombstone at any time since a commit. */
+  hadTombstone(n: number, since: number): boolean {
+    return this.tombstones.has(n) || (this.#tombstoneEnds.get(n) ?? 0) > since;
   }
 
   #listKeys(n: number): string {
