@@ -2,11 +2,13 @@ import fc from 'fast-check';
 import type { AccountStore, ClaimedDelivery, NotificationType } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { postgresAccountStore } from 'intentbook/postgres';
-import { afterAll, expect, test } from 'vitest';
+import { sqliteAccountStore } from 'intentbook/sqlite';
+import { afterAll, describe, expect, test } from 'vitest';
 import { address, word } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
 import { temporarySchema } from '../../support/postgres.ts';
 import { emptyAccountSchema } from './postgres-account-schema.ts';
+import { temporaryFile } from './temporary.ts';
 
 /** Small value ranges, so that random choices collide. */
 const number = fc.nat(7);
@@ -60,8 +62,15 @@ const append = stepOf(
 
 const create = stepOf(
   'create',
-  fc.record({ n: number, nonce: number, quota: fc.integer({ min: 1, max: 4 }), now: second, pending: fc.boolean() }),
-  async ({ n, nonce, quota, now, pending }, { store }) => {
+  fc.record({
+    n: number,
+    nonce: number,
+    quota: fc.integer({ min: 1, max: 4 }),
+    now: second,
+    pending: fc.boolean(),
+    limits: fc.option(fc.record({ since: second, perTarget: fc.nat(2), perChannel: fc.nat(4) }), { nil: undefined }),
+  }),
+  async ({ n, nonce, quota, now, pending, limits }, { store }) => {
     const owner = address(1 + (n % 2));
     const known = await Promise.all([1, 2].map((each) => store.subscriptions.list(address(each))));
     if (known.flat().some(({ id }) => id === `s${n}`)) return 'there';
@@ -69,8 +78,8 @@ const create = stepOf(
       subscription: {
         id: `s${n}`,
         account: owner,
-        channel: 'webhook',
-        target: `https://example.org/${n}`,
+        channel: n < 5 ? 'webhook' : 'email',
+        target: `https://example.org/${n % 3}`,
         createdAt: now,
         types: n % 3 === 0 ? ['order_filled'] : ['order_expired', 'order_filled'],
         state: pending ? 'pending' : 'active',
@@ -78,6 +87,7 @@ const create = stepOf(
       },
       ...(pending ? { confirmation: { tokenHash: word(n), expiresAt: now + 5 } } : {}),
       nonce: { account: owner, nonce: String(nonce), expiresAt: now + 7 },
+      ...(pending && limits !== undefined ? { invitation: limits } : {}),
       quota,
       now,
     });
@@ -104,9 +114,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
     arbitrary: stepOf(
       'claim',
-      fc.record({ now: second, limit: fc.integer({ min: 1, max: 3 }) }),
-      async (at, subject) => {
-        const { claimed, next } = await subject.store.deliveries.claim({ ...at, until: at.now + 4 });
+      fc.record(
+        {
+          now: second,
+          limit: fc.integer({ min: 1, max: 4 }),
+          maxDelay: fc.integer({ min: 4, max: 8 }),
+          perAccount: fc.integer({ min: 1, max: 2 }),
+          busy: fc.record({
+            accounts: fc.uniqueArray(account, { maxLength: 1 }),
+            channels: fc.subarray(['webhook', 'email']),
+          }),
+        },
+        { requiredKeys: ['now', 'limit'] },
+      ),
+      async (request, subject) => {
+        const { claimed, next } = await subject.store.deliveries.claim({ ...request, until: request.now + 4 });
         subject.claimed.push(...claimed);
         return { claimed: claimed.map(({ seq: _, ...rest }) => rest), next };
       },
@@ -116,7 +138,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
     arbitrary: stepOf(
       'settle',
-      fc.record({ n: fc.nat(30), as: fc.constantFrom('delivered', 'retry', 'dead'), at: second }),
+      fc.record({ n: fc.nat(30), as: fc.constantFrom('delivered', 'retry', 'released', 'dead'), at: second }),
       async ({ n, as, at }, { store, claimed }) => {
         const one = claimed[n % Math.max(1, claimed.length)];
         if (one === undefined) return undefined;
@@ -125,7 +147,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
             ? ({ status: 'delivered' } as const)
             : as === 'retry'
               ? ({ status: 'retry', at, error: `error ${n}` } as const)
-              : ({ status: 'dead', error: `error ${n}` } as const);
+              : as === 'released'
+                ? ({ status: 'released', at } as const)
+                : ({ status: 'dead', error: `error ${n}` } as const);
         return store.deliveries.recordResult({ seq: one.seq, claim: one.claim, outcome });
       },
     ),
@@ -134,6 +158,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     const seq = n === null ? undefined : claimed[n % Math.max(1, claimed.length)]?.seq;
     return store.deliveries.replay({ now, ...(seq === undefined ? {} : { seqs: [seq] }) });
   }),
+  stepOf(
+    'pruneNotifications',
+    fc.record({ before: second, keep: fc.nat(6), limit: fc.integer({ min: 1, max: 5 }) }),
+    async ({ before, keep, limit }, { store }) => {
+      const through = Math.max(0, (await store.notifications.last()) - keep);
+      const removed = await store.retention.pruneNotifications({ before, through, limit });
+      return [removed, await store.retention.prunedThrough()];
+    },
+  ),
+  // With a limit, stores may delete different nonces.
+  stepOf('pruneNonces', fc.record({ now: second }), ({ now }, { store }) => store.retention.pruneNonces(now, 100)),
 );
 
 /** Reads the complete content of a store. */
@@ -142,9 +177,11 @@ async function everything({ store }: Subject) {
   return {
     log: await store.notifications.after(0, 1000),
     last: await store.notifications.last(),
+    cursors: await Promise.all(['a', 'b'].map((feed) => store.notifications.cursor(feed))),
     lists: await Promise.all([1, 2].map((n) => store.notifications.list({ account: address(n), limit: 100 }))),
     subscriptions: await Promise.all([1, 2].map((n) => store.subscriptions.list(address(n)))),
     marks: (await store.notifications.marks('a', ['0', '1', '2'])).sort((a, b) => a.key.localeCompare(b.key)),
+    counts: await store.deliveries.count(),
     deliveries: await Promise.all(
       states.map(async (state) =>
         (await store.deliveries.list({ state, limit: 100 })).map(({ seq: _, ...delivery }) => delivery),
@@ -153,31 +190,50 @@ async function everything({ store }: Subject) {
   };
 }
 
+const FACTOR = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 1 : 25;
+
+/** Compares a store with the memory account store after random operations, each in an empty storage. */
+async function compare(runs: number, withStore: (task: (store: AccountStore) => Promise<void>) => Promise<void>) {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) =>
+    withStore(async (store) => {
+      const oracle: Subject = { store: memoryAccountStore(), claimed: [] };
+      const subject: Subject = { store, claimed: [] };
+      await oracle.store.open({ clock: manualClock() });
+      for (const { label, run } of steps) expect(await run(subject), label).toEqual(await run(oracle));
+      expect(await everything(subject)).toEqual(await everything(oracle));
+    }),
+  );
+  await fc.assert(property, { numRuns: runs * FACTOR });
+}
+
 const place = await temporarySchema();
 afterAll(async () => await place[Symbol.asyncDispose]());
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+describe('account store that matches the memory account store after random operations', () => {
+  test('PostgreSQL', async () => {
+    const { url, schema } = place;
+    const store = postgresAccountStore({ url, schema, migrate: true, connections: 2, listen: false });
+    await store.open({ clock: manualClock() });
+    try {
+      await compare(60, async (task) => {
+        await task(store);
+        await emptyAccountSchema(place);
+      });
+    } finally {
+      await store.close();
+    }
+  });
 
-test('PostgreSQL account store matches the memory account store after random operations', async () => {
-  const { url, schema } = place;
-  const store = postgresAccountStore({ url, schema, migrate: true, connections: 2, listen: false });
-  await store.open({ clock: manualClock() });
-  try {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-        const oracle: Subject = { store: memoryAccountStore(), claimed: [] };
-        const subject: Subject = { store, claimed: [] };
-        await oracle.store.open({ clock: manualClock() });
-        try {
-          for (const { label, run } of steps) expect(await run(subject), label).toEqual(await run(oracle));
-          expect(await everything(subject)).toEqual(await everything(oracle));
-        } finally {
-          await emptyAccountSchema(place);
-        }
-      }),
-      { numRuns: LONG ? 1000 : 40 },
-    );
-  } finally {
-    await store.close();
-  }
+  test('SQLite', async () => {
+    await compare(100, async (task) => {
+      using file = temporaryFile();
+      const store = sqliteAccountStore({ path: file.path, synchronous: 'OFF' });
+      await store.open({ clock: manualClock() });
+      try {
+        await task(store);
+      } finally {
+        await store.close();
+      }
+    });
+  });
 });
