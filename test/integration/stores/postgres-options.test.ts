@@ -66,7 +66,7 @@ describe('options of the PostgreSQL stores', () => {
     [
       'partitions of accounts',
       () => postgresMigrations({ of: 'accounts', partitions: 2 }),
-      'postgresStore: `partitions` must be absent for the schema of accounts',
+      'postgresMigrations: `partitions` must be absent for the schema of accounts',
     ],
   ])('reject what %s cannot have', (_, create, message) => {
     expect(create).toThrow(message);
