@@ -78,8 +78,8 @@ export interface OrderStateProjection {
 export function projectOrderState(affected: readonly AffectedOrder[], at: number): OrderStateProjection {
   const rows: RowChange[] = [];
   const reinstated: NewEvent[] = [];
-  const reverted: NewEvent[] = [];
-  const added: NewEvent[] = [];
+  const reverted: (readonly NewEvent[])[] = [];
+  const added: (readonly NewEvent[])[] = [];
   const expired: NewEvent[] = [];
   for (const { uid, order, before, after } of affected) {
     // Events that are read again do not insert an order that retention has deleted. A change only adds or only removes.
@@ -93,8 +93,8 @@ export function projectOrderState(affected: readonly AffectedOrder[], at: number
     const isRemoved = placedOnChain && source === undefined;
     const eventsAfter = isRemoved ? [] : toLogEntries(now, after, placedOnChain, at);
     const [removedEvents, addedEvents] = difference(eventsBefore, eventsAfter);
-    reverted.push(...removedEvents.map((event) => revert(event, at)));
-    added.push(...addedEvents);
+    reverted.push(removedEvents);
+    added.push(addedEvents);
 
     const progress = computeProgress(now, after);
     const wasExpired = now.expiryRecorded && emitsExpiry(now, before);
@@ -109,9 +109,9 @@ export function projectOrderState(affected: readonly AffectedOrder[], at: number
       rows.push({ type: 'update', uid, progress });
     }
   }
-  reverted.sort((a, b) => compareByPosition(b, a));
-  added.sort(compareByPosition);
-  return { rows, events: [...reinstated, ...reverted, ...added, ...expired] };
+  const reversed = mergeByPosition(reverted).reverse();
+  const events = [...reinstated, ...reversed.map((event) => revert(event, at)), ...mergeByPosition(added), ...expired];
+  return { rows, events };
 }
 
 /** Returns whether chain events without a log entry change the row, such as an invalidation of a filled order. */
@@ -170,7 +170,10 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
   };
 }
 
-/** Returns the log entries of an order's chain events. */
+/**
+ * Returns the log entries of an order's chain events. A creation comes first, also if earlier trades did not contain the
+ * order.
+ */
 function toLogEntries(
   order: KnownOrder,
   chainEvents: readonly OrderChainEvent[],
@@ -236,7 +239,8 @@ function toLogEntries(
         break;
     }
   }
-  return events;
+  const created = events.find(({ type }) => type === 'created');
+  return created === undefined ? events : [created, ...events.filter((event) => event !== created)];
 }
 
 function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {
@@ -251,6 +255,20 @@ function difference(before: readonly NewEvent[], after: readonly NewEvent[]): [N
   const key = ({ type, cause }: NewEvent) => JSON.stringify([type, cause]);
   const [keysBefore, keysAfter] = [new Set(before.map(key)), new Set(after.map(key))];
   return [before.filter((event) => !keysAfter.has(key(event))), after.filter((event) => !keysBefore.has(key(event)))];
+}
+
+/** Merges the entries of several orders by position. Those of one order stay in their order. */
+function mergeByPosition(lists: readonly (readonly NewEvent[])[]): NewEvent[] {
+  const entries = lists.flatMap((list) => {
+    let first: NewEvent | undefined;
+    // An entry is sorted by the first position from it on.
+    const withFirst = [...list].reverse().map((event) => {
+      if (first === undefined || compareByPosition(event, first) < 0) first = event;
+      return { event, first };
+    });
+    return withFirst.reverse();
+  });
+  return entries.sort((a, b) => compareByPosition(a.first, b.first)).map(({ event }) => event);
 }
 
 function compareByPosition(a: NewEvent, b: NewEvent): number {

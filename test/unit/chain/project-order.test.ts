@@ -335,7 +335,33 @@ describe('projection of an order from the chain', () => {
     const after = [trade(SELL, 4), trade(SELL, 5, withOrder), trade(SELL, 6, withOrder)];
     const { rows, events } = project(undefined, SELL.uid, { after });
     expect(rows).toMatchObject([{ type: 'insert', order: SELL, progress: { executedSellAmount: '120' } }]);
-    expect(story({ events })).toEqual(['traded 4', 'created 5', 'traded 5', 'traded 6']);
+    expect(story({ events })).toEqual(['created 5', 'traded 4', 'traded 5', 'traded 6']);
+    const removed = project(known(SELL, { placedOnChain: true }), SELL.uid, {
+      before: after,
+      after: after.slice(0, 1),
+    });
+    expect(removed.rows).toEqual([{ type: 'delete', uid: SELL.uid }]);
+    expect(story(removed)).toEqual([
+      'reverted 6 traded',
+      'reverted 5 traded',
+      'reverted 4 traded',
+      'reverted 5 created',
+    ]);
+  });
+
+  test('keeps the order of its entries among those of other orders', () => {
+    const change = [trade(SELL, 4), trade(SELL, 7, { order: SELL })];
+    const affected = [
+      { uid: BUY.uid, order: known(BUY), before: [], after: [trade(BUY, 3), trade(BUY, 6)] },
+      { uid: SELL.uid, order: undefined, before: change.slice(0, 1), after: change },
+    ];
+    expect(story(projectOrderState(affected, PLACED_AT))).toEqual([
+      'traded 3',
+      'created 7',
+      'traded 4',
+      'traded 6',
+      'traded 7',
+    ]);
   });
 
   test('waits for its order without one', () => {
