@@ -249,11 +249,17 @@ function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {
   return { type: 'reverted', uid, owner, at, cause: { ...cause, reverted: type } };
 }
 
-/** Returns the entries that are only in the first list and those that are only in the second. */
+/**
+ * Returns the entries that are only in the first list and those that are only in the second. If the creation has another
+ * cause, such as a placement that was read after a trade, all entries follow it.
+ */
 function difference(before: readonly NewEvent[], after: readonly NewEvent[]): [NewEvent[], NewEvent[]] {
   if (before.length === 0 || after.length === 0) return [[...before], [...after]];
   const key = ({ type, cause }: NewEvent) => JSON.stringify([type, cause]);
   const [keysBefore, keysAfter] = [new Set(before.map(key)), new Set(after.map(key))];
+  const isCreation = ({ type }: NewEvent) => type === 'created';
+  const isOther = before.some((event) => isCreation(event) && !keysAfter.has(key(event)));
+  if (isOther) return [[...before], [...after]];
   return [before.filter((event) => !keysAfter.has(key(event))), after.filter((event) => !keysBefore.has(key(event)))];
 }
 

@@ -364,6 +364,14 @@ describe('projection of an order from the chain', () => {
     ]);
   });
 
+  test('is created again, with all entries after it, by a placement that is read after a trade', () => {
+    const of = known(PLACED, { placedOnChain: true });
+    const before = [trade(PLACED, 6, { order: PLACED })];
+    const { rows, events } = project(of, PLACED.uid, { before, after: [placement(5), ...before] });
+    expect(rows).toMatchObject([{ type: 'update', progress: { executedSellAmount: '40' } }]);
+    expect(story({ events })).toEqual(['reverted 6 traded', 'reverted 6 created', 'created 5', 'traded 6']);
+  });
+
   test('waits for its order without one', () => {
     expect(project(undefined, SELL.uid, { after: [trade(SELL, 5), invalidation(SELL, 6)] })).toEqual({
       rows: [],
