@@ -162,7 +162,10 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     if (row === undefined) throw new Error('a chain event changes an order that does not exist');
     // The positions in the lists depend on the values that change.
     removeRow(row);
-    if (change.type === 'delete') return;
+    if (change.type === 'delete') {
+      leaveTombstone(row);
+      return;
+    }
     Object.assign(row, change.progress);
     row.version++;
     addRow(row);
@@ -206,6 +209,11 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     return due.length;
   }
 
+  /** Keeps an order from being inserted again after its row was removed, if it was cancelled off chain. */
+  function leaveTombstone({ uid, cancelledOffChain }: Row): void {
+    if (cancelledOffChain) tombstones.set(uid, unpackUid(uid).validTo);
+  }
+
   function releaseTombstones(before: number, limit: number): void {
     const old = [...tombstones].filter(([, validTo]) => validTo < before).slice(0, limit);
     for (const [uid] of old) tombstones.delete(uid);
@@ -220,7 +228,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     const old = endedBefore(before).slice(-limit);
     for (const row of old) {
       removeRow(row);
-      if (row.cancelledOffChain) tombstones.set(row.uid, unpackUid(row.uid).validTo);
+      leaveTombstone(row);
     }
     return old.length;
   }

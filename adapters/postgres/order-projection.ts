@@ -107,8 +107,10 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       'WHERE c.key NOT IN (SELECT key FROM filled)',
   );
   const remove = prepare(
-    `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE ${isEntry('f', 'k')}) ` +
-      `DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')}`,
+    `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE ${isEntry('f', 'k')}), ` +
+      `removed AS (DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} ` +
+      'RETURNING key, cancelled_off_chain) ' +
+      `INSERT INTO ${s}.tombstones (key) SELECT key FROM removed WHERE cancelled_off_chain ON CONFLICT DO NOTHING`,
   );
   const count = prepare(
     `UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +

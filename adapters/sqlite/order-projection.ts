@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { NewOrder } from 'intentbook';
 import type { KnownOrder, OrderProgress, RowChange } from 'intentbook/store-kit';
+import { unpackUid } from 'intentbook/store-kit';
 import type { OwnerCounts } from './owner-counts.ts';
 import { getQuotaClass, isExpiryRecorded, QUOTA_CLASSES, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
@@ -53,6 +54,10 @@ export function createOrderProjectionTable(
     `UPDATE ${p}chain_events SET onchain_user = ? WHERE uid = ? AND type = 0 AND onchain_user IS NOT ?`,
   );
   const remove = prepare(`DELETE FROM ${p}orders WHERE id = ?`);
+  const addTombstone = prepare(
+    `INSERT OR IGNORE INTO ${p}tombstones (uid, valid_to) ` +
+      `SELECT uid, ? FROM ${p}orders WHERE id = ? AND cancelled_off_chain = 1`,
+  );
 
   function add(order: NewOrder, uid: Buffer, owner: Buffer, placedOnChain: boolean, version: number): void {
     const { lastInsertRowid } = insert.run(
@@ -141,6 +146,7 @@ export function createOrderProjectionTable(
           const [id, owner, live, quotaClass] = row;
           if (live === 1) owners.remove(owner, getQuotaClass(quotaClass));
           markTrades.run(null, uid, null);
+          addTombstone.run(unpackUid(change.uid).validTo, id);
           removeQuote.run(id);
           remove.run(id);
           break;

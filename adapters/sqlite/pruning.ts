@@ -15,7 +15,7 @@ export function createPruner({ prefix: p, prepare, read, write }: SqliteSession)
   const due = prepare(`SELECT id, uid, cancelled_off_chain FROM ${done} ORDER BY created, uid LIMIT ?`).raw();
   const removeQuote = prepare(`DELETE FROM ${p}order_quotes WHERE order_id = ?`);
   const remove = prepare(`DELETE FROM ${p}orders WHERE id = ?`);
-  const addTombstone = prepare(`INSERT INTO ${p}tombstones (uid, valid_to) VALUES (?, ?)`);
+  const addTombstone = prepare(`INSERT OR IGNORE INTO ${p}tombstones (uid, valid_to) VALUES (?, ?)`);
   const anyTombstone = prepare(`SELECT 1 FROM ${p}tombstones WHERE valid_to < ? LIMIT 1`).pluck();
   const removeTombstones = prepare(
     `DELETE FROM ${p}tombstones WHERE uid IN (SELECT uid FROM ${p}tombstones WHERE valid_to < ? ORDER BY valid_to LIMIT ?)`,

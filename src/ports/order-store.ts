@@ -230,7 +230,8 @@ export interface OrderStore {
    * running write; the next call includes them.
    *
    * An order that was cancelled off chain leaves a tombstone: its UID and its signed `validTo`. An insert of such a UID
-   * is a `duplicate`. So a cancelled order cannot return, even if the clock was wrong when the order was deleted.
+   * is a `duplicate`. So a cancelled order cannot return, even if the clock was wrong when the order was deleted. The
+   * same applies to an order that a rollback deletes, because a settlement had added it (`ChainStore.rollback`).
    *
    * @returns The number of orders deleted. If it equals `limit`, there may be more.
    */

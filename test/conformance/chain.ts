@@ -563,6 +563,31 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'leaves a tombstone of an order that was cancelled off chain when its only trade is rolled back',
+    async run({ store }) {
+      const [cancelled, open] = [SELL, order(3)];
+      const trades = [cancelled, open].map((each, logIndex) => trade(each, 10, { order: each, logIndex }));
+      const apply10 = () => apply(store, 10, ...trades);
+      await apply10();
+      for (let n = 0; n < 2; n++) {
+        const outcome = await store.orders.cancel({ uids: [cancelled.uid], now: NOW, cancelledAt: PLACED_AT });
+        assert.deepEqual(outcome, { status: 'cancelled' });
+        await store.chain.rollback({ to: 9, at: PLACED_AT });
+        assert.deepEqual(await store.orders.get([cancelled.uid, open.uid]), []);
+        assert.deepEqual(await store.orders.insert([{ order: cancelled }]), [{ status: 'duplicate' }]);
+        // The trade adds the order again.
+        await apply10();
+      }
+      assert.equal((await store.orders.get([cancelled.uid, open.uid])).length, 2);
+      // Retention leaves a tombstone that is there already.
+      await store.orders.cancel({ uids: [cancelled.uid], now: NOW, cancelledAt: PLACED_AT });
+      assert.equal(await store.orders.prune({ before: cancelled.validTo + 1, limit: 9 }), 2);
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      const outcomes = await store.orders.insert([{ order: cancelled }, { order: open }]);
+      assert.deepEqual(outcomes, [{ status: 'duplicate' }, { status: 'inserted' }]);
+    },
+  },
+  {
     name: 'returns the error of a placement and its refund with the order',
     async run({ store }) {
       await apply(store, 10, placement(10, { placementError: 'QuoteNotFound' }));
