@@ -99,7 +99,9 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
     const { index, validTo } = order;
     const { earliest, latest, hasStepped } = call;
     const amounts = listAmounts(order, call);
-    const open = versions.filter((shown): shown is ShownOrder => shown?.state === 'open');
+    const isOpen = (shown: ShownOrder | undefined): shown is ShownOrder =>
+      shown?.state === 'open' && !shown.isJustInTime;
+    const open = versions.filter(isOpen);
     const isLong = hasStepped || validTo >= earliest - MAX_AGE / 1000 + MIN_VALIDITY;
     const isShort = hasStepped || validTo < latest + MIN_VALIDITY;
     const isSolvable = (shown: ShownOrder) => amounts.some((amount) => canSolve(order, shown, amount));

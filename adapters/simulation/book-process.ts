@@ -15,6 +15,7 @@ import type { VirtualProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import type { RetentionAges } from './retention-ages.ts';
 import { toDays } from './retention-ages.ts';
+import type { SettlementMode } from './settlements.ts';
 import { STATISTICS_OPTIONS } from './statistics-check.ts';
 import type { Report } from './store-observer.ts';
 import type { StorePort } from './store-port.ts';
@@ -52,6 +53,8 @@ export interface BookProcessContext {
   readonly fundingInterval: number | 'off';
   /** Maximum number of attempts of a delivery. */
   readonly attempts: number;
+  /** The orders of settlements that the book stores. */
+  readonly settlements: SettlementMode;
   /** The ages at which the book deletes old data. */
   readonly retention: RetentionAges | undefined;
   readonly store: StorePort;
@@ -97,7 +100,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     chain: funds.client,
     limits: { maxOpenOrders: QUOTAS.open, maxPendingOrders: QUOTAS.pending, minValidity: MIN_VALIDITY },
     eip1271: 'accept-unverified',
-    justInTimeOrders: 'off',
+    justInTimeOrders: context.settlements,
     ...(retention === undefined ? {} : { retention: toDays(retention) }),
     ...(market === undefined ? {} : { quotes: { estimators: market.estimators, gasPrice: GAS_PRICE } }),
     indexer: {

@@ -88,7 +88,7 @@ export function createNodePort(context: NodePortContext): NodePort {
           }
           return logs;
         }),
-      settleCalls: () => request('settleCalls', () => new Map()),
+      settleCalls: (_, transactions) => request('settleCalls', () => chain.findSettleCalls(transactions)),
     },
   };
 }

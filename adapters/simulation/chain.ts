@@ -5,6 +5,7 @@ import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
 import { BUY_TOKEN, SELL_TOKEN } from './pool-order.ts';
 import type { SeededRandom } from './random.ts';
+import { encodeSettleCall, encodeSettlementLog } from './settlements.ts';
 
 /** Something that happens to an order on chain. */
 export interface ChainFact {
@@ -47,6 +48,8 @@ export interface SimulatedChain {
    */
   fork(depth: number, keep: boolean): void;
   find(hash: Hex): SimulatedBlock | undefined;
+  /** Returns the calldata of the settlements of transactions. */
+  findSettleCalls(transactions: readonly Hex[]): ReadonlyMap<Hex, readonly Hex[]>;
 }
 
 /**
@@ -58,8 +61,19 @@ export function drawTimeDifference(random: SeededRandom, hasStatistics: boolean)
   return random.pick([10, 300, 3_600, 5_000, ...(hasStatistics ? [] : [-10, -3_600])]);
 }
 
-/** Creates a chain with one block. @param now - Returns the time in seconds since 1970. */
-export function createSimulatedChain(pool: Pool, contract: Address, now: () => number): SimulatedChain {
+export interface SimulatedChainContext {
+  readonly pool: Pool;
+  readonly settlementContract: Address;
+  /** Whether the trades of a transaction are a settlement, with an event and calldata. */
+  readonly hasSettlements: boolean;
+  /** Returns the time in seconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Creates a chain with one block. */
+export function createSimulatedChain(context: SimulatedChainContext): SimulatedChain {
+  const { pool, settlementContract, hasSettlements, now } = context;
+  const settleCalls = new Map<Hex, readonly Hex[]>();
   const blocks = new Map<Hex, SimulatedBlock>();
   let transactions = 0;
   let latestTime = 0;
@@ -79,13 +93,26 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
       const position = { blockNumber: number, blockHash: hash, logIndex, transactionHash };
       const subject = at(pool, order);
       const isPlacing = subject.placedBy !== undefined && (fact.type === 'placement' || fact.type === 'invalidation');
-      const address = isPlacing ? PLACING_CONTRACT : contract;
+      const address = isPlacing ? PLACING_CONTRACT : settlementContract;
       return { ...position, timestamp: header.timestamp, address, ...encodeLog(fact, subject) };
     });
+    if (hasSettlements) logs.push(...createSettlements(header, facts));
     const block = { ...header, parent, facts, logs };
     blocks.set(hash, block);
     latestTime = Math.max(latestTime, block.timestamp);
     return block;
+  }
+
+  /** Returns the settlements of a block after its facts, whose logs so have the same positions in every simulation. */
+  function createSettlements(header: BlockHeader, facts: readonly ChainFact[]): ChainLog[] {
+    const { number: blockNumber, hash: blockHash, timestamp } = header;
+    const trades = facts.filter(({ type }) => type === 'trade');
+    return [...new Set(trades.map((fact) => fact.transactionHash))].map((transactionHash, i): ChainLog => {
+      const own = trades.filter((fact) => fact.transactionHash === transactionHash);
+      settleCalls.set(transactionHash, [encodeSettleCall(own, pool)]);
+      const position = { blockNumber, blockHash, logIndex: facts.length + i, transactionHash, timestamp };
+      return { ...position, address: settlementContract, ...encodeSettlementLog() };
+    });
   }
 
   /** Returns the facts of plans after a block, as far as the contract allows them. */
@@ -134,6 +161,8 @@ export function createSimulatedChain(pool: Pool, contract: Address, now: () => n
       head = addBlock(head, []);
     },
     find: (hash) => blocks.get(hash),
+    findSettleCalls: (transactions) =>
+      new Map(transactions.flatMap((hash) => (settleCalls.has(hash) ? [[hash, settleCalls.get(hash) ?? []]] : []))),
   };
 }
 

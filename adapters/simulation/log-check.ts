@@ -96,6 +96,8 @@ export function createLogCheck({
       }
       const events = effective.get(order);
       if (type === 'reverted' && cause?.reverted === 'created') {
+        // An off-chain cancellation is no longer shown. It leaves a tombstone.
+        events?.delete('cancelled ');
         if (events === undefined || events.size > 0) report('log', `order ${order} is removed with ${events?.size}`);
         effective.delete(order);
         return;

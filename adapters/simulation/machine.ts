@@ -15,6 +15,7 @@ import { createVirtualProcess, START } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import type { RetentionAges } from './retention-ages.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { SettlementMode } from './settlements.ts';
 import type { SimulatedStorage } from './storages.ts';
 import type { Report, StoreObserver } from './store-observer.ts';
 import { createStorePort } from './store-port.ts';
@@ -60,6 +61,8 @@ export interface MachineContext {
   readonly fundingInterval: number | 'off';
   /** Maximum number of attempts of a delivery. */
   readonly attempts: number;
+  /** The orders of settlements that the books store. */
+  readonly settlements: SettlementMode;
   /** Whether the account interfaces compute statistics. */
   readonly hasStatistics: boolean;
   /** The ages at which the books delete old data. */
@@ -164,6 +167,7 @@ export function createMachine(context: MachineContext): Machine {
       hasStatistics: context.hasStatistics,
       fundingInterval: context.fundingInterval,
       attempts: context.attempts,
+      settlements: context.settlements,
       store,
       accountStore,
       nodes,

@@ -24,6 +24,8 @@ export interface Standing {
 interface Placed {
   /** Creation of the order, in milliseconds since 1970. */
   readonly at: number;
+  /** Who has added it: its owner, a placement on chain, or a settlement that has traded it. */
+  readonly source: 'owner' | 'placement' | 'trade';
   isCancelled: boolean;
   isSwept: boolean;
 }
@@ -40,6 +42,8 @@ export interface ShownOrder {
   readonly state: ModelState;
   /** Whether its expiry is recorded. Reads do not show this. */
   readonly isSwept: boolean;
+  /** Whether a settlement has added it. Auctions do not have such an order. */
+  readonly isJustInTime: boolean;
   readonly creationDate: number;
   readonly sold: string;
   readonly bought: string;
@@ -63,6 +67,8 @@ export class Model {
   facts: readonly ChainFact[] = [];
   /** The same with their positions. */
   positions: readonly FactPosition[] = [];
+  /** Keys of the trades that are stored with their order, which exists as long as they do unless its owner adds it. */
+  readonly tradesWithOrder = new Set<string>();
   readonly #pool: Pool;
   readonly #factsByOrder = new Map<number, ChainFact[]>();
   /**
@@ -94,6 +100,7 @@ export class Model {
   #compute(n: number): Standing {
     const { kind, sellAmount, buyAmount, scheme } = this.#order(n);
     const placed = this.placed.get(n);
+    const isJustInTime = placed?.source === 'trade';
     let [sold, bought, trades] = [0n, 0n, 0];
     let isInvalidated = placed?.isCancelled === true;
     let isCancellationLogged = isInvalidated;
@@ -123,7 +130,8 @@ export class Model {
       isSwept,
       isCancellationLogged,
       isExpiryLogged: isSwept && (scheme !== 'presign' || wasSigned),
-      quotaClass: waits ? 'pending' : scheme === 'presign' ? 'open' : this.#order(n).quotaClass,
+      // The contract has verified the signature of an order that was traded.
+      quotaClass: waits ? 'pending' : scheme === 'presign' || isJustInTime ? 'open' : this.#order(n).quotaClass,
     };
   }
 
@@ -160,7 +168,7 @@ export class Model {
       replaces !== undefined && this.isLive(replaces, now) && this.standing(replaces).quotaClass === quotaClass;
     if (this.count(owner, quotaClass, now) - (isFreed ? 1 : 0) >= QUOTAS[quotaClass]) return 'quotaExceeded';
     if (replaces !== undefined) this.#cancelOne(replaces);
-    this.placed.set(n, { at, isCancelled: false, isSwept: false });
+    this.placed.set(n, { at, source: 'owner', isCancelled: false, isSwept: false });
     this.#standings.delete(n);
     this.#accountLists.clear();
     return 'inserted';
@@ -270,17 +278,24 @@ export class Model {
     for (const [n, placed] of this.placed) placed.isSwept = this.standing(n).isSwept; // the same standing
   }
 
-  /** Adds the orders that are placed on chain, and removes those whose placement is no longer part of it. */
+  /** Adds the orders that placements and settlements add, and removes those whose source is not part of the chain. */
   #setPlacements(positions: readonly FactPosition[]): void {
     this.#accountLists.clear();
-    const placements = positions.filter(({ fact }) => fact.type === 'placement');
-    const times = new Map(placements.map(({ fact, timestamp }) => [fact.order, timestamp * 1000]));
-    for (const n of [...this.placed.keys()]) {
-      if (this.#order(n).placedBy !== undefined && !times.has(n)) this.placed.delete(n);
+    const sources = new Map<number, FactPosition>();
+    for (const each of positions) {
+      const { type, order } = each.fact;
+      const isSource = type === 'placement' || this.tradesWithOrder.has(each.key);
+      if (isSource && !sources.has(order)) sources.set(order, each);
     }
-    for (const [n, at] of times) {
+    for (const [n, { source, isCancelled }] of [...this.placed]) {
+      if (source === 'owner' || sources.has(n)) continue;
+      if (isCancelled) this.tombstones.set(n, this.#order(n).validTo);
+      this.placed.delete(n);
+    }
+    for (const [n, { fact, timestamp }] of sources) {
       if (this.placed.has(n) || this.#dormant.has(n)) continue;
-      this.placed.set(n, { at, isCancelled: false, isSwept: false });
+      const source = fact.type === 'placement' ? 'placement' : 'trade';
+      this.placed.set(n, { at: timestamp * 1000, source, isCancelled: false, isSwept: false });
     }
   }
 
@@ -288,7 +303,8 @@ export class Model {
     const placed = this.placed.get(n);
     if (placed === undefined) return undefined;
     const { state, isSwept, sold, bought } = this.standing(n);
-    return { state, isSwept, creationDate: placed.at, sold: sold.toString(), bought: bought.toString() };
+    const isJustInTime = placed.source === 'trade';
+    return { state, isSwept, isJustInTime, creationDate: placed.at, sold: sold.toString(), bought: bought.toString() };
   }
 
   /** Returns the UIDs of the orders that an account owns or has placed on chain, newest first. */

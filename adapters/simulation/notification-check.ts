@@ -112,7 +112,9 @@ export function createNotificationCheck(
       ({ type, order, transactionHash }) =>
         type === 'invalidation' && (archive.has(order) || isHidden(transactionHash)),
     );
-    return new Set(late.map(describeCancellation));
+    // A rollback has deleted the order of a settlement, but not the notification of its cancellation.
+    const deleted = [...model.tombstones.keys()].map((n) => `order_cancelled ${n} `);
+    return new Set([...late.map(describeCancellation), ...deleted]);
   }
 
   const listCancellations = (n: number) =>

@@ -48,6 +48,7 @@ export function createPlacedOrders(first: number, users: readonly Address[]): Po
       return {
         index: first + signer * PLACEMENTS.length + i,
         uid: orderUid(typedData, owner),
+        terms: typedData.message,
         owner,
         signer,
         kind: 'sell',

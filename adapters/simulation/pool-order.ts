@@ -1,4 +1,5 @@
 import type { Address, Hex, OrderCreation } from 'intentbook';
+import type { OrderMessage } from 'intentbook/sign';
 
 /** The chain id of every simulation: Sepolia. */
 export const CHAIN_ID = 11_155_111;
@@ -22,6 +23,8 @@ export type Scheme = 'eip712' | 'ethsign' | 'presign' | 'eip1271';
 export interface PoolOrder {
   readonly index: number;
   readonly uid: Hex;
+  /** The signed terms. */
+  readonly terms: OrderMessage;
   readonly owner: Address;
   /** Index of the owner. */
   readonly signer: number;

@@ -166,6 +166,7 @@ function createOrder(
   return {
     index: orders.length,
     uid: orderUid(typedData, owner),
+    terms: typedData.message,
     owner,
     signer,
     kind,

@@ -30,6 +30,8 @@ import { QUOTAS } from './pool-order.ts';
 import type { QuoteCheck } from './quote-check.ts';
 import type { RetentionAges } from './retention-ages.ts';
 import { createRetentionCheck } from './retention-check.ts';
+import { createSettlementCheck, getEventKey } from './settlement-check.ts';
+import type { SettlementMode } from './settlements.ts';
 
 /** Reports a broken invariant. The first one ends the simulation. */
 export type Report = (invariant: string, details: string) => void;
@@ -83,6 +85,8 @@ export interface StoreObserverContext {
   readonly isHidden: (hash: string) => boolean;
   /** The ages at which the books delete old data. */
   readonly retention: RetentionAges | undefined;
+  /** The orders of settlements that the books store. */
+  readonly settlements: SettlementMode;
   /** Returns the true time, in seconds since 1970. */
   readonly now: () => number;
   /** Called with orders before they are deleted. */
@@ -96,6 +100,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const insertions: Insertion[] = [];
   const log = createLogCheck({ model, pool, report });
   const { inner, retention: ages, onRemove } = context;
+  const settlements = createSettlementCheck({ inner, model, pool, mode: context.settlements, report });
   const retention = createRetentionCheck({ inner, model, pool, log, ages, onRemove, report });
   /** Keys of the chain events that are stored. */
   const applied = new Set<string>();
@@ -127,9 +132,11 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
 
   function onApply(batch: ChainEventBatch, outcome: ApplyOutcome): boolean {
     if (outcome.status !== 'applied') return false;
-    for (const { blockHash, logIndex } of batch.events) {
-      applied.add(`${blockHash} ${logIndex}`);
-      pruned.delete(`${blockHash} ${logIndex}`);
+    settlements.onApply(batch, (key) => applied.has(key));
+    for (const event of batch.events) {
+      const key = getEventKey(event);
+      applied.add(key);
+      pruned.delete(key);
     }
     checkpoint = outcome.indexedBlock.hash;
     expect('checkpoint', checkpoint, batch.through.hash);
@@ -196,7 +203,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
       const row = rows.get(uid);
       const shown = model.show(index);
       const document = order(index).creation?.appData;
-      const isDeleted = row?.fullAppData === null && hasOldDocument(index);
+      // A settlement contains the hash only.
+      const isDeleted = row?.fullAppData === null && (shown?.isJustInTime || hasOldDocument(index));
       if (row !== undefined && document !== undefined && !isDeleted && row.fullAppData !== document)
         report('retention', `order ${index} has the document ${row.fullAppData}, expected ${document}`);
       const isEqual =
@@ -325,7 +333,9 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
           quotes.onPruned(first as number, args[1] as number, result as number);
           break;
         case 'chain.rollback':
-          if (onRollback(result as RollbackOutcome)) await endStep(Math.floor((first as { at: number }).at / 1000));
+          if (!onRollback(result as RollbackOutcome)) break;
+          await settlements.onRollback();
+          await endStep(Math.floor((first as { at: number }).at / 1000));
           break;
       }
     },

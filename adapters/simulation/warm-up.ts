@@ -31,7 +31,8 @@ const MAX_WAIT = 10_000;
 
 async function use(): Promise<void> {
   const [pool, recovery] = await Promise.all([loadPool(), loadRecovery()]);
-  const chain = createSimulatedChain(pool, deployment('production', chainById(CHAIN_ID)).settlement, () => START);
+  const settlementContract = deployment('production', chainById(CHAIN_ID)).settlement;
+  const chain = createSimulatedChain({ pool, settlementContract, hasSettlements: true, now: () => START });
   chain.mine([{ type: 'trade', order: 0, amount: 1 }]);
   chain.mine([{ type: 'placement', order: pool.orders.length - 1, amount: 1 }]);
   const scheduler = { time: 0, steps: 0, after: runAtOnce, ...IDLE };
@@ -51,6 +52,7 @@ async function use(): Promise<void> {
     recovery,
     chain: { balancesAndAllowances: async (queries) => queries.map(() => ({ balance: 9n, allowance: 9n })) },
     eip1271: 'accept-unverified',
+    justInTimeOrders: 'all',
     quotes: { estimators, gasPrice: GAS_PRICE },
     indexer: { sources: [node.source], fromBlock: 101, onchainOrderContracts: [PLACING_CONTRACT] },
   });

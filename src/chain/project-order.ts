@@ -171,8 +171,8 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
 }
 
 /**
- * Returns the log entries of an order's chain events. A creation comes first, also if earlier trades did not contain the
- * order.
+ * Returns the log entries of an order's chain events. A creation comes first, also if earlier trades did not contain
+ * the order.
  */
 function toLogEntries(
   order: KnownOrder,
@@ -250,8 +250,8 @@ function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {
 }
 
 /**
- * Returns the entries that are only in the first list and those that are only in the second. If the creation has another
- * cause, such as a placement that was read after a trade, all entries follow it.
+ * Returns the entries that are only in the first list and those that are only in the second. If the creation has
+ * another cause, such as a placement that was read after a trade, all entries follow it.
  */
 function difference(before: readonly NewEvent[], after: readonly NewEvent[]): [NewEvent[], NewEvent[]] {
   if (before.length === 0 || after.length === 0) return [[...before], [...after]];

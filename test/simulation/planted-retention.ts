@@ -23,17 +23,17 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     area: 'retention',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
-    find: '      removeRow(row);\n      if (row.cancelledOffChain)',
+    find: '      removeRow(row);\n      leaveTombstone(row);',
     replace:
-      '      rows.delete(row.uid);\n      byAge.remove(row);\n      removeLive(row);\n      if (row.cancelledOffChain)',
+      '      rows.delete(row.uid);\n      byAge.remove(row);\n      removeLive(row);\n      leaveTombstone(row);',
   },
   {
     name: 'a cancelled order leaves no tombstone',
     area: 'retention',
     store: 'memory',
     file: 'adapters/memory/orders.ts',
-    find: 'if (row.cancelledOffChain) tombstones.set(row.uid, unpackUid(row.uid).validTo);',
-    replace: '',
+    find: '      removeRow(row);\n      leaveTombstone(row);',
+    replace: '      removeRow(row);',
   },
   {
     name: 'the cache keeps deleted orders',

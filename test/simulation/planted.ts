@@ -4,6 +4,7 @@ import { PLANTED_PLACEMENTS } from './planted-placements.ts';
 import { PLANTED_QUOTES } from './planted-quotes.ts';
 import { PLANTED_REPLAYS } from './planted-replays.ts';
 import { PLANTED_RETENTION } from './planted-retention.ts';
+import { PLANTED_SETTLEMENTS } from './planted-settlements.ts';
 import { PLANTED_SHORTFALLS } from './planted-shortfalls.ts';
 import { PLANTED_STATISTICS } from './planted-statistics.ts';
 import { PLANTED_SUBSCRIPTIONS } from './planted-subscriptions.ts';
@@ -32,6 +33,7 @@ export interface PlantedFault {
     | 'quotes'
     | 'replays'
     | 'retention'
+    | 'settlements'
     | 'shortfalls'
     | 'subscriptions'
     | 'statistics';
@@ -438,6 +440,7 @@ export const PLANTED: readonly PlantedFault[] = [
   ...PLANTED_QUOTES,
   ...PLANTED_RETENTION,
   ...PLANTED_SUBSCRIPTIONS,
+  ...PLANTED_SETTLEMENTS,
   ...PLANTED_SHORTFALLS,
   ...PLANTED_REPLAYS,
   ...PLANTED_STATISTICS,
