@@ -137,8 +137,9 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   async function readFunds(orders: readonly Order[]): Promise<CheckedOrder[]> {
     const now = seconds(clock);
     const candidates = orders.flatMap((order) => {
-      const isPlaced = order.onchainOrderData?.placementError === undefined;
-      const needs = isPlaced && (order.validFrom ?? 0) <= now ? fundsNeeded(order) : undefined;
+      // Auctions have neither just-in-time orders nor those whose placement failed.
+      const isOffered = !order.isLiquidityOrder && order.onchainOrderData?.placementError === undefined;
+      const needs = isOffered && (order.validFrom ?? 0) <= now ? fundsNeeded(order) : undefined;
       return needs === undefined ? [] : [{ order, needs, key: `${order.owner} ${order.sellToken}` }];
     });
     const pairs = new Map(candidates.map(({ order, key }) => [key, { owner: order.owner, token: order.sellToken }]));

@@ -3,10 +3,19 @@ import fc from 'fast-check';
 import type { AccountStore, Funds, FundsQuery, Hex, Order } from 'intentbook';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore } from 'intentbook/memory';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FUNDED, scriptedChain } from '../../support/chain.ts';
-import { placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
+import {
+  blockOf,
+  eventsIn,
+  hashOf,
+  placementOf,
+  SETTLEMENT_HAPPENING,
+  TRADER,
+  tradeOf,
+} from '../../support/chain-events.ts';
 import { account, COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
+import { settleData } from '../../support/settlement.ts';
 import type { AccountFixture } from './accounts-fixture.ts';
 import { ALICE, ALICES, accountFixture, turns } from './accounts-fixture.ts';
 
@@ -228,6 +237,23 @@ describe('funding check', () => {
     clock.advance(600_000);
     for (let i = 0; i < 3; i++) await each.look();
     assert.equal((await each.listNotifications()).length, 1, 'the one that may be settled by now');
+  });
+
+  test('does not report an order that a settlement has added', async () => {
+    await using each = await fundedFixture({ bookOptions: { justInTimeOrders: 'all' } });
+    await using other = await accountFixture();
+    const order = await other.order({ partiallyFillable: true, sellAmount: '1000', buyAmount: '400' });
+    const [through, transactionHash] = [blockOf(5), hashOf('a settlement')];
+    const trade = tradeOf(order, 10n, 10n, transactionHash);
+    const events = eventsIn(through, [trade, { ...SETTLEMENT_HAPPENING, transactionHash }]);
+    const prices = { [order.sellToken]: 1n, [order.buyToken]: 1n };
+    const settleCalls = new Map([[transactionHash, [settleData([{ order, executed: 10n }], prices)]]]);
+    await each.fixture.book.chain.apply({ events, through, settleCalls });
+    expect(await each.fixture.book.orders.get(order.uid)).toMatchObject({ status: 'open', class: 'liquidity' });
+    each.has(0n);
+    for (let i = 0; i < 3; i++) await each.look();
+    expect(each.state.recordedCalls).toBe(0);
+    expect(await each.listNotifications()).toEqual([]);
   });
 
   test('requires one atom of a partially fillable order', async () => {
