@@ -11,6 +11,7 @@ import type { Domain } from '../protocol/eip712.ts';
 import type { ChainLog } from '../protocol/event-decoder.ts';
 import { createBlockRange } from './block-range.ts';
 import type { ChainBatch } from './decode-batch.ts';
+import { createDeepForkError } from './deep-fork.ts';
 import type { IndexerObservation, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
 import { ReorganisationTooDeep } from './indexer-options.ts';
 import { createLogReader, Inconsistent } from './log-reader.ts';
@@ -66,6 +67,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   const { clock, remote, leases, domain, observe, onFailure } = context;
   const verified = new Set<ChainSource>();
   const range = createBlockRange(maxBlockRange);
+  /** The nodes that have failed since the last step, because they no longer have the indexed blocks. */
+  const diverged = new Set<ChainSource>();
   let usable = sources;
   let state: IndexerState = 'starting';
   let stopReason: string | undefined;
@@ -130,7 +133,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const block = await query((call) => node.block(indexedBlock.number, call));
     if (block === undefined)
       throw new Inconsistent(`it has block ${head.number}, but not block ${indexedBlock.number}`);
-    if (block.hash !== indexedBlock.hash) return findFork(node, indexedBlock, blocks);
+    if (block.hash !== indexedBlock.hash) return findFork(node, head, indexedBlock, blocks);
 
     const newestFinal = head.number - reorgLimit;
     if (indexedBlock.number < newestFinal) {
@@ -158,7 +161,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const current = stored.number === head.number ? head : await query((call) => node.block(stored.number, call));
     if (current === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${stored.number}`);
     if (current.hash === stored.hash) return tryNextNodeIfStale();
-    return findFork(node, indexedBlock, blocks.slice(blocks.indexOf(stored)));
+    return findFork(node, head, indexedBlock, blocks.slice(blocks.indexOf(stored)));
   }
 
   /** Switches to the next node if there was no new block for long. @returns false: no step can follow at once. */
@@ -181,16 +184,21 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   }
 
   /** Finds the newest stored block that the node still has, and rolls back the blocks above it. */
-  async function findFork(node: ChainSource, indexedBlock: BlockRef, blocks: readonly BlockRef[]): Promise<boolean> {
+  async function findFork(
+    node: ChainSource,
+    head: BlockRef,
+    indexedBlock: BlockRef,
+    blocks: readonly BlockRef[],
+  ): Promise<boolean> {
     for (const stored of blocks) {
       if (stored.number >= indexedBlock.number) continue;
-      if (indexedBlock.number - stored.number > reorgLimit) throw createTooDeepError(indexedBlock);
+      if (indexedBlock.number - stored.number > reorgLimit) throw createDeepForkError(head, indexedBlock, reorgLimit);
       const current = await query((call) => node.block(stored.number, call));
       if (current?.hash === stored.hash) return rollBack(stored.number, indexedBlock);
     }
     // The first checkpoint itself is gone. Hashes are stored for more blocks than the limit, so it is near.
     const oldest = blocks.at(-1) ?? indexedBlock;
-    if (indexedBlock.number - oldest.number > reorgLimit) throw createTooDeepError(indexedBlock);
+    if (indexedBlock.number - oldest.number > reorgLimit) throw createDeepForkError(head, indexedBlock, reorgLimit);
     firstBlock = oldest.number + 1;
     return rollBack(oldest.number - 1, indexedBlock);
   }
@@ -200,13 +208,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     if (outcome.status !== 'rolledBack') return true;
     observe({ type: 'reorganised', from: indexedBlock, to });
     return true;
-  }
-
-  function createTooDeepError(indexedBlock: BlockRef): ReorganisationTooDeep {
-    return new ReorganisationTooDeep(
-      `block ${indexedBlock.number} is no longer ${indexedBlock.hash}, and the ${reorgLimit} blocks before it have changed too; ` +
-        'roll back to a block that is still on the chain (intentbook rollback --to-block <block>)',
-    );
   }
 
   /**
@@ -333,9 +334,11 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       try {
         if (!(await step(node))) wait = pollInterval;
         failures = 0;
+        diverged.clear();
       } catch (failure) {
         if (stop.aborted) return;
-        if (failure instanceof ReorganisationTooDeep) {
+        if (failure instanceof ReorganisationTooDeep) diverged.add(node);
+        if (failure instanceof ReorganisationTooDeep && usable.every((each) => diverged.has(each))) {
           onFailure(failure);
           stopReason = failure.message;
           break;

@@ -276,7 +276,7 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'reorganisation',
     store: 'memory',
     file: 'src/chain/indexer.ts',
-    find: 'if (block.hash !== indexedBlock.hash) return findFork(node, indexedBlock, blocks);',
+    find: 'if (block.hash !== indexedBlock.hash) return findFork(node, head, indexedBlock, blocks);',
     replace: '',
   },
   {

@@ -236,6 +236,50 @@ describe('indexer reorganisation', () => {
     );
     expect(checks['chain']).toMatch(/roll back to a block that is still on the chain/);
   });
+
+  test('beyond the maximum depth of one node of several does not stop the indexer', async () => {
+    const other = scriptedChain('b');
+    let isDown = false;
+    const node = chain.node('a', (_, answer) => {
+      if (isDown) throw new Error('the node is down');
+      return answer;
+    });
+    const { drive, failures, observed } = await follow([node, other.node('b')], { reorgLimit: 5 });
+    chain.mine(...Array.from({ length: 20 }, () => []));
+    await drive();
+    other.mine(...Array.from({ length: 30 }, () => []));
+    isDown = true;
+    chain.mine([]);
+    await drive(20);
+    isDown = false;
+    chain.mine([], []);
+    expect(await drive(60)).toBe(true);
+    expect(failures).toEqual([]);
+    const observation = { type: 'failure', source: 'b', failure: expect.any(ReorganisationTooDeep) };
+    expect(observed).toContainEqual(observation);
+  });
+
+  test('beyond the maximum depth to a shorter chain does not stop the indexer: the node may lag behind', async () => {
+    const late = scriptedChain('b');
+    let isLate = false;
+    const node: ChainSource = {
+      ...chain.node('a'),
+      head: (call) => (isLate ? late : chain).node('a').head(call),
+      block: (number, call) => (isLate ? late : chain).node('a').block(number, call),
+    };
+    const { drive, failures, observed } = await follow([node], { reorgLimit: 5 });
+    chain.mine(...Array.from({ length: 20 }, () => []));
+    await drive();
+    late.mine(...Array.from({ length: 18 }, () => []));
+    isLate = true;
+    chain.mine([]);
+    await drive(20);
+    const message = 'its head 118 is below block 120, on another chain';
+    expect(observed.at(-1)).toMatchObject({ type: 'failure', failure: { message } });
+    isLate = false;
+    expect(await drive(60)).toBe(true);
+    expect(failures).toEqual([]);
+  });
 });
 
 describe('indexer with a node that', () => {
