@@ -46,8 +46,8 @@ const MIN_VALIDITY = 60;
 /** Maximum age of the funds and times of an auction, with the time that it takes to create one. In milliseconds. */
 const MAX_AGE = 45_000;
 
-/** Maximum age of the knowledge that a token has no price, with the time that an auction waits for prices. */
-const MAX_UNPRICED_AGE = 65_000;
+/** Maximum age of the knowledge that a token has no price, with the age of an auction and the time to create it. */
+const MAX_UNPRICED_AGE = 80_000;
 
 /** The state of the world in a call. */
 interface Call extends Interval {

@@ -150,6 +150,8 @@ export function createClients(context: ClientsContext): Clients {
     change(-1);
     const interval = end();
     const results = orders.map((n, i) => ({ n, code: codes[i] ?? 'none', id: named[i] }));
+    // Its order may be stored without an acknowledgement, at any time. The other copy of it may have another result.
+    for (const { n, code } of results) if (code === 'unknown') uncertain.set(n, (uncertain.get(n) ?? 0) + 1);
     // Of two copies of an order, the second may be the one that is stored.
     results.sort((a, b) => Number(b.code === 'accepted') - Number(a.code === 'accepted'));
     for (const { n, code, id } of results) {
@@ -158,8 +160,6 @@ export function createClients(context: ClientsContext): Clients {
       const isUnique = orders.indexOf(n) === orders.lastIndexOf(n);
       if (inserted !== undefined && isUnique && quoteClient.isQuoting(at))
         context.quotes.onAccepted(n, inserted.quote, id, stored, interval);
-      // Its order may be stored without an acknowledgement, at any time.
-      if (code === 'unknown') uncertain.set(n, (uncertain.get(n) ?? 0) + 1);
     }
     return codes.join();
   }

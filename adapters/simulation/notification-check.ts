@@ -19,6 +19,15 @@ export interface NotificationCheck {
   compare(notify: Report): Promise<void>;
 }
 
+/** The notifications of an order when it was deleted. */
+interface ArchivedNotifications {
+  readonly texts: readonly string[];
+  /** Notifications that may not exist. */
+  readonly uncertain: ReadonlySet<string>;
+  /** Whether the log entries of the order were processed before. */
+  readonly isComplete: boolean;
+}
+
 /** Whether a notification depends on the chain and the log only. Others depend on quotes or balances. */
 const isOfLog = (description: string) =>
   !description.startsWith('price_improvement') && !description.startsWith(SHORTFALL);
@@ -43,18 +52,21 @@ export function createNotificationCheck(
     readonly lastEntry: () => number;
   },
 ): NotificationCheck {
-  /** Notifications of deleted orders, by order, and whether the log entries of the order were processed before. */
-  const archive = new Map<number, { readonly texts: readonly string[]; readonly isComplete: boolean }>();
+  /** Notifications of deleted orders, by order. */
+  const archive = new Map<number, ArchivedNotifications>();
 
   /** Returns the notifications of deleted orders of an owner: those that must exist, and those that may exist. */
   function listArchived(signer: number): { readonly required: readonly string[]; readonly optional: Set<string> } {
     const required: string[] = [];
     const optional = new Set<string>();
-    for (const [n, { texts, isComplete }] of archive) {
+    for (const [n, { texts, uncertain, isComplete }] of archive) {
       if (pool.orders[n]?.signer !== signer) continue;
       // An order that exists again has the notifications of both lives. A rollback of its placement withdraws them.
-      if (isComplete && !model.placed.has(n) && !isRolledBack(n)) required.push(...texts);
-      else for (const text of texts) optional.add(text);
+      const isRequired = isComplete && !model.placed.has(n) && !isRolledBack(n);
+      for (const text of texts) {
+        if (isRequired && !uncertain.has(text)) required.push(text);
+        else optional.add(text);
+      }
     }
     return { required, optional };
   }
@@ -158,7 +170,8 @@ export function createNotificationCheck(
       for (const n of orders) {
         const earlier = archive.get(n)?.texts;
         const texts = [...listOfOrder(n), ...(earlier === undefined ? [] : [...earlier, ...listCancellations(n)])];
-        archive.set(n, { texts, isComplete: (cursor ?? 0) >= lastEntry() && !archive.has(n) });
+        const isComplete = (cursor ?? 0) >= lastEntry() && !archive.has(n);
+        archive.set(n, { texts, uncertain: listUnopenedCancellations(), isComplete });
       }
     },
     onAppend({ feed, after, through }, { status }) {

@@ -192,9 +192,14 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     log.compare();
   }
 
-  /** Returns whether the document of an order is old. Its order may be kept longer, for example until it is expired. */
+  /**
+   * Returns whether the document of an order is old, by the true time or by a clock and blocks that are ahead of it.
+   * Its order may be kept longer, for example until its expiry is recorded.
+   */
   function hasOldDocument(n: number): boolean {
-    return ages?.documents !== undefined && order(n).validTo < context.now() - ages.documents;
+    return (
+      ages?.documents !== undefined && order(n).validTo < Math.max(context.now(), chain.latestTime) - ages.documents
+    );
   }
 
   async function compareRows(): Promise<void> {
