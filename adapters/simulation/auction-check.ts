@@ -96,7 +96,7 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
     call: Call,
     versions: readonly (ShownOrder | undefined)[],
   ) {
-    const { index, validTo } = order;
+    const { index, validTo, validFrom = 0 } = order;
     const { earliest, latest, hasStepped } = call;
     const amounts = listAmounts(order, call);
     const isOpen = (shown: ShownOrder | undefined): shown is ShownOrder =>
@@ -104,13 +104,16 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
     const open = versions.filter(isOpen);
     const isLong = hasStepped || validTo >= earliest - MAX_AGE / 1000 + MIN_VALIDITY;
     const isShort = hasStepped || validTo < latest + MIN_VALIDITY;
+    const hasBegun = hasStepped || validFrom <= latest;
+    const isNew = validFrom > earliest - MAX_AGE / 1000;
     const isSolvable = (shown: ShownOrder) => amounts.some((amount) => canSolve(order, shown, amount));
     const isSame = (shown: ShownOrder) => executed === (order.kind === 'sell' ? shown.sold : shown.bought);
     const flight = findFlight(index, call);
     return {
-      mayList: isLong && flight !== 'certain' && open.some((shown) => isSame(shown) && isSolvable(shown)),
+      mayList: isLong && hasBegun && flight !== 'certain' && open.some((shown) => isSame(shown) && isSolvable(shown)),
       mayOmit:
         isShort ||
+        isNew ||
         flight !== 'none' ||
         call.isUnpriced ||
         (context.hasQuotes && order.placedBy !== undefined) ||

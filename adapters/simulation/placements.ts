@@ -55,6 +55,7 @@ export function createPlacedOrders(first: number, users: readonly Address[]): Po
         sellAmount,
         buyAmount,
         validTo,
+        validFrom: undefined,
         scheme: 'eip1271',
         quotaClass: 'open',
         replaces: undefined,

@@ -32,6 +32,8 @@ export interface PoolOrder {
   readonly sellAmount: bigint;
   readonly buyAmount: bigint;
   readonly validTo: number;
+  /** Time before which auctions do not have it, in seconds since 1970. */
+  readonly validFrom: number | undefined;
   readonly scheme: Scheme;
   readonly quotaClass: 'open' | 'pending';
   /** Index of the order that it replaces. */

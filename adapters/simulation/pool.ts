@@ -39,6 +39,8 @@ export interface Pool {
 
 interface Plan {
   readonly validity: number;
+  /** Seconds from the start until auctions have it. */
+  readonly wait?: number;
   readonly kind?: 'buy';
   readonly scheme?: Scheme;
   /** Position within the owner's orders. */
@@ -67,6 +69,8 @@ const PLANS: readonly Plan[] = [
   { validity: 5000, replaces: 4, of: 'another owner' },
   { validity: 5000, rejection: 'ZeroAmount' },
   { validity: 5000, rejection: 'InvalidSignature' },
+  { validity: 3600, wait: 45 },
+  { validity: 900, wait: 150, kind: 'buy' },
 ];
 
 /** The referrer codes of orders, by position. */
@@ -133,11 +137,13 @@ function createOrder(
       : plan.replaces + PLANS.length * (plan.of === undefined ? signer : Math.max(0, signer - 1));
   const replacedUid = replaces === undefined ? undefined : orders[replaces]?.uid;
   const code = position === 0 ? undefined : REFERRERS[position % REFERRERS.length];
+  const validFrom = plan.wait === undefined ? undefined : START + plan.wait;
   const metadata = {
+    ...(validFrom === undefined ? {} : { validFrom }),
     ...(replacedUid === undefined ? {} : { replacedOrder: { uid: replacedUid } }),
     ...(code === undefined ? {} : { referrer: { code } }),
   };
-  const appData = replacedUid === undefined && code === undefined ? '{}' : JSON.stringify({ metadata });
+  const appData = Object.keys(metadata).length === 0 ? '{}' : JSON.stringify({ metadata });
   const [sellAmount, buyAmount] = [BigInt(10 + position), rejection === 'ZeroAmount' ? 0n : BigInt(7 + (position % 5))];
   const order: OrderToSign = {
     sellToken: SELL_TOKEN,
@@ -173,6 +179,7 @@ function createOrder(
     sellAmount,
     buyAmount,
     validTo: order.validTo,
+    validFrom,
     scheme,
     quotaClass: scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open',
     replaces,

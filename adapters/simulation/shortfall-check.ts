@@ -54,9 +54,10 @@ export function createShortfallCheck(context: ShortfallCheckContext): ShortfallC
     return model.between(order, first, model.commit).map(({ shown }) => shown);
   }
 
-  const isOpen = (shown: ShownOrder | undefined) => shown?.state === 'open' && !shown.isSwept;
+  // Auctions do not have the orders of settlements.
+  const isOpen = (shown: ShownOrder | undefined) => shown?.state === 'open' && !shown.isSwept && !shown.isJustInTime;
 
-  function checkReport({ index, owner }: PoolOrder, balance: string, required: string): void {
+  function checkReport({ index, owner, validFrom = 0 }: PoolOrder, balance: string, required: string): void {
     const now = scheduler.time;
     const fail = (details: string) => report('shortfalls', `order ${index} was reported, but ${details}`);
     if (balance !== '0' || BigInt(required) !== NEEDED) fail(`the owner has ${balance} and needs ${required}`);
@@ -64,6 +65,7 @@ export function createShortfallCheck(context: ShortfallCheckContext): ShortfallC
     const earlier = balances.since(owner, now - MAX_CHECK_TIME, now - interval);
     if (!earlier.includes(0n)) fail(`the owner had ${earlier}`);
     if (!listStates(index, now - MAX_CHECK_TIME).some(isOpen)) fail('was not open');
+    if (validFrom * 1000 > context.latestTime()) fail('has not begun');
   }
 
   function checkMark({ key, value }: ProgressMarker, reported: ReadonlySet<number>): void {
@@ -72,7 +74,7 @@ export function createShortfallCheck(context: ShortfallCheckContext): ShortfallC
       report('shortfalls', `the order ${key} does not exist`);
       return;
     }
-    const { index, owner, validTo } = order;
+    const { index, owner, validTo, validFrom } = order;
     if (value !== null) {
       if (marked.has(index) || !reported.has(index)) report('shortfalls', `order ${index} is marked a second time`);
       marked.add(index);
@@ -81,14 +83,17 @@ export function createShortfallCheck(context: ShortfallCheckContext): ShortfallC
     marked.delete(index);
     const since = scheduler.time - MAX_CHECK_TIME;
     const isPayable = balances.since(owner, since).some((amount) => amount >= NEEDED);
+    // A clock that is set back makes such an order begin later.
+    const isLate = validFrom !== undefined;
     const hasEnded = validTo * 1000 <= context.latestTime() || !listStates(index, since).every(isOpen);
-    if (!isPayable && !hasEnded)
+    if (!isPayable && !hasEnded && !isLate)
       report('shortfalls', `the mark of order ${index} was deleted, but nothing has changed`);
   }
 
   /** Returns whether a check finds an order: it is open, and its funds are known. */
-  function isChecked({ index, scheme, validTo, placedBy }: PoolOrder): boolean {
-    if (scheme === 'eip1271' || placedBy !== undefined || !model.placed.has(index)) return false;
+  function isChecked({ index, scheme, validTo, validFrom = 0, placedBy }: PoolOrder): boolean {
+    if (validFrom > START + scheduler.time / 1000 - EXPIRY_TOLERANCE) return false;
+    if (scheme === 'eip1271' || placedBy !== undefined || model.placed.get(index)?.source !== 'owner') return false;
     const { state, isSwept } = model.standing(index);
     return state === 'open' && !isSwept && validTo >= START + scheduler.time / 1000 + EXPIRY_TOLERANCE;
   }

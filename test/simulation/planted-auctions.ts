@@ -149,4 +149,12 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     find: 'await build().then(update, onFailure);',
     replace: 'if ((await build().then(update, () => true)) === true) return;',
   },
+  {
+    name: 'an auction has orders before their validFrom',
+    area: 'auctions',
+    store: 'memory',
+    file: 'src/auctions/filters.ts',
+    find: "  if (validFrom > now) return 'notYetValid';\n",
+    replace: '',
+  },
 ];

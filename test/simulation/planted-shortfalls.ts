@@ -34,4 +34,20 @@ export const PLANTED_SHORTFALLS: readonly PlantedFault[] = [
     find: '      ...open.map(({ order }) => ({ key: order.uid, value: String(at) })),\n',
     replace: '',
   },
+  {
+    name: 'an order that a settlement has added is reported as unfunded',
+    area: 'shortfalls',
+    store: 'memory',
+    file: 'src/accounts/funding-check.ts',
+    find: '!order.isLiquidityOrder && ',
+    replace: '',
+  },
+  {
+    name: 'an order is reported as unfunded before its validFrom',
+    area: 'shortfalls',
+    store: 'memory',
+    file: 'src/accounts/funding-check.ts',
+    find: 'isOffered && (order.validFrom ?? 0) <= now',
+    replace: 'isOffered',
+  },
 ];
