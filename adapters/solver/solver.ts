@@ -46,7 +46,21 @@ export interface Solver {
   stop(): Promise<void>;
 }
 
-/** Delay before a failed order is tried again, in milliseconds; doubled with each failure. */
+/** The part of an auction that is done. */
+interface Progress {
+  readonly bids: Bid[];
+  readonly settlements: {
+    readonly transactionHash: Hex;
+    readonly orders: readonly Hex[];
+    readonly reverted: boolean;
+  }[];
+  readonly failed: { readonly order: Hex; readonly reason: string }[];
+}
+
+/**
+ * Delay before a failed order is tried again, in milliseconds; doubled with each failure. After a settlement whose
+ * result is unknown it is the maximum.
+ */
 const RETRY_DELAY = 1_000;
 const MAX_RETRY_DELAY = 60_000;
 
@@ -105,25 +119,32 @@ export function createSolver(options: SolverOptions): Solver {
     failures.set(uid, { until: performance.now() + delay, delay });
   }
 
-  async function solve(): Promise<SolverResult | undefined> {
-    const { signal } = background?.stopped ?? new AbortController();
-    const auction = solvable(await auctions.current());
-    if (auction.orders.length === 0) return undefined;
-    const failed: { order: Hex; reason: string }[] = [];
-    const bids: Bid[] = [];
-    const settlements: { transactionHash: Hex; orders: Hex[]; reverted: boolean }[] = [];
+  /** Submits a solution. If its result is unknown, its orders are left out for a while, so as not to settle twice. */
+  async function submit(auction: SolvableAuction, solution: Solution, { bids, settlements }: Progress): Promise<void> {
+    const orders = solution.fills.map(({ order }) => order.uid);
+    const pending = { solution, transactionHash: undefined };
+    await record(auction, [...bids, pending]);
+    try {
+      const { transactionHash, block, reverted } = await settler.submit(solution, auction.id);
+      if (reverted) for (const uid of orders) noteFailure(uid);
+      if (!reverted) for (const uid of orders) settled.set(uid, block);
+      settlements.push({ transactionHash, orders, reverted });
+      if (!reverted) bids.push({ solution, transactionHash });
+    } catch (failure) {
+      const until = performance.now() + MAX_RETRY_DELAY;
+      for (const uid of orders) failures.set(uid, { until, delay: MAX_RETRY_DELAY });
+      bids.push(pending);
+      throw failure;
+    }
+  }
+
+  async function settleAll(auction: SolvableAuction, signal: AbortSignal, progress: Progress): Promise<void> {
     let solutions = [...(await engine.solve(auction, signal))];
     while (solutions.length > 0 && !signal.aborted) {
       const [solution, ...rest] = solutions as [Solution, ...Solution[]]; // not empty
       const reason = await settler.simulate(solution);
       if (reason === undefined) {
-        const orders = solution.fills.map(({ order }) => order.uid);
-        await record(auction, [...bids, { solution, transactionHash: undefined }]);
-        const { transactionHash, block, reverted } = await settler.submit(solution, auction.id);
-        if (reverted) for (const uid of orders) noteFailure(uid);
-        if (!reverted) for (const uid of orders) settled.set(uid, block);
-        settlements.push({ transactionHash, orders, reverted });
-        if (!reverted) bids.push({ solution, transactionHash });
+        await submit(auction, solution, progress);
         solutions = rest;
         continue;
       }
@@ -133,21 +154,37 @@ export function createSolver(options: SolverOptions): Solver {
           ? fills.map(({ order }) => ({ order: order.uid, reason }))
           : await findFailed(auction, solution, signal);
       for (const culprit of culprits) noteFailure(culprit.order);
-      failed.push(...culprits);
+      progress.failed.push(...culprits);
       const others = fills.filter(({ order }) => !culprits.some((each) => each.order === order.uid));
       // Without a culprit the batch itself fails: its orders are tried again with the next auction.
       const again = culprits.length === 0 ? [] : others.map(({ order }) => order);
       solutions = again.length === 0 ? rest : [...rest, ...(await engine.solve({ ...auction, orders: again }, signal))];
     }
-    if (bids.length > 0) await record(auction, bids);
+  }
+
+  async function solve(): Promise<SolverResult | undefined> {
+    const { signal } = background?.stopped ?? new AbortController();
+    const auction = solvable(await auctions.current());
+    if (auction.orders.length === 0) return undefined;
+    const progress: Progress = { bids: [], settlements: [], failed: [] };
+    const { bids, settlements, failed } = progress;
     const result = { auctionId: auction.id, settlements, failed };
-    if (settlements.length === 0 && failed.length === 0) return result;
+    try {
+      await settleAll(auction, signal, progress);
+    } finally {
+      // The settlements before a failure are recorded and reported as well.
+      if (bids.length > 0) await record(auction, bids);
+      if (settlements.length > 0 || failed.length > 0) notify(result);
+    }
+    return result;
+  }
+
+  function notify(result: SolverResult): void {
     try {
       onResult?.(result);
     } catch (failure) {
       report(failure);
     }
-    return result;
   }
 
   function run(): Promise<SolverResult | undefined> {

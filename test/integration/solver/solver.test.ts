@@ -1,0 +1,55 @@
+import type { AuctionOrder, Competition } from 'intentbook';
+import type { Settler, Solution, SolverResult } from 'intentbook/solver';
+import { createSolver } from 'intentbook/solver';
+import { expect, it } from 'vitest';
+import { createOrder, fillAll, SOLVER } from './orders.ts';
+
+/** Creates a solver of an auction with these orders, and records its results. */
+function getSolver(
+  orders: readonly AuctionOrder[],
+  solve: (orders: readonly AuctionOrder[]) => readonly Solution[],
+  settler: Pick<Settler, 'submit'> & Partial<Settler>,
+) {
+  const competitions: Competition[] = [];
+  const results: SolverResult[] = [];
+  const solver = createSolver({
+    auctions: {
+      current: async () => ({ id: 1, block: 1, prices: {}, orders, surplusCapturingJitOrderOwners: [] }),
+      record: async (competition) => competitions.push(competition),
+    },
+    engine: { name: 'test', solve: async (auction) => solve(auction.orders) },
+    settler: { address: SOLVER, simulate: async () => undefined, ...settler },
+    onResult: (result) => results.push(result),
+  });
+  return { solver, competitions, results };
+}
+
+it('does not submit an order again whose settlement has an unknown result', async () => {
+  const order = createOrder(1);
+  let submissions = 0;
+  const { solver } = getSolver([order], (orders) => orders.map((each) => fillAll(each)), {
+    async submit() {
+      submissions++;
+      throw new Error('no receipt');
+    },
+  });
+  await expect(solver.run()).rejects.toThrow('no receipt');
+  expect(await solver.run()).toBeUndefined();
+  expect(submissions).toBe(1);
+});
+
+it('records and reports the settlements before a failure', async () => {
+  const orders = [createOrder(1), createOrder(2)];
+  let simulations = 0;
+  const { solver, competitions, results } = getSolver(orders, (open) => open.map((each) => fillAll(each)), {
+    async simulate() {
+      simulations++;
+      if (simulations === 2) throw new Error('the node does not respond');
+      return undefined;
+    },
+    submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
+  });
+  await expect(solver.run()).rejects.toThrow('the node does not respond');
+  expect(competitions.at(-1)?.transactionHashes).toEqual(['0x01']);
+  expect(results.map(({ settlements }) => settlements.map((each) => each.orders))).toEqual([[[orders[0]?.uid]]]);
+});
