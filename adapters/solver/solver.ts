@@ -145,7 +145,9 @@ export function createSolver(options: SolverOptions): Solver {
       const reason = await settler.simulate(solution);
       if (reason === undefined) {
         await submit(auction, solution, progress);
-        solutions = rest;
+        // An engine may offer an order in several solutions, of which one is settled.
+        const done = new Set(progress.settlements.flatMap(({ orders, reverted }) => (reverted ? [] : orders)));
+        solutions = rest.filter(({ fills }) => !fills.some(({ order }) => done.has(order.uid)));
         continue;
       }
       const { fills } = solution;

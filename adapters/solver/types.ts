@@ -45,7 +45,8 @@ export interface SolverEngine {
    * Finds settlements that respect every limit price.
    *
    * @param signal - Aborted when the result is no longer needed.
-   * @returns Solutions that can be executed one after the other. An order must occur in one of them at most.
+   * @returns Solutions that can be executed one after the other. Of the solutions with the same order, the first one
+   * that succeeds is executed.
    */
   solve(auction: SolvableAuction, signal: AbortSignal): Promise<readonly Solution[]>;
 }

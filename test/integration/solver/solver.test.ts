@@ -53,3 +53,25 @@ it('records and reports the settlements before a failure', async () => {
   expect(competitions.at(-1)?.transactionHashes).toEqual(['0x01']);
   expect(results.map(({ settlements }) => settlements.map((each) => each.orders))).toEqual([[[orders[0]?.uid]]]);
 });
+
+it('does not submit a solution with an order that another solution has settled', async () => {
+  const [first, second, third] = [1, 2, 3].map((i) => createOrder(i, { partiallyFillable: true })) as [
+    AuctionOrder,
+    AuctionOrder,
+    AuctionOrder,
+  ];
+  const submitted: string[][] = [];
+  const { solver, results } = getSolver(
+    [first, second, third],
+    () => [fillAll(first, second), fillAll(second), fillAll(third)],
+    {
+      async submit({ fills }) {
+        submitted.push(fills.map(({ order }) => order.uid));
+        return { transactionHash: '0x01', block: 2, reverted: false };
+      },
+    },
+  );
+  await solver.run();
+  expect(submitted).toEqual([[first.uid, second.uid], [third.uid]]);
+  expect(results.flatMap(({ failed }) => failed)).toEqual([]);
+});
