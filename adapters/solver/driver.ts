@@ -3,7 +3,7 @@ import { createFailureReporter } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { getExecution, getScore } from './execution.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
-import type { Settler } from './settler.ts';
+import type { SettlementReceipt, Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -28,6 +28,13 @@ export interface DriverOptions {
 export interface Driver {
   /** Responds to `POST /solve`, `/reveal` and `/settle`, and to `GET /quote`. Never rejects. */
   handle(request: Request): Promise<Response>;
+}
+
+/** A solution that can be settled. */
+interface Offer {
+  readonly solution: Solution;
+  /** The settlement, once it was requested. */
+  receipt: Promise<SettlementReceipt> | undefined;
 }
 
 /** An error in the format of production. */
@@ -60,7 +67,7 @@ export function createDriver(options: DriverOptions): Driver {
   const maxSolutions = read('maxSolutions', 3);
   const maxBytes = read('maxBytes', 50_000_000);
   /** Solutions by auction. The index is the id of a solution. */
-  const solved = new Map<number, readonly Solution[]>();
+  const solved = new Map<number, readonly Offer[]>();
   // One account sends one transaction at a time, so that their nonces do not collide.
   let sending: Promise<unknown> = Promise.resolve();
 
@@ -74,35 +81,49 @@ export function createDriver(options: DriverOptions): Driver {
       return found.filter((_, i) => reasons[i] === undefined);
     });
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);
-    solved.set(auction.id, solutions);
+    solved.set(
+      auction.id,
+      solutions.map((solution) => ({ solution, receipt: undefined })),
+    );
     const [oldest] = solved.keys();
     if (solved.size > keep && oldest !== undefined) solved.delete(oldest);
     return { solutions: solutions.map((each, i) => describeSolution(each, i, settler.address, auction.prices)) };
   }
 
-  function findSolution(body: unknown): { readonly solution: Solution; readonly auctionId: number } {
-    const { solutionId, auctionId } = requireObject(body);
-    const solution = solved.get(Number(auctionId))?.[Number(solutionId)];
-    if (solution === undefined) throw new DriverFailure('SolutionNotAvailable', 'the solution is unknown');
-    return { solution, auctionId: Number(auctionId) };
+  function findOffer(body: unknown): { readonly offer: Offer; readonly auctionId: number } {
+    const { solutionId, auctionId: id } = requireObject(body);
+    const auctionId = parseInteger('auctionId', id);
+    const offer = solved.get(auctionId)?.[parseInteger('solutionId', solutionId)];
+    if (offer === undefined) throw new DriverFailure('SolutionNotAvailable', 'the solution is unknown');
+    return { offer, auctionId };
+  }
+
+  /** Sends a solution once. A repeated request receives the same result, unless the first one has sent nothing. */
+  function send(offer: Offer, auctionId: number, latest: number): Promise<SettlementReceipt> {
+    if (offer.receipt !== undefined) return offer.receipt;
+    const { solution } = offer;
+    const submit = async () => {
+      try {
+        const block = await settler.block?.();
+        if (block !== undefined && block >= latest) throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
+        const reason = await settler.simulate(solution);
+        if (reason !== undefined) throw new DriverFailure('FailedToSubmit', reason);
+      } catch (error) {
+        offer.receipt = undefined;
+        throw error;
+      }
+      return settler.submit(solution, auctionId);
+    };
+    offer.receipt = sending.then(submit, submit);
+    sending = offer.receipt;
+    return offer.receipt;
   }
 
   async function settle(body: unknown): Promise<object> {
-    const { solution, auctionId } = findSolution(body);
-    const latest = Number(requireObject(body)['submissionDeadlineLatestBlock']);
-    if (!Number.isSafeInteger(latest)) {
-      throw new DriverFailure('MalformedRequest', 'submissionDeadlineLatestBlock must be an integer');
-    }
-    const submit = async () => {
-      const block = await settler.block?.();
-      if (block !== undefined && block >= latest) throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
-      const reason = await settler.simulate(solution);
-      if (reason !== undefined) throw new DriverFailure('FailedToSubmit', reason);
-      return settler.submit(solution, auctionId);
-    };
-    const sent = sending.then(submit, submit);
-    sending = sent;
-    const { reverted, transactionHash } = await sent;
+    const { offer, auctionId } = findOffer(body);
+    const name = 'submissionDeadlineLatestBlock';
+    const latest = parseInteger(name, requireObject(body)[name]);
+    const { reverted, transactionHash } = await send(offer, auctionId, latest);
     if (reverted) throw new DriverFailure('FailedToSubmit', `transaction ${transactionHash} was reverted`);
     return { transactionHash };
   }
@@ -136,8 +157,8 @@ export function createDriver(options: DriverOptions): Driver {
     const body = await readBody(request, maxBytes);
     if (path === 'POST /solve') return solve(body, request.signal);
     if (path === 'POST /settle') return settle(body);
-    const { solution, auctionId } = findSolution(body);
-    const internalized = encodeSettlement(solution, auctionId);
+    const { offer, auctionId } = findOffer(body);
+    const internalized = encodeSettlement(offer.solution, auctionId);
     return { calldata: { internalized, uninternalized: internalized } };
   }
 
@@ -206,6 +227,13 @@ function requireObject(body: unknown): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null)
     throw new DriverFailure('MalformedRequest', 'the body must be an object');
   return body as Readonly<Record<string, unknown>>; // an object
+}
+
+/** Parses an integer, which may be a text. */
+function parseInteger(name: string, value: unknown): number {
+  const isInteger = typeof value === 'number' || (typeof value === 'string' && /^[0-9]+$/.test(value));
+  if (isInteger && Number.isSafeInteger(Number(value))) return Number(value);
+  throw new DriverFailure('MalformedRequest', `${name} must be an integer`);
 }
 
 function parseAuction(body: unknown): { readonly auction: SolvableAuction; readonly deadline: number } {

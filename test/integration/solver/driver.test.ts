@@ -1,0 +1,76 @@
+import type { Settler } from 'intentbook/solver';
+import { createDriver } from 'intentbook/solver';
+import { describe, expect, it } from 'vitest';
+import { createOrder, fillAll, SOLVER } from './orders.ts';
+
+/** Creates a driver that has solved auction 1 with one solution, and a function that sends requests to it. */
+async function getDriver(settler: Partial<Settler>) {
+  const driver = createDriver({
+    engine: { name: 'test', solve: async ({ orders }) => orders.map((order) => fillAll(order)) },
+    settler: { address: SOLVER, simulate: async () => undefined, submit: () => Promise.reject(), ...settler },
+  });
+  const send = async (path: string, content: object) => {
+    const request = new Request(`http://driver/${path}`, { method: 'POST', body: JSON.stringify(content) });
+    return (await driver.handle(request)).json();
+  };
+  const deadline = new Date(Date.now() + 10_000).toISOString();
+  await send('solve', { id: '1', orders: [createOrder(1, { partiallyFillable: true })], tokens: [], deadline });
+  return send;
+}
+
+const request = { auctionId: '1', solutionId: 0, submissionDeadlineLatestBlock: 12 };
+
+describe('settlement of a driver', () => {
+  it('is submitted once for repeated requests', async () => {
+    let submissions = 0;
+    const send = await getDriver({
+      async submit() {
+        submissions++;
+        return { transactionHash: '0x01', block: 2, reverted: false };
+      },
+    });
+    const concurrent = await Promise.all([send('settle', request), send('settle', request)]);
+    expect([...concurrent, await send('settle', request)]).toEqual(Array(3).fill({ transactionHash: '0x01' }));
+    expect(submissions).toBe(1);
+  });
+
+  it('is not submitted again if the result of the first submission is unknown', async () => {
+    let submissions = 0;
+    const send = await getDriver({
+      async submit() {
+        submissions++;
+        throw new Error('no receipt');
+      },
+    });
+    for (let i = 0; i < 2; i++) expect(await send('settle', request)).toMatchObject({ kind: 'Unknown' });
+    expect(submissions).toBe(1);
+  });
+
+  it('is submitted after an attempt whose simulation failed', async () => {
+    const reasons = [undefined, 'execution reverted', undefined];
+    const send = await getDriver({
+      simulate: async () => reasons.shift(),
+      submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
+    });
+    expect(await send('settle', request)).toEqual({ kind: 'FailedToSubmit', description: 'execution reverted' });
+    expect(await send('settle', request)).toEqual({ transactionHash: '0x01' });
+  });
+
+  it.each([
+    { solutionId: null },
+    { solutionId: '' },
+    { solutionId: [] },
+    { solutionId: false },
+    { auctionId: null },
+    { submissionDeadlineLatestBlock: null },
+  ])('is rejected with a malformed member: %j', async (member) => {
+    const send = await getDriver({
+      submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
+    });
+    const [name] = Object.keys(member);
+    expect(await send('settle', { ...request, ...member })).toEqual({
+      kind: 'MalformedRequest',
+      description: `${name} must be an integer`,
+    });
+  });
+});
