@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'intentbook';
 import { compileCalls, decodeCalls, decodeWords } from '#internal';
+import { formatReason } from './format-reason.ts';
 import type { NodeClient } from './types.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -19,6 +20,7 @@ const KEEP = 64;
  * Makes many calls in few requests.
  *
  * @returns The first two words of each return data. No words for a call that fails.
+ * @throws Error if the node does not execute the calls, or the reason of the signal.
  */
 export async function callContracts(
   client: NodeClient,
@@ -32,7 +34,10 @@ export async function callContracts(
   )) {
     signal.throwIfAborted();
     const request = { method: 'eth_call', params: [{ data: program.code }, 'latest'] };
-    const result = await untilAborted(client.request(request), signal);
+    const result = await untilAborted(client.request(request), signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw new Error(`the node did not execute the calls: ${formatReason(error)}`);
+    });
     if (typeof result !== 'string' || !/^0x[0-9a-fA-F]*$/.test(result) || result.length !== 2 + 2 * program.size) {
       throw new TypeError(`the result of the calls must have ${program.size} bytes`);
     }

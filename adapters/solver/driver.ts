@@ -77,7 +77,7 @@ export function createDriver(options: DriverOptions): Driver {
     const { auction, deadline } = parseAuction(body);
     const valid = await beforeDeadline(signal, deadline, async (limited) => {
       const found = await engine.solve(auction, limited);
-      const reasons = await Promise.all(found.map((solution) => settler.simulate(solution)));
+      const reasons = await Promise.all(found.map((solution) => settler.simulate(solution, limited)));
       return found.filter((_, i) => reasons[i] === undefined);
     });
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);

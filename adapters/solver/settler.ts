@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'intentbook';
 import { encodeSettlement } from './encode.ts';
+import { formatReason } from './format-reason.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { NodeClient, Solution } from './types.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -11,10 +12,15 @@ export interface Settler {
   /**
    * Executes a settlement without sending it. Returns the reason why it fails, or `undefined`.
    *
+   * @param signal - Aborted when the result is no longer needed.
    * @throws Error if it cannot be executed, such as when the node is not reachable.
    */
-  simulate(solution: Solution): Promise<string | undefined>;
-  /** Sends a settlement and waits until it is in a block. */
+  simulate(solution: Solution, signal?: AbortSignal): Promise<string | undefined>;
+  /**
+   * Sends a settlement and waits until it is in a block.
+   *
+   * @throws Error if the result is unknown. The settlement may have been sent.
+   */
   submit(solution: Solution, auctionId: number): Promise<SettlementReceipt>;
   /** Returns the number of the newest block. Absent: a driver does not check the deadline of a settlement. */
   block?(): Promise<number>;
@@ -41,7 +47,10 @@ export interface NodeSettlerOptions {
   readonly wallet: SolverWallet;
   /** Default: the production contract, the same on every chain of the protocol. */
   readonly settlementContract?: Address;
-  /** Time to wait for a response of the node, and for the receipt of a settlement, in milliseconds. Default: 60000. */
+  /**
+   * Time to wait for a response of the node, for the wallet to send a settlement, and for its receipt, each in
+   * milliseconds. Default: 60000.
+   */
   readonly timeout?: number;
 }
 
@@ -50,9 +59,6 @@ const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
 /** Time between the first two requests for a receipt, in milliseconds; doubled with each request. */
 const RECEIPT_INTERVAL = 5;
 const MAX_RECEIPT_INTERVAL = 1_000;
-
-/** Maximum length of the reason of a failed simulation. */
-const MAX_REASON = 500;
 
 /**
  * Creates a settler that sends transactions to a node.
@@ -64,8 +70,19 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
   const timeout = parsePositiveInteger('nodeSettler', 'timeout', options.timeout, 60_000, MAX_DELAY);
 
   /** Sends a request to the node. Rejects with a `TimeoutError` if it does not respond. */
-  function request(method: string, params: readonly unknown[], ms = timeout): Promise<unknown> {
-    return untilAborted(client.request({ method, params }), AbortSignal.timeout(ms));
+  function request(method: string, params: readonly unknown[], ms = timeout, ended?: AbortSignal): Promise<unknown> {
+    const limit = AbortSignal.timeout(ms);
+    const signal = ended === undefined ? limit : AbortSignal.any([limit, ended]);
+    return untilAborted(client.request({ method, params }), signal);
+  }
+
+  async function send(data: Hex): Promise<Hex> {
+    try {
+      const sent = wallet.sendTransaction({ to: settlementContract, data });
+      return await untilAborted(sent, AbortSignal.timeout(timeout));
+    } catch (error) {
+      throw new Error(`the wallet did not send the settlement: ${formatReason(error)}`);
+    }
   }
 
   async function waitForReceipt(transactionHash: Hex): Promise<SettlementReceipt> {
@@ -86,22 +103,25 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
 
   return {
     address: wallet.address,
-    async simulate(solution) {
+    async simulate(solution, signal) {
       const call = { from: wallet.address, to: settlementContract, data: encodeSettlement(solution) };
       try {
-        await request('eth_call', [call, 'latest']);
+        await request('eth_call', [call, 'latest'], timeout, signal);
         return undefined;
       } catch (error) {
-        // Without the error as its cause, because that contains the URL of the node.
+        signal?.throwIfAborted();
         if (isNetworkError(error)) throw new Error(`the node does not respond: ${formatReason(error)}`);
         return formatReason(error);
       }
     },
-    async submit(solution, auctionId) {
-      const data = encodeSettlement(solution, auctionId);
-      return waitForReceipt(await wallet.sendTransaction({ to: settlementContract, data }));
+    submit: async (solution, auctionId) => waitForReceipt(await send(encodeSettlement(solution, auctionId))),
+    async block() {
+      try {
+        return Number(await request('eth_blockNumber', []));
+      } catch (error) {
+        throw new Error(`the node returned no block: ${formatReason(error)}`);
+      }
     },
-    block: async () => Number(await request('eth_blockNumber', [])),
   };
 }
 
@@ -116,10 +136,4 @@ function isNetworkError(error: unknown): boolean {
     if ('code' in cause && typeof cause.code === 'string' && /^E[A-Z]+$/.test(cause.code)) return true;
   }
   return false;
-}
-
-/** Returns the message of an error without URLs, because the URL of a node often contains a key. */
-function formatReason(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll(/\w+:\/\/\S+/g, '…').slice(0, MAX_REASON);
 }

@@ -90,7 +90,7 @@ export function createSolver(options: SolverOptions): Solver {
     const failed: { order: Hex; reason: string }[] = [];
     for (const { order } of fills) {
       const [alone] = await engine.solve({ ...auction, orders: [order] }, signal);
-      const reason = alone && (await settler.simulate(alone));
+      const reason = alone && (await settler.simulate(alone, signal));
       if (reason !== undefined) failed.push({ order: order.uid, reason });
     }
     return failed;
@@ -142,7 +142,7 @@ export function createSolver(options: SolverOptions): Solver {
     let solutions = [...(await engine.solve(auction, signal))];
     while (solutions.length > 0 && !signal.aborted) {
       const [solution, ...rest] = solutions as [Solution, ...Solution[]]; // not empty
-      const reason = await settler.simulate(solution);
+      const reason = await settler.simulate(solution, signal);
       if (reason === undefined) {
         await submit(auction, solution, progress);
         // An engine may offer an order in several solutions, of which one is settled.
