@@ -29,9 +29,9 @@ export function tradePrices({ order, executed, fee = 0n }: Fill, prices: Solutio
     throw new RangeError(`prices must contain ${order.sellToken} and ${order.buyToken}`);
   }
   if (fee === 0n) return { sell, buy };
-  if (order.kind === 'sell') return { sell: sell * (executed - fee), buy: buy * executed };
-  const sold = (executed * buy) / sell;
-  return { sell: sell * sold, buy: buy * (sold + fee) };
+  // The prices are the amounts, so that the contract computes exactly these.
+  if (order.kind === 'sell') return { sell: (sell * (executed - fee) + buy - 1n) / buy, buy: executed };
+  return { sell: executed, buy: (executed * buy) / sell + fee };
 }
 
 /**

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { getExecution, respectsLimit } from 'intentbook/solver';
+import { describe, expect, it } from 'vitest';
+import { BUY, createOrder, SELL } from './orders.ts';
+
+describe('execution with a fee', () => {
+  it('takes exactly the fee beyond the amount at the clearing prices of a purchase', () => {
+    const order = createOrder(1, { kind: 'buy', sellAmount: '1000', buyAmount: '19' });
+    // 19 × 10 ÷ 100 is 1.9 atoms, and the contract rounds down.
+    const fill = { order, executed: 19n, fee: 100n };
+    expect(getExecution(fill, { [SELL]: 100n, [BUY]: 10n })).toEqual({ sold: 101n, bought: 19n });
+  });
+
+  it('sells the fee of any order in addition to the amount at the clearing prices', () => {
+    const amount = fc.bigInt({ min: 1n, max: 10n ** 30n });
+    fc.assert(
+      fc.property(
+        fc.constantFrom('sell' as const, 'buy' as const),
+        fc.tuple(amount, amount, amount, amount),
+        (kind, [executed, fee, sell, buy]) => {
+          const prices = { [SELL]: sell, [BUY]: buy };
+          const order = createOrder(1, { kind });
+          const without = getExecution({ order, executed }, prices);
+          if (kind === 'buy') {
+            const { sold, bought } = getExecution({ order, executed, fee }, prices);
+            expect([sold, bought]).toEqual([without.sold + fee, executed]);
+          } else {
+            const { sold, bought } = getExecution({ order, executed: executed + fee, fee }, prices);
+            expect([sold, bought]).toEqual([executed + fee, without.bought]);
+          }
+        },
+      ),
+    );
+  });
+
+  it('respects the limit of an order whose fee uses it up', () => {
+    const order = createOrder(1, { sellAmount: '1000', buyAmount: '900' });
+    const prices = { [SELL]: 1n, [BUY]: 1n };
+    expect(respectsLimit({ order, executed: 1000n, fee: 100n }, prices)).toBe(true);
+    expect(respectsLimit({ order, executed: 1000n, fee: 101n }, prices)).toBe(false);
+  });
+});
