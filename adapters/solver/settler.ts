@@ -104,7 +104,13 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
   return {
     address: wallet.address,
     async simulate(solution, signal) {
-      const call = { from: wallet.address, to: settlementContract, data: encodeSettlement(solution) };
+      let data: Hex;
+      try {
+        data = encodeSettlement(solution);
+      } catch (error) {
+        return formatReason(error);
+      }
+      const call = { from: wallet.address, to: settlementContract, data };
       try {
         await request('eth_call', [call, 'latest'], timeout, signal);
         return undefined;

@@ -27,6 +27,11 @@ describe('settler of a node', () => {
     control.abort(new Error('the auction is over'));
     await expect(simulated).rejects.toThrow('the auction is over');
   });
+
+  it('returns the reason of a solution that cannot be encoded', async () => {
+    const settler = getSettler(async () => '0x', never);
+    expect(await settler.simulate({ ...solution, prices: { [SELL]: 1n } })).toMatch(/^prices must contain 0x/);
+  });
 });
 
 describe('URL of a node', () => {
