@@ -1,5 +1,5 @@
 import type { Auction, Competition } from 'intentbook';
-import { getEndpoint, parseServiceUrl } from '#internal';
+import { assertKnownOptions, getEndpoint, parseServiceUrl } from '#internal';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import { readJsonResponse } from './read-json.ts';
 
@@ -27,9 +27,10 @@ export interface HttpAuctionsOptions {
  *
  * @param url - Base URL of the book, such as `http://127.0.0.1:8080`. A user and a password in it are sent as a Basic
  * `Authorization` header only.
- * @throws TypeError if `url` is not an http or https URL, or if `timeout` or `maxBytes` is malformed.
+ * @throws TypeError if `url` is not an http or https URL, or if an option is unknown or malformed.
  */
 export function httpAuctions(url: string, options: HttpAuctionsOptions = {}): AuctionSource {
+  assertKnownOptions('httpAuctions', options, ['operatorToken', 'timeout', 'maxBytes', 'fetch']);
   const { operatorToken, fetch: send = fetch } = options;
   const service = parseServiceUrl('httpAuctions', url);
   const timeout = parsePositiveInteger('httpAuctions', 'timeout', options.timeout, 10_000, MAX_DELAY);

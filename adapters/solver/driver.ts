@@ -1,7 +1,8 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { createFailureReporter } from '#internal';
+import { assertKnownOptions, createFailureReporter } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { getExecution, getScore } from './execution.ts';
+import { requireFunctions } from './options.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { SettlementReceipt, Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
@@ -23,6 +24,8 @@ export interface DriverOptions {
   /** Called with errors of the node and of the engine. An error that it throws is dropped. */
   readonly onFailure?: (failure: unknown) => void;
 }
+
+const OPTIONS = ['engine', 'settler', 'gas', 'keep', 'maxSolutions', 'maxBytes', 'onFailure'];
 
 /** A driver: the HTTP interface of a solver. */
 export interface Driver {
@@ -56,10 +59,13 @@ class DriverFailure extends Error {
  * export default { fetch: driver.handle };
  * ```
  *
- * @throws TypeError if an option is malformed.
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function createDriver(options: DriverOptions): Driver {
+  assertKnownOptions('createDriver', options, OPTIONS);
   const { engine, settler, onFailure } = options;
+  requireFunctions('createDriver: engine', engine, ['solve']);
+  requireFunctions('createDriver: settler', settler, ['simulate', 'submit']);
   const read = (name: 'gas' | 'keep' | 'maxSolutions' | 'maxBytes', byDefault: number) =>
     parsePositiveInteger('createDriver', name, options[name], byDefault);
   const gas = read('gas', 250_000);

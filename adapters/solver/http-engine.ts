@@ -1,5 +1,5 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { getEndpoint, parseServiceUrl } from '#internal';
+import { assertKnownOptions, getEndpoint, parseServiceUrl } from '#internal';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import { readJsonResponse } from './read-json.ts';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
@@ -22,9 +22,10 @@ export interface HttpEngineOptions {
  * members, such as just-in-time orders or references to liquidity, are left out.
  *
  * @param url - Base URL of the engine. A user and a password in it are sent as a Basic `Authorization` header only.
- * @throws TypeError if `url` is not an http or https URL, or if `timeout` or `maxBytes` is malformed.
+ * @throws TypeError if `url` is not an http or https URL, or if an option is unknown or malformed.
  */
 export function httpEngine(url: string, options: HttpEngineOptions = {}): SolverEngine {
+  assertKnownOptions('httpEngine', options, ['timeout', 'headers', 'maxBytes', 'fetch']);
   const { headers = {}, fetch: send = fetch } = options;
   const service = parseServiceUrl('httpEngine', url);
   const timeout = parsePositiveInteger('httpEngine', 'timeout', options.timeout, 10_000, MAX_DELAY);

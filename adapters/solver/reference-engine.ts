@@ -1,10 +1,11 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { encodeCall, word } from '#internal';
+import { assertKnownOptions, encodeCall, word } from '#internal';
 import { callContracts } from './call-contracts.ts';
 import type { ClearedPair } from './clear.ts';
 import { clearPair } from './clear.ts';
 import { getExecution, getRemaining, NATIVE } from './execution.ts';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
+import { parseAddress, requireFunctions } from './options.ts';
 import type { Fill, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
 /** Settings of the reference engine. */
@@ -32,9 +33,17 @@ const WITHDRAW: Hex = '0x2e1a7d4d';
 /**
  * Creates the reference engine. It clears each pair of tokens at one price: opposite orders are matched directly,
  * and the rest is traded with the liquidity.
+ *
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function createReferenceEngine(options: ReferenceEngineOptions): SolverEngine {
-  const { liquidity, wrappedNative, getFunds, buffer = 0n } = options;
+  assertKnownOptions('createReferenceEngine', options, ['liquidity', 'wrappedNative', 'getFunds', 'buffer']);
+  const { liquidity, getFunds, buffer = 0n } = options;
+  requireFunctions('createReferenceEngine: liquidity', liquidity, ['read']);
+  const wrappedNative = parseAddress('createReferenceEngine', 'wrappedNative', options.wrappedNative);
+  if (typeof buffer !== 'bigint' || buffer < 0n) {
+    throw new TypeError(`createReferenceEngine: buffer must be a bigint from 0 up, got ${buffer}`);
+  }
   const wrapped = (token: Address) => (token === NATIVE ? wrappedNative : token);
 
   /** Creates the largest fill of each order that its owner can pay; hooks and contracts may provide the funds later. */
@@ -104,15 +113,19 @@ function reduceTo({ order, executed }: Fill, funds: bigint | undefined): Fill {
 /**
  * Creates a function that reads the balances and allowances of the owners of orders from a node, in few requests. Of a
  * token that reverts, an owner has 0.
+ *
+ * @throws TypeError if an argument is malformed.
  */
 export function fundsReader(
   client: NodeClient,
   vaultRelayer: Address,
 ): (orders: readonly AuctionOrder[], signal: AbortSignal) => Promise<readonly bigint[]> {
+  requireFunctions('fundsReader: client', client, ['request']);
+  const spender = parseAddress('fundsReader', 'vaultRelayer', vaultRelayer);
   return async (orders, signal) => {
     const calls = orders.flatMap(({ owner, sellToken: to }) => [
       { to, data: encodeCall(BALANCE_OF, [word(owner)]) },
-      { to, data: encodeCall(ALLOWANCE, [word(owner), word(vaultRelayer)]) },
+      { to, data: encodeCall(ALLOWANCE, [word(owner), word(spender)]) },
     ]);
     const results = await callContracts(client, calls, signal);
     const read = (index: number) => results[index]?.[0] ?? 0n;

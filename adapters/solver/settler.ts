@@ -1,6 +1,8 @@
 import type { Address, Hex } from 'intentbook';
+import { assertKnownOptions } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { formatReason } from './format-reason.ts';
+import { parseAddress, requireFunctions } from './options.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { NodeClient, Solution } from './types.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -63,10 +65,16 @@ const MAX_RECEIPT_INTERVAL = 1_000;
 /**
  * Creates a settler that sends transactions to a node.
  *
- * @throws TypeError if `timeout` is malformed.
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function nodeSettler(options: NodeSettlerOptions): Settler {
-  const { client, wallet, settlementContract = PRODUCTION } = options;
+  assertKnownOptions('nodeSettler', options, ['client', 'wallet', 'settlementContract', 'timeout']);
+  const { client, wallet } = options;
+  requireFunctions('nodeSettler: client', client, ['request']);
+  requireFunctions('nodeSettler: wallet', wallet, ['sendTransaction']);
+  const address = parseAddress('nodeSettler', 'wallet.address', wallet.address);
+  const contract = options.settlementContract ?? PRODUCTION;
+  const settlementContract = parseAddress('nodeSettler', 'settlementContract', contract);
   const timeout = parsePositiveInteger('nodeSettler', 'timeout', options.timeout, 60_000, MAX_DELAY);
 
   /** Sends a request to the node. Rejects with a `TimeoutError` if it does not respond. */
@@ -102,7 +110,7 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
   }
 
   return {
-    address: wallet.address,
+    address,
     async simulate(solution, signal) {
       let data: Hex;
       try {
@@ -110,7 +118,7 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
       } catch (error) {
         return formatReason(error);
       }
-      const call = { from: wallet.address, to: settlementContract, data };
+      const call = { from: address, to: settlementContract, data };
       try {
         await request('eth_call', [call, 'latest'], timeout, signal);
         return undefined;

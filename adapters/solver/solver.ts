@@ -1,8 +1,9 @@
 import type { Hex } from 'intentbook';
-import { createFailureReporter } from '#internal';
+import { assertKnownOptions, createFailureReporter } from '#internal';
 import type { AuctionSource } from './auctions.ts';
 import type { Bid } from './competition.ts';
 import { toCompetition } from './competition.ts';
+import { requireFunctions } from './options.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
@@ -21,6 +22,8 @@ export interface SolverOptions {
   /** Called with errors of the source, of the node and of the engine. An error that it throws is dropped. */
   readonly onFailure?: (failure: unknown) => void;
 }
+
+const OPTIONS = ['auctions', 'engine', 'settler', 'interval', 'onResult', 'onFailure'];
 
 /** The result of one auction. */
 export interface SolverResult {
@@ -72,10 +75,14 @@ const MAX_RETRY_DELAY = 60_000;
  * solver.start();
  * ```
  *
- * @throws TypeError if `interval` is malformed.
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function createSolver(options: SolverOptions): Solver {
+  assertKnownOptions('createSolver', options, OPTIONS);
   const { auctions, engine, settler, onResult, onFailure } = options;
+  requireFunctions('createSolver: auctions', auctions, ['current']);
+  requireFunctions('createSolver: engine', engine, ['solve']);
+  requireFunctions('createSolver: settler', settler, ['simulate', 'submit']);
   const interval = parsePositiveInteger('createSolver', 'interval', options.interval, 1_000, MAX_DELAY);
   const failures = new Map<Hex, { readonly until: number; readonly delay: number }>();
   /** Blocks in which orders were settled. The book may not have read them yet. */

@@ -1,7 +1,8 @@
 import type { Address, Hex } from 'intentbook';
-import { bytes, encodeCall, word } from '#internal';
+import { assertKnownOptions, bytes, encodeCall, word } from '#internal';
 import { callContracts } from './call-contracts.ts';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
+import { parseAddress, requireFunctions } from './options.ts';
 import type { Interaction, NodeClient } from './types.ts';
 
 /** Pairs of a Uniswap V2 factory, or of a compatible one. */
@@ -32,9 +33,18 @@ interface PoolState {
  * Creates liquidity of the pairs of a Uniswap V2 factory. A route has one pair, or two with a base token in between.
  * Addresses of pairs are kept; reserves are read for each auction. The pairs of an auction are read together: a request
  * of the node has up to 128 of them.
+ *
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function uniswapV2Liquidity(client: NodeClient, options: UniswapV2LiquidityOptions): Liquidity {
-  const { factory, receiver, bases } = options;
+  requireFunctions('uniswapV2Liquidity: client', client, ['request']);
+  assertKnownOptions('uniswapV2Liquidity', options, ['factory', 'receiver', 'bases']);
+  const parse = (name: string, address: string) => parseAddress('uniswapV2Liquidity', name, address);
+  const [factory, receiver] = [parse('factory', options.factory), parse('receiver', options.receiver)];
+  if (!Array.isArray(options.bases)) {
+    throw new TypeError(`uniswapV2Liquidity: bases must be a list, got ${String(options.bases)}`);
+  }
+  const bases = options.bases.map((base: string) => parse('bases', base));
   const addresses = new Map<string, Address>();
 
   /** Finds the pairs that are not known yet. A pair that does not exist is searched again for the next auction. */
