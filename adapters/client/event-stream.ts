@@ -1,5 +1,5 @@
 import type { ClientOptions, Sender } from './http.ts';
-import { RequestError, readRequestError } from './http.ts';
+import { RequestError, readRequestError, TooLargeError } from './http.ts';
 
 /** An event of a stream. The opening of a connection is an event without a type. */
 export interface ServerEvent {
@@ -11,18 +11,24 @@ export interface ServerEvent {
 const FIRST_DELAY = 250;
 
 /** Parses the blocks of an event stream (WHATWG HTML, section 9.2). */
-async function* parseEvents(body: ReadableStream<Uint8Array>, onData: () => void): AsyncGenerator<ServerEvent> {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+async function* parseEvents(
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  onData: () => void,
+): AsyncGenerator<ServerEvent> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
   let text = '';
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
     onData();
-    text += value;
+    text += decoder.decode(value, { stream: true });
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       yield parseBlock(text.slice(0, end));
       text = text.slice(end + 2);
     }
+    if (text.length > maxBytes) throw new TooLargeError(maxBytes);
   }
 }
 
@@ -45,7 +51,7 @@ function parseBlock(block: string): ServerEvent {
  * signal is aborted.
  *
  * @param onState - Called when the connection is established or lost.
- * @throws RequestError for a response with a status from 400 to 499, except 408 and 429.
+ * @throws RequestError for a response with a status from 400 to 499, except 408 and 429; TooLargeError.
  */
 export async function* readEvents(
   sender: Sender,
@@ -71,9 +77,9 @@ export async function* readEvents(
       alive();
       const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) };
       const response = await sender.open(path, { headers, signal: connection.signal });
-      if (!response.ok || response.body === null) throw await readRequestError(response);
+      if (!response.ok || response.body === null) throw await readRequestError(response, sender.maxBytes);
       onState(true);
-      for await (const event of parseEvents(response.body, alive)) {
+      for await (const event of parseEvents(response.body, sender.maxBytes, alive)) {
         lastId = event.id ?? lastId;
         delay = FIRST_DELAY;
         yield event;
@@ -96,6 +102,7 @@ export async function* readEvents(
 
 /** Returns whether a request that failed with this error always fails. */
 export function isFinal(error: unknown): boolean {
+  if (error instanceof TooLargeError) return true;
   if (!(error instanceof RequestError)) return false;
   const { status } = error;
   return status >= 400 && status < 500 && status !== 408 && status !== 429;

@@ -13,6 +13,8 @@ export interface ClientOptions {
   readonly maxDelay?: number;
   /** Time without data after which a stream is opened again, in milliseconds. Default: 45000. */
   readonly silence?: number;
+  /** Maximum size of a response, and of an event of a stream, in bytes. Default: 50000000. */
+  readonly maxBytes?: number;
 }
 
 /** Error response of the server. */
@@ -39,12 +41,40 @@ export class RequestError extends Error {
   }
 }
 
+const OPTIONS = ['fetch', 'headers', 'timeout', 'maxDelay', 'silence', 'maxBytes'];
+
 /** Maximum delay of a timer, in milliseconds. */
 const MAX_DELAY = 2 ** 31 - 1;
 
+/** Response or event above the size limit. It is not requested again. */
+export class TooLargeError extends Error {
+  override readonly name = 'TooLargeError';
+
+  constructor(maxBytes: number) {
+    super(`a response or event must have at most ${maxBytes} bytes`);
+  }
+}
+
+/** Reads the JSON of a response. */
+async function readJson({ body }: Response, maxBytes: number): Promise<unknown> {
+  const decoder = new TextDecoder();
+  const reader = body?.getReader();
+  let text = '';
+  let size = 0;
+  for (let chunk = await reader?.read(); chunk?.value !== undefined; chunk = await reader?.read()) {
+    size += chunk.value.length;
+    if (size > maxBytes) {
+      await reader?.cancel();
+      throw new TooLargeError(maxBytes);
+    }
+    text += decoder.decode(chunk.value, { stream: true });
+  }
+  return JSON.parse(text + decoder.decode());
+}
+
 /** Reads the error of a response. A proxy may respond with a body that is not JSON. */
-export async function readRequestError(response: Response): Promise<RequestError> {
-  const body: unknown = await response.json().catch(() => undefined);
+export async function readRequestError(response: Response, maxBytes: number): Promise<RequestError> {
+  const body: unknown = await readJson(response, maxBytes).catch(() => undefined);
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfter = seconds >= 0 ? Math.min(seconds * 1000, MAX_DELAY) : undefined;
   return new RequestError(response.status, body as object, retryAfter); // the format of error responses
@@ -61,13 +91,20 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 /**
  * Creates the function that sends requests with JSON.
  *
- * @throws TypeError if a duration of the options is malformed.
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function createSender(url: string, options: ClientOptions) {
-  const { fetch: send = fetch, headers = {}, timeout = 30_000 } = options;
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined) {
+    throw new TypeError(`createClient: unknown option "${unknown}", use ${OPTIONS.join(', ')}`);
+  }
+  const { fetch: send = fetch, headers = {}, timeout = 30_000, maxBytes = 50_000_000 } = options;
+  if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
+    throw new TypeError(`createClient: maxBytes must be a positive integer, got ${maxBytes}`);
+  }
   for (const name of ['timeout', 'maxDelay', 'silence'] as const) {
     const value = options[name] ?? 1;
-    if (value > 0 && value <= MAX_DELAY) continue;
+    if (typeof value === 'number' && value > 0 && value <= MAX_DELAY) continue;
     throw new TypeError(`createClient: ${name} must be a number above 0 and up to ${MAX_DELAY}, got ${value}`);
   }
   const base = url.replace(/\/+$/, '');
@@ -87,12 +124,12 @@ export function createSender(url: string, options: ClientOptions) {
     const limit = AbortSignal.timeout(timeout);
     const signal = ended === undefined ? limit : AbortSignal.any([limit, ended]);
     const response = await open(path, { method, ...init, signal });
-    if (!response.ok) throw await readRequestError(response);
-    const content: unknown = await response.json();
+    if (!response.ok) throw await readRequestError(response, maxBytes);
+    const content = await readJson(response, maxBytes);
     return { body: content as T, link: response.headers.get('link') }; // the format that the route documents
   }
 
-  return { open, request };
+  return { open, request, maxBytes };
 }
 
 export type Sender = ReturnType<typeof createSender>;
