@@ -1,7 +1,7 @@
 import type { Order, OrderCancellations, OrderCreation, OrderTrade, QuoteRequest, QuoteResponse } from 'intentbook';
 import type { ClientOptions, Query } from './http.ts';
 import { createSender, RequestError, toQuery } from './http.ts';
-import type { Mirror, MirrorFilter } from './mirror.ts';
+import type { Mirror, MirrorFilter, MirrorOptions } from './mirror.ts';
 import { createMirror } from './mirror.ts';
 
 /** Filters and paging of a list of orders. */
@@ -29,8 +29,11 @@ export interface OrderBookClient {
   quote(request: QuoteRequest): Promise<QuoteResponse>;
   /** Lists the trades of an order or an account. */
   trades(query: { readonly orderUid: string } | { readonly owner: string }): Promise<readonly OrderTrade[]>;
-  /** Keeps a local copy of orders and reconnects automatically. Resolves when all orders are read. */
-  mirror(filter?: MirrorFilter): Promise<Mirror>;
+  /**
+   * Keeps a local copy of orders and reconnects automatically. Resolves when all orders are read: while the server
+   * cannot be reached, it retries until the signal is aborted.
+   */
+  mirror(filter?: MirrorFilter, options?: MirrorOptions): Promise<Mirror>;
 }
 
 /**
@@ -80,6 +83,6 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
     },
     quote: async (terms) => (await request<QuoteResponse>('POST', 'quote', terms)).body,
     trades: async (query) => (await request<OrderTrade[]>('GET', `trades?${toQuery({ ...query })}`)).body,
-    mirror: (filter = {}) => createMirror(sender, listPages, filter, options),
+    mirror: (filter = {}, mirrorOptions = {}) => createMirror(sender, listPages, filter, options, mirrorOptions),
   };
 }

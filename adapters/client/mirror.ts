@@ -17,6 +17,12 @@ export interface MirrorFilter {
   readonly status?: OrderStatus | null;
 }
 
+/** Options of a mirror. */
+export interface MirrorOptions {
+  /** Ends the mirror when it is aborted, also before all orders are read. Default: none. */
+  readonly signal?: AbortSignal;
+}
+
 /** A local copy of the orders of a book, which follows its event log. */
 export interface Mirror {
   /** The orders by UID. */
@@ -50,7 +56,9 @@ export async function createMirror(
   listPages: ListPages,
   filter: MirrorFilter,
   options: ClientOptions,
+  { signal }: MirrorOptions = {},
 ): Promise<Mirror> {
+  signal?.throwIfAborted();
   const wanted = normalize(filter);
   const control = new AbortController();
   const listeners = new Set<(uid: string | undefined) => void>();
@@ -133,12 +141,19 @@ export async function createMirror(
     }
   }
 
+  function close(): void {
+    signal?.removeEventListener('abort', close);
+    control.abort();
+    for (const check of waiting) check();
+  }
+  signal?.addEventListener('abort', close);
+
   await new Promise<void>((resolve, reject) => {
     follow(resolve).then(
-      () => reject(new Error('the mirror was closed')),
+      () => reject(signal?.reason),
       (error: unknown) => {
         failure = error;
-        for (const check of waiting) check();
+        close();
         reject(error);
       },
     );
@@ -169,10 +184,7 @@ export async function createMirror(
         waiting.add(check);
         check();
       }),
-    close() {
-      control.abort();
-      for (const check of waiting) check();
-    },
+    close,
   };
 }
 
