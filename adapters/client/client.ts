@@ -45,8 +45,9 @@ export interface OrderBookClient {
  * mirror.onChange(() => console.log(mirror.orders.size));
  * ```
  *
- * @param url - URL of the book, without `/api/v1`.
- * @throws TypeError if a duration of the options is malformed.
+ * @param url - URL of the book, without `/api/v1`. A user and a password in it are sent as a Basic `Authorization`
+ * header only.
+ * @throws TypeError if `url` is not an http or https URL, or if an option is unknown or malformed.
  */
 export function createClient(url: string, options: ClientOptions = {}): OrderBookClient {
   const sender = createSender(url, options);

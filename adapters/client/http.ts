@@ -107,10 +107,12 @@ export function createSender(url: string, options: ClientOptions) {
     if (typeof value === 'number' && value > 0 && value <= MAX_DELAY) continue;
     throw new TypeError(`createClient: ${name} must be a number above 0 and up to ${MAX_DELAY}, got ${value}`);
   }
-  const base = url.replace(/\/+$/, '');
+  const { base, credentials } = parseUrl(url);
+  const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+  const authorization = credentials === undefined || isAuthorized ? {} : { authorization: `Basic ${credentials}` };
 
   function open(path: string, init: RequestInit = {}): Promise<Response> {
-    return send(`${base}/api/v1/${path}`, { ...init, headers: { ...headers, ...init.headers } });
+    return send(`${base}/api/v1/${path}`, { ...init, headers: { ...authorization, ...headers, ...init.headers } });
   }
 
   async function request<T>(
@@ -131,6 +133,35 @@ export function createSender(url: string, options: ClientOptions) {
 
   return { open, request, maxBytes };
 }
+
+/**
+ * Parses the URL of a book: an http or https URL, or a path that a browser resolves. A user and a password are moved to
+ * a Basic `Authorization` header, unless the headers have one: `fetch` rejects URLs with credentials, and its error
+ * repeats them.
+ */
+function parseUrl(url: string) {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const isValid = parsed === undefined ? typeof url === 'string' && /^(?:$|[./])/.test(url) : isHttp(parsed);
+  // The URL is not repeated, because it may contain a secret.
+  if (!isValid) throw new TypeError('createClient: url must be an http or https URL');
+  const { username = '', password = '' } = parsed ?? {};
+  if (parsed === undefined || username + password === '') return { base: url.replace(/\/+$/, '') };
+  parsed.username = '';
+  parsed.password = '';
+  const bytes = new TextEncoder().encode(`${decodePercent(username)}:${decodePercent(password)}`);
+  return { base: parsed.href.replace(/\/+$/, ''), credentials: btoa(String.fromCharCode(...bytes)) };
+}
+
+/** Decodes percent encoding. Returns a text with an invalid encoding unchanged. */
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const isHttp = ({ protocol }: URL) => protocol === 'http:' || protocol === 'https:';
 
 export type Sender = ReturnType<typeof createSender>;
 

@@ -193,8 +193,9 @@ type Wanted = Omit<MirrorFilter, 'status'> & { readonly status: OrderStatus | un
 function normalize({ status = 'open', pair, kind, ...addresses }: MirrorFilter): Wanted {
   const lower = Object.entries(addresses).filter(([, value]) => value !== undefined);
   return {
-    ...Object.fromEntries(lower.map(([name, value]) => [name, value.toLowerCase()])),
-    ...(pair === undefined ? {} : { pair: [pair[0].toLowerCase(), pair[1].toLowerCase()] as const }),
+    // The server rejects a value that is not an address.
+    ...Object.fromEntries(lower.map(([name, value]) => [name, String(value).toLowerCase()])),
+    ...(pair === undefined ? {} : { pair: String(pair).toLowerCase().split(',') as [string, string] }),
     ...(kind === undefined ? {} : { kind }),
     status: status ?? undefined,
   };

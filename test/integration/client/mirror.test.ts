@@ -109,6 +109,8 @@ describe('client', () => {
     expect(await uidsOf({ kind: 'buy' })).toEqual([]);
     expect(await uidsOf({ owner: OWNER.address })).toHaveLength(3);
     await expect(client.mirror({ owner: '0x12' })).rejects.toThrow(/owner/);
+    await expect(client.mirror({ owner: null as never })).rejects.toThrow(/owner/);
+    await expect(client.mirror({ pair: [WETH] as never })).rejects.toThrow(/pair/);
   });
 });
 

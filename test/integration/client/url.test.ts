@@ -1,0 +1,43 @@
+import { createClient } from 'intentbook/client';
+import { describe, expect, it } from 'vitest';
+
+describe('URL of a client', () => {
+  it.each([
+    ['http://user:p%40ss@localhost:8080/book/', 'http://localhost:8080/book/api/v1/orders/0x12', 'user:p@ss'],
+    ['http://user:50%@localhost', 'http://localhost/api/v1/orders/0x12', 'user:50%'],
+    ['https://localhost', 'https://localhost/api/v1/orders/0x12', undefined],
+    ['/book', '/book/api/v1/orders/0x12', undefined],
+    ['', '/api/v1/orders/0x12', undefined],
+  ])('%s requests %s', async (url, expected, credentials) => {
+    const requests: unknown[] = [];
+    const client = createClient(url, {
+      async fetch(target, init) {
+        requests.push([target, new Headers(init?.headers).get('authorization') ?? undefined]);
+        return Response.json({});
+      },
+    });
+    await client.get('0x12');
+    expect(requests).toEqual([[expected, credentials && `Basic ${btoa(credentials)}`]]);
+  });
+
+  it('does not replace the authorization of the headers', async () => {
+    const sent: unknown[] = [];
+    const client = createClient('http://user:password@localhost', {
+      headers: { Authorization: 'Bearer token' },
+      async fetch(_, init) {
+        sent.push(new Headers(init?.headers).get('authorization'));
+        return Response.json({});
+      },
+    });
+    await client.get('0x12');
+    expect(sent).toEqual(['Bearer token']);
+  });
+
+  it.each(['localhost:8080', '127.0.0.1:8080', 'ftp://user:secret@host', 'book.example', undefined])(
+    'must not be %s',
+    (url) => {
+      const create = () => createClient(url as string);
+      expect(create).toThrow(new TypeError('createClient: url must be an http or https URL'));
+    },
+  );
+});
