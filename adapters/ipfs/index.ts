@@ -1,5 +1,5 @@
 import type { DocumentSource, Hex } from 'intentbook';
-import { assertKnownOptions, ResponseTooLargeError, readResponseText } from '#internal';
+import { assertKnownOptions, getEndpoint, parseServiceUrl, ResponseTooLargeError, readResponseText } from '#internal';
 
 /** Options of an IPFS gateway. */
 export interface IpfsGatewayOptions {
@@ -14,27 +14,24 @@ export interface IpfsGatewayOptions {
  * and denotes a raw block with a keccak-256 hash, as clients publish app data. Redirects are not followed. A status of
  * 404 or 410, and a document above the size limit, count as missing. Any other status except 200 is a failure.
  *
- * @param url - Base URL of the gateway. Its query, such as a token, is sent with each request.
+ * @param url - Base URL of the gateway. Its query, such as a token, is sent with each request. A user and a password in
+ * it are sent as a Basic `Authorization` header only.
  * @throws TypeError if `url` is not an http or https URL, or if an option is unknown.
  */
 export function ipfsGateway(url: string, options: IpfsGatewayOptions = {}): DocumentSource {
   assertKnownOptions('ipfsGateway', options, ['headers', 'fetch']);
-  const base = URL.canParse(url) ? new URL(url) : undefined;
-  if (base === undefined || !['http:', 'https:'].includes(base.protocol)) {
-    throw new TypeError('ipfsGateway: url must be an http or https URL');
-  }
-  const { headers = {}, fetch: send = fetch } = options;
-  const folder = base.pathname.replace(/\/+$/, '');
+  const service = parseServiceUrl('ipfsGateway', url);
+  const { fetch: send = fetch } = options;
+  const headers = new Headers(service.authorization);
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
 
   return {
     async find(hash, { signal, maxBytes }) {
-      const target = new URL(base);
-      target.pathname = `${folder}/ipfs/${toCid(hash)}`;
-      const response = await send(target, { headers, redirect: 'error', signal });
+      const response = await send(getEndpoint(service, `ipfs/${toCid(hash)}`), { headers, redirect: 'error', signal });
       if (response.status === 200) return readResponseText(response, maxBytes).catch(ignoreTooLarge);
       await response.body?.cancel();
       if (response.status === 404 || response.status === 410) return undefined;
-      throw new Error(`${base.host} responded with status ${response.status}`);
+      throw new Error(`${service.base.host} responded with status ${response.status}`);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { assertKnownOptions, readResponseText } from '#internal';
+import { assertKnownOptions, getEndpoint, parseServiceUrl, readResponseText } from '#internal';
 
 /** Options of the CoinGecko sources. */
 export interface CoinGeckoOptions {
@@ -6,7 +6,7 @@ export interface CoinGeckoOptions {
   readonly apiKey?: string;
   /** API to which the key belongs. Default: `pro`. */
   readonly plan?: 'pro' | 'demo';
-  /** Another base URL, such as a proxy. */
+  /** Another base URL, such as a proxy. A user and a password in it are sent as a Basic `Authorization` header only. */
   readonly baseUrl?: string;
   /** Additional platform names by chain id. */
   readonly platforms?: Readonly<Record<number, string>>;
@@ -48,16 +48,16 @@ export function createCoinGeckoClient(name: string, options: CoinGeckoOptions): 
   const { apiKey, plan = 'pro', fetch: send = fetch } = options;
   if (plan !== 'pro' && plan !== 'demo') throw new TypeError(`${name}: plan must be "pro" or "demo"`);
   const baseUrl = options.baseUrl ?? (apiKey !== undefined && plan === 'pro' ? PRO : FREE);
-  if (!/^https?:\/\/[^/]/.test(baseUrl) || !URL.canParse(baseUrl)) {
-    throw new TypeError(`${name}: baseUrl must be an http or https URL`);
-  }
+  const service = parseServiceUrl(name, baseUrl, 'baseUrl');
   const platforms = { ...PLATFORMS, ...options.platforms };
-  const headers = { accept: 'application/json', ...(apiKey !== undefined && { [`x-cg-${plan}-api-key`]: apiKey }) };
+  const key = apiKey === undefined ? {} : { [`x-cg-${plan}-api-key`]: apiKey };
+  const headers = { accept: 'application/json', ...service.authorization, ...key };
 
   return {
     platform: (chainId) => platforms[chainId],
     async get(path, query, signal) {
-      const url = `${baseUrl.replace(/\/+$/, '')}/api/v3/${path}?${new URLSearchParams(query)}`;
+      const url = getEndpoint(service, `api/v3/${path}`);
+      for (const [parameter, value] of Object.entries(query)) url.searchParams.set(parameter, value);
       const response = await send(url, { headers, redirect: 'error', signal });
       if (response.status !== 200) {
         await response.body?.cancel();

@@ -1,5 +1,5 @@
 import type { Address, PoolSource, PoolYield } from 'intentbook';
-import { assertKnownOptions, parseHex, readResponseText } from '#internal';
+import { assertKnownOptions, parseHex, parseServiceUrl, readResponseText } from '#internal';
 
 /** Pools by chain id. Numbers are those of `PoolYield`. */
 export type PoolTable = Readonly<
@@ -8,7 +8,10 @@ export type PoolTable = Readonly<
 
 /** Options of a source of pools at a URL. */
 export interface JsonPoolsOptions {
-  /** URL of a JSON document with pools by chain id: `{ "1": [{ "address", "project", "apr", … }] }`. */
+  /**
+   * URL of a JSON document with pools by chain id: `{ "1": [{ "address", "project", "apr", … }] }`. A user and a
+   * password in it are sent as a Basic `Authorization` header only.
+   */
   readonly url: string;
   /** Implementation of `fetch`. Default: the global one. */
   readonly fetch?: typeof fetch;
@@ -36,13 +39,12 @@ export function fixedPools(table: PoolTable): PoolSource {
 export function jsonPools(options: JsonPoolsOptions): PoolSource {
   assertKnownOptions('jsonPools', options, ['url', 'fetch']);
   const { url, fetch: send = fetch } = options;
-  if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
-    throw new TypeError('jsonPools: url must be an http or https URL');
-  }
+  const { base, authorization } = parseServiceUrl('jsonPools', url);
+  const headers = { accept: 'application/json', ...authorization };
   return {
-    name: `pools of ${new URL(url).host}`,
+    name: `pools of ${base.host}`,
     async pools(chainId, { signal }) {
-      const response = await send(url, { headers: { accept: 'application/json' }, redirect: 'error', signal });
+      const response = await send(base, { headers, redirect: 'error', signal });
       if (response.status !== 200) {
         await response.body?.cancel();
         throw new Error(`the source of pools responded with status ${response.status}`);

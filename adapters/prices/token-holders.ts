@@ -1,11 +1,12 @@
 import type { TokenHolder, TokenHolderSource } from 'intentbook';
-import { assertKnownOptions, parseHex, readResponseText } from '#internal';
+import { assertKnownOptions, formatSecret, parseHex, parseServiceUrl, readResponseText } from '#internal';
 
 /** Options of a source of token holders at a URL. */
 export interface JsonTokenHoldersOptions {
   /**
    * URLs by chain id. `{token}` is replaced with the address of the token, in lower case. A Blockscout explorer serves
-   * `https://eth.blockscout.com/api/v2/tokens/{token}/holders`. Chains without a URL have no holders here.
+   * `https://eth.blockscout.com/api/v2/tokens/{token}/holders`. Chains without a URL have no holders here. A user and a
+   * password in a URL are sent as a Basic `Authorization` header only.
    */
   readonly urls: Readonly<Record<number, string>>;
   /** Further headers of each request, such as a key of the API. Default: none. */
@@ -37,14 +38,19 @@ const AMOUNT = /^\d{1,78}$/;
 export function jsonTokenHolders(options: JsonTokenHoldersOptions): TokenHolderSource {
   assertKnownOptions('jsonTokenHolders', options, ['urls', 'headers', 'fetch']);
   const { urls, headers = {}, fetch: send = fetch } = options;
-  for (const [chainId, url] of Object.entries(urls ?? {})) assertUrl(chainId, url);
+  if (typeof urls !== 'object' || urls === null) {
+    throw new TypeError(`jsonTokenHolders: urls must be an object of URLs by chain id, got ${formatSecret(urls)}`);
+  }
+  for (const [chainId, url] of Object.entries(urls)) assertUrl(chainId, url);
   return {
     name: 'JSON token holders',
     async topHolders({ chainId, token }, { signal }) {
       const url = urls[chainId]?.replaceAll('{token}', token);
       if (url === undefined) return undefined;
-      const accept = { accept: 'application/json', ...headers };
-      const response = await send(url, { headers: accept, redirect: 'error', signal });
+      const { base, authorization } = parseServiceUrl('jsonTokenHolders', url);
+      const sent = new Headers({ accept: 'application/json', ...authorization });
+      for (const [name, value] of Object.entries(headers)) sent.set(name, value);
+      const response = await send(base, { headers: sent, redirect: 'error', signal });
       if (response.status !== 200) {
         await response.body?.cancel();
         if (response.status === 404) return undefined;

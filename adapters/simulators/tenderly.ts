@@ -8,7 +8,7 @@ import type {
   StateChange,
   TokenTransfer,
 } from 'intentbook';
-import { assertKnownOptions, NATIVE_MARKER, parseHex, readResponseText } from '#internal';
+import { assertKnownOptions, getEndpoint, NATIVE_MARKER, parseHex, parseServiceUrl, readResponseText } from '#internal';
 
 /** Options of the simulator on Tenderly. */
 export interface TenderlyOptions {
@@ -17,7 +17,10 @@ export interface TenderlyOptions {
   /** Name of the account or organisation. */
   readonly account: string;
   readonly project: string;
-  /** Another base URL, such as a proxy. Default: https://api.tenderly.co. */
+  /**
+   * Another base URL, such as a proxy. A user and a password in it are sent as a Basic `Authorization` header only.
+   * Default: https://api.tenderly.co.
+   */
   readonly baseUrl?: string;
   /** Implementation of `fetch`. Default: the global one. */
   readonly fetch?: typeof fetch;
@@ -46,11 +49,15 @@ export function tenderlySimulator(options: TenderlyOptions): BundleSimulator {
   for (const [name, value] of Object.entries({ apiKey, account, project })) {
     if (typeof value !== 'string' || value === '') throw new TypeError(`tenderlySimulator: ${name} must be text`);
   }
-  if (!/^https?:\/\/[^/]/.test(baseUrl)) throw new TypeError('tenderlySimulator: baseUrl must be an http or https URL');
+  if (!Number.isSafeInteger(chainId) || chainId < 1) {
+    throw new TypeError(`tenderlySimulator: chainId must be a positive integer, got ${chainId}`);
+  }
+  const service = parseServiceUrl('tenderlySimulator', baseUrl, 'baseUrl');
   const where = `${encodeURIComponent(account)}/project/${encodeURIComponent(project)}`;
-  const url = `${baseUrl.replace(/\/+$/, '')}/api/v1/account/${where}/simulate-bundle`;
+  const url = getEndpoint(service, `api/v1/account/${where}/simulate-bundle`);
   const page = `${PAGES}/${encodeURIComponent(account)}/${encodeURIComponent(project)}/simulator`;
-  const headers = { accept: 'application/json', 'content-type': 'application/json', 'x-access-key': apiKey };
+  const json = { accept: 'application/json', 'content-type': 'application/json' };
+  const headers = { ...json, ...service.authorization, 'x-access-key': apiKey };
 
   return {
     name: 'Tenderly',

@@ -10,12 +10,13 @@ export interface ServiceUrl {
  * Parses the base URL of a service. A user and a password are moved to a Basic `Authorization` header, because `fetch`
  * rejects URLs with credentials.
  *
+ * @param name - The option, for errors.
  * @throws TypeError `<caller>: url must be an http or https URL`. It does not repeat the URL, which may be secret.
  */
-export function parseServiceUrl(caller: string, url: string): ServiceUrl {
+export function parseServiceUrl(caller: string, url: string, name = 'url'): ServiceUrl {
   const base = URL.canParse(url) ? new URL(url) : undefined;
   if (base === undefined || !['http:', 'https:'].includes(base.protocol)) {
-    throw new TypeError(`${caller}: url must be an http or https URL`);
+    throw new TypeError(`${caller}: ${name} must be an http or https URL`);
   }
   const { username, password } = base;
   base.username = '';

@@ -90,6 +90,7 @@ describe('JSON token holders', () => {
       expect(() => jsonTokenHolders({ urls: { 1: url } })).toThrow(message);
     }
     expect(() => jsonTokenHolders({ url: 'x' } as never)).toThrow('unknown option "url"');
+    expect(() => jsonTokenHolders({} as never)).toThrow('urls must be an object of URLs by chain id, got undefined');
   });
 
   it('is configured with the setting of a server', async () => {

@@ -83,6 +83,7 @@ describe('Tenderly simulator', () => {
   it.each([
     [{ chainId: 1, apiKey: '', account: 'a', project: 'p' }],
     [{ chainId: 1, apiKey: 'k', account: 'a', project: 'p', baseUrl: 'ftp://x' }],
+    [{ chainId: '1' as never, apiKey: 'k', account: 'a', project: 'p' }],
   ])('requires valid options: %j', (options) => {
     expect(() => tenderlySimulator(options)).toThrow(TypeError);
   });
