@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from './bytes.ts';
-import { toHex, toInteger } from './checks.ts';
+import { assertMembers, toChoice, toHex, toInteger, toText } from './checks.ts';
 import type { Hex } from './types.ts';
 
 /** A call that runs before or after the trade of an order. */
@@ -26,7 +26,7 @@ export interface AppDataOptions {
   readonly signer?: string;
   /** UID of the open order that this order replaces, 56 bytes. */
   readonly replaces?: string;
-  /** Further keys of `metadata`, added as they are. */
+  /** Further keys of `metadata`, added as they are. An option above takes precedence. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
@@ -41,26 +41,47 @@ const SCHEMA_VERSION = '1.15.0';
  * const appData = appDataDocument({ appCode: 'my-app', slippageBps: 50 });
  * ```
  *
- * @throws TypeError if a value is malformed.
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function appDataDocument(options: AppDataOptions = {}): string {
+  assertMembers('appDataDocument', options, OPTIONS);
   const { appCode, environment, hooks, slippageBps, orderClass, signer, replaces, metadata } = options;
   return stringify({
-    appCode,
-    environment,
+    ...(appCode !== undefined && { appCode: toText('appCode', appCode) }),
+    ...(environment !== undefined && { environment: toText('environment', environment) }),
     version: SCHEMA_VERSION,
     metadata: {
       ...metadata,
-      hooks: hooks && { pre: hooks.pre?.map(hookJson), post: hooks.post?.map(hookJson) },
-      quote: slippageBps === undefined ? undefined : { slippageBips: toInteger('slippageBps', slippageBps, 0, 10_000) },
-      orderClass: orderClass && { orderClass },
-      signer: signer && toHex('signer', signer, 20),
-      replacedOrder: replaces && { uid: toHex('replaces', replaces, 56) },
+      ...(hooks !== undefined && { hooks: hooksJson(hooks) }),
+      ...(slippageBps !== undefined && { quote: { slippageBips: toInteger('slippageBps', slippageBps, 0, 10_000) } }),
+      ...(orderClass !== undefined && { orderClass: { orderClass: toChoice('orderClass', orderClass, CLASSES) } }),
+      ...(signer !== undefined && { signer: toHex('signer', signer, 20) }),
+      ...(replaces !== undefined && { replacedOrder: { uid: toHex('replaces', replaces, 56) } }),
     },
   });
 }
 
-function hookJson({ target, callData, gasLimit }: OrderHook): object {
+const OPTIONS = [
+  'appCode',
+  'environment',
+  'hooks',
+  'slippageBps',
+  'orderClass',
+  'signer',
+  'replaces',
+  'metadata',
+] as const satisfies readonly (keyof AppDataOptions)[];
+
+const CLASSES = ['market', 'limit', 'liquidity', 'twap'] as const;
+
+function hooksJson(hooks: NonNullable<AppDataOptions['hooks']>): object {
+  assertMembers('hooks', hooks, ['pre', 'post']);
+  return { pre: hooks.pre?.map(hookJson), post: hooks.post?.map(hookJson) };
+}
+
+function hookJson(hook: OrderHook): object {
+  assertMembers('hooks', hook, ['target', 'callData', 'gasLimit']);
+  const { target, callData, gasLimit } = hook;
   if (!/^0x([0-9a-fA-F]{2})*$/.test(callData)) {
     throw new TypeError(`callData must be 0x and pairs of hex digits, got ${JSON.stringify(callData)}`);
   }
@@ -78,7 +99,11 @@ function stringify(value: unknown): string {
   });
 }
 
-/** Computes the hash of an app-data document: the keccak-256 of its UTF-8 bytes. */
+/**
+ * Computes the hash of an app-data document: the keccak-256 of its UTF-8 bytes.
+ *
+ * @throws TypeError if the document is not a text, such as a parsed one.
+ */
 export function appDataHash(document: string): Hex {
-  return bytesToHex(keccak_256(new TextEncoder().encode(document)));
+  return bytesToHex(keccak_256(new TextEncoder().encode(toText('appData', document))));
 }

@@ -20,9 +20,10 @@ export type CancellationTypedData = TypedData<
  * ```
  *
  * @param orderUids - UIDs of 56 bytes.
- * @throws TypeError if a UID is malformed.
+ * @throws TypeError if a UID is malformed, or if `orderUids` is not a list.
  */
 export function cancellationTypedData(domain: SigningDomain, orderUids: readonly string[]): CancellationTypedData {
+  if (!Array.isArray(orderUids)) throw new TypeError(`orderUids must be a list, got ${JSON.stringify(orderUids)}`);
   return {
     domain,
     types: CANCELLATION_TYPES,

@@ -24,6 +24,22 @@ export function toInteger(name: string, value: number, least: number, most: numb
   throw new TypeError(`${name} must be an integer from ${least} to ${most}, got ${String(value)}`);
 }
 
+/** @throws TypeError if `value` is not a text. */
+export function toText(name: string, value: string): string {
+  if (typeof value === 'string') return value;
+  throw new TypeError(`${name} must be a text, got ${format(value)}`);
+}
+
+/** @throws TypeError if `value` is not a boolean. */
+export function toBoolean(name: string, value: boolean): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new TypeError(`${name} must be a boolean, got ${format(value)}`);
+}
+
+function format(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
+
 /** @throws TypeError if `value` is not one of `allowed`. */
 export function toChoice<T extends string>(name: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value;

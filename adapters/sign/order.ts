@@ -1,5 +1,5 @@
 import { appDataHash } from './app-data.ts';
-import { isHex, toAmount, toChoice, toHex, toInteger } from './checks.ts';
+import { isHex, toAmount, toBoolean, toChoice, toHex, toInteger } from './checks.ts';
 import type { Hex, SigningDomain, TypedData } from './types.ts';
 
 /** An order before it is signed. Members with a default may be absent. */
@@ -97,7 +97,7 @@ export function orderTypedData(domain: SigningDomain, order: OrderToSign): Order
       appData: isHex(appData, 32) ? toHex('appData', appData, 32) : appDataHash(appData),
       feeAmount: toAmount('feeAmount', feeAmount),
       kind: toChoice('kind', order.kind, ['sell', 'buy']),
-      partiallyFillable,
+      partiallyFillable: toBoolean('partiallyFillable', partiallyFillable),
       sellTokenBalance: toChoice('sellTokenBalance', sellTokenBalance, ['erc20', 'internal', 'external']),
       buyTokenBalance: toChoice('buyTokenBalance', buyTokenBalance, ['erc20', 'internal']),
     },

@@ -1,4 +1,4 @@
-import { assertMembers, toAmount, toInteger } from './checks.ts';
+import { assertMembers, toAmount, toChoice, toInteger } from './checks.ts';
 import type { OrderToSign } from './order.ts';
 
 /** The members of a quote response (`POST /api/v1/quote`) that an order is made from. */
@@ -57,7 +57,7 @@ export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOpt
   const slippage = BigInt(toInteger('slippageBps', options.slippageBps ?? 50, 0, 10_000));
   const sold = toAmount('sellAmount', quote.sellAmount) + toAmount('feeAmount', quote.feeAmount);
   const bought = toAmount('buyAmount', quote.buyAmount);
-  const isSale = quote.kind === 'sell';
+  const isSale = toChoice('kind', quote.kind, ['sell', 'buy']) === 'sell';
   const { receiver = quote.receiver ?? null } = options;
   return {
     sellToken: quote.sellToken,

@@ -88,6 +88,9 @@ describe('typed data of an order', () => {
     [{ buyAmount: -1n }, 'buyAmount must be a whole number of atoms below 2^256, got "-1"'],
     [{ validTo: 2 ** 32 }, 'validTo must be an integer from 0 to 4294967295, got 4294967296'],
     [{ kind: 'swap' }, 'kind must be one of sell, buy, got "swap"'],
+    [{ partiallyFillable: 'false' }, 'partiallyFillable must be a boolean, got "false"'],
+    [{ appData: undefined }, 'appData must be a text, got undefined'],
+    [{ appData: { version: '1.0.0' } }, 'appData must be a text, got [object Object]'],
   ])('rejects a malformed member (%#)', (change, message) => {
     expect(() => orderTypedData(DOMAIN, { ...order, ...change } as OrderToSign)).toThrow(new TypeError(message));
   });
@@ -113,6 +116,11 @@ describe('orderFromQuote', () => {
     const message = /^orderFromQuote: unknown member "slipageBps", use slippageBps, /;
     expect(() => orderFromQuote({ quote: { ...order, feeAmount: '0' } }, options)).toThrow(message);
   });
+
+  it('rejects a quote without a kind, whose slippage would be added to the wrong side', () => {
+    const quote = { ...order, feeAmount: '0', kind: undefined } as never;
+    expect(() => orderFromQuote({ quote })).toThrow('kind must be one of sell, buy, got undefined');
+  });
 });
 
 describe('appDataDocument', () => {
@@ -121,6 +129,25 @@ describe('appDataDocument', () => {
     const other = appDataDocument({ metadata: { a: { c: 2, d: 1 }, b: 1 }, slippageBps: 50, appCode: 'é' });
     expect(one).toBe(other);
     expect(appDataHash(one)).toBe(keccak256(toHex(one)));
+  });
+
+  it('keeps each key of the metadata that no option replaces', () => {
+    const metadata = { signer: WETH, hooks: { post: [] }, quote: { slippageBips: 7, smartSlippage: true } };
+    expect(JSON.parse(appDataDocument({ metadata })).metadata).toEqual(metadata);
+    const { quote } = JSON.parse(appDataDocument({ metadata, slippageBps: 50 })).metadata;
+    expect(quote).toEqual({ slippageBips: 50 });
+  });
+
+  it.each([
+    [{ slippage: 5 }, /^appDataDocument: unknown member "slippage", use appCode, /],
+    [{ hooks: { before: [] } }, /^hooks: unknown member "before", use pre, post/],
+    [{ hooks: { pre: [{ target: WETH, callData: '0x', gas: 1 }] } }, /^hooks: unknown member "gas", use target, /],
+    [{ orderClass: 'stop' }, /^orderClass must be one of market, limit, liquidity, twap, got "stop"/],
+    [{ appCode: 5 }, /^appCode must be a text, got 5/],
+    [{ signer: '' }, /^signer must be 0x and 40 hex digits, got ""/],
+  ])('rejects a misspelled or malformed option (%#)', (options, message) => {
+    expect(() => appDataDocument(options as never)).toThrow(TypeError);
+    expect(() => appDataDocument(options as never)).toThrow(message);
   });
 });
 
