@@ -1,5 +1,5 @@
 import type { Hex } from 'intentbook';
-import { assertKnownOptions, createFailureReporter } from '#internal';
+import { assertKnownOptions, callListener, createFailureReporter } from '#internal';
 import type { AuctionSource } from './auctions.ts';
 import type { Bid } from './competition.ts';
 import { toCompetition } from './competition.ts';
@@ -17,7 +17,7 @@ export interface SolverOptions {
   readonly settler: Settler;
   /** Time between two auctions, in milliseconds. Default: 1000. */
   readonly interval?: number;
-  /** Called after each auction in which there was something to solve. `onFailure` receives an error that it throws. */
+  /** Called after each auction in which there was something to solve. `onFailure` receives its error. */
   readonly onResult?: (result: SolverResult) => void;
   /** Called with errors of the source, of the node and of the engine. An error that it throws is dropped. */
   readonly onFailure?: (failure: unknown) => void;
@@ -183,17 +183,10 @@ export function createSolver(options: SolverOptions): Solver {
     } finally {
       // The settlements before a failure are recorded and reported as well.
       if (bids.length > 0) await record(auction, bids);
-      if (settlements.length > 0 || failed.length > 0) notify(result);
+      const isNotified = onResult !== undefined && (settlements.length > 0 || failed.length > 0);
+      if (isNotified) callListener(onResult, result, report);
     }
     return result;
-  }
-
-  function notify(result: SolverResult): void {
-    try {
-      onResult?.(result);
-    } catch (failure) {
-      report(failure);
-    }
   }
 
   function run(): Promise<SolverResult | undefined> {

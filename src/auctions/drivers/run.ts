@@ -1,4 +1,5 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
+import { callListener } from '../../failure-reporter.ts';
 import type { Observer } from '../../instrumentation.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
@@ -64,7 +65,7 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     for (const { solution, isWinner } of selection.ranked) {
       if (isWinner) void settle(auction.id, solution, deadlineBlock);
     }
-    settings.onRound({
+    const finished = {
       auctionId: auction.id,
       block: auction.block,
       deadlineBlock,
@@ -74,7 +75,8 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
         return { driver, solutionId, solver, ...rank, orders: orders.map(({ uid }) => uid) };
       }),
       problems,
-    });
+    };
+    callListener(settings.onRound, finished, onFailure);
   }
 
   /** Settles a winner. The next auctions do not wait for it: its orders are in flight. */
@@ -92,7 +94,11 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
       const { indexedBlock } = await store.chain.progress();
       if (failed !== undefined) context.settlementFailed(auctionId, solver, indexedBlock?.number ?? 0);
       const settlement = { auctionId, driver: name, solutionId };
-      settings.onSettled(failed === undefined ? settlement : { ...settlement, reason: failed });
+      callListener(
+        settings.onSettled,
+        failed === undefined ? settlement : { ...settlement, reason: failed },
+        onFailure,
+      );
     } catch (failure) {
       onFailure(failure);
     }

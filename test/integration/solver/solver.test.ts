@@ -75,3 +75,23 @@ it('does not submit a solution with an order that another solution has settled',
   expect(submitted).toEqual([[first.uid, second.uid], [third.uid]]);
   expect(results.flatMap(({ failed }) => failed)).toEqual([]);
 });
+
+it('reports the rejection of an asynchronous listener', async () => {
+  const order = createOrder(1);
+  const failures: unknown[] = [];
+  const solver = createSolver({
+    auctions: {
+      current: async () => ({ id: 1, block: 1, prices: {}, orders: [order], surplusCapturingJitOrderOwners: [] }),
+    },
+    engine: { name: 'test', solve: async () => [fillAll(order)] },
+    settler: {
+      address: SOLVER,
+      simulate: async () => undefined,
+      submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
+    },
+    onResult: () => Promise.reject(new Error('the listener fails')),
+    onFailure: (failure) => failures.push(failure),
+  });
+  await solver.run();
+  await expect.poll(() => failures).toEqual([new Error('the listener fails')]);
+});
