@@ -1,6 +1,7 @@
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { parseHex } from '../../protocol/hex.ts';
-import { assertKnownOptions } from '../../validation/options.ts';
+import { formatSecret } from '../../protocol/shape.ts';
+import { assertFunctions, assertKnownOptions } from '../../validation/options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 
 /** Options of a run of auctions with solvers. */
@@ -119,10 +120,17 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
     const [initial, least, most] = INTEGERS[name];
     return parseInteger(name, options[name] ?? initial, least, most);
   };
+  // The value is not rendered: the URL of a driver may contain a password.
+  if (!Array.isArray(drivers)) throw invalid('drivers', 'a list of drivers', formatSecret(drivers));
+  for (const driver of drivers) checkDriver(driver);
   const names = new Set(drivers.map(({ name }) => name));
   if (drivers.length === 0 || names.size < drivers.length)
     throw invalid('drivers', 'a list of one or more drivers with different names', [...names].join(', '));
   if (typeof reveal !== 'boolean') throw invalid('reveal', 'a boolean', reveal);
+  if (!Array.isArray(trustedTokens)) throw invalid('trustedTokens', 'a list of addresses', trustedTokens);
+  for (const [name, listener] of Object.entries({ onRound, onSettled })) {
+    if (typeof listener !== 'function') throw invalid(name, 'a function', listener);
+  }
   return {
     drivers,
     reveal,
@@ -144,6 +152,14 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
 function parseInteger(name: string, value: unknown, least: number, most: number): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
   throw invalid(name, `an integer from ${least} to ${most}`, value);
+}
+
+function checkDriver(driver: SolverDriver | undefined): void {
+  assertFunctions('auctions.run: each of drivers', driver ?? {}, ['solve', 'settle']);
+  const { name, submissionAddress } = driver as SolverDriver; // checked
+  if (typeof name !== 'string' || name === '') throw invalid('name of a driver', 'a text', name);
+  if (submissionAddress !== undefined && parseHex(submissionAddress, 20) === undefined)
+    throw invalid('submissionAddress of a driver', '0x and 40 hex digits', submissionAddress);
 }
 
 function parseToken(text: string): Address {

@@ -76,8 +76,9 @@ function parseSolution(item: unknown, context: ParseContext): DriverSolution | s
   const parsed = parseShape(solution, item);
   if (parsed instanceof OrderBookError) return parsed.message;
   const { solutionId, submissionAddress: solver } = parsed;
-  if (context.submissionAddress !== undefined && solver !== context.submissionAddress)
-    return `submissionAddress must be ${context.submissionAddress}, got ${solver}`;
+  // Drivers of a host may give it with a checksum.
+  const expected = context.submissionAddress?.toLowerCase();
+  if (expected !== undefined && solver !== expected) return `submissionAddress must be ${expected}, got ${solver}`;
   const entries = Object.entries(parsed.orders) as [Hex, z.output<typeof order>][]; // keys of the schema
   if (entries.length === 0 || entries.length > MAX_ORDERS) return `a solution must have 1 to ${MAX_ORDERS} orders`;
   const orders: ExecutedOrder[] = [];

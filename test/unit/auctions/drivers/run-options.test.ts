@@ -1,0 +1,60 @@
+import type { SolverDriver } from 'intentbook';
+import { httpDriver } from 'intentbook/drivers';
+import { describe, expect, it } from 'vitest';
+import { parseRunOptions } from '../../../../src/auctions/drivers/run-options.ts';
+import { parseSolutions } from '../../../../src/auctions/drivers/solutions.ts';
+
+const driver: SolverDriver = { name: 'a', solve: async () => ({ solutions: [] }), settle: async () => {} };
+const options = { drivers: [driver] };
+
+describe('options of an auction run', () => {
+  it.each([
+    [{}, 'drivers must be a list of drivers, got undefined'],
+    [{ drivers: 'http://user:secret@host' }, 'drivers must be a list of drivers, got a string'],
+    [
+      { drivers: ['http://user:secret@host'] },
+      'each of drivers must be an object with solve(), settle(), got a string',
+    ],
+    [{ drivers: [httpDriver] }, 'each of drivers must be an object with solve(), settle(), got a function'],
+    [{ drivers: [undefined] }, 'each of drivers must be an object with solve(), settle(), got an object'],
+    [{ drivers: [{ ...driver, name: undefined }] }, 'name of a driver must be a text, got undefined'],
+    [
+      { drivers: [{ ...driver, submissionAddress: '0x1' }] },
+      'submissionAddress of a driver must be 0x and 40 hex digits',
+    ],
+    [{ ...options, trustedTokens: '0x1' }, 'trustedTokens must be a list of addresses, got 0x1'],
+    [{ ...options, onRound: 'log' }, 'onRound must be a function, got log'],
+    [{ ...options, onSettled: {} }, 'onSettled must be a function, got [object Object]'],
+  ])('are checked (%#)', (malformed, message) => {
+    expect(() => parseRunOptions(malformed as never)).toThrow(TypeError);
+    expect(() => parseRunOptions(malformed as never)).toThrow(`auctions.run: ${message}`);
+    expect(() => parseRunOptions(malformed as never)).not.toThrow('secret');
+  });
+
+  it('keep the drivers of a host, whose methods may use private members', () => {
+    expect(parseRunOptions(options).drivers[0]).toBe(driver);
+  });
+});
+
+describe('solutions of a driver', () => {
+  it('may name its account in another letter case', () => {
+    const account = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
+    const orders = {
+      [`0x${'11'.repeat(56)}`]: {
+        side: 'sell',
+        sellToken: `0x${'aa'.repeat(20)}`,
+        limitSell: '2',
+        buyToken: `0x${'bb'.repeat(20)}`,
+        limitBuy: '1',
+        executedSell: '2',
+        executedBuy: '1',
+      },
+    };
+    const context = { driver: 'a', submissionAddress: account, orders: new Map(), maxSolutions: 1 } as const;
+    for (const submissionAddress of [account, account.toLowerCase()]) {
+      const response = { solutions: [{ solutionId: 0, submissionAddress, orders }] };
+      const { solutions, problems } = parseSolutions(response, context);
+      expect([solutions.map(({ solver }) => solver), problems]).toEqual([[account.toLowerCase()], []]);
+    }
+  });
+});
