@@ -9,7 +9,17 @@ import type {
 } from 'intentbook';
 import { assertKnownOptions } from '#internal';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, requireClient, toRpcCall } from './rpc.ts';
+import {
+  callRpc,
+  list,
+  NodeError,
+  parseHexResult,
+  parseQuantity,
+  record,
+  requireAddress,
+  requireClient,
+  toRpcCall,
+} from './rpc.ts';
 import { createStateTracer } from './state-tracer.ts';
 import { decodeTokenTransfers } from './token-transfers.ts';
 
@@ -29,12 +39,17 @@ const MAX_LOGS = 5_000;
  * newest one, so all of them share the gas limit of a block. Changes of the state are traced with `debug_traceCall`.
  *
  * @param client - A `PublicClient`. Its transport controls retries.
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function viemSimulator(client: RpcClient, options: ViemSimulatorOptions = {}): BundleSimulator {
   requireClient('viemSimulator', client);
   assertKnownOptions('viemSimulator', options, ['wrappedNative', 'stateDiff']);
-  const wrappedNative = options.wrappedNative?.toLowerCase() as Address | undefined; // an address
-  const traceState = options.stateDiff === false ? undefined : createStateTracer(client);
+  const { wrappedNative: wrapped, stateDiff = true } = options;
+  const wrappedNative = wrapped === undefined ? undefined : requireAddress('viemSimulator', 'wrappedNative', wrapped);
+  if (typeof stateDiff !== 'boolean') {
+    throw new TypeError(`viemSimulator: stateDiff must be a boolean, got ${String(stateDiff)}`);
+  }
+  const traceState = stateDiff ? createStateTracer(client) : undefined;
 
   async function execute(calls: readonly BundleCall[], signal: AbortSignal): Promise<unknown> {
     const block = { calls: calls.map(toRpcCall) };

@@ -15,7 +15,7 @@ import { assertKnownOptions, assertSameChain, NATIVE_MARKER } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import { encodeIsValidSignature, getSignatureRejection, unwrapSignature } from './contract-signature.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, parseAmount, parseHexResult, parseQuantity, requireClient } from './rpc.ts';
+import { callRpc, parseAmount, parseHexResult, parseQuantity, requireAddress, requireClient } from './rpc.ts';
 import type { SimulatedCall, SimulatedResult } from './simulation.ts';
 import { simulateCalls, toInteractionCalls } from './simulation.ts';
 import { readTokenInfo, readTokensInfo } from './token-info.ts';
@@ -54,11 +54,17 @@ const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
  * - Flash loans are not simulated, so their funds are missing in the simulation.
  *
  * @param client - A `PublicClient`. Its transport controls retries.
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function viemChain(client: RpcClient, options: ViemChainOptions = {}): ChainClient {
   requireClient('viemChain', client);
   assertKnownOptions('viemChain', options, ['settlementContract', 'signatureGas']);
-  const { settlementContract = PRODUCTION, signatureGas = 2_000_000 } = options;
+  const { signatureGas = 2_000_000 } = options;
+  const contract = options.settlementContract ?? PRODUCTION;
+  const settlementContract = requireAddress('viemChain', 'settlementContract', contract);
+  if (!Number.isSafeInteger(signatureGas) || signatureGas <= 0) {
+    throw new TypeError(`viemChain: signatureGas must be a positive integer, got ${signatureGas}`);
+  }
 
   async function readFunds(queries: readonly FundsQuery[], signal: AbortSignal): Promise<Funds[]> {
     const natives = queries.filter(({ token }) => token === NATIVE_MARKER);

@@ -23,11 +23,13 @@ const TRACES = 4;
  * its trace is read (`debug_traceTransaction`), if the node supports traces.
  *
  * @param client - A `PublicClient` of one node. Create one source for each node.
+ * @throws TypeError if an option is unknown or malformed.
  */
 export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): ChainSource {
   requireClient('viemSource', client);
   assertKnownOptions('viemSource', options, ['name']);
   const { name = 'node' } = options;
+  if (typeof name !== 'string') throw new TypeError(`viemSource: name must be a text, got ${String(name)}`);
   let supportsTraces = true;
 
   async function readBlock(tag: string, signal: AbortSignal): Promise<BlockHeader | undefined> {

@@ -1,8 +1,17 @@
 import type { Address, Hex, PoolSource, PoolYield, TokenInfo } from 'intentbook';
-import { assertKnownOptions, parseHex } from '#internal';
+import { assertKnownOptions, formatSecret } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, list, parseHexResult, parseQuantity, record, requireClient, toQuantity } from './rpc.ts';
+import {
+  callRpc,
+  list,
+  parseHexResult,
+  parseQuantity,
+  record,
+  requireAddress,
+  requireClient,
+  toQuantity,
+} from './rpc.ts';
 import { readTokensInfo } from './token-info.ts';
 
 /** Options of the pools of a Uniswap V2 factory. */
@@ -55,8 +64,21 @@ export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions
   requireClient('uniswapV2Pools', client);
   assertKnownOptions('uniswapV2Pools', options, OPTIONS);
   const { chainId, usdPrice, project = 'Uniswap V2', fee = 0.3, maxBlocks = 10_000 } = options;
-  const factory = requireAddress(options.factory);
-  const tokens = [...new Set(options.tokens.map(requireAddress))].sort();
+  const parse = (name: string, text: string) => requireAddress('uniswapV2Pools', name, text);
+  if (!Number.isSafeInteger(chainId) || chainId < 1) {
+    throw new TypeError(`uniswapV2Pools: chainId must be a positive integer, got ${chainId}`);
+  }
+  if (typeof usdPrice !== 'function') {
+    throw new TypeError(`uniswapV2Pools: usdPrice must be a function, got ${formatSecret(usdPrice)}`);
+  }
+  if (typeof fee !== 'number' || !(fee >= 0 && fee <= 100)) {
+    throw new TypeError(`uniswapV2Pools: fee must be a number from 0 to 100, got ${fee}`);
+  }
+  if (!Array.isArray(options.tokens)) {
+    throw new TypeError(`uniswapV2Pools: tokens must be a list, got ${String(options.tokens)}`);
+  }
+  const factory = parse('factory', options.factory);
+  const tokens = [...new Set(options.tokens.map((token: string) => parse('tokens', token)))].sort();
   if (tokens.length < 2 || tokens.length > MAX_TOKENS) {
     throw new TypeError(`uniswapV2Pools: tokens must have 2 to ${MAX_TOKENS} addresses, got ${tokens.length}`);
   }
@@ -186,9 +208,3 @@ function readAmounts(data: Hex, count: number): bigint[] {
 }
 
 const toWord = (address: Address) => address.slice(2).padStart(64, '0');
-
-function requireAddress(text: string): Address {
-  const address = parseHex(text, 20);
-  if (address !== undefined) return address;
-  throw new TypeError(`uniswapV2Pools: addresses must be 0x and 40 hex digits, got "${text}"`);
-}

@@ -40,6 +40,21 @@ describe('client of viem', () => {
   });
 });
 
+describe('options of viem adapters', () => {
+  const client = { request: async () => '0x1' };
+
+  test.each([
+    [viemChain, { settlementContract: '0x12' }, 'settlementContract must be 0x and 40 hex digits, got "0x12"'],
+    [viemChain, { signatureGas: Number.NaN }, 'signatureGas must be a positive integer, got NaN'],
+    [viemChain, { signatureGas: '2000000' }, 'signatureGas must be a positive integer, got 2000000'],
+    [viemSource, { name: 5 }, 'name must be a text, got 5'],
+    [viemSimulator, { wrappedNative: 'WETH' }, 'wrappedNative must be 0x and 40 hex digits, got "WETH"'],
+    [viemSimulator, { stateDiff: 'false' }, 'stateDiff must be a boolean, got false'],
+  ])('are checked by %o (%#)', (create, options, message) => {
+    expect(calling(create, client, options)).toThrow(new TypeError(`${create.name}: ${message}`));
+  });
+});
+
 describe('options of PostgreSQL', () => {
   test.each([[postgresStore], [postgresAccountStore]])('are required by %o', (create) => {
     const message = `${create.name}: options must be { url: "postgres://…" } or a pool of pg, got `;
