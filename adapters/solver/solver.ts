@@ -41,7 +41,7 @@ export interface SolverResult {
 export interface Solver {
   /** Solves the current auction once. Calls do not overlap. */
   run(): Promise<SolverResult | undefined>;
-  /** Starts to solve in the background. */
+  /** Starts to solve in the background. Keeps the process running until `stop`. */
   start(): void;
   /** Solves without waiting for the interval. `retry` forgets which orders were settled and which have failed. */
   wake(options?: { readonly retry?: boolean }): void;
@@ -196,7 +196,7 @@ export function createSolver(options: SolverOptions): Solver {
     return working;
   }
 
-  /** Runs until it is stopped: at once when something was settled, otherwise after the interval or a call of `wake`. */
+  /** Solves until it is stopped: again after the interval or a call of `wake`. */
   async function work(stopped: AbortSignal, woken: () => Promise<void>): Promise<void> {
     while (!stopped.aborted) {
       try {
@@ -223,7 +223,6 @@ export function createSolver(options: SolverOptions): Solver {
         if (!pending) {
           await new Promise<void>((resolve) => {
             const timer = setTimeout(resolve, interval);
-            timer.unref?.();
             resume = () => {
               clearTimeout(timer);
               resolve();

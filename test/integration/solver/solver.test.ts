@@ -1,7 +1,7 @@
 import type { AuctionOrder, Competition } from 'intentbook';
 import type { Settler, Solution, SolverResult } from 'intentbook/solver';
 import { createSolver } from 'intentbook/solver';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createOrder, fillAll, SOLVER } from './orders.ts';
 
 /** Creates a solver of an auction with these orders, and records its results. */
@@ -94,4 +94,18 @@ it('reports the rejection of an asynchronous listener', async () => {
   });
   await solver.run();
   await expect.poll(() => failures).toEqual([new Error('the listener fails')]);
+});
+
+it('keeps the process running until it is stopped', async () => {
+  const timeouts = vi.spyOn(globalThis, 'setTimeout');
+  const { solver } = getSolver([], () => [], { submit: () => Promise.reject() });
+  try {
+    solver.start();
+    await vi.waitUntil(() => timeouts.mock.calls.some(([, ms]) => ms === 1000));
+    const timers = timeouts.mock.results.filter((_, i) => timeouts.mock.calls[i]?.[1] === 1000);
+    expect(timers.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([true]);
+  } finally {
+    timeouts.mockRestore();
+    await solver.stop();
+  }
 });
