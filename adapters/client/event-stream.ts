@@ -68,6 +68,7 @@ export async function* readEvents(
     signal.addEventListener('abort', abort, { once: true });
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failure: unknown;
+    const start = performance.now();
     // The server sends a comment at least every 15 seconds. A silent connection is broken.
     const alive = () => {
       clearTimeout(timer);
@@ -81,7 +82,8 @@ export async function* readEvents(
       onState(true);
       for await (const event of parseEvents(response.body, sender.maxBytes, alive)) {
         lastId = event.id ?? lastId;
-        delay = FIRST_DELAY;
+        // The opening alone does not show that the server works: it may close each connection.
+        if (event.type !== '') delay = FIRST_DELAY;
         yield event;
       }
     } catch (error) {
@@ -94,6 +96,7 @@ export async function* readEvents(
     }
     if (signal.aborted) return;
     onState(false);
+    if (performance.now() - start > maxDelay) delay = FIRST_DELAY;
     // Clients that lost their server at the same time do not return at the same time.
     await pause(getDelay(failure, Math.min(delay, maxDelay) * (0.5 + Math.random() / 2)), signal);
     delay *= 2;
