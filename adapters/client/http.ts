@@ -123,7 +123,7 @@ export function createSender(url: string, options: ClientOptions) {
   ): Promise<JsonResponse<T>> {
     const init =
       body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    const limit = AbortSignal.timeout(timeout);
+    const limit = AbortSignal.timeout(Math.ceil(timeout)); // Node.js requires an integer
     const signal = ended === undefined ? limit : AbortSignal.any([limit, ended]);
     const response = await open(path, { method, ...init, signal });
     if (!response.ok) throw await readRequestError(response, maxBytes);

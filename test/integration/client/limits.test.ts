@@ -82,3 +82,10 @@ describe('size of a response to the client', () => {
     );
   });
 });
+
+describe('timeout of a client', () => {
+  it('may be a fraction of milliseconds', async () => {
+    const client = createClient('http://localhost', { timeout: 1000.5, fetch: async () => Response.json({}) });
+    expect(await client.get('0x12')).toEqual({});
+  });
+});
