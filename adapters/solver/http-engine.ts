@@ -75,14 +75,16 @@ function toEngineOrder(order: AuctionOrder): object {
   const { sellAmount: fullSellAmount, buyAmount: fullBuyAmount, executed, kind } = order;
   const total = BigInt(kind === 'sell' ? fullSellAmount : fullBuyAmount);
   const left = total - BigInt(executed);
-  const scaled = (amount: string) => String((BigInt(amount) * left + total - 1n) / total);
+  // Both amounts are rounded so that the price is within the limit.
+  const sellAmount = (BigInt(fullSellAmount) * left) / total;
+  const buyAmount = (BigInt(fullBuyAmount) * left + total - 1n) / total;
   return {
     uid: order.uid,
     sellToken: order.sellToken,
     buyToken: order.buyToken,
-    sellAmount: scaled(fullSellAmount),
+    sellAmount: String(sellAmount),
     fullSellAmount,
-    buyAmount: scaled(fullBuyAmount),
+    buyAmount: String(buyAmount),
     fullBuyAmount,
     validTo: order.validTo,
     kind,
