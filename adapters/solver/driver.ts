@@ -29,7 +29,10 @@ const OPTIONS = ['engine', 'settler', 'gas', 'keep', 'maxSolutions', 'maxBytes',
 
 /** A driver: the HTTP interface of a solver. */
 export interface Driver {
-  /** Responds to `POST /solve`, `/reveal` and `/settle`, and to `GET /quote`. Never rejects. */
+  /**
+   * Responds to `POST /solve`, `/reveal`, `/settle` and `/notify`, and to `GET /quote`. A notification has no effect.
+   * Never rejects.
+   */
   handle(request: Request): Promise<Response>;
 }
 
@@ -157,12 +160,13 @@ export function createDriver(options: DriverOptions): Driver {
     const { pathname, searchParams } = new URL(request.url);
     const path = `${request.method} ${pathname.slice(pathname.lastIndexOf('/'))}`;
     if (path === 'GET /quote') return quote(searchParams, request.signal);
-    if (!['POST /solve', 'POST /reveal', 'POST /settle'].includes(path)) {
+    if (!['POST /solve', 'POST /reveal', 'POST /settle', 'POST /notify'].includes(path)) {
       throw new DriverFailure('MalformedRequest', `${path} is not a route`);
     }
     const body = await readBody(request, maxBytes);
     if (path === 'POST /solve') return solve(body, request.signal);
     if (path === 'POST /settle') return settle(body);
+    if (path === 'POST /notify') return {};
     const { offer, auctionId } = findOffer(body);
     const internalized = encodeSettlement(offer.solution, auctionId);
     return { calldata: { internalized, uninternalized: internalized } };

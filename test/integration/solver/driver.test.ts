@@ -1,3 +1,4 @@
+import { httpDriver } from 'intentbook/drivers';
 import type { Settler } from 'intentbook/solver';
 import { createDriver } from 'intentbook/solver';
 import { describe, expect, it } from 'vitest';
@@ -73,4 +74,17 @@ describe('settlement of a driver', () => {
       description: `${name} must be an integer`,
     });
   });
+});
+
+it('driver: accepts the notification of its exclusion from auctions', async () => {
+  const failures: unknown[] = [];
+  const { handle } = createDriver({
+    engine: { name: 'test', solve: async () => [] },
+    settler: { address: SOLVER, simulate: async () => undefined, submit: () => Promise.reject() },
+    onFailure: (failure) => failures.push(failure),
+  });
+  const driver = httpDriver('http://driver', { fetch: (url, init) => handle(new Request(url, init)) });
+  const context = { signal: new AbortController().signal };
+  await driver.notify?.({ reason: 'unsettledConsecutiveAuctions', until: 0 }, context);
+  expect(failures).toEqual([]);
 });
