@@ -39,11 +39,11 @@ export function constantProduct(
   assertKnownOptions('constantProduct', options, ROUTING_OPTIONS);
   const routing = parseRouting('constantProduct', options);
   const { name = 'constant product' } = options;
-  const fixed = typeof pools === 'function' ? undefined : indexPools(pools);
+  const fixed = typeof pools === 'function' ? undefined : indexPools('constantProduct', pools);
   return {
     name,
     async estimate(trade, { settlementContract }) {
-      const poolsBetween = fixed ?? indexPools(typeof pools === 'function' ? await pools() : pools);
+      const poolsBetween = fixed ?? indexPools('constantProduct', typeof pools === 'function' ? await pools() : pools);
       return estimateAlong(trade, routing, poolsBetween, settlementContract);
     },
   };
@@ -94,8 +94,12 @@ export function estimateAlong(
   });
 }
 
-/** Indexes pools by their pairs of tokens, in both directions. */
-export function indexPools(pools: readonly Pool[]): PoolsBetween {
+/**
+ * Indexes pools by their pairs of tokens, in both directions.
+ *
+ * @param where - The function that was called, for errors.
+ */
+export function indexPools(where: string, pools: readonly Pool[]): PoolsBetween {
   const sides = new Map<string, PoolSide[]>();
   const add = (from: Address, to: Address, side: PoolSide) => {
     const key = `${from} ${to}`;
@@ -104,18 +108,18 @@ export function indexPools(pools: readonly Pool[]): PoolsBetween {
     else existing.push(side);
   };
   for (const { tokens, reserves, fee = UNISWAP_V2_FEE, pair: address } of pools) {
-    const pair = address === undefined ? {} : { pair: parseAddress('constantProduct', address) };
-    const [a, b] = tokens.map((token) => parseAddress('constantProduct', token));
+    const pair = address === undefined ? {} : { pair: parseAddress(where, address) };
+    const [a, b] = tokens.map((token) => parseAddress(where, token));
     const [reserveA, reserveB] = reserves;
     if (a === undefined || b === undefined || a === b) {
-      throw new TypeError('constantProduct: the tokens of a pool must be two different addresses');
+      throw new TypeError(`${where}: the tokens of a pool must be two different addresses`);
     }
     for (const reserve of reserves) {
       if (typeof reserve !== 'bigint' || reserve < 0n || reserve > MAX_RESERVE) {
-        throw new TypeError(`constantProduct: a reserve must be a bigint from 0 to 2^112 - 1, got ${reserve}`);
+        throw new TypeError(`${where}: a reserve must be a bigint from 0 to 2^112 - 1, got ${reserve}`);
       }
     }
-    assertFee('constantProduct', fee);
+    assertFee(where, fee);
     add(a, b, { reserveIn: reserveA, reserveOut: reserveB, fee, ...pair });
     add(b, a, { reserveIn: reserveB, reserveOut: reserveA, fee, ...pair });
   }

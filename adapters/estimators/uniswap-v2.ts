@@ -99,7 +99,8 @@ export function uniswapV2(client: CallClient, options: UniswapV2Options): Estima
           throw error;
         }
       });
-      return estimateAlong(trade, routing, indexPools((await Promise.all(pools)).flat()), settlementContract);
+      const poolsBetween = indexPools('uniswapV2', (await Promise.all(pools)).flat());
+      return estimateAlong(trade, routing, poolsBetween, settlementContract);
     },
   };
 }

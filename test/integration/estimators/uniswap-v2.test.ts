@@ -45,6 +45,15 @@ describe('Uniswap V2 estimator', () => {
     expect(calls.map(({ block }) => block)).toEqual([undefined, undefined]);
   });
 
+  test('names itself in the error of a reserve that no pair can have', async () => {
+    const { client } = node();
+    const call: CallClient['call'] = async (query) =>
+      query.to === FACTORY ? client.call(query) : { data: `0x${word(2n ** 112n)}${word(1n)}${word(1n)}` };
+    await expect(uniswapV2({ call }, { factory: FACTORY }).estimate(trade(1, 2), context)).rejects.toThrow(
+      /^uniswapV2: a reserve must be a bigint from 0 to 2\^112 - 1/,
+    );
+  });
+
   test('reads nothing for an aborted request', async () => {
     const { client, calls } = node();
     const source = uniswapV2(client, { factory: FACTORY });
