@@ -8,6 +8,7 @@ import { assertKnownOptions } from '#internal';
 export interface EmailOptions {
   /**
    * URL of the mail server: `smtps://user:password@mail.example.org`, or `smtp://…`, which uses STARTTLS if offered.
+   * Default port: 465 for `smtps`, 587 for `smtp`.
    */
   readonly smtp: string;
   /** Sender address: `notifications@example.org`. */
@@ -34,6 +35,8 @@ export function emailChannel(options: EmailOptions): Channel {
   }
   const base = publicUrl.replace(/\/+$/, '');
   const domain = from.slice(from.lastIndexOf('@') + 1);
+  // The URL of nodemailer's options has no default port.
+  const defaultPort = smtp.startsWith('smtps:') ? 465 : 587;
 
   async function send(mail: Mail, { signal }: ChannelCall): Promise<void> {
     const { createTransport } = await import('nodemailer');
@@ -41,7 +44,8 @@ export function emailChannel(options: EmailOptions): Channel {
     const transport = createTransport({
       url: smtp,
       // Closes the connection on abort, so that an abandoned mail cannot arrive after later ones.
-      getSocket({ host = 'localhost', port = 587 }, callback) {
+      getSocket({ host = 'localhost', port = defaultPort }, callback) {
+        if (signal.aborted) return callback(new Error('aborted'), false);
         const connection = connect({ host, port: Number(port) });
         const abort = () => void connection.destroy(new Error('aborted'));
         signal.addEventListener('abort', abort, { once: true });

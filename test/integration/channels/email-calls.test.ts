@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
+import { Socket } from 'node:net';
 import { emailChannel } from 'intentbook/channels';
-import { describe, test } from 'vitest';
+import { describe, test, vi } from 'vitest';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
 import { until } from './channel-fixture.ts';
 import { BODY, call, deliveryTo } from './delivery-fixture.ts';
@@ -97,6 +98,24 @@ describe('email delivery', () => {
     assert.deepEqual(await pending, { status: 'failed', error: 'the mail server is unreachable' });
     await recipient.channel.deliver(deliveryTo('alice@example.net'), { signal: AbortSignal.abort() });
     assert.equal(recipient.mails.length, 1);
+  });
+
+  test.each([
+    ['smtps://user:password@127.0.0.1', 465],
+    ['smtp://user:password@127.0.0.1', 587],
+    ['smtps://user:password@127.0.0.1:2465', 2465],
+  ])('connects to the port of %s', async (smtp, port) => {
+    const ports: unknown[] = [];
+    const connect = vi.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, target: unknown) {
+      ports.push((target as [{ port: number }])[0].port); // as normalised by net.connect
+      return this.destroy(new Error('unreachable'));
+    });
+    try {
+      await emailChannel({ ...options, smtp }).deliver(deliveryTo('alice@example.net'), call());
+    } finally {
+      connect.mockRestore();
+    }
+    assert.deepEqual(ports, [port]);
   });
 
   test.each([
