@@ -228,9 +228,11 @@ function assertCompatible(flags: readonly Flag[], given: ReadonlyMap<string, str
   }
   for (const { name, setting } of flags) {
     const required = setting.requires === undefined ? undefined : flagOfPath([setting.requires]);
-    if (!given.has(name) || required === undefined || reader.source(required.name) !== undefined) continue;
+    // A variable may belong to several servers, but a rule that is not checked is an error.
+    const source = given.has(name) || setting.notEmpty === true ? reader.source(name) : undefined;
+    if (source === undefined || required === undefined || reader.source(required.name) !== undefined) continue;
     if (!flags.includes(required)) continue; // not a flag of this command
-    throw new UsageError(`--${name} requires --${required.name} ${required.setting.type.value}`);
+    throw new UsageError(`${source} requires --${required.name} ${required.setting.type.value}`);
   }
 }
 

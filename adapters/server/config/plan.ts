@@ -60,6 +60,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   const share = Math.max(2, Math.min(10, Math.floor(CONNECTIONS / settings.books.length)));
   const books = settings.books.map((book) => planBook(completeBook(book, settings.defaults), book, { folder, share }));
   const clashes = [
+    ...books.flatMap(findIneffectiveRules),
     ...findDuplicate('path', books, ({ path }) => path),
     ...findDuplicate('place', books, ({ place }) => locationKey(place)),
   ];
@@ -86,6 +87,12 @@ function findIncomplete(settings: ParsedSettings): string[] {
 function contradictions(book: GivenBook, i: number): string[] {
   const both = book.db !== undefined && book.postgres !== undefined;
   return both ? [`books[${i}]: "db" and "postgres" exclude each other`] : [];
+}
+
+/** Finds access rules of a book that would not be checked. Without nodes, no contract can be called. */
+function findIneffectiveRules({ settings: { sanctionsOracle, rpc } }: BookPlan, i: number): string[] {
+  if (sanctionsOracle === undefined || rpc !== undefined) return [];
+  return [`books[${i}]: "rpc" is missing: "sanctionsOracle" requires it`];
 }
 
 /** The context of a book's plan. */

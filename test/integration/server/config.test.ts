@@ -65,6 +65,7 @@ describe('configuration plan', () => {
 });
 
 describe('configuration error', () => {
+  const ORACLE = `0x${'12'.repeat(20)}`;
   const oneBook = (book: object) => ({ books: [{ chain: 'sepolia', ...book }] });
   test.each([
     [{}, 'books is missing: it must be a list of books'],
@@ -87,6 +88,11 @@ describe('configuration error', () => {
     [oneBook({ solvers: ['localhost:80'] }), 'books[0].solvers[0] must be an http or https URL'],
     [oneBook({ prices: { '0x12': '1' } }), 'books[0].prices'],
     [oneBook({ prices: 7 }), 'books[0].prices must be prices by token, the name of a file with them, or "off"'],
+    [oneBook({ sanctionsOracle: ORACLE }), 'books[0]: "rpc" is missing: "sanctionsOracle" requires it'],
+    [
+      { ...oneBook({}), defaults: { sanctionsOracle: ORACLE } },
+      'books[0]: "rpc" is missing: "sanctionsOracle" requires it',
+    ],
     [oneBook({ db: 'x', postgres: URL_OF_POSTGRES }), 'books[0]: "db" and "postgres" exclude each other'],
     [{ ...oneBook({}), smtp: 'http://a' }, 'smtp must be a URL: smtps://user:password@host'],
     [{ ...oneBook({}), smtp: 'smtp://a', mailFrom: 'b@c.org' }, '"publicUrl" is missing: "smtp" requires it'],

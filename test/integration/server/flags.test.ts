@@ -310,6 +310,11 @@ describe('command-line flags', () => {
     [['serve'], { CMS_BASE_URL: 'https://a' }, 'CMS_BASE_URL requires CMS_API_KEY'],
     [['serve', '--mail-from', 'b'], {}, '--mail-from must be a mail address, such as books@example.org, got "b"'],
     [['serve', '--reorg-limit', '9'], {}, '--reorg-limit requires --rpc <urls>'],
+    [
+      ['serve'],
+      { INTENTBOOK_SANCTIONS_ORACLE: `0x${'12'.repeat(20)}` },
+      'INTENTBOOK_SANCTIONS_ORACLE requires --rpc <urls>',
+    ],
     [['serve', '--schema', 'x'], {}, '--schema requires --postgres <url>'],
     [['serve', '--migrate'], {}, '--migrate requires --postgres <url>'],
     // The value is not repeated, because it can contain a password.
