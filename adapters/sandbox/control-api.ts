@@ -83,7 +83,10 @@ export const CONTROL_NAMES: readonly string[] = Object.keys(CONTROLS);
  */
 export function createControlApi(getSandbox: () => Sandbox): Api {
   async function respond(method: string, path: string, readBody: () => Promise<unknown>): Promise<ApiResponse> {
-    const name = path.replace(/^\/+|\/+$/g, '');
+    const name = path
+      .split('/')
+      .filter((segment) => segment !== '')
+      .join('/');
     if (name === '' && method === 'GET') return jsonResponse(200, describeSandbox(getSandbox()));
     const found = Object.hasOwn(CONTROLS, name) ? CONTROLS[name] : undefined;
     if (found === undefined) return message(404, `a control must be one of ${CONTROL_NAMES.join(', ')}, got "${name}"`);

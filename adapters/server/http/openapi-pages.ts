@@ -7,7 +7,7 @@ import { openApiDocument } from 'intentbook/openapi';
 import { jsonResponse, rejectionResponse, VERSION } from '#internal';
 import type { OpenBook } from '../open-books.ts';
 import type { Page } from './server-api.ts';
-import { createServerApi } from './server-api.ts';
+import { createServerApi, removeTrailingSlashes } from './server-api.ts';
 
 /** Content security policy of the page: only files of this server. The library writes inline styles. */
 const POLICY = [
@@ -85,7 +85,7 @@ export function openApiPages({ servers = [{ url: '.' }], codes = 'specification'
   const document = openApiDocument({ servers, codes });
   const pages = referencePages(() => document);
   const { handle } = createServerApi({ mounted: [], pages });
-  return { handle, handlesPath: (path) => Object.hasOwn(pages, path.replace(/\/+$/, '')) };
+  return { handle, handlesPath: (path) => Object.hasOwn(pages, removeTrailingSlashes(path)) };
 }
 
 /** Creates the OpenAPI document, on the first request, and its page, which needs no network access. */

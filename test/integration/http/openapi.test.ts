@@ -7,7 +7,7 @@ import { createApi, createOrderBook, ERRORS } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
-import { serve } from 'intentbook/server';
+import { openApiPages, serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
 import { accountRoutes } from '../../../src/http/account-routes/index.ts';
 import { ORDER_BOOK_ROUTES } from '../../../src/http/routes/index.ts';
@@ -182,6 +182,16 @@ describe('generated types', () => {
     const { status, stdout } = spawnSync(process.execPath, [tsc, '--noEmit', '--ignoreConfig', ...options, ...files]);
     expect([status, String(stdout)]).toEqual([0, '']);
   });
+});
+
+test('pages are not slow for a path of many slashes', async () => {
+  const { handle, handlesPath } = openApiPages();
+  // Quadratic time would exceed the timeout of the test.
+  const path = `${'/'.repeat(1_000_000)}x`;
+  expect(handlesPath?.(path)).toBe(false);
+  const request = { method: 'GET', path, query: '', header: () => undefined, body: { type: 'none' } } as const;
+  expect((await handle(request)).status).toBe(404);
+  expect((await handle({ ...request, path: '/openapi.json//' })).status).toBe(200);
 });
 
 test('server serves the OpenAPI document and a page without external hosts', async () => {
