@@ -51,7 +51,7 @@ export function createPageFiles(): (name: string, request: ApiRequest) => ApiRes
     if (file === undefined) return rejectionResponse(new OrderBookError('NotFound', 'The explorer has no such file'));
     const headers = { ...HEADERS, 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', etag: file.etag };
     if (header('if-none-match') === file.etag) return { status: 304, headers };
-    return { status: 200, headers, body: method === 'HEAD' ? '' : file.text };
+    return { status: 200, headers, body: file.text };
   };
 }
 

@@ -206,6 +206,22 @@ describe('server with several books', () => {
     await server.close();
   });
 
+  test.each(['/', '/docs', '/openapi.json', '/explorer', '/explorer/app.js', '/base/api/v1/version'])(
+    'responds to HEAD of %s with the length of the body',
+    async (path) => {
+      const server = await serve({ port: 0, books: [{ chain: 'base', store: memoryStore() }] });
+      const headers = { accept: 'text/html' };
+      const lengthOf = async (method: string) => {
+        const response = await fetch(server.url + path, { method, headers });
+        return { length: response.headers.get('content-length'), text: await response.text() };
+      };
+      const { length, text } = await lengthOf('GET');
+      expect(length).toBe(String(Buffer.byteLength(text)));
+      expect(await lengthOf('HEAD')).toEqual({ length, text: '' });
+      await server.close();
+    },
+  );
+
   test('closes the other stores when one cannot be opened', async () => {
     const store = memoryStore();
     const db = join(await scratch(), 'missing', 'x.sqlite');
