@@ -92,7 +92,12 @@ export function openApiPages({ servers = [{ url: '.' }], codes = 'specification'
 export function referencePages(document: () => OpenApiDocument): Readonly<Record<string, Page>> {
   return {
     '/openapi.json': () => jsonResponse(200, document(), { 'cache-control': 'no-cache' }),
-    '/docs': () => content('text/html; charset=utf-8', HTML),
+    '/docs': ({ path }) => {
+      // The page names its files relative to a path without a trailing slash.
+      const slashes = path.length - removeTrailingSlashes(path).length;
+      if (slashes > 0) return { status: 308, headers: { location: `${'../'.repeat(slashes)}docs` } };
+      return content('text/html; charset=utf-8', HTML);
+    },
     '/docs/start.js': () => content('text/javascript; charset=utf-8', START),
     '/docs/style.css': () => content('text/css; charset=utf-8', STYLE),
     '/docs/swagger-ui-bundle.js': () => ofLibrary('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
