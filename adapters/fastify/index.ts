@@ -63,7 +63,7 @@ export interface FastifyReplyLike {
 export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptions, done: () => void): void {
   assertKnownOptions('fastifyPlugin', options, ['book', 'prefix']);
   const api = isApi(options.book) ? options.book : createApi(options.book);
-  const { prefix } = instance;
+  const prefix = instance.prefix.replace(/\/+$/, '');
   const streams = createOpenStreams();
   const sending = new Set<ServerResponse>();
 

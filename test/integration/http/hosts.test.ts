@@ -87,13 +87,14 @@ describe('fastifyPlugin', () => {
   });
 });
 
-test.each(['', '/sepolia'])(
+test.each(['', '/', '/sepolia', '/sepolia/'])(
   'fastifyPlugin below "%s" accepts an absolute request target, as proxies send',
   async (prefix) => {
     const app = fastify();
     await app.register(fastifyPlugin, { book, ...(prefix !== '' && { prefix }) });
     const url = await app.listen({ port: 0, host: '127.0.0.1' });
-    const request = get(url, { path: `http://book.example${prefix}/api/v1/version?a=1` });
+    const base = prefix.replace(/\/$/, '');
+    const request = get(url, { path: `http://book.example${base}/api/v1/version?a=1` });
     const [response] = (await once(request, 'response')) as [IncomingMessage]; // the arguments of the event
     expect(response.statusCode).toBe(200);
     response.resume();
