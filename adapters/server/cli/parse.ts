@@ -2,7 +2,7 @@ import { formatUnknownName } from '#internal';
 import type { CommandOptions } from '../commands/index.ts';
 import type { PruneAges } from '../commands/prune.ts';
 import { isTableFile, TABLES } from '../commands/table-export/index.ts';
-import { rejectUnknownVariables } from '../config/environment.ts';
+import { rejectUnknownVariables, removeServiceLinks } from '../config/environment.ts';
 import type { BookOptions, ServeOptions } from '../index.ts';
 import { BOOK_SETTINGS } from '../settings/book-settings.ts';
 import type { Flag } from '../settings/flags.ts';
@@ -46,7 +46,10 @@ export type Command =
  *
  * @throws UsageError with a one-line message.
  */
-export function parseCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Command {
+export function parseCommand(
+  args: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+): Command {
   const { given, words, special } = splitArgs(args);
   const [word, argument] = words;
   if (special === 'version') return { name: 'version' };
@@ -58,6 +61,7 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
     throw new UsageError(`unexpected argument "${unexpected}"; flags begin with two dashes`);
   }
   if (command.name === 'version') return { name: 'version' };
+  const env = removeServiceLinks(variables);
   rejectUnknownVariables(env);
   const foreign = [...given.keys()].find((name) => !command.flags.some((flag) => flag.name === name));
   if (foreign !== undefined) throw new UsageError(`--${foreign} is not a flag of "intentbook ${command.name}"`);

@@ -147,6 +147,10 @@ describe('command-line flags', () => {
       INTENTBOOK_SERVICE_PORT_HTTP: '80',
       INTENTBOOK_PORT_80_TCP_ADDR: '10.0.0.1',
       INTENTBOOK_STAGING_SERVICE_PORT: '80',
+      INTENTBOOK_PORT: 'tcp://10.0.0.1:80',
+      INTENTBOOK_METRICS_PORT: 'tcp://10.0.0.2:9090',
+      INTENTBOOK_STAGING_PORT: 'udp://10.0.0.3:80',
+      INTENTBOOK_STAGING_PORT_80_SCTP: 'sctp://10.0.0.3:80',
     };
     expect(parseCommand(['serve'], env)).toEqual(served({}));
   });
