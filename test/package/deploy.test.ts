@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../adapters/server/cli/commands.ts';
+import { parseCommand } from '../../adapters/server/cli/parse.ts';
 import { readPage, tablesOf } from './docs-pages.ts';
 
 const FOLDER = fileURLToPath(new URL('../../deploy', import.meta.url));
@@ -52,6 +54,21 @@ describe('deployment files', () => {
     for (const variable of variables) expect(reference).toContain(variable.replace(/_FILE$/, ''));
     for (const flag of flags.filter((each) => !['--interval', '--omit'].includes(each))) {
       expect(reference).toContain(flag);
+    }
+  });
+
+  it('commands of containers and the unit are valid', () => {
+    const files = ['Dockerfile', 'compose.yaml', 'intentbook.service', 'kubernetes.yaml'].map(read).join('\n');
+    const lists = [...files.matchAll(/^\s*(?:CMD|command:|args:) \[(.*)\]$/gm)].map(([, list = '']) =>
+      list.split(', ').map((word) => word.replaceAll('"', '')),
+    );
+    const units = [...files.matchAll(/^ExecStart=.*cli\.js (.*)$/gm)].map(([, line = '']) => line.split(' '));
+    const commands = [...lists, ...units].filter(([name]) => COMMANDS.some((command) => command.name === name));
+    expect(commands.map(([name]) => name)).toEqual(['serve', 'migrate', 'serve', 'migrate', 'serve', 'serve']);
+    const env = { INTENTBOOK_POSTGRES: 'postgres://postgres/orders' };
+    for (const [name = '', ...args] of commands) {
+      const isDatabaseGiven = args.includes('--db') || args.includes('--config');
+      expect(parseCommand([name, ...args], isDatabaseGiven ? {} : env)).toMatchObject({ name });
     }
   });
 
