@@ -165,6 +165,8 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
 
   function follow({ name, book }: InstrumentedBook): void {
     const label = { book: name };
+    // A counter that appears with its first event has no increase that an alert could notice.
+    for (const counter of [failures, reorganisations]) counter.inc(label, 0);
     book.on('ordersSubmitted', ({ accepted, rejected, ms }) => {
       if (accepted > 0) orders.inc({ ...label, outcome: 'accepted' }, accepted);
       for (const outcome of rejected) orders.inc({ ...label, outcome });

@@ -71,6 +71,16 @@ describe('server metrics', () => {
   });
 });
 
+test('of failures and reorganisations are 0 before the first one, so that an alert notices it', async () => {
+  await using book = createOrderBook({ chainId: 11155111, store: memoryStore() });
+  const registry = new Registry();
+  await instrumentBooks(registry, [{ name: '/', book }]);
+  const text = await registry.metrics();
+  for (const name of ['intentbook_failures_total', 'intentbook_reorganisations_total']) {
+    expect(metricValue(text, name, { book: '/' })).toBe(0);
+  }
+});
+
 test('of the chain exist in the process that indexes a book only', async () => {
   const chain = scriptedChain();
   const whole = memoryStore();
