@@ -132,7 +132,8 @@ function shared(accounts: Accounts): () => Promise<AccountBacklog | undefined> {
 export function metricsServer(metrics: Metrics): HardenedServer {
   return createHardenedServer((request, response) => {
     request.resume();
-    if (request.url !== '/metrics' || request.method !== 'GET') {
+    const [path] = (request.url ?? '').split('?', 1);
+    if (path !== '/metrics' || request.method !== 'GET') {
       const { status, headers, body } = rejectionResponse(
         new OrderBookError('NotFound', 'metrics are served at /metrics'),
       );

@@ -66,6 +66,8 @@ describe('server metrics', () => {
 
     expect((await fetch(`${server.url}/metrics`)).status).toBe(404);
     expect((await fetch(`${server.metricsUrl}/api/v1/orders`)).status).toBe(404);
+    // A scrape configuration can have parameters.
+    expect((await fetch(`${server.metricsUrl}/metrics?module=orders`)).status).toBe(200);
     await server.close();
     await expect(fetch(`${server.metricsUrl}/metrics`)).rejects.toThrow();
   });
