@@ -56,7 +56,8 @@ async function run(): Promise<void> {
 
 async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   const options = await configured(command);
-  const { books, problems } = await (async () => checkSettings(planOptions(options).plan))().catch((error: unknown) => {
+  const check = async () => checkSettings(planOptions(options).plan, options.folder);
+  const { books, problems } = await check().catch((error: unknown) => {
     throw error instanceof ConfigError ? new UsageError(error.problems.join('\n  ')) : error;
   });
   const ok = problems.length === 0;

@@ -4,7 +4,8 @@ import { payoutFile } from '../affiliate-payouts.ts';
 import type { BookPlan, ServerPlan } from '../config/plan.ts';
 import { getAddress } from '../config/plan.ts';
 import { createDenyList } from '../deny-list.ts';
-import { priceTable } from '../quote-options.ts';
+import { readFees } from '../fee-policies.ts';
+import { quoteOptions } from '../quote-options.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 
@@ -25,15 +26,19 @@ export interface CheckedBook {
   readonly database: string;
 }
 
-/** Checks the packages and files that settings refer to. Opens no database and sends no request. */
-export async function checkSettings(plan: ServerPlan): Promise<CheckedSettings> {
+/**
+ * Checks the packages and files that settings refer to. Opens no database and sends no request.
+ *
+ * @param folder - Base of relative file names. Default: the current directory.
+ */
+export async function checkSettings(plan: ServerPlan, folder = '.'): Promise<CheckedSettings> {
   const problems = await Promise.all(plan.books.map(fileProblems));
   return {
     books: plan.books.map((book) => {
       const { path, chain, chainId, environment } = book;
       return { path, chain, chainId, environment, database: getDatabase(book) };
     }),
-    problems: [...packageProblems(plan), ...payoutProblems(plan), ...problems.flat()],
+    problems: [...packageProblems(plan), ...payoutProblems(plan, folder), ...problems.flat()],
   };
 }
 
@@ -43,9 +48,9 @@ function getDatabase({ place }: BookPlan): string {
 }
 
 /** Checks the file of payouts. */
-function payoutProblems({ settings: { affiliatePayouts: file } }: ServerPlan): string[] {
+function payoutProblems({ settings: { affiliatePayouts: file } }: ServerPlan, folder: string): string[] {
   try {
-    if (file !== undefined) payoutFile(resolve(file));
+    if (file !== undefined) payoutFile(resolve(folder, file));
     return [];
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)];
@@ -56,7 +61,9 @@ async function fileProblems({ settings, chain, path }: BookPlan): Promise<string
   const checks = [
     () => createDenyList(settings.deniedAddresses).close(),
     () => createDenyList(settings.deniedTokens).close(),
-    () => priceTable(chain, settings.prices),
+    () => readFees(settings),
+    // The simulation of quotes requires a package, which is checked separately.
+    () => quoteOptions({ ...settings, chain, verifyQuotes: false }),
   ];
   const problems: string[] = [];
   for (const check of checks) {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { configTemplate } from '../../../adapters/server/commands/init.ts';
@@ -51,6 +51,29 @@ describe('intentbook check', () => {
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^1 book would be served\n {2}\/: sepolia \(11155111\)/)]);
     expect(stderr).toContain(`${join(cwd, 'prices.json')} cannot be read`);
     expect(stderr).toContain(`${join(cwd, 'denied.txt')}, line 1 must be 0x and 40 hex digits`);
+  });
+
+  test('reads the files of a configuration relative to its folder', async () => {
+    const cwd = await scratch();
+    const folder = join(cwd, 'books');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'payouts.txt'), '');
+    const config = { affiliatePayouts: 'payouts.txt', books: [{ chain: 'base', db: ':memory:' }] };
+    writeFileSync(join(folder, 'books.json'), JSON.stringify(config));
+    const { code, stderr } = await intentbook(['check', '--config', 'books/books.json'], { cwd }).ended;
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
+  test('lists fee policies, prices and gas prices with which the server does not start', async () => {
+    const cwd = await scratch();
+    writeFileSync(join(cwd, 'fees.json'), '{"protocolFees":[{"kind":"volume","factor":2000000}]}');
+    writeFileSync(join(cwd, 'prices.json'), `{"0x${'12'.repeat(20)}":"abc"}`);
+    const check = async (...args: string[]) => (await intentbook(['check', ...args], { cwd }).ended).stderr;
+    const fees = ['--fee-policies', 'fees.json'];
+    expect(await check(...fees)).toContain('factor must be an integer from 0 to 999999');
+    expect(await check(...fees, '--volume-fee', '5')).toContain('must not be given together with feePolicies');
+    expect(await check('--prices', 'prices.json')).toContain('must be a positive decimal number, got "abc"');
+    expect(await check('--gas-price', '1e200')).toContain('below 2^256');
   });
 
   test('exits with 2 for an invalid file, and prints the error as JSON', async () => {
