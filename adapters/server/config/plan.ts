@@ -63,6 +63,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
     ...books.flatMap(findIneffectiveRules),
     ...findDuplicate('path', books, ({ path }) => path),
     ...findDuplicate('place', books, ({ place }) => locationKey(place)),
+    ...findSharedAccounts(settings, books, folder),
   ];
   if (clashes.length > 0) throw new ConfigError(clashes);
   return { settings, books };
@@ -171,6 +172,14 @@ function findDuplicate(
     if (key !== undefined && other === undefined) first.set(key, i);
     return other === undefined ? [] : [`books[${i}] has the same ${what} as books[${other}]: ${key}`];
   });
+}
+
+/** Finds a book whose file is also that of the account store, which has other tables. */
+function findSharedAccounts({ accounts }: ParsedSettings, books: readonly BookPlan[], folder: string): string[] {
+  if (accounts === undefined) return [];
+  const file = resolve(folder, accounts);
+  const i = books.findIndex(({ place }) => place.kind === 'file' && place.path === file);
+  return i < 0 ? [] : [`"accounts" has the same place as books[${i}]: the file ${file}`];
 }
 
 /** Returns the address of a database without the secrets of its connection string. */

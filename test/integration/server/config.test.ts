@@ -102,6 +102,10 @@ describe('configuration error', () => {
       { books: [{ chain: 'base' }, { chain: 'ink', db: './base.sqlite' }] },
       'books[1] has the same place as books[0]: the file /srv/base.sqlite',
     ],
+    [
+      { ...oneBook({}), accounts: './sepolia.sqlite' },
+      '"accounts" has the same place as books[0]: the file /srv/sepolia.sqlite',
+    ],
   ])('names the key of %j', (value, problem) => {
     expect(() => planServer(value, '/srv')).toThrow(ConfigError);
     expect(() => planServer(value, '/srv')).toThrow(problem);
