@@ -1,4 +1,5 @@
 import type { Store } from 'intentbook';
+import { ConfigError } from './config/config-errors.ts';
 import { planServer, type ServerPlan } from './config/plan.ts';
 import type { ServeOptions } from './index.ts';
 import { BOOK_KEYS } from './settings/schema.ts';
@@ -13,7 +14,16 @@ export interface PlannedOptions {
 /** Plans a server from the options of `serve`. @throws ConfigError naming every invalid key. */
 export function planOptions({ folder = '.', ...options }: ServeOptions): PlannedOptions {
   const { settings, stores } = separate(options);
-  return { plan: planServer(settings, folder), stores };
+  const plan = planServer(settings, folder);
+  const ignored = stores.every((store) => store === undefined) ? findIgnoredChannel(plan) : undefined;
+  if (ignored !== undefined) throw new ConfigError([`"accounts" is missing: "${ignored}" requires it with PostgreSQL`]);
+  return { plan, stores };
+}
+
+/** Finds a notification channel of a server whose account interface is off by default. */
+function findIgnoredChannel({ settings, books: [first] }: ServerPlan): string | undefined {
+  if (settings.accounts !== undefined || first?.place.kind !== 'postgres') return undefined;
+  return (['telegram', 'smtp', 'vapidSubject'] as const).find((key) => settings[key] !== undefined);
 }
 
 /** Separates the stores from the settings, which are plain data. A single book becomes a list. */

@@ -1,9 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { memoryStore } from 'intentbook/memory';
+import type { ServeOptions } from 'intentbook/server';
 import { ConfigError, serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { planServer } from '../../../adapters/server/config/plan.ts';
+import { planOptions } from '../../../adapters/server/plan-options.ts';
 import { configSchema } from '../../../adapters/server/settings/schema.ts';
 import { CHAINS } from '../../../src/protocol/chains.ts';
 import { account, signOrder } from '../../support/orders.ts';
@@ -109,6 +111,19 @@ describe('configuration error', () => {
   ])('names the key of %j', (value, problem) => {
     expect(() => planServer(value, '/srv')).toThrow(ConfigError);
     expect(() => planServer(value, '/srv')).toThrow(problem);
+  });
+
+  test.each([
+    [{ smtp: 'smtp://a', mailFrom: 'a@b.org', publicUrl: 'https://a' }, 'smtp'],
+    [{ telegram: { token: '1:a', bot: 'Books' } }, 'telegram'],
+    [{ vapidSubject: 'https://a', vapidPublicKey: 'BA', vapidPrivateKey: 'AA' }, 'vapidSubject'],
+  ])('names channels %j without an account store', (channel, key) => {
+    const options = { ...oneBook({ postgres: URL_OF_POSTGRES }), ...channel } as ServeOptions;
+    const problem = `"accounts" is missing: "${key}" requires it with PostgreSQL`;
+    expect(() => planOptions(options)).toThrow(new ConfigError([problem]));
+    for (const accounts of ['off', URL_OF_POSTGRES]) {
+      expect(planOptions({ ...options, accounts }).plan.settings.accounts).toBe(accounts);
+    }
   });
 
   test('lists all errors, without the secrets of a connection string', () => {
