@@ -25,6 +25,7 @@ export {
   rejectionResponse,
 } from './http/response.ts';
 export type { Endpoint } from './http/route.ts';
+export { createRouteNames } from './http/route-names.ts';
 export type { Match } from './http/router.ts';
 export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
 export { isIpRange } from './limits/ip-address.ts';

@@ -91,8 +91,8 @@ export function createDataApi(options: ExplorerOptions): Api {
     rateLimit: options,
     async call({ route: { read }, param }: Match<DataRoute>, request): Promise<ApiResponse> {
       const decoded = (name: string) => decodeParam(name, param(name));
-      const index = hasParam(request.path) ? Number(decoded('book')) : 0;
-      const book = shown[index];
+      const index = hasParam(request.path) ? decoded('book') : '0';
+      const book = /^\d{1,9}$/.test(index) ? shown[Number(index)] : undefined;
       if (book === undefined) throw new OrderBookError('NotFound', 'the explorer has no such book');
       const query = new URLSearchParams(request.query);
       return jsonResponse(200, (await read({ shown: book, query, param: decoded })) ?? null);

@@ -1,4 +1,5 @@
 import type { Api, Channel, OrderBook, OrderBookEvents } from 'intentbook';
+import { createRouteNames } from '#internal';
 
 /** Attributes of a span. */
 export type SpanAttributes = Record<string, string | number | string[]>;
@@ -87,17 +88,19 @@ export function traceBook(tracer: Tracer, { name, book }: TracedBook): () => voi
 
 /**
  * Wraps an HTTP interface: each request is an active span of kind "server", with the attributes of OpenTelemetry's HTTP
- * conventions. Its name is the method and the path, in which addresses, UIDs and numbers are placeholders. A status of
- * 500 or above sets the status "error". The body of an event stream is not part of the span.
+ * conventions. Its name is the method and the template of the path, such as `GET /api/v1/orders/{uid}`, or only the
+ * method for a path that does not exist. In the path of another interface, addresses, UIDs and numbers are
+ * placeholders. A status of 500 or above sets the status "error". The body of an event stream is not part of the span.
  */
 export function traceApi(tracer: Tracer, api: Api): Api {
+  const routeNames = loadRouteNames();
   return {
     ...(api.handlesPath && { handlesPath: api.handlesPath.bind(api) }),
     handle: (request) =>
       tracer.startActiveSpan(request.method, { kind: SERVER }, async (span) => {
         try {
           const response = await api.handle(request);
-          endRequest(span, request, response.status);
+          endRequest(span, request, response.status, await routeNames);
           return response;
         } finally {
           span.end();
@@ -106,19 +109,40 @@ export function traceApi(tracer: Tracer, api: Api): Api {
   };
 }
 
-function endRequest(span: Span, { method, path }: Parameters<Api['handle']>[0], status: number): void {
+type RouteNames = ReturnType<typeof createRouteNames>;
+
+let loaded: Promise<RouteNames> | undefined;
+
+/** Loads the templates of all routes when the first interface is traced, because the document is large. */
+function loadRouteNames(): Promise<RouteNames> {
+  loaded ??= import('intentbook/openapi').then(({ openApiDocument }) =>
+    createRouteNames(Object.keys(openApiDocument({ standalone: true }).paths)),
+  );
+  return loaded;
+}
+
+function endRequest(
+  span: Span,
+  { method, path }: Parameters<Api['handle']>[0],
+  status: number,
+  getRouteName: RouteNames,
+): void {
   span.setAttributes({ 'http.request.method': method, 'url.path': path, 'http.response.status_code': status });
   if (status >= 500) span.setStatus({ code: ERROR });
-  // Any client can request any number of paths that do not exist.
-  if (status === 404) return;
-  const route = toRoute(path);
+  // Any client can request any number of paths that do not exist, or whose parameters are not valid.
+  const isServed = status < 400 && method !== 'OPTIONS';
+  const route = getRouteName(path) ?? (isServed ? replaceParameters(path) : undefined);
+  if (route === undefined) return;
   span.setAttributes({ 'http.route': route });
   span.updateName(`${method} ${route}`);
 }
 
 /** Returns a path with placeholders for addresses, hashes and numbers. */
-function toRoute(path: string): string {
-  return path.replace(/\/0x[0-9a-f]+(-0x[0-9a-f]+)?(?=\/|$)/gi, '/{hex}').replace(/\/\d+(?=\/|$)/g, '/{number}');
+function replaceParameters(path: string): string {
+  return path
+    .replace(/\/{2,}/g, '/')
+    .replace(/\/0x[0-9a-f]+(-0x[0-9a-f]+)?(?=\/|$)/gi, '/{hex}')
+    .replace(/\/\d+(?=\/|$)/g, '/{number}');
 }
 
 /** Wraps a notification channel: each delivery attempt is a span of kind "producer". */

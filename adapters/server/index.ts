@@ -2,7 +2,7 @@ import type { OrderBook, Store } from 'intentbook';
 import { createApi } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
-import { jsonResponse, VERSION } from '#internal';
+import { createRouteNames, jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
 import type { ServerPlan } from './config/plan.ts';
 import { mountAccounts } from './http/account-mount.ts';
@@ -11,7 +11,6 @@ import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
 import { favicon, frontPage, overview, readiness } from './http/overview.ts';
-import { createRouteNames } from './http/route-names.ts';
 import { createServerApi } from './http/server-api.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
 import { openAccounts } from './open-accounts.ts';
@@ -143,14 +142,14 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         ...referencePages(() => document),
       },
       onExchange(exchange) {
-        metrics?.exchanged(exchange, getRouteName(exchange.path));
+        metrics?.exchanged(exchange, getRouteName(exchange.path) ?? 'other');
         onExchange?.(exchange);
       },
     });
     const metrics =
       metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
     const getRouteName = createRouteNames(
-      document,
+      Object.keys(document.paths),
       deployments.map(({ path }) => path),
     );
     const { nodeHandler } = await import('intentbook/node-http');

@@ -59,7 +59,7 @@ describe('traced book behind a traced interface', () => {
     stop();
     exporter.reset();
     await send('GET', `/api/v1/orders/${answer.json()}`);
-    expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['GET /api/v1/orders/{hex}']);
+    expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['GET /api/v1/orders/{uid}']);
   });
 
   test('shows the codes of rejected orders', async () => {
@@ -72,14 +72,28 @@ describe('traced book behind a traced interface', () => {
     });
   });
 
-  test('does not name spans after paths that do not exist', async () => {
-    await send('GET', '/api/v1/nothing');
+  test.each([
+    ['GET', '/api/v1/nothing', 404, 'GET'],
+    ['OPTIONS', '/api/v1/nothing', 204, 'OPTIONS'],
+    ['GET', '/api/v1/orders/nothing', 400, 'GET /api/v1/orders/{uid}'],
+    ['GET', '/api//v1///orders/', 200, 'GET /api/v1/orders'],
+  ])('names the span of %s %s with status %i "%s"', async (method, path, status, name) => {
+    await send(method, path);
     const [span] = exporter.getFinishedSpans();
+    const route = name.split(' ')[1];
     expect([span?.name, span?.attributes['http.route'], span?.status.code]).toEqual([
-      'GET',
-      undefined,
+      name,
+      route,
       SpanStatusCode.UNSET,
     ]);
+    expect(span?.attributes['http.response.status_code']).toBe(status);
+  });
+
+  test('names a span of another interface after its path with placeholders', async () => {
+    const api: Api = { handle: async ({ path }) => ({ status: path.endsWith('x') ? 400 : 200, headers: {} }) };
+    const traced = directFixture(traceApi(tracer, api), () => 0);
+    for (const path of ['/pages//7/0xab', '/pages/x']) await traced.send('GET', path);
+    expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['GET /pages/{number}/{hex}', 'GET']);
   });
 });
 

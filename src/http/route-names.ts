@@ -1,13 +1,15 @@
-import type { OpenApiDocument } from 'intentbook/openapi';
-
 /**
- * Creates a function that returns the path template of a request, for metrics. The number of templates is bounded,
- * whatever paths clients request.
+ * Creates a function that returns the path template of a request, for metrics and traces. The number of templates is
+ * bounded, whatever paths clients request. `undefined` for a path without a template.
  *
- * @param prefixes - Paths of the books.
+ * @param paths - Templates of an OpenAPI document: `/api/v1/orders/{uid}`.
+ * @param prefixes - Paths of the books. Default: the root.
  */
-export function createRouteNames(document: OpenApiDocument, prefixes: readonly string[]): (path: string) => string {
-  const templates = Object.keys(document.paths).map((template) => ({
+export function createRouteNames(
+  paths: readonly string[],
+  prefixes: readonly string[] = [],
+): (path: string) => string | undefined {
+  const templates = paths.map((template) => ({
     template,
     segments: splitPath(template),
     parameters: template.split('{').length - 1,
@@ -23,7 +25,7 @@ export function createRouteNames(document: OpenApiDocument, prefixes: readonly s
         segments.length === requested.length &&
         segments.every((segment, i) => segment.startsWith('{') || segment === requested[i]),
     );
-    return match === undefined ? 'other' : prefix + match.template;
+    return match && prefix + match.template;
   };
 }
 
