@@ -1,10 +1,10 @@
-import type { LookupAddress, LookupAllOptions } from 'node:dns';
-import { lookup } from 'node:dns';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
 import type { AddressGuard } from './address-guard.ts';
+import type { Resolve } from './resolve-name.ts';
+import { createNameResolver } from './resolve-name.ts';
 
 /** Response to a POST request, with a limited body. */
 export interface Posted {
@@ -21,16 +21,9 @@ export interface PostOptions {
   readonly body: string | Uint8Array;
   readonly signal: AbortSignal;
   readonly guard: AddressGuard;
-  /** Resolves host names. Default: the resolver of the system. */
+  /** Resolves host names. Default: a resolver of untrusted names. */
   readonly resolve?: Resolve;
 }
-
-/** A resolver with the interface of `dns.lookup`, for all addresses of a name. */
-export type Resolve = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
 
 /** Limit of the response body, in bytes. */
 const MAX_BODY = 4096;
@@ -39,9 +32,10 @@ const MAX_BODY = 4096;
  * Sends a POST request to an untrusted URL. Each address is checked after its name was resolved, when the connection is
  * made, so that a name cannot resolve to another address later. A connection is used once; redirects are not followed.
  */
-export function post({ url, headers, body, signal, guard, resolve = lookup }: PostOptions): Promise<Posted> {
+export function post({ url, headers, body, signal, guard, ...options }: PostOptions): Promise<Posted> {
   return new Promise((fulfil, reject) => {
     const { protocol, hostname } = new URL(url);
+    const { resolve = createNameResolver({ signal }) } = options;
     const host = hostname.replace(/^\[|\]$/g, '');
     // An IP address is not resolved, so the lookup function is not called.
     if (isIP(host) !== 0 && !guard.allows(host)) return reject(createRejection());
