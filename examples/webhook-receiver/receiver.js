@@ -1,9 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
-import { text } from 'node:stream/consumers';
 
 /** Age of a message above which it is rejected as a replay, in seconds. */
 const TOLERANCE = 300;
+
+/** Maximum size of a body, in bytes. */
+const MAX_BODY = 256 * 1024;
+
+/** Number of message ids that are remembered. */
+const MAX_IDS = 10_000;
 
 /**
  * Verifies a message as Standard Webhooks 1.0 defines it.
@@ -14,7 +19,7 @@ const TOLERANCE = 300;
  */
 export function verify(headers, body, secret, now = Date.now() / 1000) {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures = '' } = headers;
-  if (!(Math.abs(now - Number(timestamp)) <= TOLERANCE)) return false;
+  if (secret === '' || !(Math.abs(now - Number(timestamp)) <= TOLERANCE)) return false;
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest();
   return signatures.split(' ').some((signature) => {
@@ -24,21 +29,57 @@ export function verify(headers, body, secret, now = Date.now() / 1000) {
   });
 }
 
-/** Creates a server that calls `onNotification` once for each verified message. */
+/**
+ * Creates a server that calls `onNotification` once for each verified message. A message whose call fails is not
+ * acknowledged, so that it is delivered again.
+ */
 export function createReceiver(secret, onNotification) {
   const seen = new Set(); // a message may be delivered more than once
-  return createServer(async (request, response) => {
-    const body = await text(request);
-    const isChallenge = body.includes('"type":"subscription.challenge"');
-    if (isChallenge) return response.end(JSON.stringify({ challenge: JSON.parse(body).challenge }));
-    if (!verify(request.headers, body, secret)) return response.writeHead(401).end();
-    const id = request.headers['webhook-id'];
-    if (!seen.has(id)) {
-      seen.add(id);
-      await onNotification(JSON.parse(body));
+
+  async function receive(request) {
+    const body = await readBody(request);
+    if (!verify(request.headers, body, secret)) {
+      const { type, challenge } = parseObject(body);
+      return type === 'subscription.challenge' ? [200, JSON.stringify({ challenge })] : [401];
     }
-    response.writeHead(204).end();
+    const id = request.headers['webhook-id'];
+    if (seen.has(id)) return [204];
+    await onNotification(JSON.parse(body));
+    seen.add(id);
+    const [oldest] = seen;
+    if (seen.size > MAX_IDS) seen.delete(oldest);
+    return [204];
+  }
+
+  return createServer((request, response) => {
+    receive(request).then(
+      ([status, body]) => response.writeHead(status).end(body),
+      (error) => {
+        console.error(error);
+        response.writeHead(500).end();
+      },
+    );
   });
+}
+
+async function readBody(request) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > MAX_BODY) throw new RangeError('the body is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** Parses a message that is not verified. Returns an empty object for another text. */
+function parseObject(body) {
+  try {
+    return JSON.parse(body) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 if (import.meta.filename === process.argv[1]) {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { webhookChannel } from 'intentbook/channels';
-import { createReceiver } from './receiver.js';
+import { createReceiver, verify } from './receiver.js';
 
 const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 const notification = { type: 'order_filled', timestamp: '2026-01-01T00:00:00.000Z', message: 'filled' };
@@ -26,4 +29,45 @@ test('messages of the channel are verified, received once, and rejected with ano
   assert.deepEqual(received, ['order_filled']);
   server.closeAllConnections();
   server.close();
+});
+
+test('invalid and incomplete messages do not end the receiver, and a failed one is delivered again', async (t) => {
+  t.mock.method(console, 'error', () => {});
+  let calls = 0;
+  const server = createReceiver(secret, () => {
+    calls++;
+    if (calls === 1) throw new Error('the database is unreachable');
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  const target = `http://127.0.0.1:${port}/`;
+  const send = async (body) => (await fetch(target, { method: 'POST', body })).status;
+  assert.equal(await send('"type":"subscription.challenge"'), 401);
+  assert.equal(await send('null'), 401);
+  const socket = connect(port, '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nhost: receiver\r\ncontent-length: 9\r\n\r\n{');
+  await once(socket, 'ready');
+  await new Promise((resolve) => socket.end(resolve).once('error', resolve));
+  await once(socket.resume(), 'close');
+
+  const channel = webhookChannel({ allow: ['127.0.0.0/8'] });
+  const delivery = {
+    id: 'msg_1',
+    now: Date.now(),
+    subscription: { target, secret },
+    body: JSON.stringify(notification),
+  };
+  const { signal } = new AbortController();
+  assert.equal((await channel.deliver(delivery, { signal })).status, 'failed');
+  assert.equal((await channel.deliver(delivery, { signal })).status, 'delivered');
+  assert.equal(calls, 2);
+  server.closeAllConnections();
+  server.close();
+});
+
+test('no message is verified without a secret', () => {
+  const [id, timestamp, body] = ['msg_1', String(Math.floor(Date.now() / 1000)), '{}'];
+  const signature = createHmac('sha256', '').update(`${id}.${timestamp}.${body}`).digest('base64');
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+  assert.equal(verify(headers, body, ''), false);
 });
