@@ -18,8 +18,11 @@ export async function createService({ databaseUrl, schema = 'orders', keys }) {
   app.decorateRequest('customer', '');
   app.addHook('preHandler', async (request, reply) => {
     const key = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
+    // An object has inherited members, such as "constructor".
+    if (key === undefined || !Object.hasOwn(keys, key)) {
+      return reply.code(401).send({ error: 'an API key is required' });
+    }
     request.customer = keys[key];
-    if (request.customer === undefined) return reply.code(401).send({ error: 'an API key is required' });
   });
   app.register(fastifyPlugin, { prefix: '/sepolia', book });
 

@@ -25,7 +25,10 @@ test('order and invoice are stored together or not at all', {
   const headers = { authorization: 'Bearer secret' };
   const post = (payload) => app.inject({ method: 'POST', url: '/invoices', headers, payload });
 
+  const read = (key) => app.inject({ url: '/sepolia/api/v1/version', headers: { authorization: `Bearer ${key}` } });
   assert.equal((await app.inject('/sepolia/api/v1/version')).statusCode, 401);
+  for (const key of ['wrong', 'constructor', '__proto__']) assert.equal((await read(key)).statusCode, 401);
+  assert.equal((await read('secret')).statusCode, 200);
   const { uid } = (await post({ invoice: 'A1', order })).json();
   assert.equal((await book.orders.get(uid)).status, 'presignaturePending');
 
