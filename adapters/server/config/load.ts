@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { ServeOptions } from '../index.ts';
+import { isDatabase } from '../open-accounts.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 import { ConfigError } from './config-errors.ts';
@@ -27,7 +28,10 @@ export async function readConfigFile(name: string): Promise<ServeOptions> {
   return { ...value, folder } as ServeOptions; // validated above
 }
 
-/** Overrides settings of a file. Members of objects, such as `coinGecko`, are overridden one by one. */
+/**
+ * Overrides settings of a file. Members of objects, such as `coinGecko`, are overridden one by one. File names of the
+ * options are relative to the current directory.
+ */
 export function mergeSettings(file: ServeOptions, options: ServeOptions): ServeOptions {
   const members = Object.entries(SERVER_SETTINGS as SettingTable)
     .filter(([, { type }]) => type.parts !== undefined)
@@ -35,7 +39,18 @@ export function mergeSettings(file: ServeOptions, options: ServeOptions): ServeO
       const [below, above] = [file, options].map((each) => (each as Record<string, object | undefined>)[key]);
       return below === undefined || above === undefined ? [] : [[key, { ...below, ...above }] as const];
     });
-  return { ...file, ...options, ...Object.fromEntries(members) };
+  return { ...file, ...options, ...resolveFiles(options), ...Object.fromEntries(members) };
+}
+
+function resolveFiles({
+  accounts,
+  affiliatePayouts,
+}: ServeOptions): Pick<ServeOptions, 'accounts' | 'affiliatePayouts'> {
+  const isFile = accounts !== undefined && accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
+  return {
+    ...(isFile ? { accounts: resolve(accounts) } : {}),
+    ...(affiliatePayouts === undefined ? {} : { affiliatePayouts: resolve(affiliatePayouts) }),
+  };
 }
 
 function parse(text: string): unknown {

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { configTemplate } from '../../../adapters/server/commands/init.ts';
 import { parseJsonc } from '../../../adapters/server/config/jsonc.ts';
+import { mergeSettings } from '../../../adapters/server/config/load.ts';
 import { planServer } from '../../../adapters/server/config/plan.ts';
 import { CHAINS } from '../../../src/protocol/chains.ts';
 import { cleanUp, intentbook, scratch } from './process.ts';
@@ -62,6 +63,21 @@ describe('intentbook check', () => {
     writeFileSync(join(folder, 'books.json'), JSON.stringify(config));
     const { code, stderr } = await intentbook(['check', '--config', 'books/books.json'], { cwd }).ended;
     expect([code, stderr]).toEqual([0, '']);
+  });
+
+  test('reads the files of flags relative to the current directory', async () => {
+    const cwd = await scratch();
+    mkdirSync(join(cwd, 'books'));
+    writeFileSync(join(cwd, 'payouts.txt'), '');
+    writeFileSync(join(cwd, 'books', 'books.json'), '{"books":[{"chain":"base"}]}');
+    const flags = ['--config', 'books/books.json', '--affiliate-payouts', 'payouts.txt'];
+    const { code, stderr } = await intentbook(['check', ...flags], { cwd }).ended;
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
+  test.each(['off', ':memory:', 'postgres://db/books'])('keeps the location %s of the account store', (accounts) => {
+    expect(mergeSettings({ folder: '/srv' }, { accounts })).toEqual({ folder: '/srv', accounts });
+    expect(mergeSettings({ accounts, folder: '/srv' }, { accounts: 'a.sqlite' }).accounts).toBe(resolve('a.sqlite'));
   });
 
   test('lists fee policies, prices and gas prices with which the server does not start', async () => {
