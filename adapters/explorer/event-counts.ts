@@ -50,25 +50,40 @@ export function createEventCounts(book: OrderBook): { read(): Promise<EventCount
     minutes.set(minute, counts);
   }
 
-  return {
-    async read() {
-      const last = await book.log.last();
+  async function read(): Promise<EventCounts> {
+    const last = await book.log.last();
+    if (position === undefined || position > last) {
       // A log that was replaced, as after a restore, is counted from the beginning.
-      if (position === undefined || position > last) position = Math.max(0, last - ENTRIES_PER_CALL);
-      for (let read = 0; read < ENTRIES_PER_CALL; read += BATCH) {
-        const entries = await book.log.after(position, BATCH);
-        for (const entry of entries) count(entry);
-        position = entries.at(-1)?.id ?? position;
-        if (entries.length < BATCH) break;
-      }
-      const now = book.clock.now();
-      const first = Math.floor(now / MINUTE) - MINUTES;
-      for (const minute of minutes.keys()) if (minute <= first) minutes.delete(minute);
-      return {
-        now,
-        minutes: [...minutes].map(([minute, counts]) => ({ minute, ...counts })).sort((a, b) => a.minute - b.minute),
-        fillTimes: [...fillTimes].sort((a, b) => a - b),
-      };
+      minutes.clear();
+      createdAt.clear();
+      fillTimes.length = 0;
+      position = Math.max(0, last - ENTRIES_PER_CALL);
+    }
+    for (let read = 0; read < ENTRIES_PER_CALL; read += BATCH) {
+      const entries = await book.log.after(position, BATCH);
+      for (const entry of entries) count(entry);
+      position = entries.at(-1)?.id ?? position;
+      if (entries.length < BATCH) break;
+    }
+    const now = book.clock.now();
+    const first = Math.floor(now / MINUTE) - MINUTES;
+    for (const minute of minutes.keys()) if (minute <= first) minutes.delete(minute);
+    return {
+      now,
+      minutes: [...minutes].map(([minute, counts]) => ({ minute, ...counts })).sort((a, b) => a.minute - b.minute),
+      fillTimes: [...fillTimes].sort((a, b) => a - b),
+    };
+  }
+
+  let reading: Promise<EventCounts> | undefined;
+
+  return {
+    // Concurrent calls share one read, which would otherwise count the same entries twice.
+    read() {
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      return reading;
     },
   };
 }
