@@ -1,4 +1,5 @@
 import { createPublicKey } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions } from '#internal';
@@ -19,7 +20,10 @@ export interface WebPushOptions {
    * services of Google, Mozilla, Apple and Microsoft.
    */
   readonly hosts?: readonly string[];
-  /** Ranges of private addresses to allow, over http too, for tests: `127.0.0.1/32`. */
+  /**
+   * Ranges of private addresses to allow, for tests: `127.0.0.1/32`. An endpoint that names such an address needs no
+   * https.
+   */
   readonly allow?: readonly string[];
 }
 
@@ -46,9 +50,16 @@ export function webPushChannel(options: WebPushOptions): Channel {
   if (!isPublicKey(publicKey)) throw new TypeError('webPushChannel: publicKey must be a P-256 point in base64url');
   if (decodeBase64Url(privateKey)?.length !== 32)
     throw new TypeError('webPushChannel: privateKey must be 32 bytes in base64url');
-  const invalid = hosts.find((host) => !URL.canParse(`https://${host.replace(/^\*\./, '')}`) || host.includes('/'));
+  const invalid = hosts.find((host) => !isHostPattern(host));
   if (invalid !== undefined) throw new TypeError(`webPushChannel: hosts must be host names, got "${invalid}"`);
   const guard = createAddressGuard(allow, 'webPushChannel: allow');
+  const publicGuard = createAddressGuard([], 'webPushChannel: allow');
+  const services = [...PUSH_SERVICES, ...hosts.map((host) => host.toLowerCase())];
+  const isAllowed: EndpointCheck = ({ protocol, hostname }) => {
+    const address = hostname.replace(/^\[|\]$/g, '');
+    if (isIP(address) !== 0 && guard.allows(address) && !publicGuard.allows(address)) return /^https?:$/.test(protocol);
+    return protocol === 'https:' && services.some((host) => matchesHost(host, hostname));
+  };
   const vapidDetails = { subject, publicKey, privateKey };
 
   return {
@@ -56,7 +67,7 @@ export function webPushChannel(options: WebPushOptions): Channel {
     signs: false,
     // The target contains a secret that the browser generated.
     confirmation: 'none',
-    parseTarget: (target) => parseTarget(target, [...PUSH_SERVICES, ...hosts], allow.length > 0),
+    parseTarget: (target) => parseTarget(target, isAllowed),
     async deliver(delivery, { signal }) {
       const { default: webPush } = await import('web-push');
       const target = JSON.parse(delivery.subscription.target) as PushTarget; // validated by parseTarget
@@ -72,11 +83,14 @@ export function webPushChannel(options: WebPushOptions): Channel {
   };
 }
 
+/** Returns whether messages may be sent to an endpoint. */
+type EndpointCheck = (endpoint: URL) => boolean;
+
 /**
  * Parses a target. Only known push services are accepted, because this channel needs no confirmation: otherwise anyone
  * could make the server send requests to any host.
  */
-function parseTarget(text: string, hosts: readonly string[], isTest: boolean): string | undefined {
+function parseTarget(text: string, isAllowed: EndpointCheck): string | undefined {
   let target: Partial<PushTarget> | null;
   try {
     target = JSON.parse(text) as Partial<PushTarget> | null; // validated below
@@ -85,9 +99,9 @@ function parseTarget(text: string, hosts: readonly string[], isTest: boolean): s
   }
   const { endpoint, keys } = target ?? {};
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined;
-  const { protocol, hostname, username, password, href } = new URL(endpoint);
-  if (!isTest && (protocol !== 'https:' || !hosts.some((host) => matchesHost(host, hostname)))) return undefined;
-  if (protocol !== 'https:' && protocol !== 'http:') return undefined;
+  const url = new URL(endpoint);
+  const { username, password, href } = url;
+  if (!isAllowed(url)) return undefined;
   const { p256dh, auth } = keys ?? {};
   if (username !== '' || password !== '') return undefined;
   if (!isPublicKey(p256dh) || decodeBase64Url(auth)?.length !== 16) return undefined;
@@ -103,7 +117,13 @@ const PUSH_SERVICES = [
   '*.notify.windows.com',
 ];
 
-/** @param pattern - A host name, or `*.` and a parent domain. */
+/** Returns whether a text is a host name without a port, or `*.` and such a name. */
+function isHostPattern(text: string): boolean {
+  const host = text.replace(/^\*\./, '');
+  return URL.canParse(`https://${host}`) && new URL(`https://${host}`).hostname === host.toLowerCase();
+}
+
+/** @param pattern - A host name in lower case, or `*.` and a parent domain. */
 function matchesHost(pattern: string, hostname: string): boolean {
   return pattern.startsWith('*.') ? hostname.endsWith(pattern.slice(1)) : hostname === pattern;
 }

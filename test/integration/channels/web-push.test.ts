@@ -122,6 +122,26 @@ describe('web push channel', () => {
   });
 
   test.each([
+    ['https://fcm.googleapis.com/fcm/send/1', true],
+    ['http://10.1.2.3/1', true],
+    ['https://[fd00::1]/1', true],
+    ['http://10.2.0.1/1', false],
+    ['http://93.184.216.34/1', false],
+    ['http://localhost/1', false],
+    ['ftp://10.1.2.3/1', false],
+    ['https://push.example.org/1', false],
+    ['http://fcm.googleapis.com/fcm/send/1', false],
+  ])('with allowed private addresses accepts %s: %s', (endpoint, accepted) => {
+    const { parseTarget } = webPushChannel({ ...OPTIONS, allow: ['10.1.0.0/16', 'fd00::/64'] });
+    assert.equal(parseTarget(target(endpoint)) !== undefined, accepted);
+  });
+
+  test('compares host names without regard to case', () => {
+    const { parseTarget } = webPushChannel({ ...OPTIONS, hosts: ['Push.Example.ORG', '*.Example.net'] });
+    for (const host of ['push.example.org', 'a.example.net']) assert.ok(parseTarget(target(`https://${host}/1`)));
+  });
+
+  test.each([
     [{ subject: 'us@example.org' }, /subject must be/],
     [{ publicKey: offCurve }, /publicKey must be/],
     [{ privateKey: 'hush' }, /privateKey must be/],
