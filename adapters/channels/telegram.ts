@@ -61,6 +61,8 @@ export function telegramChannel(options: TelegramOptions): Channel {
 
   async function poll(host: ChannelHost, signal: AbortSignal): Promise<void> {
     let offset = 0;
+    // A failure is reported when it first occurs, because it can last: a second process that polls ends each poll.
+    let reported: string | undefined;
     while (!signal.aborted) {
       try {
         const query = { offset, timeout: POLL_TIMEOUT, allowed_updates: ['message'] };
@@ -72,9 +74,12 @@ export function telegramChannel(options: TelegramOptions): Channel {
           // The next request deletes the updates before the offset, so an update whose confirmation failed remains.
           offset = update_id + 1;
         }
+        reported = undefined;
       } catch (failure) {
         if (signal.aborted) return;
-        host.report(failure);
+        const reason = failure instanceof Error ? failure.message : String(failure);
+        if (reason !== reported) host.report(failure);
+        reported = reason;
         await pause(signal);
       }
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { telegramChannel } from 'intentbook/channels';
-import { describe, test } from 'vitest';
+import { describe, test, vi } from 'vitest';
 import { channelFixture, receiver, until } from './channel-fixture.ts';
 
 /** A test double of the bot API. It returns updates once and accepts messages by script. */
@@ -86,5 +86,26 @@ describe('Telegram channel', () => {
     await until(async () => (await fixture.accounts.deliveries.list({ state: 'pending' })).length === 0);
     await fixture.notify('more');
     assert.deepEqual(await fixture.accounts.deliveries.list({ state: 'pending' }), []);
+  });
+
+  test('reports a failure of its polls once, and again after a poll that succeeded', async () => {
+    await using server = await receiver();
+    const script = [409, 409, 409, 500, 200, 500];
+    server.behave((_body, response) => {
+      const status = script.shift();
+      if (status === undefined) return; // a long poll
+      response.writeHead(status).end(JSON.stringify({ ok: status === 200, result: [], error_code: status }));
+    });
+    const { setTimeout: wait } = globalThis;
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    timers.mockImplementation(((work: () => void, ms: number) => wait(work, ms === 5_000 ? 1 : ms)) as typeof wait);
+    const channel = telegramChannel({ token: '1:x', bot: 'intentbook_bot', api: server.url });
+    const reported: string[] = [];
+    channel.start?.({ confirm: async () => true, report: (failure) => reported.push((failure as Error).message) });
+    await until(() => server.received.length === 7);
+    await channel.stop?.();
+    timers.mockRestore();
+    const statuses = reported.map((text) => text.replace('the bot API responded with ', ''));
+    assert.deepEqual(statuses, ['409', '500', '500']);
   });
 });
