@@ -28,6 +28,7 @@ export type { Endpoint } from './http/route.ts';
 export { createRouteNames } from './http/route-names.ts';
 export type { Match } from './http/router.ts';
 export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
+export { createClientResolver } from './limits/client.ts';
 export { isIpRange } from './limits/ip-address.ts';
 export { checkCancellable, getEndTime, getOrderStatus } from './orders/status.ts';
 export { assertSameChain } from './ports/chain-source.ts';

@@ -2,7 +2,7 @@ import type { OrderBook, Store } from 'intentbook';
 import { createApi } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
-import { createRouteNames, jsonResponse, VERSION } from '#internal';
+import { createClientResolver, createRouteNames, jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
 import type { ServerPlan } from './config/plan.ts';
 import { mountAccounts } from './http/account-mount.ts';
@@ -141,6 +141,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         '/favicon.ico': favicon,
         ...referencePages(() => document),
       },
+      getClient: createClientResolver(trustedProxies),
       onExchange(exchange) {
         metrics?.exchanged(exchange, getRouteName(exchange.path) ?? 'other');
         onExchange?.(exchange);

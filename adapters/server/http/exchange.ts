@@ -12,6 +12,7 @@ export interface Exchange {
   readonly errorType: string | undefined;
   /** Milliseconds until the response, or the start of a stream. */
   readonly ms: number;
+  /** The client as the rate limit counts it: an address, or the network of an IPv6 address. */
   readonly client: string | undefined;
 }
 
@@ -25,9 +26,11 @@ export function requestId({ header }: ApiRequest): string {
 }
 
 /** Describes a request and its response. @param since - Its start, by `performance.now`. */
-export function createExchange(id: string, request: ApiRequest, response: ApiResponse, since: number): Exchange {
-  const { method, path, remoteAddress: client } = request;
-  const { status, body } = response;
+export function createExchange(
+  { id, client, since }: Pick<Exchange, 'id' | 'client'> & { readonly since: number },
+  { method, path }: ApiRequest,
+  { status, body }: ApiResponse,
+): Exchange {
   const errorType = status < 400 ? undefined : codeIn(body);
   return { id, method, path, status, errorType, ms: performance.now() - since, client };
 }

@@ -21,6 +21,8 @@ export interface ServerApiOptions {
   readonly pages: Readonly<Record<string, Page>>;
   /** Called after every response. Must not throw. */
   readonly onExchange?: (exchange: Exchange) => void;
+  /** Returns the client of a request, for `onExchange`. Default: the remote address of the socket. */
+  readonly getClient?: (request: ApiRequest) => string;
 }
 
 /** The HTTP interface of a server. */
@@ -35,7 +37,7 @@ export interface ServerApi extends Api {
  * Combines interfaces and pages. A page wins over an interface, a longer path over a shorter one. Of interfaces at the
  * same path, the first that handles a request wins. Every response has the CORS headers and a request id.
  */
-export function createServerApi({ mounted, pages, onExchange }: ServerApiOptions): ServerApi {
+export function createServerApi({ mounted, pages, onExchange, getClient }: ServerApiOptions): ServerApi {
   const find = createFinder(mounted);
   const streams = createOpenStreams();
 
@@ -55,7 +57,9 @@ export function createServerApi({ mounted, pages, onExchange }: ServerApiOptions
       const since = performance.now();
       const { status, headers, body } = await respond(request);
       const id = requestId(request);
-      onExchange?.(createExchange(id, request, { status, headers, ...(body === undefined ? {} : { body }) }, since));
+      const client = getClient === undefined ? request.remoteAddress : getClient(request);
+      const response = { status, headers, ...(body === undefined ? {} : { body }) };
+      onExchange?.(createExchange({ id, client, since }, request, response));
       const isStream = typeof body === 'object' && Symbol.asyncIterator in body;
       return {
         status,

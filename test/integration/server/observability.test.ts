@@ -1,6 +1,7 @@
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { instrumentBooks, observeChain } from 'intentbook/prometheus';
+import type { Exchange } from 'intentbook/server';
 import { serve } from 'intentbook/server';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -135,6 +136,18 @@ test('count undelivered notifications', async () => {
   await until(async () => (await counts())[0] === 1);
   target.behave('echo');
   await server.close();
+});
+
+test.each([
+  [['127.0.0.1'], '203.0.113.7'],
+  [['10.0.0.0/8'], '127.0.0.1'],
+])('a logged request behind the proxies %j has the client %s', async (trustedProxies, client) => {
+  const clients: unknown[] = [];
+  const onExchange = ({ client: found }: Exchange) => void clients.push(found);
+  const server = await serve({ port: 0, store: memoryStore(), trustedProxies, onExchange });
+  await fetch(`${server.url}/live`, { headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.7' } });
+  await server.close();
+  expect(clients).toEqual([client]);
 });
 
 describe('request id', () => {
