@@ -1,11 +1,12 @@
 import type { BookProcess } from './book-process.ts';
+import type { Competitions } from './competitions.ts';
 import type { Balances } from './funds-port.ts';
 import type { Model, ShownOrder } from './model.ts';
 import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
 import type { Interval, ReadCheck } from './read-check.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Report, StoreObserver } from './store-observer.ts';
+import type { IndexedState, Report, StoreObserver } from './store-observer.ts';
 
 /** The members of an auction that are checked. */
 export interface ParsedAuction {
@@ -21,11 +22,6 @@ export interface AuctionCheck {
   begin(at: BookProcess): (text: string, notify?: Report) => void;
   /** Compares the text of an auction with other texts of the same id. */
   onText(text: string): ParsedAuction;
-  /**
-   * Called when a client records that an order of a solution is in flight until a block. Returns the function to call
-   * when this has succeeded.
-   */
-  onCompetition(competition: Competition): () => void;
 }
 
 export interface AuctionCheckContext {
@@ -33,7 +29,8 @@ export interface AuctionCheckContext {
   readonly model: Model;
   readonly balances: Balances;
   readonly scheduler: Pick<Scheduler, 'time'>;
-  readonly observer: Pick<StoreObserver, 'blocksBetween'>;
+  readonly observer: Pick<StoreObserver, 'statesBetween'>;
+  readonly competitions: Pick<Competitions, 'findFlight'>;
   readonly reads: ReadCheck;
   /** Whether the books quote. Then an order that is placed on chain without a quote cannot trade. */
   readonly hasQuotes: boolean;
@@ -59,29 +56,12 @@ interface Call extends Interval {
   readonly areFundsUnknown: boolean;
   /** Whether tokens can have been without a price, so that their orders are left out. */
   readonly isUnpriced: boolean;
-  /** Numbers of the blocks that were the checkpoint. */
-  readonly blocks: readonly number[];
-}
-
-/** A competition of an auction with one order in its solution. */
-export interface Competition {
-  readonly auction: number;
-  readonly process: string;
-  readonly order: number;
-  readonly deadline: number;
-}
-
-interface RecordedCompetition extends Competition {
-  /** Virtual times. */
-  readonly requested: number;
-  recorded: number;
-  isReplaced: boolean;
+  readonly states: readonly IndexedState[];
 }
 
 export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
-  const { pool, model, balances, scheduler, observer, reads, report } = context;
+  const { pool, model, balances, scheduler, observer, competitions, reads, report } = context;
   const texts = new Map<number, string>();
-  const competitions: RecordedCompetition[] = [];
 
   /** Returns the amounts that an owner may have had. `undefined`: the node has not returned any. */
   function listAmounts({ owner }: PoolOrder, { start, areFundsUnknown }: Call): readonly (bigint | undefined)[] {
@@ -108,7 +88,7 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
     const isNew = validFrom > earliest - MAX_AGE / 1000;
     const isSolvable = (shown: ShownOrder) => amounts.some((amount) => canSolve(order, shown, amount));
     const isSame = (shown: ShownOrder) => executed === (order.kind === 'sell' ? shown.sold : shown.bought);
-    const flight = findFlight(index, call);
+    const flight = competitions.findFlight(index, call);
     return {
       mayList: isLong && hasBegun && flight !== 'certain' && open.some((shown) => isSame(shown) && isSolvable(shown)),
       mayOmit:
@@ -120,19 +100,6 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
         open.length < versions.length ||
         open.some((shown) => shown.isSwept || amounts.some((amount) => !canSolve(order, shown, amount))),
     };
-  }
-
-  function findFlight(order: number, { process, start, end, blocks }: Call): 'certain' | 'possible' | 'none' {
-    const mine = competitions.filter((each) => each.order === order && each.requested <= end);
-    const possible = mine.filter(({ deadline }) => blocks.some((block) => deadline > block));
-    // Other processes notice a competition when the auction is too old.
-    const certain = possible.filter(
-      (each) =>
-        !each.isReplaced &&
-        each.recorded < (each.process === process ? start : start - MAX_AGE) &&
-        blocks.every((block) => each.deadline > block),
-    );
-    return certain.length > 0 ? 'certain' : possible.length > 0 ? 'possible' : 'none';
   }
 
   /**
@@ -154,7 +121,8 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
 
   function check(text: string, call: Call, notify: Report): void {
     const { block, orders } = onText(text);
-    if (!call.blocks.includes(block)) notify('auctions', `the block is ${block}, expected one of ${call.blocks}`);
+    const blocks = call.states.map(({ number }) => number);
+    if (!blocks.includes(block)) notify('auctions', `the block is ${block}, expected one of ${blocks}`);
     const listed = new Map(orders.map((each) => [each.uid, each]));
     if (listed.size !== orders.length) notify('auctions', 'an order is listed twice');
     const sorted = [...orders].sort((a, b) => a.created - b.created || (a.uid < b.uid ? -1 : 1));
@@ -189,24 +157,9 @@ export function createAuctionCheck(context: AuctionCheckContext): AuctionCheck {
           hasStepped: process.lastStep >= start - MAX_AGE,
           areFundsUnknown: funds.lastFault >= start - MAX_AGE,
           isUnpriced: (market?.lastFault ?? Number.NEGATIVE_INFINITY) >= start - MAX_UNPRICED_AGE,
-          blocks: observer.blocksBetween(interval.from, interval.to),
+          states: observer.statesBetween(interval.from, interval.to),
         };
         check(text, call, notify);
-      };
-    },
-    onCompetition(competition) {
-      const others = competitions.filter(({ auction }) => auction === competition.auction);
-      for (const each of others) each.isReplaced = true;
-      const added = {
-        ...competition,
-        requested: scheduler.time,
-        recorded: Number.POSITIVE_INFINITY,
-        // The store may execute a concurrent request last.
-        isReplaced: others.some(({ recorded }) => recorded === Number.POSITIVE_INFINITY),
-      };
-      competitions.push(added);
-      return () => {
-        added.recorded = scheduler.time;
       };
     },
   };

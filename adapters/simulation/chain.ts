@@ -66,13 +66,15 @@ export interface SimulatedChainContext {
   readonly settlementContract: Address;
   /** Whether the trades of a transaction are a settlement, with an event and calldata. */
   readonly hasSettlements: boolean;
+  /** Returns the auction that a settlement of orders names. */
+  readonly nameAuction: (transactionHash: Hex, orders: readonly number[]) => number | undefined;
   /** Returns the time in seconds since 1970. */
   readonly now: () => number;
 }
 
 /** Creates a chain with one block. */
 export function createSimulatedChain(context: SimulatedChainContext): SimulatedChain {
-  const { pool, settlementContract, hasSettlements, now } = context;
+  const { pool, settlementContract, hasSettlements, nameAuction, now } = context;
   const settleCalls = new Map<Hex, readonly Hex[]>();
   const blocks = new Map<Hex, SimulatedBlock>();
   let transactions = 0;
@@ -109,7 +111,11 @@ export function createSimulatedChain(context: SimulatedChainContext): SimulatedC
     const trades = facts.filter(({ type }) => type === 'trade');
     return [...new Set(trades.map((fact) => fact.transactionHash))].map((transactionHash, i): ChainLog => {
       const own = trades.filter((fact) => fact.transactionHash === transactionHash);
-      settleCalls.set(transactionHash, [encodeSettleCall(own, pool)]);
+      const auction = nameAuction(
+        transactionHash,
+        own.map(({ order }) => order),
+      );
+      settleCalls.set(transactionHash, [encodeSettleCall(own, pool, auction)]);
       const position = { blockNumber, blockHash, logIndex: facts.length + i, transactionHash, timestamp };
       return { ...position, address: settlementContract, ...encodeSettlementLog() };
     });

@@ -285,7 +285,7 @@ const isPruning = (operation: Operation): operation is PruneOperation =>
   operation.kind === 'prune' || operation.kind === 'pruneLog' || operation.kind === 'pruneChain';
 
 const isHttp = (operation: Operation): operation is HttpOperation =>
-  operation.kind === 'http' || operation.kind === 'auction' || operation.kind === 'compete';
+  ['http', 'auction', 'compete', 'competition'].includes(operation.kind);
 
 const isSubscription = (operation: Operation): operation is SubscriptionOperation =>
   operation.kind === 'subscribe' || operation.kind === 'unsubscribe' || operation.kind === 'subscriptions';
@@ -305,6 +305,7 @@ function describeOperation(operation: Operation): string {
     case 'compete':
       return `${operation.kind} ${operation.order}`;
     case 'auction':
+    case 'competition':
     case 'replay':
       return operation.kind;
     case 'prune':

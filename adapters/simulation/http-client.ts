@@ -2,15 +2,16 @@ import type { ApiRequest, Order } from 'intentbook';
 import type { AuctionCheck } from './auction-check.ts';
 import type { BookProcess } from './book-process.ts';
 import type { SimulatedChain } from './chain.ts';
+import type { Competitions } from './competitions.ts';
+import { createRecord } from './competitions.ts';
 import type { Operation } from './plan.ts';
 import type { Pool } from './pool.ts';
 import type { PoolOrder } from './pool-order.ts';
-import { BUY_TOKEN, SELL_TOKEN } from './pool-order.ts';
 import type { ReadCheck } from './read-check.ts';
 import type { Report } from './store-observer.ts';
 
 /** An operation of a client of the HTTP interface. */
-export type HttpOperation = Extract<Operation, { kind: 'http' | 'auction' | 'compete' }>;
+export type HttpOperation = Extract<Operation, { kind: 'http' | 'auction' | 'compete' | 'competition' }>;
 
 /**
  * A client of the HTTP interfaces of all processes. It keeps responses like a cache between clients and servers, and
@@ -29,6 +30,7 @@ export interface HttpClientContext {
   readonly chain: Pick<SimulatedChain, 'head'>;
   readonly reads: ReadCheck;
   readonly auctions: AuctionCheck;
+  readonly competitions: Competitions;
   readonly report: Report;
 }
 
@@ -39,7 +41,8 @@ interface CachedResponse {
 
 const AUCTION = '/api/v1/auction';
 
-export function createHttpClient({ pool, chain, reads, auctions, report }: HttpClientContext): HttpClient {
+export function createHttpClient(context: HttpClientContext): HttpClient {
+  const { pool, chain, reads, auctions, competitions, report } = context;
   const cache = new Map<string, CachedResponse>();
   /** Every body so far, by path and entity tag. */
   const bodies = new Map<string, string>();
@@ -106,28 +109,10 @@ export function createHttpClient({ pool, chain, reads, auctions, report }: HttpC
     const deadline = chain.head.number + blocks;
     bids.add(index);
     deadlines.add(deadline);
-    const acknowledge = auctions.onCompetition({ auction: id, process: process.name, order: index, deadline });
-    const { status } = await book.auctions.record({
-      auctionId: id,
-      auctionStartBlock: chain.head.number,
-      auctionDeadlineBlock: deadline,
-      transactionHashes: [],
-      referenceScores: {},
-      auction: { orders: [], prices: {} },
-      solutions: [
-        {
-          solverAddress: `0x${'50'.repeat(20)}`,
-          score: '1',
-          ranking: 1,
-          clearingPrices: {},
-          orders: [{ id: uid, sellAmount: '1', buyAmount: '1', sellToken: SELL_TOKEN, buyToken: BUY_TOKEN }],
-          isWinner: true,
-          filteredOut: false,
-          txHash: null,
-          referenceScore: null,
-        },
-      ],
-    });
+    const acknowledge = competitions.add({ auction: id, process: process.name, order: index, deadline });
+    const { status } = await book.auctions.record(
+      createRecord({ auction: id, uid, start: chain.head.number, deadline }),
+    );
     acknowledge();
     return `${status} ${id}`;
   }
@@ -143,6 +128,8 @@ export function createHttpClient({ pool, chain, reads, auctions, report }: HttpC
           return readAuction(at);
         case 'compete':
           return compete(operation.order, operation.blocks, at);
+        case 'competition':
+          return competitions.read(at.book, at.process);
       }
     },
   };

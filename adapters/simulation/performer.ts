@@ -1,5 +1,6 @@
-import type { SimulatedBlock, SimulatedChain } from './chain.ts';
+import type { FactPlan, SimulatedBlock, SimulatedChain } from './chain.ts';
 import type { Clients } from './clients.ts';
+import type { Competitions } from './competitions.ts';
 import type { Balances } from './funds-port.ts';
 import type { HttpClient } from './http-client.ts';
 import type { Machine } from './machine.ts';
@@ -15,6 +16,9 @@ export interface PerformerContext {
   readonly balances: Balances;
   readonly clients: Clients;
   readonly http: HttpClient;
+  readonly competitions: Competitions;
+  /** Whether the trades of a transaction are a settlement. */
+  readonly hasSettlements: boolean;
   readonly subscribers: readonly Pick<Subscriber, 'disconnect'>[];
   readonly scheduler: Scheduler;
   readonly trace: (line: string) => void;
@@ -28,12 +32,16 @@ const CLIENT_DELAY = 100;
 /** Milliseconds after a block until auctions are read whose solutions must be settled before it. */
 const DEADLINE_READS = [1_200, 2_600] as const;
 
+/** Number of the newest blocks whose settlements lead to reads. */
+const RECENT_BLOCKS = 6;
+
 /** Milliseconds after the begin of a fork until the orders are read that it places again. */
 const PLACEMENT_READS = [0, 3_000, 5_000] as const;
 
 /** Creates a function that performs one action of a plan, with the reads that a change of the chain suggests. */
 export function createPerformer(context: PerformerContext): (action: Action) => Promise<void> {
-  const { pool, machine, chain, balances, clients, http, subscribers, scheduler, trace, isOver } = context;
+  const { pool, machine, chain, balances, clients, http, competitions, subscribers } = context;
+  const { hasSettlements, scheduler, trace, isOver } = context;
 
   /** Runs an operation after a time, if a process runs then. */
   function readLater(operation: Operation, delay: number): void {
@@ -55,6 +63,29 @@ export function createPerformer(context: PerformerContext): (action: Action) => 
     }
   }
 
+  /** Mines a block, in which a solver may settle an order in flight. */
+  function mine(facts: readonly FactPlan[]): void {
+    const settled = hasSettlements ? competitions.drawSettled(chain.head.number) : undefined;
+    chain.mine(settled === undefined ? facts : [...facts, { type: 'trade', order: settled, amount: 2 }]);
+    if (http.hasDeadline(chain.head.number)) for (const delay of DEADLINE_READS) readLater({ kind: 'auction' }, delay);
+    readSettled();
+  }
+
+  /** Reads the auction and the competition after settlements that name an auction. */
+  function readSettled(): void {
+    let block: SimulatedBlock | undefined = chain.head;
+    let isNamed = false;
+    for (let i = 0; i < RECENT_BLOCKS && block !== undefined; i++) {
+      isNamed ||= block.facts.some(competitions.isNamed);
+      block = block.parent;
+    }
+    if (!isNamed) return;
+    for (const delay of DEADLINE_READS) {
+      readLater({ kind: 'auction' }, delay);
+      readLater({ kind: 'competition' }, delay);
+    }
+  }
+
   return async (action) => {
     switch (action.type) {
       case 'operation': {
@@ -69,14 +100,13 @@ export function createPerformer(context: PerformerContext): (action: Action) => 
         else await machine.apply(action.fault);
         break;
       case 'mine':
-        chain.mine(action.facts);
-        if (http.hasDeadline(chain.head.number))
-          for (const delay of DEADLINE_READS) readLater({ kind: 'auction' }, delay);
+        mine(action.facts);
         trace(`mine ${chain.head.hash} ${chain.head.logs.length}`);
         break;
       case 'fork':
         readPlacements(action.depth);
         chain.fork(action.depth, action.keep);
+        readSettled();
         trace(`fork ${chain.head.hash}`);
         break;
       case 'fund':

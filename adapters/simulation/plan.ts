@@ -29,6 +29,8 @@ export type Operation =
   | { readonly kind: 'pruneLog' | 'pruneChain'; readonly age: number }
   /** Records a competition whose winner includes an order, to be settled within some blocks. */
   | { readonly kind: 'compete'; readonly order: number; readonly blocks: number }
+  /** A read of the newest competition. */
+  | { readonly kind: 'competition' }
   /** A request for a further webhook of an owner, or its removal. Equal numbers of proofs have equal nonces. */
   | { readonly kind: 'subscribe' | 'unsubscribe'; readonly owner: number; readonly proof: number }
   /** Makes dead deliveries pending again, like the command of an operator. */

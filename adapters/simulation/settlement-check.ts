@@ -18,13 +18,16 @@ export interface SettlementCheckContext {
   readonly model: Model;
   readonly pool: Pool;
   readonly mode: SettlementMode;
+  /** Returns the auction that a settlement names. It is one of the book. */
+  readonly getAuction: (transactionHash: string) => number | undefined;
   readonly report: Report;
 }
 
 /** Returns the key of a chain event, as those of facts. */
 export const getEventKey = ({ blockHash, logIndex }: ChainEvent) => `${blockHash} ${logIndex}`;
 
-export function createSettlementCheck({ inner, model, pool, mode, report }: SettlementCheckContext): SettlementCheck {
+export function createSettlementCheck(context: SettlementCheckContext): SettlementCheck {
+  const { inner, model, pool, mode, getAuction, report } = context;
   /** The commit of the last batch. A later one was read after it. */
   let previous = 0;
   /** The orders that settlements have added, and whose tombstone was not checked. */
@@ -51,8 +54,9 @@ export function createSettlementCheck({ inner, model, pool, mode, report }: Sett
         const own = explain(uid, placed);
         const others = trades.filter((each) => each.transactionHash === transactionHash).map((each) => each.uid);
         const isOwn = (each: string) => explain(each, placed);
-        const mayAdd = mode === 'all' || (mode === 'own' && others.some((each) => isOwn(each).mayBe));
-        const mustAdd = mode === 'all' || (mode === 'own' && others.some((each) => isOwn(each).mustBe));
+        const addsAll = mode === 'all' || getAuction(transactionHash) !== undefined;
+        const mayAdd = addsAll || (mode === 'own' && others.some((each) => isOwn(each).mayBe));
+        const mustAdd = addsAll || (mode === 'own' && others.some((each) => isOwn(each).mustBe));
         const isReadable = !hasOtherTerms(pool.orders[findOrder(uid)]);
         if (order !== undefined && (own.mustBe || !mayAdd || !isReadable))
           report('settlements', `the trade ${key} of order ${findOrder(uid)} must not add the order`);

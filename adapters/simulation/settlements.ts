@@ -18,6 +18,9 @@ export function drawSettlementMode(random: SeededRandom): SettlementMode {
 /** The hash of `Settlement(address)`. */
 const SETTLEMENT_TOPIC: Hex = '0x40338ce1a7c49204f0099533b1e9a7ee0a3d261f84974ab7af36105b8c4e9db4';
 
+/** The solver of all settlements. */
+export const SOLVER = `0x${'50'.repeat(20)}` as const;
+
 /** The selector of `settle`. */
 const SETTLE_SELECTOR = '13d79a0b';
 
@@ -47,18 +50,23 @@ export function hasOtherTerms(order: PoolOrder | undefined): boolean {
 
 /** Encodes the event that ends a settlement. */
 export function encodeSettlementLog(): { topics: Hex[]; data: Hex } {
-  return { topics: [SETTLEMENT_TOPIC, `0x${encodeAddress(`0x${'50'.repeat(20)}`)}`], data: '0x' };
+  return { topics: [SETTLEMENT_TOPIC, `0x${encodeAddress(SOLVER)}`], data: '0x' };
 }
 
-/** Encodes the call of `settle` with the trades of a transaction. Each trade has its own pair of prices. */
-export function encodeSettleCall(trades: readonly ChainFact[], pool: Pool): Hex {
+/**
+ * Encodes the call of `settle` with the trades of a transaction. Each trade has its own pair of prices.
+ *
+ * @param auction - The auction that the settlement names: the last 8 bytes of the calldata.
+ */
+export function encodeSettleCall(trades: readonly ChainFact[], pool: Pool, auction: number | undefined): Hex {
   const orders = trades.map(({ order }) => pool.orders[order] as PoolOrder); // indexes are those of the pool
   const tokens = encodeList(orders.flatMap(() => [encodeAddress(SELL_TOKEN), encodeAddress(BUY_TOKEN)]));
   const prices = encodeList(trades.flatMap(({ sold, bought }) => [word(bought), word(sold)]));
   const encoded = orders.map((order, i) => encodeTrade(order, i, trades[i]?.sold ?? 0n));
   const list = `${word(encoded.length)}${encodeDynamic(encoded)}`;
   const interactions = encodeDynamic([word(0), word(0), word(0)]);
-  return `0x${SETTLE_SELECTOR}${encodeDynamic([tokens, prices, list, interactions])}`;
+  const suffix = auction === undefined ? '' : auction.toString(16).padStart(16, '0');
+  return `0x${SETTLE_SELECTOR}${encodeDynamic([tokens, prices, list, interactions])}${suffix}`;
 }
 
 function encodeTrade(order: PoolOrder, index: number, executed: bigint): string {

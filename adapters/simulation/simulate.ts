@@ -6,6 +6,7 @@ import { createAuctionCheck } from './auction-check.ts';
 import { createAuctionSubscriber } from './auction-subscriber.ts';
 import { createSimulatedChain, drawTimeDifference } from './chain.ts';
 import { createClients } from './clients.ts';
+import { createCompetitions } from './competitions.ts';
 import { createDeliveryChecks } from './delivery-checks.ts';
 import { checkExpiries } from './expiry-check.ts';
 import { createBalances } from './funds-port.ts';
@@ -149,7 +150,18 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   // An order that retention has deleted may be added by a settlement, and has no document for statistics.
   const settlements = retention || hasStatistics ? 'off' : drawSettlementMode(random.derive('settlements'));
   const hasSettlements = settlements !== 'off';
-  const chain = createSimulatedChain({ pool, settlementContract, hasSettlements, now: blockTime });
+  const reads = createReadCheck({ pool, model, report });
+  const competitions = createCompetitions({
+    pool,
+    random: random.derive('competitions'),
+    scheduler: virtual,
+    reads,
+    observer: () => observer,
+    isHidden: (hash) => isHidden(hash),
+    report,
+  });
+  const { nameAuction, getAuction } = competitions;
+  const chain = createSimulatedChain({ pool, settlementContract, hasSettlements, nameAuction, now: blockTime });
   const statistics = createStatisticsCheck({ pool, model, affiliates: accountStore.affiliates });
   if (hasStatistics) await statistics.register();
   const quotes = createQuoteCheck({ pool, report });
@@ -162,6 +174,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     isHidden: (hash) => hidden.has(hash),
     retention,
     settlements,
+    getAuction,
     now: () => START + Math.floor(virtual.time / 1000),
     onRemove: (orders) => notifications.onRemove(orders),
     report,
@@ -216,18 +229,18 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
       inner = store;
     },
   });
-  const reads = createReadCheck({ pool, model, report });
   const auctions = createAuctionCheck({
     pool,
     model,
     balances,
     scheduler: virtual,
     observer,
+    competitions,
     reads,
     hasQuotes,
     report,
   });
-  const http = createHttpClient({ pool, chain, reads, auctions, report });
+  const http = createHttpClient({ pool, chain, reads, auctions, competitions, report });
   const clients = createClients({
     pool,
     model,
@@ -241,48 +254,23 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     scheduler: virtual,
     getReadThrough: () => Math.min(notifications.processed, ...machine.positions),
   });
+  const findProcess = () => machine.find(random.pick([0, 1]));
+  const connection = { scheduler: virtual, report, trace: trace.add, findProcess };
   const filters = [...pool.owners.map((owner) => ({ owner })), {}, { uid: pool.orders[0]?.uid ?? '' }];
-  const subscribers = filters.map((filter, i) =>
-    createSubscriber({
-      name: `subscriber ${i}`,
-      filter,
-      scheduler: virtual,
-      random: random.derive(`subscriber ${i}`),
-      model,
-      pool,
-      log: observer.log,
-      report,
-      trace: trace.add,
-      findProcess: () => machine.find(random.pick([0, 1])),
-    }),
-  );
+  const subscribers = filters.map((filter, i) => {
+    const name = `subscriber ${i}`;
+    const { log } = observer;
+    return createSubscriber({ ...connection, name, filter, random: random.derive(name), model, pool, log });
+  });
   if (random.derive('auctions').chance(0.5)) {
-    subscribers.push(
-      createAuctionSubscriber({
-        name: 'auction subscriber',
-        scheduler: virtual,
-        random: random.derive('auction subscriber'),
-        auctions,
-        report,
-        trace: trace.add,
-        findProcess: () => machine.find(random.pick([0, 1])),
-      }),
-    );
+    const name = 'auction subscriber';
+    subscribers.push(createAuctionSubscriber({ ...connection, name, random: random.derive(name), auctions }));
   }
   const drawAccount = random.derive('account subscriber');
   if (drawAccount.chance(0.5)) {
-    subscribers.push(
-      createAccountSubscriber({
-        name: 'account subscriber',
-        account: drawAccount.pick(pool.owners),
-        store: accountStore,
-        scheduler: virtual,
-        random: drawAccount,
-        report,
-        trace: trace.add,
-        findProcess: () => machine.find(random.pick([0, 1])),
-      }),
-    );
+    const [name, account] = ['account subscriber', drawAccount.pick(pool.owners)];
+    const store = accountStore;
+    subscribers.push(createAccountSubscriber({ ...connection, name, account, store, random: drawAccount }));
   }
   const context = {
     pool,
@@ -309,6 +297,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     balances,
     clients,
     http,
+    competitions,
+    hasSettlements,
     subscribers,
     scheduler: virtual,
     trace: trace.add,

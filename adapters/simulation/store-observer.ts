@@ -17,7 +17,7 @@ import type {
   RollbackOutcome,
   Store,
 } from 'intentbook';
-import type { SimulatedChain } from './chain.ts';
+import type { ChainFact, SimulatedChain } from './chain.ts';
 import { listPositions } from './chain.ts';
 import type { LogCheck } from './log-check.ts';
 import { createLogCheck } from './log-check.ts';
@@ -45,8 +45,8 @@ export interface StoreObserver {
   /** The insertions of each order, for the checks of clients. */
   readonly insertions: readonly Insertion[];
   readonly log: LogCheck;
-  /** Returns the numbers of the blocks that were the checkpoint from one commit to another. 0: none was indexed. */
-  blocksBetween(from: number, to: number): readonly number[];
+  /** Returns the states of the chain events from one commit to another. */
+  statesBetween(from: number, to: number): readonly IndexedState[];
   /** Checks that the chain is indexed up to a block, and no chain event is missing any more. */
   requireAllFacts(head: Hex, notify: Report): void;
 }
@@ -65,6 +65,14 @@ export const OBSERVED_CALLS: ReadonlySet<string> = new Set([
   'quotes.match',
   'quotes.prune',
 ]);
+
+/** The chain events that are stored. */
+export interface IndexedState {
+  /** Number of the block of the checkpoint. 0: none was indexed. */
+  readonly number: number;
+  /** In chain order. */
+  readonly facts: readonly ChainFact[];
+}
 
 export interface Insertion {
   readonly order: number;
@@ -87,6 +95,8 @@ export interface StoreObserverContext {
   readonly retention: RetentionAges | undefined;
   /** The orders of settlements that the books store. */
   readonly settlements: SettlementMode;
+  /** Returns the auction that a settlement names. */
+  readonly getAuction: (transactionHash: string) => number | undefined;
   /** Returns the true time, in seconds since 1970. */
   readonly now: () => number;
   /** Called with orders before they are deleted. */
@@ -99,8 +109,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const { model, pool, chain, quotes, report } = context;
   const insertions: Insertion[] = [];
   const log = createLogCheck({ model, pool, report });
-  const { inner, retention: ages, onRemove } = context;
-  const settlements = createSettlementCheck({ inner, model, pool, mode: context.settlements, report });
+  const { inner, retention: ages, onRemove, getAuction } = context;
+  const settlements = createSettlementCheck({ inner, model, pool, mode: context.settlements, getAuction, report });
   const retention = createRetentionCheck({ inner, model, pool, log, ages, onRemove, report });
   /** Keys of the chain events that are stored. */
   const applied = new Set<string>();
@@ -110,7 +120,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const compared: { readonly open: number; readonly pending: number; readonly listed: string }[] = [];
   const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
   let checkpoint: Hex | undefined;
-  const blocks = [{ commit: 0, number: 0 }];
+  const states: (IndexedState & { readonly commit: number })[] = [{ commit: 0, number: 0, facts: [] }];
   /** Keys of chain events that retention has deleted. */
   const pruned = new Set<string>();
   /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
@@ -122,12 +132,12 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
 
   function readFacts(): void {
     const block = checkpoint === undefined ? undefined : chain.find(checkpoint);
-    blocks.push({ commit: model.commit + 1, number: block?.number ?? 0 });
     const positions = block === undefined ? [] : listPositions(block);
     missing = positions.map(({ key }) => key).filter((key) => !applied.has(key) && !pruned.has(key));
     const lost = missing.find((key) => !context.isHidden(key.split(' ')[0] ?? ''));
     if (lost !== undefined) report('totals', `the chain event ${lost} is missing at the checkpoint`);
     model.setFacts(positions.filter(({ key }) => applied.has(key)));
+    states.push({ commit: model.commit + 1, number: block?.number ?? 0, facts: model.facts });
   }
 
   function onApply(batch: ChainEventBatch, outcome: ApplyOutcome): boolean {
@@ -258,7 +268,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
       await compareAccounts(now);
     },
     log,
-    blocksBetween: (from, to) => select(blocks, from, to).map(({ number }) => number),
+    statesBetween: (from, to) => select(states, from, to),
     requireAllFacts(head, notify) {
       if (checkpoint !== head) notify('liveness', `the checkpoint is ${checkpoint}, the newest block ${head}`);
       for (const key of missing) notify('totals', `the chain event ${key} was hidden once and is still missing`);

@@ -5,6 +5,7 @@ import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { chainById, deployment } from '#internal';
 import { createSimulatedChain } from './chain.ts';
 import { createNodePort } from './chain-port.ts';
+import { createRecord } from './competitions.ts';
 import { loadRecovery } from './keys.ts';
 import { createMarketPort, GAS_PRICE } from './market.ts';
 import { PLACING_CONTRACT } from './placements.ts';
@@ -32,7 +33,13 @@ const MAX_WAIT = 10_000;
 async function use(): Promise<void> {
   const [pool, recovery] = await Promise.all([loadPool(), loadRecovery()]);
   const settlementContract = deployment('production', chainById(CHAIN_ID)).settlement;
-  const chain = createSimulatedChain({ pool, settlementContract, hasSettlements: true, now: () => START });
+  const chain = createSimulatedChain({
+    pool,
+    settlementContract,
+    hasSettlements: true,
+    nameAuction: () => 1,
+    now: () => START,
+  });
   chain.mine([{ type: 'trade', order: 0, amount: 1 }]);
   chain.mine([{ type: 'placement', order: pool.orders.length - 1, amount: 1 }]);
   const scheduler = { time: 0, steps: 0, after: runAtOnce, ...IDLE };
@@ -90,6 +97,10 @@ async function use(): Promise<void> {
   while ((await book.chain.progress()).indexedBlock?.number !== chain.head.number) {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
+  const { number: deadline } = chain.head;
+  const uid = pool.orders[0]?.uid ?? '0x';
+  await book.auctions.record(createRecord({ auction: 1, uid, start: deadline, deadline }));
+  await book.auctions.competition(1);
   await accounts.close();
   await book.close();
   // A defect may keep this submission waiting for ever. The simulation then begins without it, and finds the defect.

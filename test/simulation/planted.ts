@@ -33,6 +33,7 @@ export interface PlantedFault {
     | 'quotes'
     | 'replays'
     | 'retention'
+    | 'in flight'
     | 'settlements'
     | 'shortfalls'
     | 'subscriptions'
