@@ -92,13 +92,19 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
   }
 
   /** Returns whether an event is not needed any more. A settlement follows its trades in the log. */
-  function isOld(event: ChainEvent, before: number): boolean {
+  function isOld(event: ChainEvent, before: number, trades: ReadonlyMap<Hex, number>): boolean {
     if (isOrderChainEvent(event)) {
       return target.find(event.uid) === undefined && hasOrderEnded(event, before);
     }
-    const isItsTrade = ({ type, transactionHash }: ChainEvent) =>
-      type === 'trade' && transactionHash === event.transactionHash;
-    return event.timestamp !== null && ![...chainEvents.from(0)].some(isItsTrade);
+    return event.timestamp !== null && (trades.get(event.transactionHash) ?? 0) === 0;
+  }
+
+  /** Returns the number of trades of each transaction. */
+  function countTrades(): Map<Hex, number> {
+    const counts = new Map<Hex, number>();
+    for (const { type, transactionHash } of chainEvents.from(0))
+      if (type === 'trade') counts.set(transactionHash, (counts.get(transactionHash) ?? 0) + 1);
+    return counts;
   }
 
   function prune({ before, after, limit }: ChainEventPruneRequest): ChainEventPruneOutcome {
@@ -108,10 +114,12 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       .slice(0, limit)
       .filter(({ blockNumber }) => blockNumber < end);
     const young = examined.findIndex(({ timestamp }) => timestamp !== null && timestamp >= before);
+    const trades = countTrades();
     let removed = 0;
     for (const event of young < 0 ? examined : examined.slice(0, young)) {
-      if (!isOld(event, before)) continue;
+      if (!isOld(event, before, trades)) continue;
       remove(event);
+      if (event.type === 'trade') trades.set(event.transactionHash, (trades.get(event.transactionHash) ?? 0) - 1);
       removed++;
     }
     const last = examined.at(-1);
