@@ -212,6 +212,25 @@ export function listPositions(block: SimulatedBlock): readonly FactPosition[] {
   return all;
 }
 
+/** The end of a settlement, and where its log is. */
+export type SettlementPosition = Omit<FactPosition, 'fact'> & { readonly transactionHash: Hex };
+
+const settlementPositions = new WeakMap<SimulatedBlock, readonly SettlementPosition[]>();
+
+/** Returns the settlements up to a block, in chain order. Their logs follow those of the facts of their block. */
+export function listSettlements(block: SimulatedBlock): readonly SettlementPosition[] {
+  const known = settlementPositions.get(block);
+  if (known !== undefined) return known;
+  const { hash, facts, logs, timestamp, parent, number } = block;
+  const own = logs.slice(facts.length).map(({ logIndex, transactionHash }) => {
+    return { key: `${hash} ${logIndex}`, timestamp, number, logIndex, transactionHash: transactionHash as Hex };
+  });
+  const earlier = parent === undefined ? [] : listSettlements(parent);
+  const all = own.length === 0 ? earlier : [...earlier, ...own];
+  settlementPositions.set(block, all);
+  return all;
+}
+
 function getRemaining({ index, kind, sellAmount, buyAmount }: PoolOrder, facts: readonly ChainFact[]): bigint {
   let left = kind === 'sell' ? sellAmount : buyAmount;
   for (const { type, order, sold, bought } of facts) {

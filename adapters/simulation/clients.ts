@@ -207,9 +207,13 @@ export function createClients(context: ClientsContext): Clients {
     switch (operation.kind) {
       case 'get': {
         const found = await book.orders.get(order(operation.order).uid);
-        checkRead(operation.order, found, end());
-        if (found !== undefined && order(operation.order).placedBy === undefined)
-          context.quotes.onRead(operation.order, found);
+        const interval = end();
+        checkRead(operation.order, found, interval);
+        // Placements and settlements have no quotes.
+        const isOwn =
+          order(operation.order).placedBy === undefined &&
+          !versions(operation.order, interval).some((shown) => shown?.isJustInTime);
+        if (found !== undefined && isOwn) context.quotes.onRead(operation.order, found);
         return found?.status ?? 'absent';
       }
       case 'getMany': {

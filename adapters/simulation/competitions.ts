@@ -73,12 +73,8 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
   const named = new Map<string, number | undefined>();
 
   /** Returns the settlements that name an auction. */
-  function listSettlements(auction: number, { facts }: IndexedState): readonly string[] {
-    const trades = facts.filter(
-      ({ type, transactionHash }) => type === 'trade' && named.get(transactionHash) === auction,
-    );
-    return [...new Set(trades.map(({ transactionHash }) => transactionHash))];
-  }
+  const listSettlements = (auction: number, { settlements }: IndexedState): readonly Hex[] =>
+    settlements.filter((hash) => named.get(hash) === auction);
 
   /** Returns the transactions that have settled a solution: of several settlements, those that trade its order. */
   function listTransactions({ auction, order }: Pick<Competition, 'auction' | 'order'>, state: IndexedState) {

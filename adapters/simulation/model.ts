@@ -72,8 +72,7 @@ export class Model {
   readonly #pool: Pool;
   readonly #factsByOrder = new Map<number, ChainFact[]>();
   /**
-   * Deleted orders that are placed on chain, with the keys of their chain events. Such an order exists again when its
-   * chain events change.
+   * Deleted orders, with the keys of their chain events. If these contain the order, it exists again when they change.
    */
   readonly #dormant = new Map<number, string>();
   /** Lists of accounts since the last change of the stored orders. */
@@ -230,7 +229,7 @@ export class Model {
   remove(orders: readonly number[]): void {
     for (const n of orders) {
       if (this.placed.get(n)?.isCancelled === true) this.tombstones.set(n, this.#order(n).validTo);
-      if (this.#order(n).placedBy !== undefined) this.#dormant.set(n, this.#listKeys(n));
+      this.#dormant.set(n, this.#listKeys(n));
       this.placed.delete(n);
       this.#standings.delete(n);
     }

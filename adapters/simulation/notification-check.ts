@@ -71,9 +71,13 @@ export function createNotificationCheck(
     return { required, optional };
   }
 
-  /** Returns whether an order was placed on chain by a block that is not part of the chain any more. */
+  /**
+   * Returns whether a rollback has deleted an order: its placement is not part of the chain any more, or a settlement
+   * had added it again.
+   */
   function isRolledBack(n: number): boolean {
-    if (pool.orders[n]?.placedBy === undefined) return false;
+    if (pool.orders[n]?.placedBy === undefined)
+      return model.between(n, 0, model.commit).some(({ shown }) => shown?.isJustInTime);
     return !model.facts.some(({ type, order }) => type === 'placement' && order === n);
   }
 
@@ -125,7 +129,9 @@ export function createNotificationCheck(
         type === 'invalidation' && (archive.has(order) || isHidden(transactionHash)),
     );
     // A rollback has deleted the order of a settlement, but not the notification of its cancellation.
-    const deleted = [...model.tombstones.keys()].map((n) => `order_cancelled ${n} `);
+    const deleted = pool.orders
+      .filter(({ index }) => model.hadTombstone(index, 0))
+      .map(({ index }) => `order_cancelled ${index} `);
     return new Set([...late.map(describeCancellation), ...deleted]);
   }
 

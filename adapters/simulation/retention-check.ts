@@ -6,7 +6,7 @@ import type {
   PruneRequest,
   Store,
 } from 'intentbook';
-import type { FactPosition } from './chain.ts';
+import type { FactPosition, SettlementPosition } from './chain.ts';
 import type { LogCheck } from './log-check.ts';
 import type { Model } from './model.ts';
 import { getSignedValidity } from './placements.ts';
@@ -30,11 +30,13 @@ export interface RetentionCheck {
    * Checks a deletion of chain events. Returns the keys of the deleted ones.
    *
    * @param positions - The stored chain events, in chain order.
+   * @param settlements - The stored settlements, in chain order.
    */
   onChainEvents(
     request: ChainEventPruneRequest,
     outcome: ChainEventPruneOutcome,
     positions: readonly FactPosition[],
+    settlements: readonly SettlementPosition[],
   ): Promise<readonly string[]>;
 }
 
@@ -65,6 +67,11 @@ export function createRetentionCheck(context: RetentionCheckContext): RetentionC
     if (getSignedValidity(order) < before) return true;
     const hasEnded = order.validTo < before && own.some(isPlacement);
     return hasEnded && (fact.type !== 'placement' || own.every(isPlacement));
+  }
+
+  /** Returns whether a trade of a settlement is stored. */
+  function hasTrade({ transactionHash }: SettlementPosition, stored: readonly FactPosition[]): boolean {
+    return stored.some(({ fact }) => fact.type === 'trade' && fact.transactionHash === transactionHash);
   }
 
   /** Checks that deleted orders that were cancelled off chain cannot be inserted again. */
@@ -104,18 +111,19 @@ export function createRetentionCheck(context: RetentionCheckContext): RetentionC
       if (first?.id !== next?.id || pruned !== log.prunedThrough)
         report('retention', `the log begins with ${first?.id} after ${pruned}, expected ${next?.id}`);
     },
-    async onChainEvents({ before, after, limit }, { removed }, positions) {
+    async onChainEvents({ before, after, limit }, { removed }, positions, settlements) {
       const { blocks, indexedBlock } = await inner().chain.progress();
       const end = Math.min(...blocks.map(({ number }) => number), indexedBlock?.number ?? 0);
-      const isAfter = ({ number, logIndex }: FactPosition) =>
+      const isAfter = ({ number, logIndex }: Omit<FactPosition, 'fact'>) =>
         after === undefined ||
         number > after.blockNumber ||
         (number === after.blockNumber && logIndex > after.logIndex);
       const keys: string[] = [];
       let stored = positions;
-      for (const each of positions.filter(isAfter).slice(0, limit)) {
+      const all = [...positions, ...settlements].sort((a, b) => a.number - b.number || a.logIndex - b.logIndex);
+      for (const each of all.filter(isAfter).slice(0, limit)) {
         if (each.number >= end || each.timestamp >= before) break;
-        if (!isOld(each, stored, before)) continue;
+        if (!('fact' in each ? isOld(each, stored, before) : !hasTrade(each, stored))) continue;
         keys.push(each.key);
         stored = stored.filter((other) => other !== each);
       }

@@ -147,8 +147,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const attempts = hasReplays ? drawAttempts.integer(2, 4) : 1_000;
   const difference = drawTimeDifference(random.derive('chain time'), hasStatistics);
   const blockTime = () => START + Math.floor(virtual.time / 1000) + difference;
-  // An order that retention has deleted may be added by a settlement, and has no document for statistics.
-  const settlements = retention || hasStatistics ? 'off' : drawSettlementMode(random.derive('settlements'));
+  // The order of a settlement has no document for statistics.
+  const settlements = hasStatistics ? 'off' : drawSettlementMode(random.derive('settlements'));
   const hasSettlements = settlements !== 'off';
   const reads = createReadCheck({ pool, model, report });
   const competitions = createCompetitions({

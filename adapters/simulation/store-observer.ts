@@ -18,7 +18,7 @@ import type {
   Store,
 } from 'intentbook';
 import type { ChainFact, SimulatedChain } from './chain.ts';
-import { listPositions } from './chain.ts';
+import { listPositions, listSettlements } from './chain.ts';
 import type { LogCheck } from './log-check.ts';
 import { createLogCheck } from './log-check.ts';
 import type { Model } from './model.ts';
@@ -72,6 +72,8 @@ export interface IndexedState {
   readonly number: number;
   /** In chain order. */
   readonly facts: readonly ChainFact[];
+  /** The transactions of settlements. */
+  readonly settlements: readonly Hex[];
 }
 
 export interface Insertion {
@@ -120,7 +122,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const compared: { readonly open: number; readonly pending: number; readonly listed: string }[] = [];
   const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
   let checkpoint: Hex | undefined;
-  const states: (IndexedState & { readonly commit: number })[] = [{ commit: 0, number: 0, facts: [] }];
+  const states: (IndexedState & { readonly commit: number })[] = [{ commit: 0, number: 0, facts: [], settlements: [] }];
   /** Keys of chain events that retention has deleted. */
   const pruned = new Set<string>();
   /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
@@ -137,7 +139,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     const lost = missing.find((key) => !context.isHidden(key.split(' ')[0] ?? ''));
     if (lost !== undefined) report('totals', `the chain event ${lost} is missing at the checkpoint`);
     model.setFacts(positions.filter(({ key }) => applied.has(key)));
-    states.push({ commit: model.commit + 1, number: block?.number ?? 0, facts: model.facts });
+    addState();
   }
 
   function onApply(batch: ChainEventBatch, outcome: ApplyOutcome): boolean {
@@ -158,7 +160,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     if (outcome.status !== 'rolledBack') return false;
     checkpoint = outcome.indexedBlock?.hash;
     const block = checkpoint === undefined ? undefined : chain.find(checkpoint);
-    const kept = new Set(block === undefined ? [] : listPositions(block).map(({ key }) => key));
+    const stays = block === undefined ? [] : [...listPositions(block), ...listSettlements(block)];
+    const kept = new Set(stays.map(({ key }) => key));
     for (const key of [...applied]) if (!kept.has(key)) applied.delete(key);
     readFacts();
     return true;
@@ -170,12 +173,28 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     return block === undefined ? [] : listPositions(block).filter(({ key }) => applied.has(key));
   }
 
+  /** Returns the stored settlements up to the checkpoint. */
+  function listStoredSettlements() {
+    const block = checkpoint === undefined ? undefined : chain.find(checkpoint);
+    return block === undefined ? [] : listSettlements(block).filter(({ key }) => applied.has(key));
+  }
+
+  function addState(): void {
+    const number = (checkpoint === undefined ? undefined : chain.find(checkpoint))?.number ?? 0;
+    const settlements = listStoredSettlements().map(({ transactionHash }) => transactionHash);
+    states.push({ commit: model.commit + 1, number, facts: model.facts, settlements });
+  }
+
   async function onChainEventsPruned(request: ChainEventPruneRequest, outcome: ChainEventPruneOutcome): Promise<void> {
-    for (const key of await retention.onChainEvents(request, outcome, listStored())) {
+    const keys = await retention.onChainEvents(request, outcome, listStored(), listStoredSettlements());
+    if (keys.length === 0) return;
+    for (const key of keys) {
       applied.delete(key);
       pruned.add(key);
     }
     model.forgetFacts(listStored());
+    addState();
+    await endStep(request.before);
   }
 
   function onCancel({ uids, now }: CancelRequest, outcome: CancelOutcome): boolean {
