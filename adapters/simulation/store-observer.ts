@@ -40,6 +40,12 @@ export type Report = (invariant: string, details: string) => void;
 export interface StoreObserver {
   onInsert(process: string, inserts: readonly OrderInsert[], outcomes: readonly InsertOutcome[]): Promise<void>;
   onCall(name: string, args: readonly unknown[], result: unknown): Promise<void>;
+  /**
+   * Follows a deletion of the documents of orders that ended before a time, in seconds since 1970.
+   *
+   * @param time - By the clock of the process, in milliseconds since 1970.
+   */
+  onDocuments(before: number, time: number): void;
   /** Compares all rows, listings and counters with the model. @param now - Seconds since 1970. */
   compare(now: number): Promise<void>;
   /** The insertions of each order, for the checks of clients. */
@@ -125,6 +131,8 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const states: (IndexedState & { readonly commit: number })[] = [{ commit: 0, number: 0, facts: [], settlements: [] }];
   /** Keys of chain events that retention has deleted. */
   const pruned = new Set<string>();
+  /** Orders that ended by a clock and blocks that were ahead, when documents were deleted. */
+  const withoutDocument = new Set<number>();
   /** Keys of events that are missing at the checkpoint, because a node had hidden them. */
   let missing: readonly string[] = [];
 
@@ -221,14 +229,16 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
     log.compare();
   }
 
-  /**
-   * Returns whether the document of an order is old, by the true time or by a clock and blocks that are ahead of it.
-   * Its order may be kept longer, for example until its expiry is recorded.
-   */
+  /** Returns when the document of an order begins to be old, in seconds since 1970. An order may be created later. */
+  function getEnd(n: number): number {
+    const { creationDate = 0 } = model.show(n) ?? {};
+    return Math.max(order(n).validTo, Math.floor(creationDate / 1000));
+  }
+
+  /** Returns whether the document of an order is old. Its order may be kept longer, for example until it is expired. */
   function hasOldDocument(n: number): boolean {
-    return (
-      ages?.documents !== undefined && order(n).validTo < Math.max(context.now(), chain.latestTime) - ages.documents
-    );
+    const isOld = ages?.documents !== undefined && getEnd(n) < context.now() - ages.documents;
+    return isOld || withoutDocument.has(n);
   }
 
   async function compareRows(): Promise<void> {
@@ -310,6 +320,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         expect('admission', actual, expected, `order ${found.index}:`);
         expect('quotas', quota, QUOTAS[found.quotaClass], `limit of order ${found.index}:`);
         if (expected !== 'inserted') continue;
+        withoutDocument.delete(found.index);
         const { quote } = order;
         quotes.onInserted(found.index, quote);
         retention.onInserted(found.index, insert);
@@ -317,6 +328,11 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
         hasChanged = true;
       }
       if (hasChanged) await endStep(Math.floor(at / 1000));
+    },
+    onDocuments(before, time) {
+      const maxAge = ages?.documents ?? 0;
+      if (before > time / 1000 - maxAge || before > chain.latestTime - maxAge) return;
+      for (const n of model.placed.keys()) if (getEnd(n) < before) withoutDocument.add(n);
     },
     async onCall(name, args, result) {
       const [first] = args;

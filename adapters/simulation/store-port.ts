@@ -83,6 +83,8 @@ export function createStorePort(context: StorePortContext): StorePort {
         if (name === 'pruneDocuments' && process.clock.now() < calledAt)
           throw new StoreError('Unavailable', 'the simulated clock was set back');
         const result = await call(...args);
+        if (name === 'pruneDocuments')
+          observer.onDocuments((args[0] as { before: number }).before, process.clock.now()); // the argument of the port
         if (isObserved) await observer.onCall(`${noun}.${name}`, args, result);
         return result;
       };
