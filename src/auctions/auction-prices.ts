@@ -5,6 +5,7 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
+import { isTemporary as isTemporaryRejection } from '../quotes/rejection.ts';
 
 /** Native prices by token: wei for 10^18 atoms, decimal. Tokens without a price are left out. */
 export type AuctionPrices = Readonly<Record<Address, string>>;
@@ -29,6 +30,9 @@ const MAX_WAIT_MS = 2000;
 
 /** Milliseconds for which a missing price is cached. */
 const UNPRICED_TTL = 60_000;
+
+/** Milliseconds for which a failure of the sources of a token is cached. */
+const FAILED_TTL = 5_000;
 
 /** Milliseconds after its last price in which a missing price of a token is not cached: its sources may be failing. */
 const PRICED_TTL = 600_000;
@@ -60,7 +64,8 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
       priced.set(token, clock.now());
       return scaled;
     }
-    if (!priced.has(token)) unpriced.set(token, clock.now() + UNPRICED_TTL);
+    const isTemporary = result?.status === 'rejected' && isTemporaryRejection(result.error);
+    if (!priced.has(token)) unpriced.set(token, clock.now() + (isTemporary ? FAILED_TTL : UNPRICED_TTL));
     return undefined;
   }
 

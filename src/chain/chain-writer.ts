@@ -7,6 +7,7 @@ import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
+import { isTemporary } from '../quotes/rejection.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { BatchContext } from './decode-batch.ts';
 import { decodeBatch, HASHES_KEPT } from './decode-batch.ts';
@@ -106,11 +107,12 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
       if (isKnown || validTo < seconds(clock)) return 'past';
       const now = readMonotonic(clock);
       until ??= now + QUOTE_TIME;
-      return now < until ? ((await requestQuote(query, owner)) ?? 'none') : 'past';
+      return now < until ? requestQuote(query, owner) : 'past';
     };
   }
 
-  async function requestQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | undefined> {
+  /** Requests a quote. After a temporary failure the order has no quote and can trade: it is not read again. */
+  async function requestQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | 'none' | 'past'> {
     const { sellToken, buyToken, kind, amount, quoteKind } = query;
     const signingScheme = quoteKind === 'onchainPresign' ? 'presign' : 'eip1271';
     const size = kind === 'sell' ? { sellAmountBeforeFee: amount } : { buyAmountAfterFee: amount };
@@ -124,12 +126,16 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
         signingScheme,
         ...size,
       });
-      if (result.status === 'rejected' || result.quote.id === null) return undefined;
-      return await store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
+      if (result.status === 'quoted') {
+        const { id } = result.quote;
+        return (id === null ? undefined : await store.quotes.match({ ...query, now: clock.now(), id })) ?? 'none';
+      }
+      if (!isTemporary(result.error)) return 'none';
     } catch (failure) {
       onFailure(failure); // indexing must not depend on estimators
-      return undefined;
     }
+    if (context.getClosing().aborted) throw new StoreError('Closed', 'the book is closing');
+    return 'past';
   }
 
   /**

@@ -29,8 +29,8 @@ export interface PlacementContext extends Omit<CheckContext, 'now'> {
   readonly findDocument?: FindDocument | undefined;
   /**
    * Finds the quote of a placement. `none`: no quote matches, and no estimator has a price. `past`: no quote matches,
-   * and no estimator was queried, since the order is expired or known, or the time for quotes of its batch is over.
-   * Absent: this book has no estimators.
+   * and the estimators have failed or were not queried, since the order is expired or known, or the time for quotes of
+   * its batch is over. Absent: this book has no estimators.
    */
   readonly findQuote?: (query: PlacementQuote) => Promise<OrderQuote | 'none' | 'past'>;
 }

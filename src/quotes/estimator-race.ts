@@ -66,6 +66,8 @@ export interface RaceSubscription<T> {
   /** The results that arrived during this subscription, in order of arrival. */
   readonly responses: readonly T[];
   readonly rejections: readonly OrderBookError[];
+  /** Whether an estimator has failed, or has not responded yet. */
+  readonly failed: boolean;
   /** No more results will arrive. */
   readonly over: boolean;
   /** The book has closed the race early. */
@@ -87,6 +89,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
   const running = new Set(runners.map(({ name }) => name));
   const startedAt = clock.now();
   let state: RaceState = running.size === 0 ? 'complete' : 'running';
+  let hasFailed = false;
 
   const elapsed = () => Math.max(0, clock.now() - startedAt);
 
@@ -109,6 +112,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     }
     if (state !== 'running') return;
     running.delete(runner.name);
+    if (result === undefined) hasFailed = true;
     observe(runner.name, result?.outcome ?? 'failed', elapsed(), cause);
     if (result?.outcome === 'responded') responses.push(result.value);
     if (result?.outcome === 'rejected') rejections.push(result.error);
@@ -118,9 +122,12 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
 
   function subscribe(timeout: number, onOver?: (subscription: RaceSubscription<T>) => void): RaceSubscription<T> {
     let over = state !== 'running';
-    let seen: { readonly responses: readonly T[]; readonly rejections: readonly OrderBookError[] } = {
+    let seen: Pick<RaceSubscription<T>, 'responses' | 'rejections' | 'failed'> = {
       responses,
       rejections,
+      get failed() {
+        return hasFailed || running.size > 0;
+      },
     };
     let waiting: (() => void)[] = [];
 
@@ -132,7 +139,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     function finish(reason: 'late' | 'abandoned'): void {
       if (over) return;
       over = true;
-      seen = { responses: [...responses], rejections: [...rejections] };
+      seen = { responses: [...responses], rejections: [...rejections], failed: seen.failed };
       cancel();
       subscriptions.delete(entry);
       if (subscriptions.size === 0) end(reason);
@@ -157,6 +164,9 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
       },
       get rejections() {
         return seen.rejections;
+      },
+      get failed() {
+        return seen.failed;
       },
       get over() {
         return over;

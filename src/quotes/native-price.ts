@@ -1,4 +1,4 @@
-import { OrderBookError } from '../errors.ts';
+import type { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
@@ -6,7 +6,7 @@ import type { Address } from '../protocol/hex.ts';
 import { median } from './estimate-validation.ts';
 import type { RaceSubscription } from './estimator-race.ts';
 import type { EstimatorPool } from './estimators.ts';
-import { createShutdownError } from './rejection.ts';
+import { createNoPriceError, createShutdownError } from './rejection.ts';
 
 /** Prices of tokens in native currency, with a cache. */
 export interface NativePrices {
@@ -86,7 +86,7 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
       const { responses, rejections, closed } = subscription;
       if (closed) return createShutdownError();
       if (responses.length > 0) return median(responses);
-      return rejections[0] ?? new OrderBookError('NoLiquidity', `no source has a price for ${token}`, { token });
+      return rejections[0] ?? createNoPriceError(subscription, token);
     },
   };
 }

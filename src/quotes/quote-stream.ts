@@ -123,7 +123,7 @@ async function emitQuotes(
     const error = subscription.closed
       ? createShutdownError()
       : (best ?? unverified)?.amounts === undefined
-        ? createNoQuoteError(best ?? unverified, subscription.rejections)
+        ? createNoQuoteError(best ?? unverified, subscription)
         : new OrderBookError('QuoteNotVerified');
     queue.push({ type: 'error', ...(await context.convertCodes({ error })) });
   }

@@ -56,8 +56,7 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
         ? findBest()
         : await verification.choose(prepared, subscription.responses.flat(), cost, deadline);
     signal?.throwIfAborted();
-    if (best?.amounts === undefined)
-      return { status: 'rejected', error: createNoQuoteError(best, subscription.rejections) };
+    if (best?.amounts === undefined) return { status: 'rejected', error: createNoQuoteError(best, subscription) };
     if (isUnverified(prepared, best.estimate, context))
       return { status: 'rejected', error: new OrderBookError('QuoteNotVerified') };
     const persisted = fast ? undefined : await context.persister.persist(prepared.request, best, cost);

@@ -29,7 +29,7 @@ test('auction prices: omit a token without a price', async () => {
 });
 
 /** Prices of a source whose response can be changed, and the queried tokens. */
-function scriptedPricing(isPriced: (token: string) => boolean) {
+function scriptedPricing(isPriced: (token: string) => boolean, error = new OrderBookError('NoLiquidity')) {
   const clock = manualClock(0);
   const queried: string[] = [];
   const { find } = createAuctionPricing({
@@ -38,7 +38,7 @@ function scriptedPricing(isPriced: (token: string) => boolean) {
     nativePrice: async (token) => {
       queried.push(token);
       if (isPriced(token)) return { status: 'priced', price: '1' };
-      return { status: 'rejected', error: new OrderBookError('NoLiquidity') };
+      return { status: 'rejected', error };
     },
     onFailure: () => {},
   });
@@ -68,6 +68,18 @@ test('auction prices: query a token with a recent price again after a failure of
   await size([TOKEN]);
   expect(queried).toHaveLength(2);
 });
+
+test.each([new OrderBookError('NoLiquidity', undefined, { temporary: true }), new OrderBookError('ChainUnavailable')])(
+  'auction prices: query a new token again 5 seconds after a temporary failure of its source',
+  async (error) => {
+    const { clock, queried, size } = scriptedPricing(() => queried.length > 1, error);
+    expect([await size([TOKEN]), await size([TOKEN])]).toEqual([0, 0]);
+    clock.advance(4_999);
+    expect([await size([TOKEN]), queried.length]).toEqual([0, 1]);
+    clock.advance(1);
+    expect([await size([TOKEN]), queried.length]).toEqual([1, 2]);
+  },
+);
 
 test('auction prices: include all tokens after several auctions', async () => {
   const { size } = scriptedPricing(() => true);

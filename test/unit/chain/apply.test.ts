@@ -337,7 +337,7 @@ describe('order placed on chain', () => {
   });
 
   describe('with quotes', () => {
-    const open400 = (amount: bigint | Error) =>
+    const open400 = (amount: bigint | undefined | Error) =>
       open({
         quotes: {
           gasPrice: '0',
@@ -347,7 +347,7 @@ describe('order placed on chain', () => {
               nativePrice: () => '1',
               estimate: () => {
                 if (amount instanceof Error) throw amount;
-                return { amount, gas: 1 };
+                return amount === undefined ? undefined : { amount, gas: 1 };
               },
             },
           ],
@@ -381,11 +381,18 @@ describe('order placed on chain', () => {
 
     test('reports a missing price unless it has expired', async () => {
       await book.close();
-      await open400(new Error('no route'));
+      await open400(undefined);
       await applyBlock(5, [placementOf(tokens)]);
       expect((await placed()).onchainOrderData).toEqual({ sender: TRADER, placementError: 'QuoteNotFound' });
       await book.chain.rollback(4);
       clock.advance(3_700_000);
+      await applyBlock(5, [placementOf(tokens)]);
+      expect((await placed()).onchainOrderData).toEqual({ sender: TRADER });
+    });
+
+    test('has no error if an estimator fails, since the failure may be temporary', async () => {
+      await book.close();
+      await open400(new Error('the node does not respond'));
       await applyBlock(5, [placementOf(tokens)]);
       expect((await placed()).onchainOrderData).toEqual({ sender: TRADER });
     });

@@ -29,6 +29,8 @@ const quoteOf = (n: number, changes: Partial<NewQuote> = {}): NewQuote => ({
   ...changes,
 });
 
+const NO_PRICE = { status: 'rejected', error: new OrderBookError('NoLiquidity') };
+
 interface WriterOptions {
   readonly apply?: ApplyOutcome;
   readonly rollback?: RollbackOutcome;
@@ -79,7 +81,7 @@ async function fixture({ apply, rollback, request, hasQuotes = true, findDocumen
     getClosing: () => closing.signal,
     requestQuote: (async (asked: QuoteRequest) => {
       requests.push(asked);
-      return request?.(asked, store) ?? { status: 'rejected' };
+      return request?.(asked, store) ?? NO_PRICE;
     }) as ChainWriterContext['requestQuote'], // the members that are used
   };
   const writer = createChainWriter(context);
@@ -247,13 +249,31 @@ describe('quote of an order that is placed on chain', () => {
 
   const broken = new Error('no price');
   test.each<[string, WriterOptions['request'], unknown[]]>([
-    ['is rejected', async () => ({ status: 'rejected', quote: { id: 1 } }), []],
+    ['is rejected', async () => ({ ...NO_PRICE, quote: { id: 1 } }), []],
     ['is not stored', async () => ({ status: 'quoted', quote: { id: null } }), []],
-    ['fails', () => Promise.reject(broken), [broken]],
   ])('is missing if a new one %s', async (_, request, failures) => {
     const started = await fixture(request === undefined ? {} : { request });
     const order = await started.place(placementOf(TOKENS));
     expect([errorOf(order), order?.quote, started.failures]).toEqual(['QuoteNotFound', null, failures]);
+  });
+
+  const lateError = new OrderBookError('NoLiquidity', undefined, { temporary: true });
+  const temporary: [string, () => Promise<unknown>, unknown[]][] = [
+    ['fails', () => Promise.reject(broken), [broken]],
+    ['has no gas price', async () => ({ status: 'rejected', error: new OrderBookError('ChainUnavailable') }), []],
+    ['has an estimator that is late', async () => ({ status: 'rejected', error: lateError }), []],
+  ];
+
+  test.each(temporary)('is missing without an error if a new one %s', async (_, request, failures) => {
+    const started = await fixture({ request });
+    const order = await started.place(placementOf(TOKENS));
+    expect([errorOf(order), order?.quote, started.failures]).toEqual([undefined, null, failures]);
+  });
+
+  test.each(temporary)('is read again after the next start if the book closes and a new one %s', async (_, request) => {
+    const started = await fixture({ request });
+    started.closing.abort();
+    await expect(started.place(placementOf(TOKENS))).rejects.toMatchObject({ code: 'Closed' });
   });
 
   test.each([
@@ -287,7 +307,7 @@ describe('quote of an order that is placed on chain', () => {
     async function start() {
       const pending: (() => void)[] = [];
       const started = await fixture({
-        request: () => new Promise((resolve) => pending.push(() => resolve({ status: 'rejected' }))),
+        request: () => new Promise((resolve) => pending.push(() => resolve(NO_PRICE))),
       });
       const applied = started.writer.apply({ events: eventsIn(through, happenings), through });
       return { ...started, pending, applied };

@@ -86,8 +86,21 @@ describe('unusable estimator among several', () => {
 
   test.each(BAD)('alone that %s causes NoLiquidity at once', async (_, outcome, estimate) => {
     const { book, outcomes } = await quotesFixture({ estimators: [source('bad', estimate)] });
-    expect(await rejected(book, SELL)).toMatchObject({ code: 'NoLiquidity', status: 400 });
+    const isTemporary = outcome === 'failed';
+    const { code, status, data } = await rejected(book, SELL);
+    expect([code, status, data?.['temporary']]).toEqual(['NoLiquidity', 400, isTemporary ? true : undefined]);
     expect(outcomes()).toEqual({ bad: outcome });
+  });
+
+  test.each<[string, NonNullable<Estimator['nativePrice']>, object]>([
+    ['undefined', () => undefined, {}],
+    ['an invalid price', () => 'much', {}],
+    ['an error', () => Promise.reject(new Error('offline')), { temporary: true }],
+  ])('alone that returns %s as native price causes NoLiquidity', async (_, nativePrice, data) => {
+    const { book } = await quotesFixture({ estimators: [{ name: 'bad', estimate: () => undefined, nativePrice }] });
+    const result = await book.quotes.nativePrice(SELL.sellToken);
+    const error = { code: 'NoLiquidity', data: { token: COW.toLowerCase(), ...data } };
+    expect(result).toMatchObject({ status: 'rejected', error });
   });
 
   test('that hangs delays the quote until the deadline only', async () => {
@@ -148,7 +161,7 @@ describe('unusable estimator among several', () => {
     expect(waiting.done).toBe(false);
     clock.advance(1);
     await settle();
-    expect(waiting.value).toMatchObject({ code: 'NoLiquidity' });
+    expect(waiting.value).toMatchObject({ code: 'NoLiquidity', data: { temporary: true } });
   });
 
   test.each([
