@@ -30,7 +30,12 @@ export function createLimiterGuard(
     async function openStream(limits: Limiter, by: string): Promise<ApiResponse> {
       const admission = await failOpen(() => limits.open(by), STREAM_ADMITTED, onFailure);
       requireAdmitted(admission, 'streams');
-      const release = admission.status === 'admitted' ? admission.release : () => {};
+      let isOpen = admission.status === 'admitted';
+      const release = () => {
+        if (!isOpen || admission.status !== 'admitted') return;
+        isOpen = false;
+        void failOpen(() => admission.release(), undefined, onFailure);
+      };
       return releaseAtEnd(request, release, respond);
     }
   };

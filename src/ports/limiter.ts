@@ -11,7 +11,7 @@ export type Admission =
 export type StreamAdmission =
   | {
       readonly status: 'admitted';
-      /** Must be called once, after the stream has ended. MUST NOT throw. */
+      /** Called once, after the stream has ended. An error is reported as `failure`. */
       readonly release: () => void;
     }
   | { readonly status: 'rejected'; readonly retryAfter?: number };
