@@ -93,7 +93,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     try {
       const send = (signal: AbortSignal) =>
         channel.deliver({ id, subscription, body, now: clock.now(), ...getUnsubscribePath(subscription) }, { signal });
-      return await withDeadline(clock, slowHosts.getTimeout(host), send, cancellation.signal);
+      return requireResult(await withDeadline(clock, slowHosts.getTimeout(host), send, cancellation.signal));
     } catch (failure) {
       return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
     } finally {
@@ -153,7 +153,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     if (attempts >= context.attempts) return { status: 'dead', error: text } as const;
     const exponential = Math.min(context.maxRetryDelay, context.retryDelay * 2 ** (attempts - 1));
     const spread = exponential * (0.5 + context.jitter() / 2);
-    const delay = Math.max(spread, Math.min(retryAfter * 1000, context.maxRetryDelay));
+    const delay = Math.max(spread, Math.min(retryAfter * 1000, context.maxRetryDelay) || 0);
     return { status: 'retry', at: clock.now() + Math.ceil(delay), error: text } as const;
   }
 
@@ -201,4 +201,11 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       cancel();
     },
   };
+}
+
+/** Checks the result of a channel, which may be JavaScript. @throws TypeError if it is not valid. */
+function requireResult(result: DeliveryResult | undefined): DeliveryResult {
+  if (result?.status === 'delivered' || result?.status === 'gone') return result;
+  if (result?.status === 'failed' && typeof result.error === 'string') return result;
+  throw new TypeError('the channel has returned an invalid result');
 }

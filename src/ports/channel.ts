@@ -39,7 +39,7 @@ export interface Channel {
    */
   invite?(invitation: Invitation, call: ChannelCall): Promise<string | undefined>;
 
-  /** Makes one delivery attempt. A rejection counts as `failed`. */
+  /** Makes one delivery attempt. A rejection and an invalid result count as `failed`. */
   deliver(delivery: ChannelDelivery, call: ChannelCall): Promise<DeliveryResult>;
 
   /** Starts to listen for tokens that are returned over the channel itself. */

@@ -176,6 +176,33 @@ describe('delivery attempt', () => {
     expect(failures).toEqual([]);
   });
 
+  test.each<[unknown]>([
+    [undefined],
+    [null],
+    ['delivered'],
+    [{ status: 'ok' }],
+    [{ status: 'failed' }],
+    [{ status: 'failed', error: new Error('busy') }],
+  ])('with the result %j is repeated until the limit', async (result) => {
+    const results = [1, 5].map(() => async () => result as DeliveryResult); // as from JavaScript
+    const { dispatcher, claims, settled, failures } = fixture({ results });
+    claims.push([claimed(1)], [claimed(1, {}, 5)]);
+    dispatcher.start();
+    await settleAll();
+    const error = 'the channel has returned an invalid result';
+    expect(settled).toMatchObject([{ outcome: { status: 'retry', error } }, { outcome: { status: 'dead', error } }]);
+    expect(failures).toEqual([]);
+  });
+
+  test.each([Number.NaN, -1, Number.POSITIVE_INFINITY])('with a Retry-After of %d has a valid time', async (after) => {
+    const { dispatcher, claims, settled } = fixture({ jitter: 1, results: [failing('busy', after)] });
+    claims.push([claimed(1)]);
+    dispatcher.start();
+    await settleAll();
+    const delay = after === Number.POSITIVE_INFINITY ? 6000 : 1000;
+    expect(settled).toMatchObject([{ outcome: { status: 'retry', at: NOW + delay } }]);
+  });
+
   test('of a channel that is not configured fails', async () => {
     const { dispatcher, claims, settled } = fixture();
     claims.push([claimed(1, { channel: 'pigeon' })]);
