@@ -3,7 +3,6 @@ import { createLifecycle } from '../concurrency/lifecycle.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import { createFailureReporter } from '../failure-reporter.ts';
 import type { Announcement } from '../ports/announcements.ts';
-import type { Channel } from '../ports/channel.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemRandom } from '../ports/random.ts';
 import { StoreError } from '../ports/store.ts';
@@ -25,6 +24,7 @@ import { createOwnStatistics } from './affiliate-statistics/own-statistics.ts';
 import { createValuation } from './affiliate-statistics/valuation.ts';
 import type { AffiliateTerms } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
+import { createChannelMap, startChannels, stopChannels } from './channel-list.ts';
 import type { DeliveryOptions } from './delivery-dispatcher.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
@@ -263,8 +263,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     if (channels.size === 0) return notifying;
     const confirm = async (token: string, target: string) =>
       (await store.subscriptions.confirm({ tokenHash: hashToken(token), now: clock.now(), target })) !== undefined;
-    const listening = [...channels.values()].map((channel) => ({ start: () => channel.start?.({ confirm, report }) }));
-    return [...notifying, dispatcher, ...listening];
+    const listening = { start: () => startChannels(channels, { confirm, report }) };
+    return [...notifying, dispatcher, listening];
   }
 
   async function close(end: () => void): Promise<void> {
@@ -275,7 +275,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     if (hasOwnStatistics) await ownStatistics.stop();
     await ownHistory.stop();
     await dispatcher.stop();
-    for (const channel of channels.values()) await channel.stop?.();
+    await stopChannels(channels, report);
     balances.close();
     await store.close();
   }
@@ -353,18 +353,6 @@ function createTokenLookup(books: readonly KnownBook[]): TokenLookup {
     if (chain?.wrappedNative === token) return { decimals: 18, symbol: chain.wrappedSymbol };
     return books.find(({ book }) => book.chainId === chainId)?.book.balances.token(token);
   };
-}
-
-function createChannelMap(channels: readonly Channel[]): ReadonlyMap<string, Channel> {
-  if (
-    !Array.isArray(channels) ||
-    channels.some((channel: Channel | undefined) => typeof channel?.deliver !== 'function')
-  ) {
-    throw new TypeError('createAccounts: channels must be a list of channels such as webhookChannel()');
-  }
-  const byName = new Map(channels.map((channel) => [channel.name, channel]));
-  if (byName.size !== channels.length) throw new TypeError('createAccounts: channels must have unique names');
-  return byName;
 }
 
 /** The terms of own statistics were checked when the affiliates were created. */

@@ -172,6 +172,34 @@ describe('account interface', () => {
     expect(recorded.calls).toEqual(['start', 'stop']);
   });
 
+  test('starts and stops although a channel fails, and closes its store', async () => {
+    const broken = new Error('the channel is offline');
+    const first = recordedChannel('a');
+    const second = recordedChannel('b');
+    const third = recordedChannel('c');
+    const throwing = () => {
+      throw broken;
+    };
+    const rejecting = async () => throwing();
+    const memory = memoryAccountStore();
+    const closes: string[] = [];
+    const close = async () => {
+      closes.push('store');
+      await memory.close();
+    };
+    const channels = [
+      { ...first.channel, start: throwing, stop: rejecting },
+      { ...second.channel, start: rejecting, stop: rejecting },
+      third.channel,
+    ];
+    const { accounts, failures } = await started({ channels, store: { ...memory, close } });
+    expect(await accounts.ready()).toMatchObject({ ready: true });
+    await accounts.close();
+    expect(third.calls).toEqual(['start', 'stop']);
+    expect(failures).toEqual([broken, broken, broken, broken]);
+    expect(closes).toEqual(['store']);
+  });
+
   /** A channel that stops when the test permits it. */
   function heldClose() {
     let permit = () => {};
