@@ -87,38 +87,51 @@ interface QuoteStreamState {
   readonly deadlineReached: Promise<undefined>;
 }
 
-/** Emits a quote for each better estimate until all have arrived or the reader has left. */
+/**
+ * Emits a quote for each better estimate until all have arrived or the reader has left. The estimates of different
+ * estimators are simulated concurrently, so that a slow simulation delays no other quote.
+ */
 async function emitQuotes(
   { prepared, subscription, cost, queue, deadline, deadlineReached }: QuoteStreamState,
   context: QuoteContext,
 ): Promise<void> {
   let best: QuoteCandidate | undefined;
   let unverified: QuoteCandidate | undefined;
-  let seen = 0;
   let emitted = false;
+
+  async function emit(candidate: QuoteCandidate | undefined): Promise<void> {
+    if (candidate === undefined || queue.finished) return;
+    // An estimate without a required simulation cannot be a quote, so it must not exclude worse ones.
+    if (isUnverified(prepared, candidate.estimate, context)) {
+      if (isBetterCandidate(candidate, unverified)) unverified = candidate;
+      return;
+    }
+    if (!supersedes(candidate, best, isSimulated(prepared, context))) return;
+    best = candidate;
+    const { amounts } = candidate;
+    if (amounts === undefined) return;
+    emitted = true;
+    const quote = await persistAndRender({ prepared, cost, deadlineReached }, { ...candidate, amounts }, context);
+    queue.push({ type: 'quote', quote });
+  }
+
+  /** The end of the last event, so that a quote is not sent before an earlier one is stored. */
+  let last = Promise.resolve();
+  const simulations: Promise<void>[] = [];
   while (!queue.finished) {
-    const estimates = subscription.responses[seen];
+    const estimates = subscription.responses[simulations.length];
     if (estimates === undefined) {
       if (subscription.over) break;
       await subscription.changed();
       continue;
     }
-    seen++;
-    const candidate = await findCandidate({ prepared, cost, deadline }, estimates, context);
-    if (candidate === undefined) continue;
-    // An estimate without a required simulation cannot be a quote, so it must not exclude worse ones.
-    if (isUnverified(prepared, candidate.estimate, context)) {
-      if (isBetterCandidate(candidate, unverified)) unverified = candidate;
-      continue;
-    }
-    if (!supersedes(candidate, best, isSimulated(prepared, context))) continue;
-    best = candidate;
-    const { amounts } = candidate;
-    if (amounts === undefined) continue;
-    emitted = true;
-    const quote = await persistAndRender({ prepared, cost, deadlineReached }, { ...candidate, amounts }, context);
-    queue.push({ type: 'quote', quote });
+    const simulation = findCandidate({ prepared, cost, deadline }, estimates, context).then((candidate) => {
+      last = last.then(() => emit(candidate));
+      return last;
+    });
+    simulations.push(simulation.catch(context.onFailure));
   }
+  await Promise.all(simulations);
   if (!emitted) {
     const error = subscription.closed
       ? createShutdownError()

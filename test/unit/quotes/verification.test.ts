@@ -335,6 +335,29 @@ describe('quote verification', () => {
     expect((await reading).value).toMatchObject({ type: 'quote', quote: { verified: true } });
   });
 
+  it('emits a quote of a stream although the simulation of an earlier estimate is slow', async () => {
+    let finish = () => {};
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const { book, seen } = await open([2000n, 1000n], async (quote) => {
+      if (quote.order.buyAmount === 2000n) await slow;
+      return succeed(quote);
+    });
+    const stream = await book.quotes.stream(SELL);
+    if (stream.status === 'rejected') throw stream.error;
+    const reader = stream.quotes[Symbol.asyncIterator]();
+    const reading = reader.next();
+    await expect.poll(() => seen.length).toBe(2);
+    const first = (await reading).value;
+    finish();
+    const rest = [];
+    for await (const event of stream.quotes) rest.push(event);
+    expect(rest).toMatchObject([{ type: 'quote', quote: { verified: true } }]);
+    const bought = [first, ...rest].map((event) => event?.type === 'quote' && event.quote.quote.buyAmount);
+    expect(BigInt(bought[1] || 0)).toBeGreaterThan(BigInt(bought[0] || 0));
+  });
+
   it('stores the calls of the route as metadata', async () => {
     const { store, request } = await open([1000n], succeed);
     const quote = await request();
