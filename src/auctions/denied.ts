@@ -1,4 +1,5 @@
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
+import { DeadlineError } from '../concurrency/deadline.ts';
 import type { OrderPolicy } from '../orders/admission.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { AuctionCandidate } from './auction-order.ts';
@@ -9,7 +10,8 @@ export type FindDenied = (candidates: readonly AuctionCandidate[]) => Promise<Re
 
 /**
  * Creates the queries to the deny list of the host. Each address is queried once per auction. If a query fails, its
- * previous result is used.
+ * previous result is used. After a timeout the remaining addresses are not queried for this auction, since each query
+ * could take as long.
  */
 export function createFindDenied(
   { isDenied }: Pick<OrderPolicy, 'isDenied'>,
@@ -20,13 +22,17 @@ export function createFindDenied(
   return async (candidates) => {
     if (isDenied === undefined) return previous;
     const denied = new Set<Address>();
+    let isLate = false;
+    const query = (address: Address) =>
+      remote.run('deny list', (signal) => (isLate ? previous.has(address) : isDenied(address, { signal })));
     const addresses = new Set(candidates.flatMap(({ order }) => getParties(order)));
     await Promise.all(
       [...addresses].map(async (address) => {
         try {
-          if (await remote.run('deny list', (signal) => isDenied(address, { signal }))) denied.add(address);
+          if (await query(address)) denied.add(address);
         } catch (failure) {
           onFailure(failure);
+          isLate ||= failure instanceof DeadlineError;
           if (previous.has(address)) denied.add(address);
         }
       }),

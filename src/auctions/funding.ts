@@ -1,4 +1,5 @@
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
+import { DeadlineError } from '../concurrency/deadline.ts';
 import type { ChainClient, Funds, FundsQuery } from '../ports/chain-client.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { SellTokenSource } from '../protocol/order.ts';
@@ -8,7 +9,8 @@ export interface Funding {
   /**
    * Reads the spendable amount, the lesser of balance and allowance, of distinct pairs of owner and token.
    *
-   * @returns atoms by `fundsKey`. If a query fails, the previous amount of its pairs is used.
+   * @returns atoms by `fundsKey`. If a query fails, the previous amount of its pairs is used. After a timeout this
+   * applies to all remaining pairs, so that an auction does not wait for the timeout of each query.
    */
   find(queries: readonly FundingQuery[]): Promise<ReadonlyMap<string, bigint>>;
 }
@@ -72,8 +74,19 @@ export function createFunding(
     async find(queries) {
       const amounts = new Map<string, bigint>();
       const chunks = toChunks(queries);
+      let isLate = false;
+      const keepPrevious = (chunk: readonly FundingQuery[]) => {
+        for (const key of chunk.map(fundsKey)) {
+          const before = previous.get(key);
+          if (before !== undefined) amounts.set(key, before);
+        }
+      };
       const worker = async () => {
         for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
+          if (isLate) {
+            keepPrevious(chunk);
+            continue;
+          }
           try {
             const funds = await readFunds(chunk);
             for (const [i, result] of funds.entries()) {
@@ -83,10 +96,8 @@ export function createFunding(
             }
           } catch (failure) {
             onFailure(failure);
-            for (const key of chunk.map(fundsKey)) {
-              const before = previous.get(key);
-              if (before !== undefined) amounts.set(key, before);
-            }
+            isLate ||= failure instanceof DeadlineError;
+            keepPrevious(chunk);
           }
         }
       };

@@ -30,4 +30,29 @@ describe('funding of auctions', () => {
     expect(failures).toEqual([]);
     expect(amounts).toEqual(new Map(queries.map((query) => [fundsKey(query), 5n])));
   });
+
+  it('uses the previous amounts after a timeout, and queries a node that does not respond no further', async () => {
+    const clock = manualClock(0);
+    const failures: unknown[] = [];
+    let isOffline = false;
+    let count = 0;
+    const balancesAndAllowances: ChainClient['balancesAndAllowances'] = async (queries) => {
+      count++;
+      return isOffline ? new Promise(() => {}) : queries.map(() => ({ balance: 7n, allowance: 5n }));
+    };
+    const limiter = createDeadlineLimiter(clock, 5_000);
+    const funding = createFunding({ balancesAndAllowances }, limiter, ADDRESS, (each) => failures.push(each));
+    const queries = Array.from({ length: 1_000 }, (_, i) => {
+      return { owner: `0x${String(i).padStart(40, '0')}`, token: ADDRESS, spender: ADDRESS, source: 'erc20' } as const;
+    });
+    const amounts = await funding.find(queries);
+    isOffline = true;
+    count = 0;
+    const finding = funding.find(queries);
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(5_000);
+    const result = await Promise.race([finding, new Promise((resolve) => setTimeout(resolve, 100, 'pending'))]);
+    expect(result).toEqual(amounts);
+    expect([amounts.size, count, failures.length]).toEqual([1_000, 4, 4]);
+  });
 });
