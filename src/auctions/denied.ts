@@ -29,7 +29,9 @@ export function createFindDenied(
     await Promise.all(
       [...addresses].map(async (address) => {
         try {
-          if (await query(address)) denied.add(address);
+          const result: unknown = await query(address);
+          if (typeof result !== 'boolean') throw new TypeError(`isDenied must return a boolean, got ${typeof result}`);
+          if (result) denied.add(address);
         } catch (failure) {
           onFailure(failure);
           isLate ||= failure instanceof DeadlineError;

@@ -27,3 +27,20 @@ test('deny list of auctions: uses the previous results after a timeout, without 
   expect(result).toEqual(denied);
   expect([denied.size, count, failures.length]).toEqual([10, 4, 4]);
 });
+
+test.each([undefined, null, 'false', 0])('deny list of auctions: does not use the result %j', async (result) => {
+  const failures: unknown[] = [];
+  let isBroken = false;
+  const [denied, admitted] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`];
+  const isDenied = (address: string) => (isBroken ? (result as never) : address === denied); // as from JavaScript
+  const find = createFindDenied({ isDenied }, createDeadlineLimiter(manualClock(0), 5_000), (each) =>
+    failures.push(each),
+  );
+  const candidates = [denied, admitted].map((owner) => {
+    return { order: { owner, receiver: null } } as unknown as AuctionCandidate;
+  });
+  await find(candidates);
+  isBroken = true;
+  expect(await find(candidates)).toEqual(new Set([denied]));
+  expect(failures.length).toBe(2);
+});
