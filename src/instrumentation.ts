@@ -41,7 +41,8 @@ export interface Observer<T> {
 
 /** Wraps a store and reports the duration of each operation. */
 export function observedStore(store: Store, clock: Clock, observer: Observer<StoreObservation>): Store {
-  const parts = Object.entries(store).map(([name, part]) => {
+  const parts = listMembers(store).map(([name, part]) => {
+    if (typeof part === 'function') return [name, part.bind(store)] as const;
     const plain = typeof part !== 'object' || part === null || name === 'traits';
     return [name, plain ? part : observedMethods(name, part, clock, observer)] as const;
   });
@@ -49,7 +50,7 @@ export function observedStore(store: Store, clock: Clock, observer: Observer<Sto
 }
 
 function observedMethods(part: string, methods: object, clock: Clock, observer: Observer<StoreObservation>): object {
-  const observed = Object.entries(methods).map(([name, member]) => {
+  const observed = listMembers(methods).map(([name, member]) => {
     if (typeof member !== 'function') return [name, member] as const; // an optional method that is `undefined`
     const call = (...args: readonly unknown[]): unknown => {
       const measured = observer.hasListeners();
@@ -67,6 +68,15 @@ function observedMethods(part: string, methods: object, clock: Clock, observer: 
     return [name, call] as const;
   });
   return Object.fromEntries(observed);
+}
+
+/** Lists the members of an object, and those of its class: a store of a host may be an instance. */
+function listMembers(object: object): (readonly [name: string, member: unknown])[] {
+  const names = new Set<string>();
+  for (let at: object = object; at !== Object.prototype && at !== null; at = Object.getPrototypeOf(at))
+    for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+  names.delete('constructor');
+  return [...names].map((name) => [name, Reflect.get(object, name)] as const);
 }
 
 /** Wraps a verifier and reports the duration of each recovery. */
