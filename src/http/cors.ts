@@ -19,13 +19,21 @@ export function createCors(option: CorsOption | undefined): (request: ApiRequest
   if (option === false) return () => NONE;
   const { origin: allowed } = Object(option) as { readonly origin?: unknown }; // JavaScript callers may pass anything
   if (allowed === '*') return () => CORS_HEADERS;
-  const origins: readonly unknown[] = Array.isArray(allowed) ? allowed : [allowed];
-  if (!origins.every((origin) => typeof origin === 'string' && URL.canParse(origin))) {
+  const origins = (Array.isArray(allowed) ? allowed : [allowed]).map(parseOrigin);
+  if (origins.includes(undefined)) {
     throw new TypeError(`cors.origin must be "*", an origin or a list of origins, got ${JSON.stringify(allowed)}`);
   }
-  return ({ header }) => {
-    const origin = header('origin');
+  return (request) => {
+    const origin = request.header('origin');
     if (origin === undefined || !origins.includes(origin)) return { vary: 'origin' };
     return { ...CORS_HEADERS, 'access-control-allow-origin': origin, vary: 'origin' };
   };
+}
+
+/** Parses an origin and returns it as browsers send it: in lower case, without a slash and without a default port. */
+function parseOrigin(text: unknown): string | undefined {
+  if (typeof text !== 'string' || !/^[a-z][a-z\d+.-]*:\/\/[^/?#@*]+\/?$/i.test(text) || !URL.canParse(text)) return;
+  const { origin, protocol, host } = new URL(text);
+  // The origin of a scheme without a standard port, such as that of a browser extension, is `null` here.
+  return origin === 'null' ? `${protocol}//${host}` : origin;
 }

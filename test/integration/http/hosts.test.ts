@@ -181,8 +181,36 @@ describe('CORS option', () => {
     expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
   });
 
+  test.each([
+    ['https://app.example.org/', 'https://app.example.org'],
+    ['HTTPS://App.Example.org', 'https://app.example.org'],
+    ['https://app.example.org:443', 'https://app.example.org'],
+    ['http://localhost:3000', 'http://localhost:3000'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['chrome-extension://abcdefghijklmnop', 'chrome-extension://abcdefghijklmnop'],
+  ])('allows %s as browsers send it', async (allowed, origin) => {
+    expect(await call({ origin: [allowed] }, origin)).toEqual([200, origin, 'origin']);
+  });
+
+  test('calls the header method of a request of another mount', async () => {
+    class Incoming {
+      readonly headers = new Map([['origin', ORIGIN]]);
+      readonly method = 'GET';
+      readonly path = '/api/v1/version';
+      readonly query = '';
+      readonly body = { type: 'none' } as const;
+
+      header(name: string) {
+        return this.headers.get(name);
+      }
+    }
+    const { status, headers } = await createApi(book, { cors: { origin: ORIGIN } }).handle(new Incoming());
+    expect([status, headers['access-control-allow-origin']]).toEqual([200, ORIGIN]);
+  });
+
   test('rejects an option that is not an origin', () => {
-    for (const cors of [{ origin: 'example' }, { origin: [7] }, {}, true]) {
+    const origins = ['example', [7], 'localhost:3000', 'https://*.example.org', 'https://app.example.org/path', 'null'];
+    for (const cors of [...origins.map((origin) => ({ origin })), {}, true]) {
       expect(() => createApi(book, { cors: cors as never })).toThrow(/cors\.origin must be/);
     }
   });
