@@ -51,7 +51,11 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     if (!(await holdsLease())) return;
     const auction = await context.current();
     if (auction.id === last) return;
+    await runAuction(auction);
     last = auction.id;
+  }
+
+  async function runAuction(auction: Auction): Promise<void> {
     const drivers = participation.admitted();
     if (auction.orders.length === 0 || drivers.length === 0) return;
     const { signal } = stopped;

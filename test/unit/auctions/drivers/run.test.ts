@@ -14,7 +14,7 @@ import type {
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { encodeSettlement } from 'intentbook/solver';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { address, NOW, place, USDC, WETH, word } from '../../../conformance/orders.ts';
 import type { ManualClock } from '../../../support/clock.ts';
 import { manualClock } from '../../../support/clock.ts';
@@ -115,6 +115,24 @@ async function next(): Promise<void> {
 }
 
 describe('auction run', () => {
+  test('repeats an auction whose competition could not be recorded', async () => {
+    await place(store.current, orderOf(1));
+    await applyBlock(7);
+    const { uid } = orderOf(1);
+    const { driver, calls } = driverOf('one', () => ({
+      solutions: [toSolution(ONE, 4, { [uid]: getExecution(1, 10) })],
+    }));
+    const record = vi.spyOn(store.current.auctions, 'record').mockRejectedValueOnce(new Error('busy'));
+    await run({ drivers: [driver] });
+    expect([failures, calls.settled.length, rounds.length]).toEqual([[new Error('busy')], 0, 0]);
+    await next();
+    expect([record.mock.calls.length, calls.settled.length, rounds.length]).toEqual([2, 1, 1]);
+    const [first, second] = calls.solved;
+    expect(second?.auction.id).toBe(first?.auction.id);
+    await next();
+    expect([calls.solved.length, calls.settled.length]).toEqual([2, 1]);
+  });
+
   test('sends the auction in the format of production, and lets the best solution settle', async () => {
     await place(store.current, orderOf(1));
     await applyBlock(7);
