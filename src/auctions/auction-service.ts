@@ -1,4 +1,5 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
+import { thenAlways } from '../concurrency/then-always.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Configuration } from '../options.ts';
 import { seconds } from '../ports/clock.ts';
@@ -105,7 +106,7 @@ export function createAuctionService(configuration: Configuration, context: Auct
           import('./drivers/run-options.ts'),
           import('./drivers/run.ts'),
         ]);
-        const run = startAuctionRun(parseRunOptions(options), {
+        const { wake, stop } = startAuctionRun(parseRunOptions(options), {
           store,
           clock,
           wrappedNative: tokens.wrappedNative,
@@ -120,6 +121,7 @@ export function createAuctionService(configuration: Configuration, context: Auct
           driverObserver,
           onFailure,
         });
+        const run: AuctionRun = { wake, stop: () => thenAlways(stop(), () => runs.delete(run)) };
         runs.add(run);
         return run;
       },

@@ -115,6 +115,16 @@ async function next(): Promise<void> {
 }
 
 describe('auction run', () => {
+  test('is released when it has stopped', async () => {
+    const { driver } = driverOf('one', () => ({ solutions: [] }));
+    const release = vi.spyOn(store.current.leases, 'release');
+    for (let i = 0; i < 3; i++) await (await run({ drivers: [driver] })).stop();
+    await run({ drivers: [driver] });
+    await book.close();
+    // A run that is still known would be stopped again.
+    expect(release.mock.calls.length).toBe(4);
+  });
+
   test('repeats an auction whose competition could not be recorded', async () => {
     await place(store.current, orderOf(1));
     await applyBlock(7);
