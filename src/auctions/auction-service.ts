@@ -106,6 +106,7 @@ export function createAuctionService(configuration: Configuration, context: Auct
           import('./drivers/run-options.ts'),
           import('./drivers/run.ts'),
         ]);
+        context.assertStarted(); // the book may have closed meanwhile
         const { wake, stop } = startAuctionRun(parseRunOptions(options), {
           store,
           clock,

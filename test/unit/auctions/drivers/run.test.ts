@@ -125,6 +125,14 @@ describe('auction run', () => {
     expect(release.mock.calls.length).toBe(4);
   });
 
+  test('does not begin after the book has closed', async () => {
+    await place(store.current, orderOf(1));
+    const { driver, calls } = driverOf('one', () => ({ solutions: [] }));
+    const [{ status }] = await Promise.allSettled([book.auctions.run({ drivers: [driver] }), book.close()]);
+    await next();
+    expect([status, calls.solved.length, failures]).toEqual(['rejected', 0, []]);
+  });
+
   test('repeats an auction whose competition could not be recorded', async () => {
     await place(store.current, orderOf(1));
     await applyBlock(7);
