@@ -53,6 +53,8 @@ const PART_SIZE = 64 * 1024;
 
 /** A pending read of a subscriber. */
 interface Subscriber {
+  /** Number of times that the feed had been closed when the stream was created. */
+  readonly closes: number;
   wake: () => void;
   ended: boolean;
 }
@@ -64,6 +66,7 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
   /** Deltas to the newest auction, by their base. */
   const deltas = new Map<number, AuctionDelta>();
   const texts = new WeakMap<AuctionDelta, string>();
+  let closes = 0;
   let isPolling = false;
   /** Whether an auction was built since the first subscriber joined. An earlier one may have orders that have ended. */
   let isCurrent = false;
@@ -94,6 +97,8 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
     if (subscribers.size > 0) cancel = clock.after(INTERVAL, () => void poll());
   }
 
+  const createSubscriber = (): Subscriber => ({ closes, wake: () => {}, ended: false });
+
   function join(subscriber: Subscriber): void {
     subscribers.add(subscriber);
     if (subscribers.size > 1) return;
@@ -122,6 +127,8 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
 
   /** Waits for the events of one subscriber. */
   async function* read(subscriber: Subscriber, { after, signal }: AuctionStreamOptions) {
+    // The feed was closed before the first read.
+    if (subscriber.closes !== closes) return;
     let position = after;
     let sent = 0;
     const end = () => leave(subscriber);
@@ -158,7 +165,7 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
   return {
     add,
     stream(options = {}) {
-      const subscriber = { wake: () => {}, ended: false };
+      const subscriber = createSubscriber();
       const events = mapAsync(
         read(subscriber, options),
         ({ newest, delta }): AuctionChange =>
@@ -175,7 +182,7 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
       return { [Symbol.asyncIterator]: () => iterator };
     },
     renderedStream(options = {}) {
-      const subscriber = { wake: () => {}, ended: false };
+      const subscriber = createSubscriber();
       async function* render(): AsyncGenerator<RenderedAuctionChange> {
         for await (const { newest, delta } of read(subscriber, options)) {
           const { id } = newest;
@@ -190,6 +197,7 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
       return { [Symbol.asyncIterator]: render, leave: () => leave(subscriber) };
     },
     close() {
+      closes++;
       for (const subscriber of subscribers) leave(subscriber);
     },
   };

@@ -114,6 +114,19 @@ describe('auction stream', () => {
     expect(types.flatMap((type, i) => (type === 'auction' ? [i] : []))).toEqual([0, 65, 130]);
   });
 
+  test('ends at its first read if the book was closed before, and a new one begins after a restart', async () => {
+    const { book, clock } = fixture;
+    const changes = await open();
+    const rendered = (await book.auctions.rendered.stream())[Symbol.asyncIterator]();
+    await book.close();
+    const reads = Promise.all([changes.next(), rendered.next()]);
+    await settle();
+    clock.advance(1000);
+    expect(await Promise.race([reads, settle()])).toMatchObject([{ done: true }, { done: true }]);
+    await book.start();
+    expect(await read(await open())).toMatchObject({ type: 'auction' });
+  });
+
   test('ends when the signal is aborted, and when the book is closed', async () => {
     const { book } = fixture;
     const stopped = new AbortController();
