@@ -14,7 +14,7 @@ import type { Anvil } from './anvil.ts';
 import { startAnvil } from './anvil.ts';
 import type { NativeOrder, SandboxChain, SandboxOwner } from './chain.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
-import type { Contracts } from './deployment.ts';
+import type { Contracts, Transaction } from './deployment.ts';
 import {
   deployWorld,
   getContracts,
@@ -28,6 +28,7 @@ import {
 import type { Faults } from './faults.ts';
 import type { Rpc } from './rpc.ts';
 import { quantity } from './rpc.ts';
+import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
 
@@ -51,6 +52,9 @@ const ACCOUNT_BALANCE = '10000';
 
 /** Wei for one unit of gas, as quotes assume it. */
 const GAS_PRICE = '1000000000';
+
+/** Blocks of one request at most. */
+const MAX_BLOCKS = 250;
 
 /** A node with the contracts deployed, and the snapshot that it starts from. */
 interface PreparedNode {
@@ -131,8 +135,10 @@ function createChain(
 ): SandboxChain {
   const { settlement, nativeFlow, wrappedNative, uniswapFactory, vaultRelayer, solver } = contracts;
   let wallets = 0;
-  /** The last change of a balance. Each one reads the balance that the one before has set. */
-  let funding: Promise<void> = Promise.resolve();
+  /** Runs changes of balances. Each one reads the balance that the one before has set. */
+  const fundInOrder = createTaskQueue();
+  /** Runs work that adds or replaces blocks. A reorganisation drops a transaction that another call waits for. */
+  const inOrder = createTaskQueue();
 
   async function balanceOf(account: Address, token: SandboxToken | 'native'): Promise<bigint> {
     if (token === 'native') return BigInt(await rpc.call<Hex>('eth_getBalance', account, 'latest'));
@@ -146,12 +152,14 @@ function createChain(
     else await setBalance(rpc, token, account, balance, contracts);
   }
 
+  const transactInOrder = (transaction: Transaction) => inOrder(() => transact(rpc, transaction));
+
   /** Makes a call of an owner: directly, or through its contract wallet. */
   async function callAs({ address, controller }: SandboxOwner, to: Address, data: Hex): Promise<void> {
-    if (controller === undefined) await transact(rpc, { from: address, to, data });
+    if (controller === undefined) await transactInOrder({ from: address, to, data });
     else {
       const inner = encodeCall('execute(address,uint256,bytes)', to, 0n, { bytes: data });
-      await transact(rpc, { from: controller, to: address, data: inner });
+      await transactInOrder({ from: controller, to: address, data: inner });
     }
   }
 
@@ -227,18 +235,24 @@ function createChain(
 
     head: () => readHead(rpc),
 
-    async mine(blocks) {
-      await rpc.call('anvil_mine', quantity(blocks));
-    },
+    mine: (blocks) =>
+      inOrder(async () => {
+        // The node takes longer for each block of a long chain, and a request has a time limit.
+        for (let rest = blocks; rest > 0; rest -= MAX_BLOCKS) {
+          await rpc.call('anvil_mine', quantity(Math.min(rest, MAX_BLOCKS)));
+        }
+      }),
 
-    async advance(seconds) {
-      await rpc.call('evm_increaseTime', quantity(seconds));
-      await rpc.call('evm_mine');
-    },
+    advance: (seconds) =>
+      inOrder(async () => {
+        await rpc.call('evm_increaseTime', quantity(seconds));
+        await rpc.call('evm_mine');
+      }),
 
-    async reorganize(depth) {
-      await rpc.call('anvil_reorg', depth, []);
-    },
+    reorganize: (depth) =>
+      inOrder(async () => {
+        await rpc.call('anvil_reorg', depth, []);
+      }),
 
     snapshot: () => rpc.call<string>('evm_snapshot'),
 
@@ -251,19 +265,15 @@ function createChain(
 
     balanceOf,
 
-    fund(account, token, atoms) {
-      const added = funding.then(() => addBalance(account, token, atoms));
-      funding = added.catch(() => {});
-      return added;
-    },
+    fund: (account, token, atoms) => fundInOrder(() => addBalance(account, token, atoms)),
 
     approve: (owner, token, atoms) => setAllowance(rpc, token, { owner, spender: vaultRelayer, atoms }, contracts),
 
-    setPrice: (token, price) => setPoolPrice(rpc, contracts, token, price),
+    setPrice: (token, price) => inOrder(() => setPoolPrice(rpc, contracts, token, price)),
 
     async freeze({ address, symbol }, frozen) {
       if (address === wrappedNative) throw new TypeError(`token must not be wrapped native currency, got "${symbol}"`);
-      await transact(rpc, { to: address, data: encodeCall('setFrozen(bool)', frozen) });
+      await transactInOrder({ to: address, data: encodeCall('setFrozen(bool)', frozen) });
     },
 
     async createWallet(owner) {
@@ -280,7 +290,7 @@ function createChain(
 
     async placeNativeOrder(order) {
       const data = encodeCall(`createOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
-      const { transactionHash } = await transact(rpc, {
+      const { transactionHash } = await transactInOrder({
         from: order.owner,
         to: nativeFlow,
         data,
@@ -291,7 +301,7 @@ function createChain(
 
     async invalidateNativeOrder(order, sender) {
       const data = encodeCall(`invalidateOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
-      await transact(rpc, { from: sender, to: nativeFlow, data });
+      await transactInOrder({ from: sender, to: nativeFlow, data });
     },
 
     release,

@@ -16,6 +16,7 @@ import type { NewEvent } from './simulated-settlement.ts';
 import { executeSettlement } from './simulated-settlement.ts';
 import type { ContractState } from './simulated-state.ts';
 import { copyState, createState, INVALIDATED, UNLIMITED } from './simulated-state.ts';
+import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
 
@@ -102,7 +103,10 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     return { number, hash: newHash(), timestamp, state: saveState() };
   }
 
-  /** Adds a block with the events of one transaction, and applies it to the book. */
+  /** Runs work that adds or replaces blocks. Concurrent calls are queued. */
+  const inOrder = createTaskQueue();
+
+  /** Adds a block with the events of one transaction, and applies it to the book. Runs within `inOrder`. */
   async function mine(events: readonly NewEvent[] = [], settleCall?: Hex): Promise<Hex> {
     const before = head();
     const block = createBlock(before.number + 1);
@@ -142,11 +146,12 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
         restoreState(saved);
       }
     },
-    async submit(solution, auctionId) {
-      const events = execute(solution);
-      const transactionHash = await mine(events, encodeSettlement(solution, auctionId));
-      return { transactionHash, block: head().number, reverted: false };
-    },
+    submit: (solution, auctionId) =>
+      inOrder(async () => {
+        const events = execute(solution);
+        const transactionHash = await mine(events, encodeSettlement(solution, auctionId));
+        return { transactionHash, block: head().number, reverted: false };
+      }),
   };
 
   function getFunds({ owner, token }: FundsQuery): Funds {
@@ -230,22 +235,25 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
 
     head: async () => head(),
 
-    async mine(count) {
-      for (let i = 0; i < count; i++) await mine();
-    },
+    mine: (count) =>
+      inOrder(async () => {
+        for (let i = 0; i < count; i++) await mine();
+      }),
 
-    async advance(seconds) {
-      offset += seconds;
-      await mine();
-    },
+    advance: (seconds) =>
+      inOrder(async () => {
+        offset += seconds;
+        await mine();
+      }),
 
-    async reorganize(depth) {
-      const to = Math.max(0, blocks.length - 1 - depth);
-      blocks = blocks.slice(0, to + 1);
-      restoreState(head().state);
-      await attached?.chain.rollback(head().number);
-      for (let i = 0; i < depth; i++) await mine();
-    },
+    reorganize: (depth) =>
+      inOrder(async () => {
+        const to = Math.max(0, blocks.length - 1 - depth);
+        blocks = blocks.slice(0, to + 1);
+        restoreState(head().state);
+        await attached?.chain.rollback(head().number);
+        for (let i = 0; i < depth; i++) await mine();
+      }),
 
     async snapshot() {
       const id = String(snapshots.size + 1);
@@ -271,16 +279,18 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     balanceOf: async (account, token) =>
       state.ledger.balanceOf(account, token === 'native' ? NATIVE_MARKER : token.address),
 
-    async setPrice(token, price) {
-      pools.setPrice(token, price);
-      await mine();
-    },
+    setPrice: (token, price) =>
+      inOrder(async () => {
+        pools.setPrice(token, price);
+        await mine();
+      }),
 
-    async freeze({ address }, isFrozen) {
-      if (isFrozen) state.frozen.add(address);
-      else state.frozen.delete(address);
-      await mine();
-    },
+    freeze: ({ address }, isFrozen) =>
+      inOrder(async () => {
+        if (isFrozen) state.frozen.add(address);
+        else state.frozen.delete(address);
+        await mine();
+      }),
 
     async createWallet(owner) {
       const address = labelledAddress(`wallet ${wallets.size + 1} of ${owner.toLowerCase()}`);
@@ -288,70 +298,74 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
       return address;
     },
 
-    async setPresignature({ address }, orderUid, signed) {
-      if (signed) state.presigned.add(orderUid);
-      else state.presigned.delete(orderUid);
-      await mine([{ event: 'PreSignature', owner: address, orderUid, signed }]);
-    },
+    setPresignature: ({ address }, orderUid, signed) =>
+      inOrder(async () => {
+        if (signed) state.presigned.add(orderUid);
+        else state.presigned.delete(orderUid);
+        await mine([{ event: 'PreSignature', owner: address, orderUid, signed }]);
+      }),
 
-    async invalidate({ address }, orderUid) {
-      state.filled.set(orderUid, INVALIDATED);
-      await mine([{ event: 'OrderInvalidated', owner: address, orderUid }]);
-    },
+    invalidate: ({ address }, orderUid) =>
+      inOrder(async () => {
+        state.filled.set(orderUid, INVALIDATED);
+        await mine([{ event: 'OrderInvalidated', owner: address, orderUid }]);
+      }),
 
-    async placeNativeOrder(order) {
-      state.ledger.transfer(NATIVE_MARKER, order.owner, nativeFlow, order.sellAmount);
-      state.placed.set(placedUid(order), order.owner);
-      const { buyToken, receiver, sellAmount, buyAmount, appData, partiallyFillable } = order;
-      const userValidTo = order.validTo.toString(16).padStart(8, '0');
-      return mine([
-        {
-          event: 'OrderPlacement',
-          address: nativeFlow,
-          sender: order.owner,
-          order: {
-            sellToken: wrappedNative,
-            buyToken,
-            receiver,
-            sellAmount,
-            buyAmount,
-            validTo: 0xffff_ffff,
-            appData,
-            feeAmount: 0n,
-            kind: nameHash('sell'),
-            partiallyFillable,
-            sellTokenBalance: nameHash('erc20'),
-            buyTokenBalance: nameHash('erc20'),
+    placeNativeOrder: (order) =>
+      inOrder(async () => {
+        state.ledger.transfer(NATIVE_MARKER, order.owner, nativeFlow, order.sellAmount);
+        state.placed.set(placedUid(order), order.owner);
+        const { buyToken, receiver, sellAmount, buyAmount, appData, partiallyFillable } = order;
+        const userValidTo = order.validTo.toString(16).padStart(8, '0');
+        return mine([
+          {
+            event: 'OrderPlacement',
+            address: nativeFlow,
+            sender: order.owner,
+            order: {
+              sellToken: wrappedNative,
+              buyToken,
+              receiver,
+              sellAmount,
+              buyAmount,
+              validTo: 0xffff_ffff,
+              appData,
+              feeAmount: 0n,
+              kind: nameHash('sell'),
+              partiallyFillable,
+              sellTokenBalance: nameHash('erc20'),
+              buyTokenBalance: nameHash('erc20'),
+            },
+            signature: { scheme: 0, data: nativeFlow },
+            data: `0x${order.quoteId.toString(16).padStart(16, '0')}${userValidTo}`,
           },
-          signature: { scheme: 0, data: nativeFlow },
-          data: `0x${order.quoteId.toString(16).padStart(16, '0')}${userValidTo}`,
-        },
-      ]);
-    },
+        ]);
+      }),
 
-    async invalidateNativeOrder(order, sender) {
-      const orderUid = placedUid(order);
-      const owner = state.placed.get(orderUid);
-      const isExpired = order.validTo < head().timestamp;
-      if (owner === undefined || (owner !== sender && !isExpired)) throw new Error('the order cannot be invalidated');
-      const rest = order.sellAmount - (state.filled.get(orderUid) ?? 0n);
-      const wrappedPart = state.ledger.balanceOf(nativeFlow, wrappedNative);
-      // What was wrapped for a fill that did not happen is unwrapped.
-      state.ledger.setBalance(nativeFlow, wrappedNative, 0n);
-      state.ledger.setBalance(
-        nativeFlow,
-        NATIVE_MARKER,
-        state.ledger.balanceOf(nativeFlow, NATIVE_MARKER) + wrappedPart,
-      );
-      state.ledger.transfer(NATIVE_MARKER, nativeFlow, owner, rest);
-      state.filled.set(orderUid, INVALIDATED);
-      state.placed.delete(orderUid);
-      await mine([
-        owner === sender
-          ? { event: 'OrderInvalidation', address: nativeFlow, orderUid }
-          : { event: 'OrderRefund', address: nativeFlow, orderUid, refunder: sender },
-      ]);
-    },
+    invalidateNativeOrder: (order, sender) =>
+      inOrder(async () => {
+        const orderUid = placedUid(order);
+        const owner = state.placed.get(orderUid);
+        const isExpired = order.validTo < head().timestamp;
+        if (owner === undefined || (owner !== sender && !isExpired)) throw new Error('the order cannot be invalidated');
+        const rest = order.sellAmount - (state.filled.get(orderUid) ?? 0n);
+        const wrappedPart = state.ledger.balanceOf(nativeFlow, wrappedNative);
+        // What was wrapped for a fill that did not happen is unwrapped.
+        state.ledger.setBalance(nativeFlow, wrappedNative, 0n);
+        state.ledger.setBalance(
+          nativeFlow,
+          NATIVE_MARKER,
+          state.ledger.balanceOf(nativeFlow, NATIVE_MARKER) + wrappedPart,
+        );
+        state.ledger.transfer(NATIVE_MARKER, nativeFlow, owner, rest);
+        state.filled.set(orderUid, INVALIDATED);
+        state.placed.delete(orderUid);
+        await mine([
+          owner === sender
+            ? { event: 'OrderInvalidation', address: nativeFlow, orderUid }
+            : { event: 'OrderRefund', address: nativeFlow, orderUid, refunder: sender },
+        ]);
+      }),
 
     async release() {},
   };

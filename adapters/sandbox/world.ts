@@ -17,6 +17,7 @@ import type { SandboxOptions } from './sandbox-types.ts';
 import { createSimulatedChain } from './simulated-chain.ts';
 import type { SandboxSolver } from './solving.ts';
 import { createSandboxSolver } from './solving.ts';
+import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { readTokens } from './tokens.ts';
 
@@ -210,14 +211,8 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     await book.close();
   }
 
-  /** The last work that stops or starts the solver. Concurrent work, such as of two requests, is queued behind it. */
-  let last: Promise<void> = Promise.resolve();
-
-  function inOrder(work: () => Promise<void>): Promise<void> {
-    const done = last.then(work);
-    last = done.catch(() => {});
-    return done;
-  }
+  /** Runs work that stops or starts the solver. Concurrent calls, such as of two requests, are queued. */
+  const inOrder = createTaskQueue();
 
   function withoutSolver(work: () => Promise<void>): Promise<void> {
     return inOrder(async () => {
