@@ -89,7 +89,16 @@ export async function createNodeChain(options: NodeChainOptions): Promise<Sandbo
   if (now > (await readHead(rpc)).timestamp) await rpc.call('evm_setTime', now);
   if (blockTime > 0) await rpc.call('evm_setIntervalMining', blockTime);
 
-  return createChain(options, contracts, node.anvil, async () => {
+  let isReleased = false;
+  const own: Rpc = {
+    ...rpc,
+    // The node may already serve the next sandbox.
+    request: (args) => (isReleased ? Promise.reject(new Error('the sandbox is closed')) : rpc.request(args)),
+    // The caller states the type.
+    call: <T>(method: string, ...params: readonly unknown[]) => own.request({ method, params }) as Promise<T>,
+  };
+  return createChain(options, contracts, { ...node.anvil, rpc: own }, async () => {
+    isReleased = true;
     const others = idle.get(key) ?? [];
     if (others.length >= MAX_IDLE || port !== 0) return node.anvil.stop();
     try {

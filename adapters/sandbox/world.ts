@@ -213,6 +213,22 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
 
   /** Runs work that stops or starts the solver. Concurrent calls, such as of two requests, are queued. */
   const inOrder = createTaskQueue();
+  let isClosed = false;
+  /** The last restoration of a snapshot. It starts the book again, so `close` waits for it. */
+  let restoring: Promise<void> | undefined;
+
+  async function restore(id: string, snapshot: Snapshot): Promise<void> {
+    await stop();
+    await chain.revert(snapshot.chain, Math.floor(snapshot.now / 1000));
+    // A node reverts to a snapshot once.
+    snapshot.chain = await chain.snapshot();
+    for (const later of snapshots.keys()) if (Number(later) > Number(id)) snapshots.delete(later);
+    clock.set(snapshot.now);
+    await books.restore(snapshot.books);
+    await accounts.restore(snapshot.accounts);
+    solver.reset();
+    await start();
+  }
 
   function withoutSolver(work: () => Promise<void>): Promise<void> {
     return inOrder(async () => {
@@ -248,7 +264,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
 
     setSolving: (next) =>
       inOrder(async () => {
-        solving = next;
+        solving = next && !isClosed;
         if (solving) solver.start();
         else await solver.stop();
       }),
@@ -266,25 +282,23 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
 
     revert: (id) =>
       inOrder(async () => {
+        if (isClosed) throw new Error('the sandbox is closed');
         const snapshot = snapshots.get(id);
         if (snapshot === undefined) throw new RangeError(`snapshot must be one of this sandbox, got "${id}"`);
-        await stop();
-        await chain.revert(snapshot.chain, Math.floor(snapshot.now / 1000));
-        // A node reverts to a snapshot once.
-        snapshot.chain = await chain.snapshot();
-        for (const later of snapshots.keys()) if (Number(later) > Number(id)) snapshots.delete(later);
-        clock.set(snapshot.now);
-        await books.restore(snapshot.books);
-        await accounts.restore(snapshot.accounts);
-        solver.reset();
-        await start();
+        restoring = restore(id, snapshot);
+        await restoring;
       }),
 
     async close() {
+      isClosed = true;
       solving = false;
       faults.clear();
-      await stop();
-      await chain.release();
+      await restoring?.catch(() => {});
+      try {
+        await stop();
+      } finally {
+        await chain.release();
+      }
     },
   };
 }
