@@ -123,6 +123,7 @@ function readFlags(args: readonly string[]) {
       );
     }
     const isText = FLAGS[token.name as keyof typeof FLAGS].type === 'string'; // a known name
+    if (!isText && token.value !== undefined) throw new TypeError(`${token.rawName} must not have a value`);
     if (isText && token.value === undefined) throw new TypeError(`${token.rawName} must have a value`);
     if (given.has(token.name)) throw new TypeError(`${token.rawName} must be given once`);
     given.add(token.name);
