@@ -10,7 +10,7 @@ export interface CommandHost {
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
   readonly stderr: { write(text: string): unknown };
   exitCode?: number | string | null | undefined;
-  once(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
   exit(code: number): never;
 }
 
@@ -64,6 +64,12 @@ const FAILED = 1;
 const MISUSED = 2;
 
 /**
+ * Milliseconds after the first signal in which another one counts as its echo. At Ctrl-C the terminal signals every
+ * foreground process, and `npx` forwards its signal.
+ */
+const ECHO = 500;
+
+/**
  * Runs `intentbook sandbox` until a signal ends it.
  *
  * @param args - Arguments after the name of the command.
@@ -84,18 +90,25 @@ export async function runSandboxCommand(args: readonly string[], host: CommandHo
     return;
   }
   const started = performance.now();
-  const sandbox = await createSandbox(flags.options).catch((error: unknown) => fail(FAILED, error));
-  let stopping = false;
+  let sandbox: Sandbox | undefined;
+  let stoppedAt: number | undefined;
   const stop = () => {
-    if (stopping) host.exit(FAILED);
-    stopping = true;
+    if (stoppedAt !== undefined) {
+      if (performance.now() - stoppedAt >= ECHO) host.exit(FAILED);
+      return;
+    }
+    stoppedAt = performance.now();
+    // The node of a sandbox that is starting ends with this process.
+    if (sandbox === undefined) return host.exit(0);
     closeAll(sandbox).then(
       () => host.exit(0),
       (error: unknown) => fail(FAILED, error),
     );
   };
-  host.once('SIGINT', stop);
-  host.once('SIGTERM', stop);
+  // Before the start: a container ignores the signals that its first process does not handle.
+  host.on('SIGINT', stop);
+  host.on('SIGTERM', stop);
+  sandbox = await createSandbox(flags.options).catch((error: unknown) => fail(FAILED, error));
   host.stdout.write(
     flags.json ? `${JSON.stringify(describeSandbox(sandbox))}\n` : banner(sandbox, performance.now() - started, host),
   );

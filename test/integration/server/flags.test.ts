@@ -260,7 +260,7 @@ describe('command-line flags', () => {
       throw new Error('the command has ended');
     };
     const stderr = { write: (line: string) => written.push(line) };
-    const host = { stdout: { write() {} }, stderr, once() {}, exit };
+    const host = { stdout: { write() {} }, stderr, on() {}, exit };
     const args = ['--chain', 'sepolia', '--port=0', '--chain', 'mainnet'];
     await expect(runSandboxCommand(args, host)).rejects.toThrow('the command has ended');
     expect([...written, exitCode]).toEqual(['intentbook: --chain must be given once\n', 2]);

@@ -1,0 +1,54 @@
+import { EventEmitter } from 'node:events';
+import type { CommandHost } from 'intentbook/sandbox';
+import { runSandboxCommand } from 'intentbook/sandbox';
+import { describe, expect, it } from 'vitest';
+
+/** Creates a process that records its output and its end. */
+function createHost() {
+  const written: string[] = [];
+  const exits: number[] = [];
+  const signals = new EventEmitter();
+  const stream = { write: (text: string) => written.push(text) };
+  const host: CommandHost = {
+    stdout: stream,
+    stderr: stream,
+    on: (signal, listener) => signals.on(signal, listener),
+    exit(code): never {
+      exits.push(code);
+      throw new Error('the command has ended');
+    },
+  };
+  return { host, signals, written, exits };
+}
+
+const ARGS = ['--port', '0', '--rpc-port', '0', '--json'];
+
+describe('intentbook sandbox', () => {
+  it('finishes its end if the signal of Ctrl-C arrives twice', async () => {
+    const { host, signals, written, exits } = createHost();
+    await runSandboxCommand(ARGS, { ...host, exit: (code) => exits.push(code) as never });
+    const { url } = JSON.parse(written.join(''));
+    signals.emit('SIGINT');
+    expect(signals.listenerCount('SIGINT')).toBe(1);
+    signals.emit('SIGINT');
+    expect(exits).toEqual([]);
+    await expect.poll(() => exits).toEqual([0]);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it('exits at a signal during its start', async () => {
+    const { host, signals, exits } = createHost();
+    const args = [...ARGS, '--tokens', 'NONE']; // the start fails after the signal
+    const ended = runSandboxCommand(args, { ...host, exit: (code) => exits.push(code) as never }).catch(() => {});
+    signals.emit('SIGTERM');
+    expect(exits).toEqual([0]);
+    await ended;
+  });
+
+  it.each(['--json=off', '--json=1', '--help=x', '-h=x'])('rejects a value of the flag %s', async (flag) => {
+    const { host, written, exits } = createHost();
+    await expect(runSandboxCommand([...ARGS.slice(0, 4), flag], host)).rejects.toThrow('the command has ended');
+    expect(exits).toEqual([2]);
+    expect(written.join('')).toMatch(/must not have a value|is not known|unknown flag/);
+  });
+});
