@@ -79,14 +79,14 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   }
 
   async function give(address: Hex, amounts: Amounts): Promise<void> {
-    await Promise.all(
-      Object.entries(amounts).map(([symbol, amount]) => {
-        const of = token(symbol);
-        const atoms = toAtoms(amount, of.decimals);
-        if (atoms > MAX_AMOUNT) throw new TypeError(`amount must have at most 256 bits in atoms, got "${amount}"`);
-        return chain.fund(address, symbol === 'ETH' ? 'native' : of, atoms);
-      }),
-    );
+    // All amounts are checked before the first one is added.
+    const added = Object.entries(amounts).map(([symbol, amount]) => {
+      const of = token(symbol);
+      const atoms = toAtoms(amount, of.decimals);
+      if (atoms > MAX_AMOUNT) throw new TypeError(`amount must have at most 256 bits in atoms, got "${amount}"`);
+      return { of: symbol === 'ETH' ? ('native' as const) : of, atoms };
+    });
+    await Promise.all(added.map(({ of, atoms }) => chain.fund(address, of, atoms)));
   }
 
   /** Makes a block after a change of balances, so that the book and the solver read them. */

@@ -55,6 +55,14 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
   });
 
   describe('fund', () => {
+    it('adds no amount if one of them is invalid', async () => {
+      await using sandbox = await open();
+      const trader = await sandbox.createTrader();
+      await expect(sandbox.fund(trader, { DAI: '1', NONE: '1' })).rejects.toThrow('token must be one of');
+      await sandbox.mine();
+      expect(await trader.balanceOf('DAI')).toBe(0n);
+    });
+
     it('adds the amounts of concurrent calls', async () => {
       await using sandbox = await open();
       const trader = await sandbox.createTrader({ USDC: '1' });
