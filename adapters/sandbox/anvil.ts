@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { lookup } from 'node:dns/promises';
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -13,6 +14,7 @@ export interface AnvilOptions {
   readonly chainId: number;
   /** Port of the JSON-RPC interface. 0: any free port. */
   readonly port: number;
+  /** Address to listen on, or its name. */
   readonly host: string;
   /** Seed of the keys of the accounts. Absent: the mnemonic of Foundry and Hardhat. */
   readonly seed?: number | undefined;
@@ -39,7 +41,9 @@ const SUPERVISOR = 'exec 3<&0; "$0" "$@" </dev/null & pid=$!; (cat <&3 >/dev/nul
  * @throws MissingPackage if anvil is not installed.
  */
 export async function startAnvil({ chainId, port, host, seed }: AnvilOptions): Promise<Anvil> {
-  const flags = ['--port', String(port), '--host', host, '--chain-id', String(chainId), '--auto-impersonate'];
+  // The node takes IP addresses only.
+  const { address: ip } = await lookup(host);
+  const flags = ['--port', String(port), '--host', ip, '--chain-id', String(chainId), '--auto-impersonate'];
   const keys = seed === undefined ? [] : ['--mnemonic-seed-unsafe', String(seed)];
   const command = [binaryPath(), ...flags, ...keys, '--order', 'fifo'];
   const [program = '', ...args] = process.platform === 'win32' ? command : ['/bin/sh', '-c', SUPERVISOR, ...command];

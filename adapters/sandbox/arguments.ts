@@ -16,7 +16,15 @@ const MAX_BLOCK_TIME = 3_600;
 
 /** @throws TypeError if an option of a sandbox is malformed. */
 export function checkOptions(options: SandboxOptions): void {
-  const { chain = 'anvil', chainId = 1, tokens = [], host = '', port = 0, rpcPort = 0, blockTime = 0 } = options;
+  const {
+    chain = 'anvil',
+    chainId = 1,
+    tokens = [],
+    host = 'localhost',
+    port = 0,
+    rpcPort = 0,
+    blockTime = 0,
+  } = options;
   const { solver = 'auto', policy = {}, solverEngine, seed = 0 } = options;
   checkMember('chain', chain, ['anvil', 'simulated']);
   checkMember('solver', solver, ['auto', 'manual', 'off']);
@@ -26,6 +34,7 @@ export function checkOptions(options: SandboxOptions): void {
   checkInteger('blockTime', blockTime, 0, MAX_BLOCK_TIME);
   checkInteger('seed', seed, 0, Number.MAX_SAFE_INTEGER);
   if (typeof host !== 'string') throw new TypeError(`host must be a string, got ${format(host)}`);
+  if (host === '') throw new TypeError('host must be an address or the name of one, got ""');
   if (!Array.isArray(tokens)) throw new TypeError(`tokens must be a list, got ${format(tokens)}`);
   if (typeof policy !== 'object' || policy === null) {
     throw new TypeError(`policy must be an object, got ${format(policy)}`);

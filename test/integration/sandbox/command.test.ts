@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { CommandHost } from 'intentbook/sandbox';
-import { runSandboxCommand } from 'intentbook/sandbox';
+import { createSandbox, runSandboxCommand } from 'intentbook/sandbox';
 import { describe, expect, it } from 'vitest';
 
 /** Creates a process that records its output and its end. */
@@ -50,5 +50,18 @@ describe('intentbook sandbox', () => {
     await expect(runSandboxCommand([...ARGS.slice(0, 4), flag], host)).rejects.toThrow('the command has ended');
     expect(exits).toEqual([2]);
     expect(written.join('')).toMatch(/must not have a value|is not known|unknown flag/);
+  });
+});
+
+describe('host of a sandbox', () => {
+  it('may be a name', async () => {
+    await using sandbox = await createSandbox({ host: 'localhost' });
+    for (const url of [sandbox.url, String(sandbox.rpcUrl)]) {
+      expect((await fetch(url, { method: 'POST', body: '{}' })).status, url).toBeGreaterThanOrEqual(200);
+    }
+  });
+
+  it('must not be empty', async () => {
+    await expect(createSandbox({ host: '' })).rejects.toThrow('host must be an address or the name of one, got ""');
   });
 });
