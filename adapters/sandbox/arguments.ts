@@ -1,6 +1,7 @@
 import type { FaultPoint } from './faults.ts';
 import { FAULT_POINTS } from './faults.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
+import type { SandboxToken } from './tokens.ts';
 
 /** Maximum delay of a timer, in milliseconds. */
 const MAX_DELAY = 2 ** 31 - 1;
@@ -86,6 +87,12 @@ export function checkTimeout(timeout: number): void {
 export function checkAddress(address: unknown): void {
   if (typeof address === 'string' && /^0x[0-9a-fA-F]{40}$/.test(address)) return;
   throw new TypeError(`account must be 0x and 40 hex digits, got ${format(address)}`);
+}
+
+/** @throws TypeError if the token is native currency or its wrapped form: prices are expressed in it. */
+export function checkNotNative({ symbol, address }: SandboxToken, wrappedNative: string): void {
+  if (symbol !== 'ETH' && address !== wrappedNative) return;
+  throw new TypeError(`token must not be native currency or its wrapped form, got "${symbol}"`);
 }
 
 function checkInteger(name: string, value: number, least: number, most: number): void {

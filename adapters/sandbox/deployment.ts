@@ -3,6 +3,7 @@ import { chainById, deployment } from '#internal';
 import { encodeArguments, encodeCall, labelledAddress, mappingSlot, textWord, word } from './abi.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
 import { readPeer } from './peers.ts';
+import { getPoolReserves } from './pool-reserves.ts';
 import type { Rpc } from './rpc.ts';
 import { quantity } from './rpc.ts';
 import type { SandboxToken } from './tokens.ts';
@@ -31,9 +32,6 @@ export interface Contracts {
 /** Accounts that no contract stands at. */
 const MANAGER: Address = '0x6fb5916c0f57f88004d5b5eb25f6f4d77353a1ed';
 const OPERATOR: Address = labelledAddress('operator');
-
-/** Liquidity of each pool, in whole units of native currency. */
-const POOL_DEPTH = '10000';
 
 /** Gas for a transaction of the sandbox. */
 const GAS = quantity(12_000_000);
@@ -116,16 +114,13 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
 /** Sets the price of a token: native currency for one whole token. */
 export async function setPoolPrice(rpc: Rpc, contracts: Contracts, token: SandboxToken, price: string): Promise<void> {
   const { uniswapFactory, wrappedNative } = contracts;
+  const reserves = getPoolReserves(token, price);
   const data = encodeCall('getPair(address,address)', wrappedNative, token.address);
   const pair: Address = `0x${(await rpc.call<Hex>('eth_call', { to: uniswapFactory, data }, 'latest')).slice(26)}`;
-  const depth = toAtoms(POOL_DEPTH, 18);
-  const scaled = toAtoms(price, 36);
-  if (scaled === 0n) throw new TypeError(`price must be above 0, got "${price}"`);
-  const reserve = (depth * 10n ** BigInt(token.decimals) * 10n ** 36n) / (scaled * 10n ** 18n);
   const wrapped = { ...token, address: wrappedNative };
   await Promise.all([
-    setBalance(rpc, wrapped, pair, depth, contracts),
-    setBalance(rpc, token, pair, reserve, contracts),
+    setBalance(rpc, wrapped, pair, reserves.native, contracts),
+    setBalance(rpc, token, pair, reserves.token, contracts),
   ]);
   await transact(rpc, { to: pair, data: encodeCall('sync()') });
 }

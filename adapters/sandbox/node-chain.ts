@@ -280,8 +280,7 @@ function createChain(
 
     setPrice: (token, price) => inOrder(() => setPoolPrice(rpc, contracts, token, price)),
 
-    async freeze({ address, symbol }, frozen) {
-      if (address === wrappedNative) throw new TypeError(`token must not be wrapped native currency, got "${symbol}"`);
+    async freeze({ address }, frozen) {
       await transactInOrder({ to: address, data: encodeCall('setFrozen(bool)', frozen) });
     },
 

@@ -7,6 +7,7 @@ import {
   checkDelay,
   checkDepth,
   checkFault,
+  checkNotNative,
   checkOptions,
   checkSeconds,
   checkTimeout,
@@ -203,13 +204,17 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     },
 
     async setPrice(symbol, price) {
-      await chain.setPrice(token(symbol), String(price));
+      const of = token(symbol);
+      checkNotNative(of, chain.contracts.wrappedNative);
+      await chain.setPrice(of, String(price));
       await synchronize();
       solver.wake();
     },
 
     async freeze(symbol, frozen = true) {
-      await chain.freeze(token(symbol), frozen);
+      const of = token(symbol);
+      checkNotNative(of, chain.contracts.wrappedNative);
+      await chain.freeze(of, frozen);
       await synchronize();
       solver.wake();
     },

@@ -1,8 +1,8 @@
 import type { Address, Estimator } from 'intentbook';
 import type { Interaction, Liquidity, LiquidityState } from 'intentbook/solver';
 import { word } from './abi.ts';
+import { getPoolReserves } from './pool-reserves.ts';
 import type { SandboxToken } from './tokens.ts';
-import { toAtoms } from './units.ts';
 
 /** Pools of a simulated chain: one of each token with wrapped native currency. */
 export interface SimulatedPools {
@@ -35,9 +35,6 @@ const EMPTY: Pool = [0n, 0n, 0n];
 /** Target of the calls that the liquidity creates. */
 const POOLS: Address = '0x00000000000000000000000000000000000b0015';
 
-/** Liquidity of each pool, in whole units of native currency. */
-const DEPTH = '10000';
-
 /** Gas that a swap takes, for quotes. */
 const GAS = 190_000;
 
@@ -47,12 +44,10 @@ export function createSimulatedPools(tokens: readonly SandboxToken[]): Simulated
   const native = wrapped?.address;
   let reserves = new Map<Address, Pool>();
 
-  function setPrice({ address, decimals }: SandboxToken, price: string): void {
-    const scaled = toAtoms(price, 36);
-    if (scaled === 0n) throw new TypeError(`price must be above 0, got "${price}"`);
-    const depth = toAtoms(DEPTH, 18);
-    const [, , traded] = reserves.get(address) ?? EMPTY;
-    reserves.set(address, [depth, (depth * 10n ** BigInt(decimals + 18)) / scaled, traded]);
+  function setPrice(token: SandboxToken, price: string): void {
+    const { native: wrappedReserve, token: reserve } = getPoolReserves(token, price);
+    const [, , traded] = reserves.get(token.address) ?? EMPTY;
+    reserves.set(token.address, [wrappedReserve, reserve, traded]);
   }
   for (const token of others) setPrice(token, token.price);
 

@@ -21,7 +21,10 @@ export type TokenOption =
       readonly name?: string;
       /** From 0 to 36. Default: 18. */
       readonly decimals?: number;
-      /** Native currency for one whole token, as a decimal number. Default: `0.0004`. */
+      /**
+       * Native currency for one whole token, as a decimal number. The token's side of a pool of 10,000 units of native
+       * currency must have less than 2^112 atoms. Default: `0.0004`.
+       */
       readonly price?: string;
       /** Default: derived from the symbol. */
       readonly address?: string;

@@ -235,6 +235,8 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
 
     async approve(symbol, amount) {
       const of = token(symbol);
+      if (symbol === 'ETH')
+        throw new TypeError('token must not be native currency, which has no allowances, got "ETH"');
       await chain.approve(address, of, amount === undefined ? UNLIMITED : toAtoms(amount, of.decimals));
       await chain.mine(1);
       await synchronize();

@@ -54,6 +54,25 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
     });
   });
 
+  describe('setPrice and freeze', () => {
+    it('reject native currency, its wrapped form and prices that a pool cannot have', async () => {
+      await using sandbox = await open();
+      const head = await sandbox.book.chain.progress();
+      for (const symbol of ['ETH', 'WETH']) {
+        const message = `token must not be native currency or its wrapped form, got "${symbol}"`;
+        await expect(sandbox.setPrice(symbol, '2')).rejects.toThrow(new TypeError(message));
+        await expect(sandbox.freeze(symbol)).rejects.toThrow(new TypeError(message));
+      }
+      await expect(sandbox.setPrice('DAI', '0.00000000000000000001')).rejects.toThrow(
+        'price must fit a pool of 10000 of native currency with 1 to 2^112 - 1 atoms of DAI (18 decimals)',
+      );
+      await expect(open({ tokens: [{ symbol: 'UNIT', decimals: 0, price: '20000' }] })).rejects.toThrow('needs less');
+      const trader = await sandbox.createTrader();
+      await expect(trader.approve('ETH')).rejects.toThrow('token must not be native currency');
+      expect((await sandbox.book.chain.progress()).indexedBlock?.number).toBe((head.indexedBlock?.number ?? 0) + 1);
+    });
+  });
+
   describe('fund', () => {
     it('adds no amount if one of them is invalid', async () => {
       await using sandbox = await open();
