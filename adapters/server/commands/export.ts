@@ -8,6 +8,7 @@ import { addToRanges, getGaps, isOlder } from './export-ranges.ts';
 import type { Progress } from './progress.ts';
 import { readLines } from './read-file.ts';
 import { countOrders, readPages } from './walk.ts';
+import { writeAll } from './write-all.ts';
 
 export interface Exported extends Trailer {
   /** Orders that an interrupted export had already written. */
@@ -37,7 +38,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
     let at = begun.end;
     const write = async (text: string) => {
       hash.update(text);
-      at += (await file.write(text, at)).bytesWritten;
+      at = await writeAll(file, text, at);
     };
     if (at === 0) await write(headerLine(domain));
     let { orders } = begun;
@@ -68,7 +69,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
       orders += lines.length;
     }
     const trailer: Trailer = { orders, sha256: hash.digest('hex') };
-    await file.write(trailerLine(trailer), at);
+    await writeAll(file, trailerLine(trailer), at);
     await file.sync();
     return { ...trailer, resumed: begun.orders, left };
   } finally {

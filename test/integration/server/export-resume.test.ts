@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from 'intentbook';
 import { createOrderBook } from 'intentbook';
@@ -7,6 +8,7 @@ import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, test } from 'vitest';
 import { exportBook } from '../../../adapters/server/commands/export.ts';
 import { importBook } from '../../../adapters/server/commands/import.ts';
+import { createCsvWriter } from '../../../adapters/server/commands/table-export/csv-writer.ts';
 import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
 import { cleanUp, scratch } from './process.ts';
@@ -98,4 +100,42 @@ test.skipIf(process.platform === 'win32')('an export to a file that is not regul
   for (const path of [pipe, '/dev/null']) {
     await expect(exportBook(store, domain, path, PROGRESS)).rejects.toThrow(`"${path}" must be a regular file`);
   }
+});
+
+/** Makes each call of the system write a part only, as a disk that becomes full does. */
+async function writeInParts<T>(work: () => Promise<T>): Promise<T> {
+  const file = await open(join(await scratch(), 'prototype'), 'w');
+  const prototype = Object.getPrototypeOf(file) as { write: (...args: unknown[]) => Promise<unknown> };
+  await file.close();
+  const { write } = prototype;
+  prototype.write = function (this: unknown, data: unknown, ...rest: unknown[]) {
+    if (typeof data === 'string') return write.call(this, data.slice(0, 100), ...rest);
+    const [offset, length, position] = rest as [number, number, number];
+    return write.call(this, data, offset, Math.min(length, 100), position);
+  };
+  try {
+    return await work();
+  } finally {
+    prototype.write = write;
+  }
+}
+
+test('an export is complete although the system writes parts only', async () => {
+  const { store, domain } = await openBook(5, 1000);
+  const path = join(await scratch(), 'parts.ndjson');
+  const { orders } = await writeInParts(() => exportBook(store, domain, path, PROGRESS));
+  expect(orders).toBe(5);
+  const restored = memoryStore();
+  await restored.open({ domain, clock: manualClock() });
+  expect(await importBook(restored, domain, path, PROGRESS)).toMatchObject({ orders: 5, inserted: 5 });
+});
+
+test('a CSV file is complete although the system writes parts only', async () => {
+  const path = join(await scratch(), 'parts.csv');
+  await writeInParts(async () => {
+    const writer = await createCsvWriter(path, [{ name: 'uid', type: 'text' }]);
+    await writer.write(Array.from({ length: 50 }, (_, i) => [`order ${i}`]));
+    await writer.finish();
+  });
+  expect(readFileSync(path, 'utf8').trimEnd().split(/\r?\n/)).toHaveLength(51);
 });

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { toCsvLine } from '#internal';
+import { writeAll } from '../write-all.ts';
 import type { Column, Row, Value } from './columns.ts';
 import { splitAmount } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
@@ -8,13 +9,17 @@ import type { TableWriter } from './table-writer.ts';
 export async function createCsvWriter(path: string, columns: readonly Column[]): Promise<TableWriter> {
   const file: FileHandle = await open(path, 'w');
   const names = columns.flatMap(({ name, type }) => (type === 'amount' ? [name, `${name}_hi`, `${name}_lo`] : [name]));
-  await file.write(toCsvLine(names));
+  let end = 0;
+  const write = async (text: string) => {
+    end = await writeAll(file, text, end);
+  };
+  await write(toCsvLine(names));
 
   const toLine = (row: Row) => toCsvLine(columns.flatMap(({ type }, i) => toFields(type, row[i] ?? null)));
 
   return {
     async write(rows) {
-      await file.write(rows.map(toLine).join(''));
+      await write(rows.map(toLine).join(''));
     },
     async finish() {
       await file.sync();
