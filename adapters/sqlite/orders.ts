@@ -10,6 +10,7 @@ import type {
   QuotaClass,
   StoredOrder,
 } from 'intentbook';
+import { StoreError } from 'intentbook';
 import { checkCancellable, getEndTime } from 'intentbook/store-kit';
 import type { AppDataTable } from './app-data.ts';
 import type { EventTable } from './events.ts';
@@ -130,6 +131,15 @@ export function createOrderTable(
     return { status: 'inserted' };
   }
 
+  function writeInserts(inserts: readonly OrderInsert[], work: () => InsertOutcome[]): InsertOutcome[] {
+    try {
+      return write('insert orders', work);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
+      return inserts.map(() => ({ status: 'unknown' }));
+    }
+  }
+
   function getOne(uid: Hex): StoredOrder[] {
     return read('read an order', () => {
       const order = selectOne(uid);
@@ -159,7 +169,7 @@ export function createOrderTable(
     insert(inserts, options) {
       const transaction = options?.transaction;
       const work = () => inserts.map(insertOne);
-      if (transaction === undefined) return write('insert orders', work);
+      if (transaction === undefined) return writeInserts(inserts, work);
       return join('insert orders', transaction, () => {
         events.hold();
         return work();

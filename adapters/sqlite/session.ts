@@ -81,7 +81,7 @@ function runWithin<T>(
     database.exec(begin);
     try {
       const result = work();
-      database.exec(commit);
+      runCommit(database, operation, commit);
       return result;
     } catch (cause) {
       // After some failures, such as a full disk, SQLite has already rolled back.
@@ -90,6 +90,29 @@ function runWithin<T>(
     }
   } catch (cause) {
     throw toStoreError(operation, cause);
+  }
+}
+
+/** SQLite's extended result code of a failed sync, SQLITE_IOERR_FSYNC. */
+const SYNC_FAILED = 1034;
+
+/**
+ * Ends a transaction.
+ *
+ * @throws StoreError `OutcomeUnknown` if the sync failed. The log then contains the complete transaction: SQLite applies
+ * it if the process ends before the next write, and otherwise overwrites it.
+ */
+function runCommit(database: SqliteDatabase, operation: string, commit: string): void {
+  try {
+    database.exec(commit);
+  } catch (cause) {
+    const { code, errcode } = Object(cause) as { readonly code?: unknown; readonly errcode?: unknown };
+    if (code !== 'SQLITE_IOERR_FSYNC' && errcode !== SYNC_FAILED) throw cause;
+    throw new StoreError(
+      'OutcomeUnknown',
+      `the SQLite store cannot determine the outcome of an attempt to ${operation}: the disk failed`,
+      { cause },
+    );
   }
 }
 

@@ -107,3 +107,25 @@ test('SQLite store keeps counters equal to a count of its orders', async () => {
   expect(database.prepare('SELECT live_open, live_pending FROM b_owners').raw().all()).toEqual([[18, 0]]);
   expect(database.prepare('SELECT count(*) FROM b_orders WHERE live = 1').pluck().get()).toBe(18);
 });
+
+test('SQLite store reports the outcome of a commit whose sync fails as unknown', async () => {
+  await place(store, order(1));
+  const { exec } = database;
+  Object.defineProperty(database, 'exec', {
+    configurable: true,
+    value(sql: string) {
+      if (sql === 'COMMIT') throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+      return exec.call(database, sql);
+    },
+  });
+  expect(await store.orders.insert([{ order: order(2) }])).toEqual([{ status: 'unknown' }]);
+  const cancelled = store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: NOW * 1000 });
+  const error = await failure(cancelled);
+  expect([error.code, error.message]).toEqual([
+    'OutcomeUnknown',
+    'the SQLite store cannot determine the outcome of an attempt to cancel orders: the disk failed',
+  ]);
+  expect(error.cause).toMatchObject({ code: 'SQLITE_IOERR_FSYNC' });
+  Object.defineProperty(database, 'exec', { configurable: true, value: exec });
+  expect(await store.orders.insert([{ order: order(2) }])).toEqual([{ status: 'inserted' }]);
+});
