@@ -1,3 +1,6 @@
+/** Characters of a message in which URLs are searched. */
+const MAX_SEARCHED = 2_000;
+
 /** Maximum length of a reason. */
 const MAX_REASON = 500;
 
@@ -7,5 +10,9 @@ const MAX_REASON = 500;
  */
 export function formatReason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll(/\w+:\/\/\S+/g, '…').slice(0, MAX_REASON);
+  // Cut before the search, which takes quadratic time in a long word.
+  return text
+    .slice(0, MAX_SEARCHED)
+    .replaceAll(/\w+:\/\/\S+/g, '…')
+    .slice(0, MAX_REASON);
 }

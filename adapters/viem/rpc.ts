@@ -63,9 +63,18 @@ function getReason(error: unknown): string {
   const { shortMessage, details } = error as { shortMessage?: unknown; details?: unknown }; // of viem's own errors
   const texts = [shortMessage, details].filter((text): text is string => typeof text === 'string' && text !== '');
   const code = findNetworkCode(error);
-  const reason = texts.length === 0 ? 'failed' : texts.join(' ').replaceAll(/\w+:\/\/\S+/g, '…');
-  return reason.slice(0, 300) + (code === undefined ? '' : ` (${code})`);
+  // Cut before the search, which takes quadratic time in a long word.
+  const reason = texts.length === 0 ? 'failed' : texts.join(' ').slice(0, MAX_SEARCHED).replaceAll(URLS, '…');
+  return reason.slice(0, MAX_REASON) + (code === undefined ? '' : ` (${code})`);
 }
+
+/** Characters of a message in which URLs are searched. */
+const MAX_SEARCHED = 2_000;
+
+/** Maximum length of a reason. */
+const MAX_REASON = 300;
+
+const URLS = /\w+:\/\/\S+/g;
 
 /** Finds the code of a network error among the causes: `ECONNREFUSED`. */
 function findNetworkCode(error: unknown): string | undefined {
