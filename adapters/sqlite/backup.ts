@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { StoreError } from 'intentbook';
+import { assertKnownOptions } from 'intentbook/store-kit';
 import type { BetterSqlite } from './database-driver.ts';
 import { loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import { requestLogEpoch } from './log-epoch.ts';
@@ -27,8 +28,15 @@ const PAGES_PER_STEP = 1024;
  * backup is replaced.
  *
  * @throws StoreError with the file that cannot be read or created.
+ * @throws TypeError if an option is unknown or malformed.
  */
-export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions): Promise<void> {
+export async function backupSqlite(options: SqliteBackupOptions): Promise<void> {
+  assertKnownOptions('backupSqlite', options, ['from', 'to', 'onProgress']);
+  const { from, to, onProgress } = options;
+  for (const [name, path] of Object.entries({ from, to })) {
+    if (typeof path === 'string' && path !== '') continue;
+    throw new TypeError(`backupSqlite: \`${name}\` must be a file path, got ${JSON.stringify(path)}`);
+  }
   if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
   const driver = await loadDriver();
   const partial = `${to}.partial`;

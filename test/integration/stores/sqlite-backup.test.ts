@@ -152,3 +152,15 @@ test('a failed copy leaves no file', async () => {
   await expect(backupSqlite({ from: file.path, to: copy.path })).rejects.toMatchObject({ code: 'Unavailable' });
   expect(readdirSync(copy.directory)).toEqual([]);
 });
+
+test.each([
+  [{ from: 'a.sqlite' }, 'backupSqlite: `to` must be a file path, got undefined'],
+  [{ from: '', to: 'b.sqlite' }, 'backupSqlite: `from` must be a file path, got ""'],
+  [{ from: 'a.sqlite', to: 'b.sqlite', path: 'c' }, 'unknown option "path"'],
+])('a backup rejects the options %j and creates no file', async (options, message) => {
+  const before = readdirSync('.');
+  const backup = backupSqlite(options as Parameters<typeof backupSqlite>[0]);
+  await expect(backup).rejects.toThrow(message);
+  await expect(backup).rejects.toBeInstanceOf(TypeError);
+  expect(readdirSync('.')).toEqual(before);
+});
