@@ -29,7 +29,7 @@ const MAX_DESCRIPTION = 200;
 /**
  * Sends a request and reads its response, at most `maxBytes`. Redirects are not followed.
  *
- * @throws SyntaxError if the body is not JSON.
+ * @throws SyntaxError if the body of a result is not JSON.
  */
 export async function sendRequest(
   connection: DriverConnection,
@@ -43,10 +43,22 @@ export async function sendRequest(
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
   const response = await connection.fetch(endpoint, { ...init, headers, redirect: 'error' });
   const text = await readResponseText(response, connection.maxBytes);
-  const isJson = text.trimStart().startsWith('{');
-  // Errors and the response of `/settle` may be plain text.
-  if (!isJson && (response.status !== 200 || text.trim() === '')) return { status: response.status, body: undefined };
-  return { status: response.status, body: JSON.parse(text) };
+  const { status } = response;
+  return { status, body: parseBody(text, status !== 200 || UNREAD.has(path)) };
+}
+
+/** Paths whose responses are not read. They may be plain text. */
+const UNREAD: ReadonlySet<string> = new Set(['settle', 'notify']);
+
+/** Parses a body. `undefined` if it is empty, or optional and not JSON, such as the page of a proxy. */
+function parseBody(text: string, isOptional: boolean): unknown {
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (isOptional) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the error in a body. `undefined` if it has none. */

@@ -65,8 +65,8 @@ describe('HTTP driver', () => {
     expect(driver.name).toBe(new URL(url).host);
   });
 
-  test('accepts an empty response to a settlement', async () => {
-    const { url } = await serve(() => new Response(null, { status: 200 }));
+  test.each([null, 'OK', '{ accepted }'])('accepts the response %j to a settlement', async (body) => {
+    const { url } = await serve(() => new Response(body, { status: 200 }));
     const request = { solutionId: 3, auctionId: 7, submissionDeadlineLatestBlock: 12 };
     expect(await httpDriver(url).settle(request, context)).toBeUndefined();
   });
@@ -74,6 +74,7 @@ describe('HTTP driver', () => {
   test.each([
     [() => Response.json({ kind: 'SolverFailed', description: 'no' }, { status: 400 }), '400 (SolverFailed: no)'],
     [() => new Response('too busy', { status: 429 }), 'responded with status 429'],
+    [() => new Response('{ overloaded }', { status: 503 }), 'responded with status 503'],
     [() => new Response('{', { status: 200 }), 'JSON'],
     [() => Response.redirect('http://127.0.0.1:1/', 302), 'fetch failed'],
     [() => new Response('x'.repeat(101), { status: 200 }), 'at most 100 bytes'],
