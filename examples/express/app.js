@@ -10,8 +10,9 @@ export async function start(port) {
   const app = express();
   app.get('/health', (_request, response) => response.json({ healthy: true }));
   app.use('/sepolia', expressRouter(book));
-  const server = await new Promise((resolve) => {
-    const listening = app.listen(port, '127.0.0.1', () => resolve(listening));
+  const server = await new Promise((resolve, reject) => {
+    // Express calls the function with an error if the port is in use.
+    const listening = app.listen(port, '127.0.0.1', (error) => (error ? reject(error) : resolve(listening)));
   });
   async function stop() {
     const closed = new Promise((resolve) => server.close(resolve)); // no new connections

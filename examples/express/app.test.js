@@ -12,3 +12,9 @@ test('the book and the routes of the application respond, and an open stream doe
   await stop();
   await reading; // the stream has ended
 });
+
+test('the start fails if the port is in use', async () => {
+  const { server, stop } = await start(0);
+  await assert.rejects(start(server.address().port), { code: 'EADDRINUSE' });
+  await stop();
+});
