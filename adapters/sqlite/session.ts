@@ -99,8 +99,8 @@ const SYNC_FAILED = 1034;
 /**
  * Ends a transaction.
  *
- * @throws StoreError `OutcomeUnknown` if the sync failed. The log then contains the complete transaction: SQLite applies
- * it if the process ends before the next write, and otherwise overwrites it.
+ * @throws StoreError `OutcomeUnknown` if the sync failed. The log then contains the complete transaction: SQLite
+ * applies it if the process ends before the next write, and otherwise overwrites it.
  */
 function runCommit(database: SqliteDatabase, operation: string, commit: string): void {
   try {
