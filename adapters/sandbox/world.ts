@@ -214,6 +214,8 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   /** Runs work that stops or starts the solver. Concurrent calls, such as of two requests, are queued. */
   const inOrder = createTaskQueue();
   let isClosed = false;
+  /** Number of snapshots, also of those that became invalid: their ids are not used again. */
+  let taken = 0;
   /** The last restoration of a snapshot. It starts the book again, so `close` waits for it. */
   let restoring: Promise<void> | undefined;
 
@@ -272,7 +274,8 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     async snapshot() {
       let id = '';
       await withoutSolver(async () => {
-        id = String(snapshots.size + 1);
+        taken++;
+        id = String(taken);
         await synchronize();
         const state = { chain: await chain.snapshot(), now: clock.now() };
         snapshots.set(id, { ...state, books: books.position(), accounts: accounts.position() });

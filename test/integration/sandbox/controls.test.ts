@@ -40,6 +40,15 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
       expect(ids).toEqual(['1', '2']);
     });
 
+    it('does not use the id of an invalid snapshot again', async () => {
+      await using sandbox = await open();
+      const first = await sandbox.snapshot();
+      const second = await sandbox.snapshot();
+      await sandbox.revert(first);
+      expect([first, second]).not.toContain(await sandbox.snapshot());
+      await expect(sandbox.revert(second)).rejects.toThrow(`snapshot must be one of this sandbox, got "${second}"`);
+    });
+
     it('keeps an earlier snapshot valid after a later one', async () => {
       await using sandbox = await open();
       const first = await sandbox.snapshot();
