@@ -66,7 +66,7 @@ const CONTROLS: Readonly<Record<string, Control<z.ZodMiniType>>> = {
     (sandbox, { point, times }) => sandbox.fail(point, times === undefined ? {} : { times }),
   ),
   stopNode: control(none, (sandbox) => sandbox.stopNode()),
-  slowNode: control(z.strictObject({ ms: count }), (sandbox, { ms }) => sandbox.slowNode(ms)),
+  slowNode: control(z.strictObject({ ms: z.int().check(z.minimum(0)) }), (sandbox, { ms }) => sandbox.slowNode(ms)),
   restore: control(none, (sandbox) => sandbox.restore()),
   synchronize: control(none, (sandbox) => sandbox.synchronize()),
 };

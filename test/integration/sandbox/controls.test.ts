@@ -353,6 +353,7 @@ describe('controls over HTTP', () => {
     expect(await send('fund', '{"account":"0x1","amounts":{}}')).toEqual([400, expect.stringMatching(/^account: /)]);
     expect(await send('mine', '{')).toEqual([400, 'the body is not JSON']);
     expect(await send('freeze', '{"symbol":"SILVER"}')).toEqual([400, expect.stringMatching(/^token must be one of /)]);
+    expect(await send('slowNode', '{"ms":0}')).toEqual([200, undefined]);
     expect(await send('slowNode', '{"ms":1e12}')).toEqual([400, expect.stringMatching(/^ms must be an integer /)]);
     expect(await send('revert', '{"snapshot":"none"}')).toEqual([
       409,
