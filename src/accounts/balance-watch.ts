@@ -67,6 +67,7 @@ interface Reader {
  */
 export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch {
   const trackers = new Map<string, Tracker>();
+  let closes = 0;
 
   function getTracker(watched: WatchedAccount): Tracker {
     const key = `${watched.chainId} ${watched.account}`;
@@ -117,9 +118,16 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
 
   return {
     watch(watched, tokens, signal) {
-      return { [Symbol.asyncIterator]: () => createReader(getTracker(watched), tokens, { read, signal }) };
+      const opened = closes;
+      return {
+        [Symbol.asyncIterator]() {
+          if (opened !== closes) return { next: async () => END };
+          return createReader(getTracker(watched), tokens, { read, signal });
+        },
+      };
     },
     close() {
+      closes++;
       for (const tracker of [...trackers.values()]) for (const reader of [...tracker.readers]) reader.end();
     },
   };

@@ -376,6 +376,15 @@ describe('balance stream', () => {
 });
 
 describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
+  test('ends without a read of the chain if the API has closed before the iteration begins', async () => {
+    const { accounts, recordedCalls } = await fixture();
+    const events = accounts.balances.watch(SEPOLIA, ALICE, [cow]);
+    await accounts.close();
+    const reading = events[Symbol.asyncIterator]().next();
+    assert.deepEqual(await Promise.race([reading, settle()]), { done: true, value: undefined });
+    assert.equal(recordedCalls('balanceAndAllowance'), 0);
+  });
+
   test('sends initial_balances, balance_update and ping over a socket, and ends when the client leaves', async () => {
     const { book, accounts, set, clock, recordedCalls } = await fixture();
     const server = createServer(nodeHandler(composeApis(createAccountApi(accounts), createApi(book))));
