@@ -63,7 +63,8 @@ export function parseAuctionOptions(options: AuctionOptions): ParsedAuctionOptio
   const fees = parseFees('', { protocolFees, maxPartnerFee });
   if (upcomingFees === undefined) return { minValidity, ...fees, upcomingFees };
   requireWhole('upcomingFees.from', upcomingFees.from);
-  const upcoming = { maxPartnerFee, ...upcomingFees };
+  const { maxPartnerFee: upcomingPartnerFee = maxPartnerFee } = upcomingFees;
+  const upcoming = { ...upcomingFees, maxPartnerFee: upcomingPartnerFee };
   return { minValidity, ...fees, upcomingFees: { ...upcoming, ...parseFees('upcomingFees.', upcoming) } };
 }
 

@@ -46,8 +46,6 @@ export class ReorganisationTooDeep extends Error {
   override readonly name = 'ReorganisationTooDeep';
 }
 
-const DEFAULTS = { pollInterval: 2000, reorgLimit: 64, maxBlockRange: 10_000, timeout: 15_000 } as const;
-
 /** The minimum of each number. */
 const NUMBERS = { pollInterval: 1, reorgLimit: 1, maxBlockRange: 1, timeout: 1, fromBlock: 0 } as const;
 
@@ -67,6 +65,7 @@ export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | 
     ...Object.keys(NUMBERS),
   ]);
   const { sources, fromBlock, onchainOrderContracts = ethFlow === undefined ? [] : [ethFlow] } = options;
+  const { pollInterval = 2000, reorgLimit = 64, maxBlockRange = 10_000, timeout = 15_000 } = options;
   const [first] = Array.isArray(sources) ? (sources as readonly ChainSource[]) : []; // the declared type
   if (first === undefined) throw invalid('sources must be an array with at least one node');
   if (sources.some((source: ChainSource | undefined) => typeof source?.head !== 'function')) {
@@ -79,9 +78,11 @@ export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | 
     }
   }
   return {
-    ...DEFAULTS,
-    ...options,
     sources,
+    pollInterval,
+    reorgLimit,
+    maxBlockRange,
+    timeout,
     // The genesis block has no transactions, so its checkpoint is the one before block 1.
     fromBlock: fromBlock === 0 ? 1 : fromBlock,
     holder: first.id,

@@ -14,7 +14,8 @@ export interface StreamLimits {
 /** Parses stream limits. @throws TypeError naming the limit that is unknown or malformed. */
 export function parseStreamLimits(where: string, limits: StreamLimits, resumeLimit = 10_000): Required<StreamLimits> {
   assertKnownOptions(`${where}, streams`, limits, ['queueSize', 'resumeLimit']);
-  const parsed = { queueSize: 256, resumeLimit, ...limits };
+  const { queueSize = 256, resumeLimit: mostEntries = resumeLimit } = limits;
+  const parsed = { queueSize, resumeLimit: mostEntries };
   for (const [name, value] of Object.entries(parsed)) {
     if (!Number.isSafeInteger(value) || value < 1) {
       throw new TypeError(`${where}: streams.${name} must be a positive integer, got ${JSON.stringify(value)}`);

@@ -2,6 +2,8 @@ import type { Auction, FeePolicyOption, OrderBook } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { UpcomingFees } from '../../../src/auctions/auction-options.ts';
+import { parseAuctionOptions } from '../../../src/auctions/auction-options.ts';
 import type { FeeSubject, WireFeePolicy } from '../../../src/auctions/fee-policies.ts';
 import { getFeePolicies, isWithinQuote } from '../../../src/auctions/fee-policies.ts';
 import type { PartnerFee } from '../../../src/protocol/metadata.ts';
@@ -193,6 +195,12 @@ describe('auction', () => {
 
   test('shows no policies of an order without any', async () => {
     expect(await feesIn([], {})).toEqual([[]]);
+  });
+
+  test('has the partner fee of the fees before if that of the upcoming fees is undefined', () => {
+    const given = { from: 1, protocolFees: [], maxPartnerFee: undefined };
+    const upcomingFees = given as unknown as UpcomingFees; // as from JavaScript
+    expect(parseAuctionOptions({ maxPartnerFee: 7, upcomingFees }).upcomingFees).toMatchObject({ maxPartnerFee: 7 });
   });
 
   test('has other fees from the time of the upcoming fees on, without a change of the book', async () => {

@@ -22,6 +22,19 @@ describe('indexer options', () => {
     expect(parseIndexerOptions({ sources }, undefined).onchainOrderContracts).toEqual([]);
   });
 
+  test('have defaults for members that are undefined', () => {
+    const absent = {
+      fromBlock: undefined,
+      onchainOrderContracts: undefined,
+      pollInterval: undefined,
+      reorgLimit: undefined,
+      maxBlockRange: undefined,
+      timeout: undefined,
+    };
+    const options = { sources, ...absent } as unknown as IndexerOptions; // as from JavaScript
+    expect(parseIndexerOptions(options, ETH_FLOW)).toEqual(parseIndexerOptions({ sources }, ETH_FLOW));
+  });
+
   test('accept every option at its minimum, and addresses in any case', () => {
     const minimal = { pollInterval: 1, reorgLimit: 1, maxBlockRange: 1, timeout: 1 };
     expect(parseIndexerOptions({ sources, ...minimal, onchainOrderContracts: [OTHER] }, ETH_FLOW)).toMatchObject({

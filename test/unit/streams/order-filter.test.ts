@@ -184,6 +184,8 @@ describe('limits of streams', () => {
   test('have defaults', () => {
     expect(parseStreamLimits('createOrderBook', {})).toEqual({ queueSize: 256, resumeLimit: 10_000 });
     expect(parseStreamLimits('createAccounts', { queueSize: 1 }, 5)).toEqual({ queueSize: 1, resumeLimit: 5 });
+    const absent = { queueSize: undefined, resumeLimit: undefined } as never; // as from JavaScript
+    expect(parseStreamLimits('createOrderBook', absent)).toEqual({ queueSize: 256, resumeLimit: 10_000 });
   });
 
   test.each([
