@@ -194,11 +194,23 @@ export function createStreamIterator(take: Stream['take'], leave: Stream['leave'
     leave();
     return { done: true, value: undefined } as const;
   };
+  async function read(): Promise<IteratorResult<StreamEvent>> {
+    if (taken.length === 0) taken = [...(await take())];
+    const value = taken.shift();
+    return value === undefined ? end() : { done: false, value };
+  }
+  /** The last read, while it is pending. */
+  let pending: Promise<unknown> | undefined;
   return {
-    async next() {
-      if (taken.length === 0) taken = [...(await take())];
-      const value = taken.shift();
-      return value === undefined ? end() : { done: false, value };
+    next() {
+      // A stream has one pending read, so further calls wait for it, as those of a generator.
+      const result = pending === undefined ? read() : pending.then(read);
+      const clear = () => {
+        if (pending === settled) pending = undefined;
+      };
+      const settled = result.then(clear, clear);
+      pending = settled;
+      return result;
     },
     return: async () => end(),
   };

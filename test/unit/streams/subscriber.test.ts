@@ -50,6 +50,47 @@ describe('stream subscriber that begins while the log begins a new epoch', () =>
   });
 });
 
+describe('stream subscriber with several pending reads', () => {
+  async function waiting() {
+    const { subscriber } = fixture();
+    await subscriber.begin(0, 0);
+    const iterator = subscriber[Symbol.asyncIterator]();
+    const results: unknown[] = [];
+    const read = async (n: number) => {
+      const { done, value } = await iterator.next();
+      results.push([n, ...(done ? ['end'] : shown([value]))]);
+    };
+    for (const n of [1, 2, 3]) void read(n);
+    await settle();
+    return { subscriber, results };
+  }
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+  test('returns an event to each of them, in their order', async () => {
+    const { subscriber, results } = await waiting();
+    for (const id of [5, 6, 7]) {
+      subscriber.push(item(id));
+      await settle();
+    }
+    expect(results).toEqual([
+      [1, 5],
+      [2, 6],
+      [3, 7],
+    ]);
+  });
+
+  test('ends all of them', async () => {
+    const { subscriber, results } = await waiting();
+    subscriber.leave();
+    await settle();
+    expect(results).toEqual([
+      [1, 'end'],
+      [2, 'end'],
+      [3, 'end'],
+    ]);
+  });
+});
+
 describe('stream subscriber queue', () => {
   test('holds exactly its size, and one more item turns all of them into a gap', async () => {
     const full = fixture();
