@@ -70,6 +70,7 @@ export function createBookEmitter(): BookEmitter {
     emitFailure,
     on(event, listener) {
       assertKnownEvent(event);
+      if (typeof listener !== 'function') throw new TypeError('book.on: the listener must be a function');
       lists.set(event, [...list(event), listener as AnyListener]);
     },
     off: (event, listener) =>

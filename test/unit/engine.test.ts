@@ -294,6 +294,10 @@ describe('order read', () => {
 });
 
 describe('book events', () => {
+  test.each([undefined, null, 'log'])('rejects the listener %j', (listener) => {
+    expect(() => book.on('failure', listener as never)).toThrow('book.on: the listener must be a function');
+  });
+
   test('rejects a listener of an unknown event, with the most similar name', () => {
     const listen = (event: string) => () => book.on(event as 'failure', () => {});
     expect(listen('orderCreate')).toThrow('book.on: unknown event "orderCreate", did you mean "orderCreated"?');
