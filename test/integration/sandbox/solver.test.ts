@@ -20,6 +20,7 @@ import {
 import { afterEach, describe, expect, it } from 'vitest';
 import { getContracts } from '../../../adapters/sandbox/deployment.ts';
 import { createRpc } from '../../../adapters/sandbox/rpc.ts';
+import { createOrder } from '../solver/orders.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -63,30 +64,15 @@ function orderOf(
 ): AuctionOrder {
   const [sellToken, buyToken] = sellsFirst ? TOKENS : [TOKENS[1], TOKENS[0]];
   const total = kind === 'sell' ? sellAmount : buyAmount;
-  return {
-    uid: `0x${index.toString(16).padStart(112, '0')}`,
+  return createOrder(index, {
     sellToken,
     buyToken,
     sellAmount: String(sellAmount),
     buyAmount: String(buyAmount),
-    protocolFees: [],
-    created: 0,
-    validTo: 0xffff_ffff,
     kind,
-    receiver: null,
-    owner: '0x00000000000000000000000000000000000000cc',
     partiallyFillable,
     executed: partiallyFillable ? String((total * BigInt(done)) / 10n) : '0',
-    preInteractions: [],
-    postInteractions: [],
-    sellTokenBalance: 'erc20',
-    buyTokenBalance: 'erc20',
-    class: 'limit',
-    appData: `0x${'00'.repeat(32)}`,
-    signingScheme: 'eip712',
-    signature: `0x${'00'.repeat(65)}`,
-    quote: { sellAmount: '0', buyAmount: '0', fee: '0', solver: NATIVE },
-  };
+  });
 }
 
 describe('reference engine', () => {
