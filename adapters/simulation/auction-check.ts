@@ -1,5 +1,6 @@
 import type { BookProcess } from './book-process.ts';
 import type { Competitions } from './competitions.ts';
+import { MAX_AGE } from './competitions.ts';
 import type { Balances } from './funds-port.ts';
 import type { Model, ShownOrder } from './model.ts';
 import type { Pool } from './pool.ts';
@@ -39,9 +40,6 @@ export interface AuctionCheckContext {
 
 /** Seconds that an order must remain valid. */
 const MIN_VALIDITY = 60;
-
-/** Maximum age of the funds and times of an auction, with the time that it takes to create one. In milliseconds. */
-const MAX_AGE = 45_000;
 
 /** Maximum age of the knowledge that a token has no price, with the age of an auction and the time to create it. */
 const MAX_UNPRICED_AGE = 80_000;

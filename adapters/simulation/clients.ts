@@ -1,6 +1,7 @@
 import type { OrderBook, OrderCreation, OrderResult, SubmitResult } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { BookProcess } from './book-process.ts';
+import type { Competitions } from './competitions.ts';
 import type { HttpClient, HttpOperation } from './http-client.ts';
 import type { Model } from './model.ts';
 import type { Operation } from './plan.ts';
@@ -36,6 +37,7 @@ export interface ClientsContext {
   readonly trace: (text: string) => void;
   readonly reads: ReadCheck;
   readonly http: HttpClient;
+  readonly competitions: Pick<Competitions, 'isBidOn'>;
   readonly quotes: QuoteCheck;
   readonly subscriptions: SubscriptionCheck;
   readonly scheduler: Pick<Scheduler, 'time'>;
@@ -91,7 +93,7 @@ export function createClients(context: ClientsContext): Clients {
         case 'InternalServerError': // a check has failed, such as that of a replacement
           return true;
         case 'OldOrderActivelyBidOn':
-          return replaces !== undefined && http.isBidOn(replaces);
+          return replaces !== undefined && context.competitions.isBidOn(replaces);
         case 'TooManyLimitOrders':
           return rejection === undefined; // the model has predicted the outcome of the insert
         default:

@@ -37,6 +37,10 @@ export interface Competitions {
   nameAuction(transactionHash: string, orders: readonly number[]): number | undefined;
   /** Returns the auction that a settlement names. */
   getAuction(transactionHash: string): number | undefined;
+  /** Returns whether a solution must be settled before a block. */
+  hasDeadline(block: number): boolean;
+  /** Returns whether a competition has a solution with an order. */
+  isBidOn(order: number): boolean;
   /** Returns whether a fact is part of a settlement that names an auction. */
   isNamed(fact: ChainFact): boolean;
   /** Draws an order of a solution that a solver settles in the next block. */
@@ -63,8 +67,11 @@ interface RecordedCompetition extends Competition {
   isReplaced: boolean;
 }
 
-/** Milliseconds after which other processes notice a competition: the maximum age of an auction. */
-const MAX_AGE = 45_000;
+/**
+ * Maximum age of the funds and times of an auction, with the time that it takes to create one. In milliseconds. Other
+ * processes notice a competition after this time.
+ */
+export const MAX_AGE = 45_000;
 
 export function createCompetitions(context: CompetitionsContext): Competitions {
   const { pool, random, scheduler, reads, observer, isHidden, report } = context;
@@ -147,6 +154,8 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
       return named.get(transactionHash);
     },
     getAuction: (transactionHash) => named.get(transactionHash),
+    hasDeadline: (block) => all.some(({ deadline }) => deadline === block),
+    isBidOn: (order) => all.some((each) => each.order === order),
     isNamed: ({ type, transactionHash }) => type === 'trade' && named.get(transactionHash) !== undefined,
     drawSettled(head) {
       const pending = all.filter(({ deadline }) => deadline > head);

@@ -19,10 +19,6 @@ export type HttpOperation = Extract<Operation, { kind: 'http' | 'auction' | 'com
  */
 export interface HttpClient {
   run(operation: HttpOperation, at: BookProcess): Promise<string>;
-  /** Returns whether a solution must be settled before a block. */
-  hasDeadline(block: number): boolean;
-  /** Returns whether a competition has a solution with an order. */
-  isBidOn(order: number): boolean;
 }
 
 export interface HttpClientContext {
@@ -46,8 +42,6 @@ export function createHttpClient(context: HttpClientContext): HttpClient {
   const cache = new Map<string, CachedResponse>();
   /** Every body so far, by path and entity tag. */
   const bodies = new Map<string, string>();
-  const bids = new Set<number>();
-  const deadlines = new Set<number>();
   const decoder = new TextDecoder();
 
   /** Returns the body that the client sees, or the status of a failure. */
@@ -107,8 +101,6 @@ export function createHttpClient(context: HttpClientContext): HttpClient {
     const offered = n % 4 === 0 ? undefined : pool.byUid.get(orders[n % orders.length]?.uid ?? '');
     const { uid, index } = offered ?? (pool.orders[n] as PoolOrder); // indexes are those of the pool
     const deadline = chain.head.number + blocks;
-    bids.add(index);
-    deadlines.add(deadline);
     const acknowledge = competitions.add({ auction: id, process: process.name, order: index, deadline });
     const { status } = await book.auctions.record(
       createRecord({ auction: id, uid, start: chain.head.number, deadline }),
@@ -118,8 +110,6 @@ export function createHttpClient(context: HttpClientContext): HttpClient {
   }
 
   return {
-    hasDeadline: (block) => deadlines.has(block),
-    isBidOn: (order) => bids.has(order),
     async run(operation, at) {
       switch (operation.kind) {
         case 'http':

@@ -2,7 +2,6 @@ import type { FactPlan, SimulatedBlock, SimulatedChain } from './chain.ts';
 import type { Clients } from './clients.ts';
 import type { Competitions } from './competitions.ts';
 import type { Balances } from './funds-port.ts';
-import type { HttpClient } from './http-client.ts';
 import type { Machine } from './machine.ts';
 import type { Action, Operation } from './plan.ts';
 import type { Pool } from './pool.ts';
@@ -15,7 +14,6 @@ export interface PerformerContext {
   readonly chain: SimulatedChain;
   readonly balances: Balances;
   readonly clients: Clients;
-  readonly http: HttpClient;
   readonly competitions: Competitions;
   /** Whether the trades of a transaction are a settlement. */
   readonly hasSettlements: boolean;
@@ -40,7 +38,7 @@ const PLACEMENT_READS = [0, 3_000, 5_000] as const;
 
 /** Creates a function that performs one action of a plan, with the reads that a change of the chain suggests. */
 export function createPerformer(context: PerformerContext): (action: Action) => Promise<void> {
-  const { pool, machine, chain, balances, clients, http, competitions, subscribers } = context;
+  const { pool, machine, chain, balances, clients, competitions, subscribers } = context;
   const { hasSettlements, scheduler, trace, isOver } = context;
 
   /** Runs an operation after a time, if a process runs then. */
@@ -67,7 +65,8 @@ export function createPerformer(context: PerformerContext): (action: Action) => 
   function mine(facts: readonly FactPlan[]): void {
     const settled = hasSettlements ? competitions.drawSettled(chain.head.number) : undefined;
     chain.mine(settled === undefined ? facts : [...facts, { type: 'trade', order: settled, amount: 2 }]);
-    if (http.hasDeadline(chain.head.number)) for (const delay of DEADLINE_READS) readLater({ kind: 'auction' }, delay);
+    if (competitions.hasDeadline(chain.head.number))
+      for (const delay of DEADLINE_READS) readLater({ kind: 'auction' }, delay);
     readSettled();
   }
 
