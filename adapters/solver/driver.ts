@@ -1,8 +1,7 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { assertKnownOptions, createFailureReporter } from '#internal';
+import { assertKnownOptions, createFailureReporter, requireFunctions } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { getExecution, getScore } from './execution.ts';
-import { requireFunctions } from './options.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { SettlementReceipt, Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';

@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'intentbook';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, requireFunctions } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { formatReason } from './format-reason.ts';
-import { parseAddress, requireFunctions } from './options.ts';
+import { parseAddress } from './parse-address.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { NodeClient, Solution } from './types.ts';
 import { untilAborted } from './until-aborted.ts';

@@ -1,9 +1,8 @@
 import type { Hex } from 'intentbook';
-import { assertKnownOptions, callListener, createFailureReporter } from '#internal';
+import { assertKnownOptions, callListener, createFailureReporter, requireFunctions } from '#internal';
 import type { AuctionSource } from './auctions.ts';
 import type { Bid } from './competition.ts';
 import { toCompetition } from './competition.ts';
-import { requireFunctions } from './options.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';

@@ -18,18 +18,22 @@ export function assertKnownOptions(where: string, options: object, known: readon
 }
 
 /**
- * Checks that an option has functions. Without this check, a wrong value would fail at its first use.
+ * Checks that a required option has functions. Without this check, a wrong value would fail at its first use.
  * The value is not rendered: the URL of a node often contains a key.
  *
  * @param option - The function that was called and the option: `createOrderBook: logger`.
- * @throws TypeError naming the option, unless the value is `undefined`.
+ * @throws TypeError naming the option.
  */
-export function assertFunctions(option: string, value: object | undefined, functions: readonly string[]): void {
-  if (value === undefined) return;
+export function requireFunctions(option: string, value: object | undefined, functions: readonly string[]): void {
   const members = Object(value) as Readonly<Record<string, unknown>>; // a value of JavaScript may be anything
   if (functions.every((name) => typeof members[name] === 'function')) return;
   const expected = functions.map((name) => `${name}()`).join(', ');
   throw new TypeError(`${option} must be an object with ${expected}, got ${formatSecret(value)}`);
+}
+
+/** Checks an option that may be absent like `requireFunctions`. */
+export function assertFunctions(option: string, value: object | undefined, functions: readonly string[]): void {
+  if (value !== undefined) requireFunctions(option, value, functions);
 }
 
 /**
