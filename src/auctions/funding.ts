@@ -89,6 +89,7 @@ export function createFunding(
           }
           try {
             const funds = await readFunds(chunk);
+            if (funds.length !== chunk.length) throw new Error('the chain client returned an incomplete result');
             for (const [i, result] of funds.entries()) {
               const query = chunk[i];
               if (query !== undefined && result !== undefined)

@@ -56,7 +56,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
   }
 
   async function queryTokens(tokens: readonly Address[], call: ChainCall): Promise<readonly (TokenInfo | undefined)[]> {
-    if (chain?.tokensInfo !== undefined) return chain.tokensInfo(tokens, call);
+    if (chain?.tokensInfo !== undefined) return requireComplete(await chain.tokensInfo(tokens, call), tokens);
     return Promise.all(tokens.map((token) => chain?.tokenInfo?.(token, call)));
   }
 
@@ -73,7 +73,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
         call,
       );
       for (const [n, address] of batch.entries()) {
-        const { balance, allowance } = funds[n] ?? throwNoChain();
+        const { balance, allowance } = funds[n] as Funds; // one result per query
         const info = address === NATIVE_MARKER ? NATIVE : infos.get(address);
         balances.push({ balance: String(balance), allowance: String(allowance), token: { address, ...info } });
       }
@@ -82,13 +82,11 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
   }
 
   async function getFunds(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]> {
-    if (chain?.balancesAndAllowances !== undefined) return chain.balancesAndAllowances(queries, call);
-    const funds = await Promise.all(queries.map((query) => chain?.balanceAndAllowance?.(query, call)));
-    return funds.map((each) => each ?? throwNoChain());
-  }
-
-  function throwNoChain(): never {
-    throw createUnavailableError('this book has no chain client for balances');
+    if (chain?.balancesAndAllowances !== undefined)
+      return requireComplete(await chain.balancesAndAllowances(queries, call), queries);
+    if (chain?.balanceAndAllowance === undefined)
+      throw createUnavailableError('this book has no chain client for balances');
+    return Promise.all(queries.map((query) => chain.balanceAndAllowance?.(query, call) as Promise<Funds>));
   }
 
   async function runQuery<T>(query: (call: ChainCall) => Promise<T>, options: BalanceCallOptions = {}): Promise<T> {
@@ -114,10 +112,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
       const result: Funds[] = [];
       for (let i = 0; i < pairs.length; i += PAIRS_PER_QUERY) {
         const queries = pairs.slice(i, i + PAIRS_PER_QUERY).map((pair) => ({ ...pair, spender: vaultRelayer }));
-        const funds = await runQuery((call) => getFunds(queries, call), options);
-        if (funds.length !== queries.length)
-          throw createUnavailableError('the chain query returned an incomplete result');
-        result.push(...funds);
+        result.push(...(await runQuery((call) => getFunds(queries, call), options)));
       }
       return result;
     },
@@ -153,6 +148,12 @@ function toTokenInfo(info: TokenInfo | undefined): TokenInfo | undefined {
 
 /** Maximum number of characters of a token name or symbol. */
 const MAX_TEXT = 128;
+
+/** Checks that a chain client has returned a result per query. */
+function requireComplete<T>(results: readonly T[], queries: readonly unknown[]): readonly T[] {
+  if (results.length === queries.length) return results;
+  throw createUnavailableError('the chain query returned an incomplete result');
+}
 
 function requireAddress(parameter: string, text: string): Address {
   const address = parseHex(text, 20);

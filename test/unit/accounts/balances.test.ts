@@ -100,6 +100,24 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     assert.deepEqual([recordedCalls('balanceAndAllowance'), recordedCalls('tokenInfo')], [5, 4]);
   });
 
+  test('responds 500 and caches nothing if the chain client returns an incomplete result', async () => {
+    let missing = 1;
+    const chain: ChainClient = {
+      tokensInfo: async (tokens) => tokens.slice(missing).map(() => ({ decimals: 6 })),
+      balancesAndAllowances: async (pairs) => pairs.slice(missing).map(() => ({ balance: 5n, allowance: 7n })),
+    };
+    const { send } = await fixture({ chain });
+    const answer = await send('GET', balances(weth));
+    assert.deepEqual(
+      [answer.status, answer.json()],
+      [500, { message: 'the chain query returned an incomplete result' }],
+    );
+    missing = 0;
+    assert.equal((await send('GET', balances(weth))).status, 200);
+    missing = 1;
+    assert.equal((await send('GET', balances(weth))).status, 500); // the metadata is cached
+  });
+
   test('reads 100 tokens with two queries if the chain client supports lists', async () => {
     const queries: string[] = [];
     const chain: ChainClient = {

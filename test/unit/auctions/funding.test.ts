@@ -55,4 +55,23 @@ describe('funding of auctions', () => {
     expect(result).toEqual(amounts);
     expect([amounts.size, count, failures.length]).toEqual([1_000, 4, 4]);
   });
+
+  it('uses the previous amounts if the chain client returns an incomplete result', async () => {
+    const failures: unknown[] = [];
+    let isComplete = true;
+    const balancesAndAllowances: ChainClient['balancesAndAllowances'] = async (queries) => {
+      const funds = queries.map(() => ({ balance: 7n, allowance: 5n }));
+      return isComplete ? funds : funds.slice(1);
+    };
+    const limiter = createDeadlineLimiter(manualClock(0), 5_000);
+    const funding = createFunding({ balancesAndAllowances }, limiter, ADDRESS, (each) => failures.push(each));
+    const queries = ['1', '2'].map((digit) => {
+      return { owner: `0x${digit.padStart(40, '0')}`, token: ADDRESS, spender: ADDRESS, source: 'erc20' } as const;
+    });
+    const amounts = await funding.find(queries);
+    isComplete = false;
+    expect(await funding.find(queries)).toEqual(amounts);
+    expect(amounts.size).toBe(2);
+    expect(String(failures)).toBe('Error: the chain client returned an incomplete result');
+  });
 });
