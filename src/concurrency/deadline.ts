@@ -48,25 +48,35 @@ interface Queue {
 export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLimiter {
   const queues = new Map<string, Queue>();
 
-  async function enter(name: string, maxWaiting: number, maxWait: number | undefined): Promise<void> {
+  async function enter(name: string, options: QueueOptions): Promise<void> {
     const queue = queues.get(name);
     if (queue === undefined) queues.set(name, { running: 1, waiting: new Set() });
     else if (queue.running < MAX_PER_QUEUE) queue.running++;
-    else if (queue.waiting.size >= maxWaiting) throw new QueueFullError('too many requests wait in this queue');
-    else await waitForSlot(queue, maxWait);
+    else if (queue.waiting.size >= (options.maxWaiting ?? Number.POSITIVE_INFINITY))
+      throw new QueueFullError('too many requests wait in this queue');
+    else await waitForSlot(queue, options);
   }
 
-  function waitForSlot({ waiting }: Queue, maxWait: number | undefined): Promise<void> {
+  function waitForSlot({ waiting }: Queue, { cancelled, maxWait }: QueueOptions): Promise<void> {
     return new Promise((resolve, reject) => {
+      cancelled?.throwIfAborted();
       const start = () => {
-        cancelTimer?.();
+        finish();
         resolve();
       };
-      const giveUp = () => {
+      const giveUp = (reason: unknown) => {
+        finish();
         waiting.delete(start);
-        reject(new QueueFullError(`no free slot within ${maxWait} ms`));
+        reject(reason);
       };
-      const cancelTimer = maxWait === undefined ? undefined : clock.after(maxWait, giveUp);
+      const cancel = () => giveUp(cancelled?.reason);
+      const finish = () => {
+        cancelTimer?.();
+        cancelled?.removeEventListener('abort', cancel);
+      };
+      const onTimeout = () => giveUp(new QueueFullError(`no free slot within ${maxWait} ms`));
+      const cancelTimer = maxWait === undefined ? undefined : clock.after(maxWait, onTimeout);
+      cancelled?.addEventListener('abort', cancel);
       waiting.add(start);
     });
   }
@@ -82,8 +92,9 @@ export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLi
   }
 
   return {
-    async run(queue, request, { cancelled, caller, maxWaiting = Number.POSITIVE_INFINITY, maxWait } = {}) {
-      await enter(queue, maxWaiting, maxWait);
+    async run(queue, request, options = {}) {
+      const { cancelled, caller } = options;
+      await enter(queue, options);
       try {
         cancelled?.throwIfAborted();
         if (caller?.aborted) throw new AbortedError();

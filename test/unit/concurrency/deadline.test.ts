@@ -124,6 +124,19 @@ describe('deadline', () => {
     expect(await waiting).toBe('5');
   });
 
+  test('rejects a cancelled call that waits at once', async () => {
+    const { start, recordedCalls, answer } = fixture();
+    for (const name of ['1', '2', '3', '4']) void start(ALICE, name);
+    const controller = new AbortController();
+    const waiting = start(ALICE, '5', controller.signal);
+    void start(ALICE, '6');
+    await settle();
+    controller.abort(new Error('not needed'));
+    await expect(waiting).rejects.toThrow('not needed');
+    await answer('1');
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '6']);
+  });
+
   test('is cancelled by a result, and a late result has no effect', async () => {
     const { clock, start, answer, signals } = fixture();
     const intime = start(ALICE, 'in time');
