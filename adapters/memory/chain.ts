@@ -60,6 +60,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
   const hashes = new Map<number, Hex>();
   const firstTrades = new Map<string, number>();
   let indexedBlock: BlockRef | null = null;
+  let rolledBackTo: number | undefined;
 
   const listEventsOfOrder = (uid: string): OrderChainEvent[] => [...(byUid.get(uid)?.from(0) ?? [])];
 
@@ -153,6 +154,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
     progress: () => ({
       indexedBlock,
       blocks: [...hashes].map(([number, hash]) => ({ number, hash })).sort((a, b) => b.number - a.number),
+      ...(rolledBackTo !== undefined && { rolledBackTo }),
     }),
 
     apply(batch) {
@@ -172,6 +174,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       for (const [number, hash] of batchHashes) hashes.set(number, hash);
       for (const number of hashes.keys()) if (number < batch.forgetBelow) hashes.delete(number);
       if (indexedBlock === null || indexedBlock.number < batch.through.number) indexedBlock = batch.through;
+      rolledBackTo = undefined;
       return { status: 'applied', applied: added.length, known: batch.events.length - added.length, indexedBlock };
     },
 
@@ -187,7 +190,8 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
         const number = Math.max(...hashes.keys());
         const hash = hashes.get(number);
         indexedBlock = hash === undefined ? null : { number, hash };
-      }
+        if (hash === undefined) rolledBackTo = to;
+      } else if (rolledBackTo !== undefined) rolledBackTo = Math.min(rolledBackTo, to);
       return { status: 'rolledBack', removed: removed.length, indexedBlock };
     },
 

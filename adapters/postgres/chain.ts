@@ -33,6 +33,7 @@ export interface PgChainOperations {
   projectNewOrders(run: Query, uids: readonly Hex[], at: number): Promise<void>;
 }
 
+/** The hash is null after a rollback that left no stored hash; both are null before the first batch. */
 type BlockRow = readonly [number: number | null, hash: Hex | null];
 
 export function createChainStore(
@@ -62,25 +63,28 @@ export function createChainStore(
 
   return {
     progress: () =>
-      read('read the progress of the indexer', async (run) => ({
-        indexedBlock: toBlockRef((await run(newest))[0]),
-        blocks: (await run(selectBlocks)).flatMap((row) => toBlockRef(row) ?? []),
-      })),
+      read('read the progress of the indexer', async (run) => {
+        const [row] = await run(newest);
+        const [number, hash] = row ?? [null, null];
+        return {
+          indexedBlock: toBlockRef(row),
+          blocks: (await run(selectBlocks)).flatMap((each) => toBlockRef(each) ?? []),
+          ...(number !== null && hash === null && { rolledBackTo: number }),
+        };
+      }),
 
     apply: (batch) =>
       write('apply chain events', async (run): Promise<ApplyOutcome> => {
-        const indexedBlock = toBlockRef((await run(lock))[0]);
+        const [row] = await run(lock);
+        const indexedBlock = toBlockRef(row);
         if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
         const hashes = blockHashes(batch);
-        if (indexedBlock !== null) {
-          // No hash is stored above the indexed block.
-          const storedHashes = await chainEvents.hashes(
-            run,
-            [...hashes.keys()].filter((number) => number <= indexedBlock.number),
-          );
-          for (const [block, stored] of storedHashes) {
-            if (hashes.get(block) !== stored) return { status: 'conflict', block, stored, indexedBlock };
-          }
+        // No hash is stored above the checkpoint or the last rollback.
+        const newestStored = row?.[0] ?? -1;
+        const older = [...hashes.keys()].filter((number) => number <= newestStored);
+        for (const [block, stored] of await chainEvents.hashes(run, older)) {
+          if (hashes.get(block) !== stored)
+            return { status: 'conflict', block, stored, indexedBlock: indexedBlock ?? batch.through };
         }
 
         const uids = await lockAffected(run, batch.events);
@@ -112,7 +116,8 @@ export function createChainStore(
 
     rollback: ({ to, after, at }) =>
       write('roll back chain events', async (run): Promise<RollbackOutcome> => {
-        const indexedBlock = toBlockRef((await run(lock))[0]);
+        const [row] = await run(lock);
+        const indexedBlock = toBlockRef(row);
         if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
         const removed = await chainEvents.removeAbove(run, to);
         const uids = await lockAffected(run, removed);
@@ -128,10 +133,10 @@ export function createChainStore(
         });
         await projection.write(run, projectOrderState(affected, at), orders);
         await run(deleteBlocks, 0, to);
-        if (indexedBlock === null || indexedBlock.number <= to)
-          return { status: 'rolledBack', removed: removed.length, indexedBlock };
+        const number = row?.[0] ?? null;
+        if (number === null || number <= to) return { status: 'rolledBack', removed: removed.length, indexedBlock };
         const newestLeft = toBlockRef((await run(selectNewestBlock))[0]);
-        await run(setIndexedBlock, newestLeft?.number ?? null, newestLeft === null ? null : toBytes(newestLeft.hash));
+        await run(setIndexedBlock, newestLeft?.number ?? to, newestLeft === null ? null : toBytes(newestLeft.hash));
         return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
       }),
 

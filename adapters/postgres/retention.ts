@@ -97,7 +97,7 @@ function createChainEventPruner({ schema: s, prepare, write }: PostgresSession):
     `SELECT f.block, f.log, f."timestamp", f.type, coalesce((${hasEnded(s)}) AND ` +
       `(SELECT true FROM ${s}.orders o WHERE ${isOrder('o', 'f.key')} OFFSET 0) IS NULL, f."timestamp" IS NOT NULL) ` +
       `FROM ${s}.chain_events f WHERE (f.block, f.log) > ($1, $2) AND ` +
-      `f.block < coalesce((SELECT min(number) FROM ${s}.blocks), (SELECT number FROM ${s}.progress), 0) ` +
+      `f.block < coalesce((SELECT min(number) FROM ${s}.blocks), (SELECT number FROM ${s}.progress WHERE hash IS NOT NULL), 0) ` +
       'ORDER BY f.block, f.log LIMIT $3',
   );
   // The first condition reads the index, whatever the planner expects of the second one.

@@ -44,7 +44,8 @@ export interface ChainOperations {
   projectNewOrder(uid: Buffer, at: number): void;
 }
 
-type BlockRow = readonly [number: number, hash: Buffer];
+/** The hash of the checkpoint is null after a rollback that left no stored hash. */
+type BlockRow = readonly [number: number, hash: Buffer | null];
 
 /** Creates the operations on chain events, and updates the orders that they affect. */
 export function createChainStore(
@@ -60,7 +61,6 @@ export function createChainStore(
     `INSERT INTO ${p}progress (id, number, hash) VALUES (1, ?, ?) ` +
       'ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash',
   );
-  const clearIndexedBlock = prepare(`DELETE FROM ${p}progress`);
   const selectBlocks = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC`).raw();
   const selectHash = prepare(`SELECT hash FROM ${p}blocks WHERE number = ?`).pluck();
   const insertBlock = prepare(`INSERT INTO ${p}blocks (number, hash) VALUES (?, ?) ON CONFLICT (number) DO NOTHING`);
@@ -75,7 +75,7 @@ export function createChainStore(
   const deleteFirstTradesAbove = prepare(`DELETE FROM ${p}first_trades WHERE block > ?`);
   const firstTrade = prepare(`SELECT block FROM ${p}first_trades WHERE token = ?`).pluck();
 
-  const readIndexedBlock = () => toBlockRef(newest.get() as BlockRow | undefined); // the columns selected
+  const readProgress = () => newest.get() as BlockRow | undefined; // the columns selected
   function getStoredHash(block: number): Hex | undefined {
     const hash = selectHash.get(block) as Buffer | undefined; // a NOT NULL column
     return hash === undefined ? chainEvents.blockHash(block) : toHex(hash);
@@ -102,19 +102,24 @@ export function createChainStore(
 
   return {
     progress: () =>
-      read('read the progress of the indexer', () => ({
-        indexedBlock: readIndexedBlock() ?? null,
-        blocks: (selectBlocks.all() as BlockRow[]).flatMap((row) => toBlockRef(row) ?? []), // the columns selected
-      })),
+      read('read the progress of the indexer', () => {
+        const row = readProgress();
+        return {
+          indexedBlock: toBlockRef(row),
+          blocks: (selectBlocks.all() as BlockRow[]).flatMap((each) => toBlockRef(each) ?? []), // the columns selected
+          ...(row?.[1] === null && { rolledBackTo: row[0] }),
+        };
+      }),
 
     apply: (batch) =>
       session.write('apply chain events', () => {
-        const indexedBlock = readIndexedBlock() ?? null;
+        const row = readProgress();
+        const indexedBlock = toBlockRef(row);
         if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
         const hashes = blockHashes(batch);
         for (const [number, hash] of hashes) {
-          // No hash is stored above the indexed block.
-          const stored = indexedBlock === null || number > indexedBlock.number ? undefined : getStoredHash(number);
+          // No hash is stored above the checkpoint or the last rollback.
+          const stored = row === undefined || number > row[0] ? undefined : getStoredHash(number);
           if (stored !== undefined && stored !== hash) {
             return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
           }
@@ -139,17 +144,16 @@ export function createChainStore(
 
     rollback: ({ to, after, at }) =>
       session.write('roll back chain events', () => {
-        const indexedBlock = readIndexedBlock() ?? null;
+        const row = readProgress();
+        const indexedBlock = toBlockRef(row);
         if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
         const removed = chainEvents.listAbove(to);
         changeAndProject(removed, at, () => chainEvents.removeAbove(to));
         deleteBlocksAbove.run(to);
         deleteFirstTradesAbove.run(to);
-        if (indexedBlock === null || indexedBlock.number <= to)
-          return { status: 'rolledBack', removed: removed.length, indexedBlock };
-        const newestLeft = toBlockRef(selectNewestBlock.get() as BlockRow | undefined) ?? null; // the columns selected
-        if (newestLeft === null) clearIndexedBlock.run();
-        else setIndexedBlock.run(newestLeft.number, toBytes(newestLeft.hash));
+        if (row === undefined || row[0] <= to) return { status: 'rolledBack', removed: removed.length, indexedBlock };
+        const newestLeft = toBlockRef(selectNewestBlock.get() as BlockRow | undefined); // the columns selected
+        setIndexedBlock.run(newestLeft?.number ?? to, newestLeft === null ? null : toBytes(newestLeft.hash));
         return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
       }),
 
@@ -170,6 +174,6 @@ export function createChainStore(
   };
 }
 
-function toBlockRef(row: BlockRow | undefined): BlockRef | undefined {
-  return row && { number: row[0], hash: toHex(row[1]) };
+function toBlockRef([number, hash]: BlockRow | readonly [] = []): BlockRef | null {
+  return number === undefined || hash === null || hash === undefined ? null : { number, hash: toHex(hash) };
 }

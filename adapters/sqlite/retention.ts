@@ -56,7 +56,7 @@ export function createRetention(session: SqliteSession) {
 function createChainEventPruner({ prefix: p, prepare, write }: SqliteSession) {
   const examined = prepare(
     `SELECT block, log, type, timestamp, uid, transaction_hash FROM ${p}chain_events WHERE (block, log) > (?, ?) ` +
-      `AND block < coalesce((SELECT min(number) FROM ${p}blocks), (SELECT number FROM ${p}progress), 0) ` +
+      `AND block < coalesce((SELECT min(number) FROM ${p}blocks), (SELECT number FROM ${p}progress WHERE hash IS NOT NULL), 0) ` +
       'ORDER BY block, log LIMIT ?',
   ).raw();
   const isStored = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();

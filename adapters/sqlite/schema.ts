@@ -188,7 +188,7 @@ const createChainEvents: Migration = (p) => `
   CREATE TABLE ${p}progress (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     number INTEGER NOT NULL,
-    hash BLOB NOT NULL CHECK (length(hash) = 32)
+    hash BLOB CHECK (length(hash) = 32)
   ) STRICT;
 `;
 

@@ -22,7 +22,10 @@ export interface ChainApi {
    * wait for their order. Throws a `TypeError` if the batch contradicts itself.
    */
   apply(batch: ChainBatch): Promise<ApplyOutcome>;
-  /** Rolls back the chain events above a block in one durable step. Block -1 precedes the first one of the chain. */
+  /**
+   * Rolls back the chain events above a block in one durable step; the indexer continues after this block. Block -1
+   * precedes the first one of the chain.
+   */
   rollback(toBlock: number, options?: RollbackOptions): Promise<RollbackOutcome>;
 }
 

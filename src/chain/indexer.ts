@@ -74,7 +74,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let stopReason: string | undefined;
   let nodeIndex = 0;
   let failures = 0;
-  let firstBlock = fromBlock;
   /** The last block that was read a second time. */
   let recheckedTo: number | undefined;
   /** The node of the next second read, counted from the current one. */
@@ -120,9 +119,9 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       await query((call) => node.verify(domain, call));
       verified.add(node);
     }
-    const { indexedBlock, blocks } = await context.progress();
+    const { indexedBlock, blocks, rolledBackTo } = await context.progress();
     const head = await query((call) => node.head(call));
-    if (indexedBlock === null) return begin(node, head);
+    if (indexedBlock === null) return begin(node, head, rolledBackTo);
     const oldest = blocks.at(-1) ?? indexedBlock;
     // After a start, each block with a stored hash may have been read once only, because second reads may have failed
     // for long. Blocks above the checkpoint were rolled back, by this process or another one. Noted before the
@@ -173,9 +172,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     return false;
   }
 
-  /** Stores the first checkpoint. */
-  async function begin(node: ChainSource, head: BlockHeader): Promise<boolean> {
-    const first = firstBlock ?? head.number + 1;
+  /** Stores the first checkpoint, or the first one after a rollback that left none. */
+  async function begin(node: ChainSource, head: BlockHeader, rolledBackTo: number | undefined): Promise<boolean> {
+    const first =
+      rolledBackTo === undefined ? (fromBlock ?? head.number + 1) : Math.max(rolledBackTo + 1, fromBlock ?? 1);
     if (first > head.number + 1) return false;
     const before = first === head.number + 1 ? head : await query((call) => node.block(first - 1, call));
     if (before === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${first - 1}`);
@@ -199,7 +199,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     // The first checkpoint itself is gone. Hashes are stored for more blocks than the limit, so it is near.
     const oldest = blocks.at(-1) ?? indexedBlock;
     if (indexedBlock.number - oldest.number > reorgLimit) throw createDeepForkError(head, indexedBlock, reorgLimit);
-    firstBlock = oldest.number + 1;
     return rollBack(oldest.number - 1, indexedBlock);
   }
 

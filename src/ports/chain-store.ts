@@ -151,6 +151,11 @@ export interface ChainProgress {
   readonly indexedBlock: BlockRef | null;
   /** The blocks whose hashes are stored, newest first, including the checkpoint. */
   readonly blocks: readonly BlockRef[];
+  /**
+   * The block of the last rollback, if it left no stored hash and so no checkpoint. Every event up to this block is
+   * stored. Absent otherwise.
+   */
+  readonly rolledBackTo?: number;
 }
 
 /** The trades to read: those of an order, of an account, or of a transaction. */
@@ -189,6 +194,8 @@ export interface ChainStore {
    * remaining events, and the log gets a `reverted` entry for each entry that is no longer true. An order is deleted if
    * only these blocks have placed or traded it; if it was cancelled off chain, a tombstone remains, as of
    * `OrderStore.prune`. The checkpoint becomes the newest stored block that is not above `to`.
+   * If there is none, `progress` returns `rolledBackTo` until the next batch: `to`, or the lower block of an earlier
+   * rollback.
    */
   rollback(request: RollbackRequest): Promise<RollbackOutcome>;
 

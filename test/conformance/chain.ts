@@ -139,7 +139,7 @@ export const CHAIN: readonly Rule[] = [
       await apply(store, 1);
       const outcome = await store.chain.rollback({ to: -1, after: block(1), at: PLACED_AT });
       assert.deepEqual(outcome, { status: 'rolledBack', removed: 0, indexedBlock: null });
-      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [] });
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [], rolledBackTo: -1 });
     },
   },
   {
@@ -763,6 +763,29 @@ export const CHAIN: readonly Rule[] = [
         indexedBlock: null,
       });
       assert.deepEqual(await store.chain.trades({ filter: { uid: SELL.uid }, limit: 9 }), [trade(SELL, 10)]);
+    },
+  },
+  {
+    name: 'returns the block of a rollback that left no checkpoint until the next batch',
+    async run({ store }) {
+      const rollBack = async (to: number) => {
+        const { status, indexedBlock } = await store.chain.rollback({ to, at: PLACED_AT });
+        assert.deepEqual([status, indexedBlock], ['rolledBack', null]);
+        return (await store.chain.progress()).rolledBackTo;
+      };
+      assert.equal(await rollBack(20), undefined); // nothing was stored
+      await store.chain.apply({ ...batch(12, trade(SELL, 8), trade(SELL, 10)), forgetBelow: 12 });
+      assert.equal(await rollBack(9), 9);
+      assert.equal(await rollBack(11), 9); // events of block 10 are still missing
+      assert.equal(await rollBack(7), 7);
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [], rolledBackTo: 7 });
+      const other: BlockRef = { number: 8, hash: block(9).hash };
+      await store.chain.apply({ ...batch(9, trade(SELL, 8)), forgetBelow: 9 });
+      assert.equal(await rollBack(8), 8);
+      assert.equal((await store.chain.apply(batch(other))).status, 'conflict'); // the trade is of another fork
+      assert.equal(await rollBack(7), 7);
+      await apply(store, 7);
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: block(7), blocks: [block(7)] });
     },
   },
   {

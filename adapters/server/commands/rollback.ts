@@ -37,7 +37,7 @@ export async function rollBackBook(
   const outcome = await store.chain.rollback({ to, at: now, after: indexedBlock });
   if (outcome.status !== 'rolledBack') throw new Error('a server indexes this book; stop it and repeat the command');
   const block = { number: to, hash };
-  // Without this checkpoint, the indexer would continue at the newest block and leave out the blocks between.
+  // The checkpoint has the hash that was checked, also if the store had deleted it.
   const kept = { events: [], blocks: [], forgetBelow: 0, at: now };
   const applied = await store.chain.apply({ ...kept, through: block, after: outcome.indexedBlock });
   if (applied.status !== 'applied') throw new Error('a server indexes this book; stop it and repeat the command');

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { OrderBook } from 'intentbook';
+import type { Order, OrderBook } from 'intentbook';
 import { createOrderBook, systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterEach, expect, test } from 'vitest';
@@ -15,9 +15,10 @@ afterEach(cleanUp);
 const BLOCKS = 30;
 const EMPTY = Array.from({ length: BLOCKS }, () => []);
 
-/** Starts a book that indexes a chain. */
-async function follow(db: string, chain: ScriptedChain): Promise<OrderBook> {
-  const indexer = { sources: [chain.node('node')], fromBlock: 101, pollInterval: 1, reorgLimit: 5 };
+/** Starts a book that indexes a chain, from block 101 unless `begin` is false. */
+async function follow(db: string, chain: ScriptedChain, begin = true): Promise<OrderBook> {
+  const first = begin ? { fromBlock: 101 } : {};
+  const indexer = { sources: [chain.node('node')], ...first, pollInterval: 1, reorgLimit: 5 };
   const book = createOrderBook({ chainId: SEPOLIA, store: sqliteStore({ path: db }), indexer });
   book.on('failure', () => {}); // the reorganisation is too deep
   await book.start();
@@ -34,11 +35,8 @@ async function reachesHead(book: OrderBook, chain: ScriptedChain): Promise<boole
   }
 }
 
-/** Creates a book whose chain reorganised deeper than the indexer follows. */
-async function stoppedBook() {
-  const db = join(await scratch(), 'book.sqlite');
-  const chain = scriptedChain();
-  const book = await follow(db, chain);
+/** Submits a partially fillable order. */
+async function submitOrder(book: OrderBook): Promise<Order> {
   const validTo = Math.floor(Date.now() / 1000) + 3600;
   const creation = await signOrder(account(1), {
     validTo,
@@ -50,12 +48,21 @@ async function stoppedBook() {
   if (result.status !== 'accepted') throw new Error('the order was not accepted');
   const order = await book.orders.get(result.uid);
   if (order === undefined) throw new Error('the order is missing');
+  return order;
+}
+
+/** Creates a book whose chain reorganised deeper than the indexer follows. */
+async function stoppedBook() {
+  const db = join(await scratch(), 'book.sqlite');
+  const chain = scriptedChain();
+  const book = await follow(db, chain);
+  const order = await submitOrder(book);
   chain.mine([tradeOf(order, 1n, 1n)], ...EMPTY, [tradeOf(order, 2n, 1n)]);
   expect(await reachesHead(book, chain)).toBe(true);
   chain.reorganise(20, ...EMPTY, [tradeOf(order, 4n, 2n)]);
   expect(await reachesHead(book, chain)).toBe(false);
   await book.close();
-  return { db, chain, uid: result.uid };
+  return { db, chain, uid: order.uid };
 }
 
 test('book whose chain reorganised too deeply continues after a rollback', async () => {
@@ -74,6 +81,24 @@ test('book whose chain reorganised too deeply continues after a rollback', async
   const book = await follow(db, chain);
   expect(await reachesHead(book, chain)).toBe(true);
   expect((await book.orders.get(uid))?.executedSellAmount).toBe('5');
+  await book.close();
+});
+
+test('book without a first block continues after the block of a rollback', async () => {
+  const db = join(await scratch(), 'book.sqlite');
+  const chain = scriptedChain();
+  let book = await follow(db, chain, false);
+  const order = await submitOrder(book);
+  expect(await reachesHead(book, chain)).toBe(true);
+  const old = Array.from({ length: 1100 }, () => []); // more blocks than stored hashes
+  chain.mine([], [tradeOf(order, 1n, 1n)], ...old, [tradeOf(order, 2n, 1n)]);
+  expect(await reachesHead(book, chain)).toBe(true);
+  await book.chain.rollback(101); // its hash is no longer stored
+  await book.close();
+
+  book = await follow(db, chain, false);
+  expect(await reachesHead(book, chain)).toBe(true);
+  expect((await book.orders.get(order.uid))?.executedSellAmount).toBe('3');
   await book.close();
 });
 

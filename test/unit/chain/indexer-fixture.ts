@@ -18,6 +18,8 @@ interface IndexerFixtureOptions {
   readonly options?: Partial<ParsedIndexerOptions>;
   /** The blocks that are stored at the start, newest first. */
   readonly stored?: readonly BlockRef[];
+  /** The block of a rollback before the start that left no checkpoint. */
+  readonly rolledBackTo?: number;
   readonly outcomes?: Outcomes;
   readonly leases?: Partial<ChainIndexerContext['leases']>;
 }
@@ -78,6 +80,7 @@ export function indexerFixture(sources: readonly ChainSource[], fixture: Indexer
   const { options = {}, stored = [], outcomes = {}, leases = {} } = fixture;
   const clock = manualClock();
   let blocks = [...stored];
+  let rolledBackTo = fixture.rolledBackTo;
   const batches: ChainBatch[] = [];
   const rollbacks: [to: number, after: BlockRef][] = [];
   const observed: IndexerObservation[] = [];
@@ -119,16 +122,22 @@ export function indexerFixture(sources: readonly ChainSource[], fixture: Indexer
         },
         ...leases,
       },
-      progress: async () => ({ indexedBlock: blocks[0] ?? null, blocks }),
+      progress: async () => ({
+        indexedBlock: blocks[0] ?? null,
+        blocks,
+        ...(rolledBackTo !== undefined && { rolledBackTo }),
+      }),
       async apply(batch) {
         batches.push(batch);
         const { through } = batch;
         if (through.hash !== blocks[0]?.hash) blocks = [toRef(through), ...blocks];
+        rolledBackTo = undefined;
         return { status: 'applied', applied: batch.events.length, known: 0, indexedBlock: toRef(through) };
       },
       async rollback(to, after) {
         rollbacks.push([to, after]);
         blocks = blocks.filter(({ number }) => number <= to);
+        if (blocks.length === 0) rolledBackTo = to;
         return { status: 'rolledBack', removed: 0, indexedBlock: blocks[0] ?? null };
       },
       observe: (observation) => void observed.push(observation),

@@ -332,7 +332,7 @@ describe('indexer fork', () => {
       const { run, rollbacks, batches, indexer } = indexerFixture([chain.node('a')], { stored });
       await run();
       expect(rollbacks.map(([to, after]) => [to, after.number])).toEqual(expected);
-      if (expected.length > 0) expect(batches[0]).toEqual({ events: [], through: ref(110), after: null });
+      if (expected.length > 0) expect(batches[0]).toEqual({ events: [], through: ref(109), after: null });
       else expect(indexer.state).toBe('stopped');
     },
   );

@@ -52,6 +52,22 @@ describe('first checkpoint of the indexer', () => {
     expect(batches[0]).toEqual({ events: [], through: ref(101), after: null });
   });
 
+  test.each([
+    [101, undefined, 101],
+    [101, 103, 102],
+    [-1, 101, 100],
+  ])(
+    'is the block of a rollback (%d) that left none, but not before the first one (%j)',
+    async (to, first, expected) => {
+      chain.mine([], [], []);
+      const node = chain.node('a');
+      const { batches, run } = indexerFixture([node], { options: { fromBlock: first }, rolledBackTo: to });
+      await run();
+      expect(batches[0]).toEqual({ events: [], through: ref(expected), after: null });
+      expect(throughs(batches).at(-1)).toBe(103);
+    },
+  );
+
   test('is not stored if the node does not have its block', async () => {
     chain.mine([], [], []);
     const node = withBlocks(chain.node('a'), () => undefined);
