@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
+import { assertBookFile } from './connection.ts';
 import type { BetterSqlite } from './database-driver.ts';
 import { loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import { requestLogEpoch } from './log-epoch.ts';
@@ -25,9 +27,9 @@ const PAGES_PER_STEP = 1024;
  * is checked before the promise resolves. The next entry of its log begins a new log epoch.
  *
  * The copy is written to `<to>.partial`, which is renamed when it is complete. A file of this name from an interrupted
- * backup is replaced.
+ * backup is replaced. The copy has the permissions of the original.
  *
- * @throws StoreError with the file that cannot be read or created.
+ * @throws StoreError with the file that cannot be read or created, or that is the database of another application.
  * @throws TypeError if an option is unknown or malformed.
  */
 export async function backupSqlite(options: SqliteBackupOptions): Promise<void> {
@@ -42,20 +44,40 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
   const partial = `${to}.partial`;
   try {
     await removeDatabase(partial);
+    await createEmpty(partial, (await stat(from)).mode);
     if (driver.kind === 'node') await copyWithRuntime(driver.module, { from, to: partial, onProgress });
     else await copyWithPackage(driver.create, { from, to: partial, onProgress });
-    await finishCopy(partial);
+    await finishCopy(partial, from);
     await rename(partial, to);
+    await syncFolder(dirname(to));
   } catch (cause) {
     await removeDatabase(partial).catch(() => {});
     throw toStoreError(`copy "${from}" to "${to}"`, cause);
   }
 }
 
+/** Creates a file with the permissions of another one, before it has content that others may not read. */
+async function createEmpty(path: string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.chmod(mode & 0o777);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes the name of a new file durable. Some platforms cannot open a folder. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r').catch(() => undefined);
+  await folder?.sync().catch(() => {});
+  await folder?.close();
+}
+
 /** Prepares a copy for its own writers, and checks its integrity. */
-async function finishCopy(path: string): Promise<void> {
+async function finishCopy(path: string, from: string): Promise<void> {
   const copy = await openDatabase(path, 0);
   try {
+    assertBookFile(copy, from);
     // The writer of the original does not write to the copy.
     copy.exec('DELETE FROM lease');
     // Readers may have seen entries that the copy lacks. The epoch begins with the next entry of the copy, so that each

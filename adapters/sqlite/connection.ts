@@ -82,7 +82,8 @@ async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Prom
   return { database, prefix: '', own: true, disconnect: () => void database.close() };
 }
 
-function assertBookFile(database: SqliteDatabase, path: string): void {
+/** Checks that a file is empty or has a book or an account store, and marks an empty one. */
+export function assertBookFile(database: SqliteDatabase, path: string): void {
   const applicationId = database.pragma('application_id', { simple: true });
   if (applicationId === APPLICATION_ID) return;
   const empty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().safeIntegers(false).get() === 0;

@@ -1,4 +1,5 @@
-import { copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
 import type { AccountStore, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { backupSqlite, beginSqliteLogEpoch, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
@@ -138,6 +139,30 @@ test('a copy has its name only when it is complete, and replaces the rest of an 
   expect(listings[0]).toContain('book.sqlite.partial');
   expect(listings.flat()).not.toContain('book.sqlite');
   expect(readdirSync(copy.directory)).toEqual(['book.sqlite']);
+});
+
+test('a copy has the permissions of the original, also while it is written', async () => {
+  using file = temporaryFile();
+  using copy = temporaryFile();
+  const store = await opened(file.path);
+  await insert(store, 1);
+  chmodSync(file.path, 0o640);
+  const modes: number[] = [];
+  const getMode = (path: string) => statSync(path).mode & 0o777;
+  await backupSqlite({ from: file.path, to: copy.path, onProgress: () => modes.push(getMode(`${copy.path}.partial`)) });
+  await store.close();
+  expect([...new Set(modes), getMode(copy.path)]).toEqual([0o640, 0o640]);
+});
+
+test('a database of another application is not copied', async () => {
+  using file = temporaryFile();
+  using copy = temporaryFile();
+  const other = new Database(file.path);
+  other.exec('CREATE TABLE secrets (id INTEGER PRIMARY KEY)');
+  other.close();
+  const message = `the file "${file.path}" is the database of another application`;
+  await expect(backupSqlite({ from: file.path, to: copy.path })).rejects.toThrow(message);
+  expect(readdirSync(copy.directory)).toEqual([]);
 });
 
 test('a failed copy leaves no file', async () => {
