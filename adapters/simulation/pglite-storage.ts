@@ -1,4 +1,4 @@
-import type { Store, StoreContext } from 'intentbook';
+import type { AccountStore, Store, StoreContext } from 'intentbook';
 import type { PgliteDatabase } from 'intentbook/postgres';
 import { pgliteStore } from 'intentbook/postgres';
 import { listGroups } from './call-runner.ts';
@@ -20,7 +20,10 @@ const MAX_IDLE_TURNS = 20;
  * Creates a storage of two processes in PGlite, which runs the statements of the PostgreSQL store. A call of the store
  * ends in the step in which it began, so that the seed decides the order of all calls.
  */
-export async function createPgliteStorage(context: StoreContext): Promise<SimulatedStorage> {
+export async function createPgliteStorage(
+  context: StoreContext,
+  accountStore: AccountStore,
+): Promise<SimulatedStorage> {
   opening ??= openDatabase();
   const database = await opening;
   const schema = `simulation_${++schemas}`;
@@ -49,6 +52,7 @@ export async function createPgliteStorage(context: StoreContext): Promise<Simula
   return {
     processes: 2,
     observed,
+    accountStore,
     faults: ['fail', 'full', 'lose', 'tear', 'slow', 'busy'],
     opens: true,
     connect,

@@ -1,5 +1,4 @@
 import type { Hex, Store } from 'intentbook';
-import { memoryAccountStore } from 'intentbook/memory';
 import { chainById, deployment } from '#internal';
 import { createAccountSubscriber } from './account-subscriber.ts';
 import { createAuctionCheck } from './auction-check.ts';
@@ -117,8 +116,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
   const clock = { now: () => START * 1000 + Math.floor(scheduler?.time ?? 0), after: () => () => {} };
   let scheduler: ReturnType<typeof createScheduler> | undefined;
   const storage = await createStorage(name, clock, settlementContract);
-  const accountStore = memoryAccountStore();
-  await accountStore.open({ clock });
+  const { accountStore } = storage;
 
   scheduler = createScheduler(random.derive('schedule'), storage.isBusy);
   const virtual = scheduler;

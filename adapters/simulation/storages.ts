@@ -1,5 +1,5 @@
-import type { Clock, Store } from 'intentbook';
-import { memoryStore } from 'intentbook/memory';
+import type { AccountStore, Clock, Store } from 'intentbook';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { createPgliteStorage } from './pglite-storage.ts';
 import type { StoreFault } from './plan.ts';
 import { CHAIN_ID } from './pool-order.ts';
@@ -22,6 +22,8 @@ export interface SimulatedStorage {
   connect(): Store;
   /** The traits that books see. */
   readonly traits: Store['traits'];
+  /** The open account store of all processes. It stays open when a process ends. */
+  readonly accountStore: AccountStore;
   /** An open store for the checks. Absent: the store of the process that started last. */
   readonly observed?: Store;
   /** Whether a call has begun real work that has not ended. Absent: no call does. */
@@ -39,8 +41,12 @@ export async function createStorage(
   clock: Clock,
   settlementContract: `0x${string}`,
 ): Promise<SimulatedStorage> {
-  if (name === 'sqlite') return createSqliteStorage();
-  if (name === 'pglite') return createPgliteStorage({ domain: { chainId: CHAIN_ID, settlementContract }, clock });
+  if (name === 'sqlite') return createSqliteStorage(clock);
+  const accountStore = memoryAccountStore();
+  await accountStore.open({ clock });
+  if (name === 'pglite') {
+    return createPgliteStorage({ domain: { chainId: CHAIN_ID, settlementContract }, clock }, accountStore);
+  }
   const store = memoryStore();
   await store.open({ domain: { chainId: CHAIN_ID, settlementContract }, clock });
   await store.chain.progress(); // loads the module of chain events
@@ -51,6 +57,7 @@ export async function createStorage(
     faults: isShared ? ['fail', 'full', 'lose', 'tear', 'slow', 'busy'] : ['fail', 'full', 'slow'],
     opens: false,
     connect: () => store,
+    accountStore,
     traits: isShared ? { ...store.traits, name: 'simulated', writers: 'many' } : store.traits,
     abandon() {},
     dispose: () => store.close(),
