@@ -108,7 +108,9 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
       const transactions = listTransactions({ auction, order }, state);
       return transactions.length === 0 ? [null] : transactions;
     });
-    if (!expected.includes(hash))
+    // Settlements are read before their trades, which a rollback may delete between the two reads.
+    const mayBeTorn = hash === null && states.length > 1;
+    if (!expected.includes(hash) && !mayBeTorn)
       report('competitions', `auction ${auction} was settled by ${hash}, expected ${expected.join(' or ')}`);
   }
 
