@@ -134,8 +134,11 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
       const mine = all.filter((each) => each.order === order && each.requested <= end);
       const isOver = (each: Competition, { number }: IndexedState) => each.deadline <= number;
       const isSettled = (each: Competition, state: IndexedState) => listTransactions(each, state).length > 0;
-      const possible = mine.filter((each) =>
-        states.some((state) => !isOver(each, state) && (isUncertain(each.auction) || !isSettled(each, state))),
+      // The book reads its block before the settlements, which may be those of a later block.
+      const possible = mine.filter(
+        (each) =>
+          states.some((state) => !isOver(each, state)) &&
+          (isUncertain(each.auction) || states.some((state) => !isSettled(each, state))),
       );
       const certain = possible.filter(
         (each) =>
