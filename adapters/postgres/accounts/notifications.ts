@@ -37,7 +37,7 @@ interface Entry {
  * Creates the operations on notifications. One transaction at a time writes the log: it assigns ids while it holds the
  * lock, which is released after its commit.
  *
- * @param onAppended - Called after entries were appended to the log.
+ * @param onAppended - Called after entries were appended to the log. A failure does not affect the result.
  */
 export function createNotificationTable(
   { schema: s, prepare, read, write }: PostgresSession,
@@ -152,7 +152,8 @@ export function createNotificationTable(
     cursor: (feed) => read('read a cursor', async (run) => (await run(selectCursor, feed))[0]?.[0] ?? null),
     async append(batch) {
       const outcome = await write('append notifications', (run) => append(run, batch));
-      if (outcome.status === 'appended' && outcome.changed > 0) await onAppended();
+      // The entries are committed. Other processes find them by polling.
+      if (outcome.status === 'appended' && outcome.changed > 0) await onAppended().catch(() => {});
       return outcome;
     },
     list: ({ account, after, limit }) =>
