@@ -84,14 +84,23 @@ export function createOrderTable(
     return inserts.map(({ quota = 0 }, i) => toOutcome(codes[i], quota));
   }
 
+  /** Inserts a batch like `insertBatch`, and applies the chain events of its orders that are already stored. */
+  async function insertWithEvents(
+    run: Query,
+    inserts: readonly OrderInsert[],
+    { skip, attempt }: Mode,
+  ): Promise<InsertOutcome[]> {
+    const toOwner = ({ order }: OrderInsert) => getOwner(order.uid);
+    // A chain event of an owner that is not locked could be stored between its search and the insert of its order.
+    const locked = await owners.lock(run, inserts.map(toOwner), skip);
+    const isLocked = (insert: OrderInsert) => locked.has(toOwner(insert));
+    const outcomes = await insertParts(run, inserts.filter(isLocked), attempt);
+    return inserts.map((insert) => (isLocked(insert) ? outcomes.shift() : undefined) ?? { status: 'busy' });
+  }
+
   /** Inserts a batch in parts, each of which ends with an order whose chain events are applied next. */
   async function insertParts(run: Query, inserts: readonly OrderInsert[], attempt: number): Promise<InsertOutcome[]> {
     const keys = inserts.map(({ order }) => toKey(order.uid));
-    // A chain event of an owner that is not locked could be stored between its search and the insert of its order.
-    await owners.lock(
-      run,
-      inserts.map(({ order }) => getOwner(order.uid)),
-    );
     const rows = await run(selectWithEvents, toByteArray(keys));
     const withEvents = new Set(rows.map(([key]) => `\\x${key.slice(2)}`));
     const outcomes: InsertOutcome[] = [];
@@ -111,7 +120,7 @@ export function createOrderTable(
 
   async function insertDurably(inserts: readonly OrderInsert[], mode: Mode): Promise<InsertOutcome[]> {
     const outcomes = await call('insert orders', (run) => insertBatch(run, inserts, mode));
-    return outcomes ?? write('insert orders', (run) => insertParts(run, inserts, mode.attempt));
+    return outcomes ?? write('insert orders', (run) => insertWithEvents(run, inserts, mode));
   }
 
   /**
@@ -164,7 +173,8 @@ export function createOrderTable(
       const transaction = options?.transaction;
       const attempt = randomInt(2 ** 31);
       const mode = { skip: options?.skipLocked ?? false, split: false, attempt };
-      const work = async (run: Query) => (await insertBatch(run, inserts, mode)) ?? insertParts(run, inserts, attempt);
+      const work = async (run: Query) =>
+        (await insertBatch(run, inserts, mode)) ?? insertWithEvents(run, inserts, mode);
       if (transaction !== undefined) return join('insert orders', transaction, work);
       try {
         return await insertDurably(inserts, mode);

@@ -8,8 +8,11 @@ export interface PgOwnerCounts {
   /**
    * Gives a transaction the exclusive right to add or change orders of these owners. Every writing transaction does
    * this first and in the same order, so that no deadlock can occur.
+   *
+   * @param skip - Whether owners that another transaction has locked are omitted, instead of waiting for them.
+   * @returns The locked owners.
    */
-  lock(run: Query, owners: Iterable<Address>): Promise<void>;
+  lock(run: Query, owners: Iterable<Address>, skip?: boolean): Promise<ReadonlySet<Address>>;
   read(owner: Address, now: number): Promise<OrderCounts>;
 }
 
@@ -19,13 +22,14 @@ export interface PgOwnerCounts {
  * history.
  */
 export function createOwnerCounts({ schema: s, prepare, read }: PostgresSession): PgOwnerCounts {
-  const lockRows = prepare(`SELECT ${s}.lock_owners($1, false) IS NULL`);
+  const lockRows = prepare<readonly [Address]>(`SELECT unnest(${s}.lock_owners($1, $2))`);
   const count = prepare<readonly [open: number, pending: number]>(
     `SELECT ${s}.live_count($1, 0, $2), ${s}.live_count($1, 1, $2)`,
   );
   return {
-    async lock(run, owners) {
-      await run(lockRows, toByteArray([...new Set(owners)].map(toBytes)));
+    async lock(run, owners, skip = false) {
+      const rows = await run(lockRows, toByteArray([...new Set(owners)].map(toBytes)), skip);
+      return new Set(rows.map(([owner]) => owner));
     },
     read: (owner, now) =>
       read('count orders', async (run) => {

@@ -8,7 +8,7 @@ import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import { CHAIN_EVENT_TYPES, formatChainEventDetail } from 'intentbook/store-kit';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { invalidation } from '../../conformance/chain.ts';
+import { apply, invalidation, read, trade } from '../../conformance/chain.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, address, BOB, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
 import { quote } from '../../conformance/quotes.ts';
@@ -279,6 +279,24 @@ describe('PostgreSQL owner with a running write', () => {
     const later = await store.orders.insert(group, { skipLocked: true });
     expect(later.map(({ status }) => status)).toEqual(['inserted', 'inserted', ...others.map(() => 'duplicate')]);
     expect(await store.orders.count(ALICE, NOW)).toEqual({ open: 3, pending: 0 });
+    await store.close();
+  });
+
+  test('delays no other owner of a group with an order whose chain event is already stored', async () => {
+    const store = await opened();
+    const traded = order(6, { owner: BOB });
+    await apply(store, 10, trade(traded, 10));
+    const client = await clientOf();
+    await client.query('BEGIN');
+    await store.orders.insert([{ order: order(1) }], { transaction: client });
+    const group = [{ order: order(2) }, { order: traded }, { order: order(3) }, { order: order(7, { owner: BOB }) }];
+    const outcomes = await store.orders.insert(group, { skipLocked: true });
+    expect(outcomes.map(({ status }) => status)).toEqual(['busy', 'inserted', 'busy', 'inserted']);
+    expect(await read(store, traded)).toMatchObject({ executedSellAmount: '40' });
+    await client.query('COMMIT');
+    await client.end();
+    const later = await store.orders.insert(group, { skipLocked: true });
+    expect(later.map(({ status }) => status)).toEqual(['inserted', 'duplicate', 'inserted', 'duplicate']);
     await store.close();
   });
 
