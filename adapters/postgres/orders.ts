@@ -133,7 +133,7 @@ export function createOrderTable(
         const outcomes = await insertDurably(inserts, { skip: false, split: false, attempt });
         return await attributeDuplicates(inserts, outcomes, attempt);
       } catch (cause) {
-        if (await isNothingStored(inserts)) throw cause;
+        if (!isOutcomeUnknown(cause) && (await isNothingStored(inserts))) throw cause;
       }
     }
     return inserts.map(() => ({ status: 'unknown' }));

@@ -121,6 +121,21 @@ describe('PostgreSQL connection that breaks', () => {
     await pool.end();
   });
 
+  test('twice leaves the outcome unknown, because the second insert may still be executed', async () => {
+    let cuts = 0;
+    const pool = cuttable(async ({ text }, run, kill) => {
+      if (cuts === 0 || !text.includes('insert_orders')) return run();
+      cuts--;
+      return kill();
+    });
+    const store = await opened(pool);
+    cuts = 2;
+    expect(await store.orders.insert([{ order: order(1) }])).toEqual([{ status: 'unknown' }]);
+    expect(cuts).toBe(0);
+    await store.close();
+    await pool.end();
+  });
+
   test('and whose session cannot be identified leaves the outcome unknown', async () => {
     let armed = false;
     const pool = cuttable(
