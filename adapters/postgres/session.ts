@@ -255,12 +255,15 @@ async function runInSavepoint<T>(client: PgClient, work: (run: Query) => Promise
     await client.query({ text: 'RELEASE SAVEPOINT intentbook' });
     return result;
   } catch (cause) {
-    if (isServerError(cause)) {
-      await client.query({ text: 'ROLLBACK TO SAVEPOINT intentbook' });
-      await client.query({ text: 'RELEASE SAVEPOINT intentbook' });
-    }
+    // Also after an error of the driver: a statement that exceeded a time limit of the host is still executed.
+    await rollBackToSavepoint(client).catch(() => {}); // a broken connection has already rolled back
     throw cause;
   }
+}
+
+async function rollBackToSavepoint(client: PgClient): Promise<void> {
+  await client.query({ text: 'ROLLBACK TO SAVEPOINT intentbook' });
+  await client.query({ text: 'RELEASE SAVEPOINT intentbook' });
 }
 
 const NO_TRANSACTION = '25P01';

@@ -178,6 +178,23 @@ describe('PostgreSQL connection that breaks', () => {
   });
 });
 
+test('a transaction of the host contains nothing of an insert whose response was too late for the driver', async () => {
+  const store = await opened(place.pool);
+  const pool = cuttable(async ({ text }, run) => {
+    const result = await run();
+    if (text.includes('insert_orders')) throw new Error('Query read timeout');
+    return result;
+  });
+  const client = await pool.connect();
+  await client.query({ text: 'BEGIN' });
+  await expect(store.orders.insert([{ order: order(1) }], { transaction: client })).rejects.toSatisfy(isUnavailable);
+  await client.query({ text: 'COMMIT' });
+  client.release();
+  expect(await store.orders.get([order(1).uid])).toEqual([]);
+  await store.close();
+  await pool.end();
+});
+
 test('PostgreSQL store recovers after a server restart without being reopened', async () => {
   const server = await startPostgres();
   const store = postgresStore({ url: server.url, migrate: true, pollInterval: 50 });

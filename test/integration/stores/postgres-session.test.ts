@@ -365,10 +365,20 @@ describe('PostgreSQL session: join', () => {
     expect(texts.slice(2)).toEqual(['ROLLBACK TO SAVEPOINT intentbook', 'RELEASE SAVEPOINT intentbook']);
   });
 
-  test('sends nothing more on a broken connection', async () => {
-    const { result, texts } = await join(failing(BROKEN));
+  test('is rolled back after an error of the driver, because the server may still execute the statement', async () => {
+    const { result, texts } = await join(failing(new Error('Query read timeout')));
     expect(result).toMatchObject({ code: 'Unavailable' });
-    expect(texts).toEqual(['SAVEPOINT intentbook', 'SELECT work']);
+    expect(texts.slice(2)).toEqual(['ROLLBACK TO SAVEPOINT intentbook', 'RELEASE SAVEPOINT intentbook']);
+  });
+
+  test('fails with the first error of a broken connection', async () => {
+    const { result, texts } = await join(({ text }) => {
+      if (text === STATEMENT.text) throw BROKEN;
+      if (text.startsWith('ROLLBACK')) throw new Error('not queryable');
+      return [];
+    });
+    expect(result).toMatchObject({ code: 'Unavailable', cause: BROKEN });
+    expect(texts).toEqual(['SAVEPOINT intentbook', 'SELECT work', 'ROLLBACK TO SAVEPOINT intentbook']);
   });
 
   test('requires an open transaction', async () => {
