@@ -243,20 +243,21 @@ BEGIN
   END IF;
 
   IF stored IS NOT NULL THEN
-    IF EXISTS (SELECT FROM unnest(p_hash) h WHERE h IS NOT NULL) THEN
-      INSERT INTO ${s}.documents AS k (hash, document, referenced, used_until)
-      SELECT DISTINCT ON (d.hash) d.hash, d.document, true, max(d.valid_to) OVER (PARTITION BY d.hash) + ${DOCUMENT_MARGIN}
-      FROM unnest(p_hash, p_document, p_valid_to) WITH ORDINALITY d (hash, document, valid_to, ordinal)
-      WHERE d.ordinal = ANY(stored) AND d.hash IS NOT NULL
-        AND NOT EXISTS (SELECT FROM ${s}.documents x WHERE x.hash = d.hash AND x.used_until > d.valid_to)
-      ORDER BY d.hash, d.ordinal
-      ON CONFLICT (hash) DO UPDATE SET referenced = true, used_until = greatest(k.used_until, excluded.used_until);
-    END IF;
-    UPDATE ${s}.documents k SET referenced = true, used_until = u.valid_to + ${DOCUMENT_MARGIN}
+    -- In the order of the hashes, so that concurrent inserts with the same documents cannot cause a deadlock.
+    INSERT INTO ${s}.documents AS k (hash, document, referenced, used_until)
+    SELECT u.hash, coalesce(x.document, u.document), true, u.valid_to + ${DOCUMENT_MARGIN}
     FROM (
-      SELECT a.app, max(a.valid_to) AS valid_to FROM unnest(p_app, p_valid_to) WITH ORDINALITY a (app, valid_to, ordinal)
-      WHERE a.ordinal = ANY(stored) GROUP BY a.app
-    ) u WHERE k.hash = u.app AND k.used_until <= u.valid_to;
+      SELECT d.hash, max(o.valid_to) AS valid_to,
+        (array_agg(d.document ORDER BY o.ordinal) FILTER (WHERE d.document IS NOT NULL))[1] AS document
+      FROM unnest(p_app, p_hash, p_document, p_valid_to) WITH ORDINALITY o (app, hash, document, valid_to, ordinal)
+      CROSS JOIN LATERAL (VALUES (o.app, NULL), (o.hash, o.document)) d (hash, document)
+      WHERE o.ordinal = ANY(stored) AND d.hash IS NOT NULL GROUP BY d.hash
+    ) u LEFT JOIN LATERAL (
+      SELECT * FROM ${s}.documents x WHERE x.hash = u.hash OFFSET 0
+    ) x ON true
+    WHERE coalesce(x.document, u.document) IS NOT NULL AND (x.used_until IS NULL OR x.used_until <= u.valid_to)
+    ORDER BY u.hash
+    ON CONFLICT (hash) DO UPDATE SET referenced = true, used_until = greatest(k.used_until, excluded.used_until);
   END IF;
   RETURN outcomes;
 END $$;

@@ -74,10 +74,14 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       '$7::smallint[], $8::smallint[], $9::bytea[], $10::text[], $12::text[], $13::integer[]) ' +
       'n (key, sell_token, buy_token, created, valid_to, scheme, phase, quota_class, app_data, body, quote, checksum)',
   );
+  // Documents are locked in the order of the hashes, like by an insert, so that both cannot cause a deadlock.
   const refer = prepare(
-    `UPDATE ${s}.documents k SET referenced = true, used_until = u.valid_to + ${DOCUMENT_MARGIN} FROM (` +
-      'SELECT hash, max(valid_to) AS valid_to FROM unnest($1::bytea[], $2::bigint[]) a (hash, valid_to) GROUP BY hash' +
-      ') u WHERE k.hash = u.hash AND k.used_until <= u.valid_to',
+    'WITH u AS MATERIALIZED (SELECT hash, max(valid_to) AS valid_to FROM unnest($1::bytea[], $2::bigint[]) ' +
+      'a (hash, valid_to) GROUP BY hash ORDER BY hash), locked AS MATERIALIZED (' +
+      `SELECT u.* FROM u CROSS JOIN LATERAL (SELECT FROM ${s}.documents k WHERE k.hash = u.hash ` +
+      'AND k.used_until <= u.valid_to FOR NO KEY UPDATE) k) ' +
+      `UPDATE ${s}.documents k SET referenced = true, used_until = u.valid_to + ${DOCUMENT_MARGIN} FROM locked u ` +
+      'WHERE k.hash = u.hash AND k.used_until <= u.valid_to',
   );
   // The totals of a partially filled order move from its fill to its row.
   const update = prepare(

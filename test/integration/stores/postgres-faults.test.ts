@@ -276,6 +276,49 @@ describe('concurrent PostgreSQL writers', () => {
   });
 });
 
+describe('concurrent PostgreSQL inserts with shared documents', () => {
+  const [first, second] = [document(1, '{"n":1}'), document(2, '{"n":2}')];
+  const group = (n: number, owner: typeof ALICE, documents: readonly (typeof first)[]) =>
+    documents.map((each, i) => ({
+      order: order(n + i, { owner, appData: each.hash }),
+      // The other order refers to a document that is already stored.
+      ...(i === 0 ? { document: each } : {}),
+    }));
+
+  test('lock them in one order, so that none is repeated after a deadlock', async () => {
+    const texts: string[] = [];
+    const pool = cuttable(({ text }, run) => {
+      texts.push(text);
+      return run();
+    });
+    const store = await opened(pool);
+    for (const each of [first, second]) await store.appData.put(each);
+    /** Locks a document until the returned function is called. */
+    const lock = async ({ hash }: typeof first) => {
+      const client = await place.pool.connect();
+      await client.query('BEGIN');
+      await client.query(`SELECT FROM "${place.schema}".documents WHERE hash = $1 FOR UPDATE`, [`\\x${hash.slice(2)}`]);
+      return () => client.query('COMMIT').then(() => client.release());
+    };
+    const waiting =
+      'SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0 ' +
+      `AND query LIKE '%"${place.schema}".insert_orders%'`;
+    const allWait = () => expect.poll(async () => (await place.pool.query(waiting)).rowCount).toBe(2);
+    const [unlockFirst, unlockSecond] = [await lock(first), await lock(second)];
+    const groups = [group(1, ALICE, [second, first]), group(11, BOB, [first, second])];
+    const inserting = groups.map((inserts) => store.orders.insert(inserts));
+    await allWait();
+    await unlockSecond();
+    await allWait();
+    await unlockFirst();
+    const outcomes = (await Promise.all(inserting)).flat();
+    expect(outcomes.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'inserted'));
+    expect(texts.filter((text) => text.includes('insert_orders'))).toHaveLength(2);
+    await store.close();
+    await pool.end();
+  });
+});
+
 test('a trade that is stored during an insert of several orders is applied to its order', async () => {
   const [known, concurrent] = [order(1), order(2)];
   let applied: Promise<void> | undefined;
