@@ -11,22 +11,21 @@ export interface PgAppDataTable {
 
 export function createAppDataTable({ schema: s, prepare, call }: PostgresSession): PgAppDataTable {
   const find = prepare<readonly [string]>(`SELECT document FROM ${s}.documents WHERE hash = $1`);
+  // A document that another transaction has locked may be referred to by its order, and is kept. The statement does not
+  // see the new document, so that it keeps one less.
   const insert = prepare(
-    `INSERT INTO ${s}.documents (hash, document, referenced) VALUES ($1, $2, false) ON CONFLICT (hash) DO NOTHING ` +
-      'RETURNING 1',
-  );
-  // A document that an order refers to concurrently is checked again after its row lock is acquired, and then kept.
-  const deleteOldest = prepare(
-    `DELETE FROM ${s}.documents WHERE NOT referenced AND ordinal <= ` +
-      `(SELECT ordinal FROM ${s}.documents WHERE NOT referenced ORDER BY ordinal DESC OFFSET $1 LIMIT 1)`,
+    `WITH stored AS (INSERT INTO ${s}.documents (hash, document, referenced) VALUES ($1, $2, false) ` +
+      'ON CONFLICT (hash) DO NOTHING RETURNING 1), ' +
+      `removed AS (DELETE FROM ${s}.documents WHERE $3::bigint IS NOT NULL AND EXISTS (SELECT FROM stored) ` +
+      `AND hash = ANY(ARRAY(SELECT hash FROM ${s}.documents WHERE NOT referenced AND ordinal <= ` +
+      `(SELECT ordinal FROM ${s}.documents WHERE NOT referenced ORDER BY ordinal DESC OFFSET $3::bigint - 1 LIMIT 1) ` +
+      'FOR UPDATE SKIP LOCKED))) SELECT FROM stored',
   );
   return {
     async put({ hash, document }, keep) {
-      const store = (run: Query) => run(insert, toBytes(hash), document);
+      const store = (run: Query) => run(insert, toBytes(hash), document, keep ?? null);
       const stored = await call('store a document', store, { repeatable: true });
-      if (stored.length === 0) return 'known';
-      if (keep !== undefined) await call('remove documents', (run) => run(deleteOldest, keep), { repeatable: true });
-      return 'stored';
+      return stored.length === 0 ? 'known' : 'stored';
     },
     get: async (run, hash) => (await run(find, toBytes(hash)))[0]?.[0],
   };

@@ -156,6 +156,15 @@ describe('PostgreSQL connection that breaks', () => {
     await pool.end();
   });
 
+  test('before old documents are deleted: the new document is not stored either', async () => {
+    const pool = cuttable(({ text }, run, kill) => (/DELETE FROM \S+\.documents/.test(text) ? kill() : run()));
+    const store = await opened(pool);
+    await expect(store.appData.put(document(1, '{}'), 1)).rejects.toSatisfy(isUnavailable);
+    expect(await store.appData.get(document(1, '').hash)).toBeUndefined();
+    await store.close();
+    await pool.end();
+  });
+
   test.each([
     ['after the server has committed', true],
     ['before the commit reaches the server', false],

@@ -155,7 +155,7 @@ describe('PostgreSQL connection', () => {
     } finally {
       time.mockRestore();
     }
-    expect(limits).toEqual([5000, 5000, 5000, 5000, 5000]);
+    expect(limits).toEqual([5000, 5000, 5000, 5000]);
     await store.close();
     await pool.end();
   });
