@@ -29,8 +29,13 @@ export interface PgChainEventTable {
    */
   add(run: Query, events: readonly ChainEvent[]): Promise<ReadonlySet<string>>;
   listByOrders(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderChainEvent[]>>;
-  /** Returns the stored hashes of the given blocks. */
-  hashes(run: Query, blocks: readonly number[]): Promise<ReadonlyMap<number, Hex>>;
+  /**
+   * Returns the stored hashes of the given blocks.
+   *
+   * @param indexedBlock - Above it, only blocks with events have hashes: a rollback may keep events above the next
+   * checkpoint.
+   */
+  hashes(run: Query, blocks: readonly number[], indexedBlock: number): Promise<ReadonlyMap<number, Hex>>;
   removeAbove(run: Query, block: number): Promise<readonly ChainEvent[]>;
   trades(run: Query, query: TradeQuery): Promise<TradeChainEvent[]>;
   settlements(run: Query, transactionHash: Hex): Promise<SettlementChainEvent[]>;
@@ -72,7 +77,8 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
   );
   const hashes = prepare<readonly [number, Hex]>(
     `SELECT n, coalesce((SELECT b.hash FROM ${s}.blocks b WHERE b.number = n), ` +
-      `(SELECT f.block_hash FROM ${s}.chain_events f WHERE f.block = n LIMIT 1)) FROM unnest($1::bigint[]) n`,
+      `(SELECT f.block_hash FROM ${s}.chain_events f WHERE f.block = n LIMIT 1)) FROM unnest($1::bigint[]) n ` +
+      `WHERE n <= greatest($2, (SELECT max(block) FROM ${s}.chain_events))`,
   );
   const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
   const page = `AND f.type = ${TRADE} AND (f.block, f.log) < ($4, $5) ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
@@ -139,8 +145,8 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
       return byOrder;
     },
 
-    async hashes(run, blocks) {
-      const rows = blocks.length === 0 ? [] : await run(hashes, blocks);
+    async hashes(run, blocks, indexedBlock) {
+      const rows = await run(hashes, blocks, indexedBlock);
       return new Map(rows.filter(([, hash]) => hash !== null));
     },
 

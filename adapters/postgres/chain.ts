@@ -75,16 +75,14 @@ export function createChainStore(
 
     apply: (batch) =>
       write('apply chain events', async (run): Promise<ApplyOutcome> => {
-        const [row] = await run(lock);
-        const indexedBlock = toBlockRef(row);
+        const indexedBlock = toBlockRef((await run(lock))[0]);
         if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
         const hashes = blockHashes(batch);
-        // No hash is stored above the checkpoint or the last rollback.
-        const newestStored = row?.[0] ?? -1;
-        const older = [...hashes.keys()].filter((number) => number <= newestStored);
-        for (const [block, stored] of await chainEvents.hashes(run, older)) {
-          if (hashes.get(block) !== stored)
+        const storedHashes = await chainEvents.hashes(run, [...hashes.keys()], indexedBlock?.number ?? -1);
+        for (const [block, stored] of storedHashes) {
+          if (hashes.get(block) !== stored) {
             return { status: 'conflict', block, stored, indexedBlock: indexedBlock ?? batch.through };
+          }
         }
 
         const uids = await lockAffected(run, batch.events);

@@ -9,6 +9,8 @@ export interface ChainEventTable {
   /** Stores a chain event unless its log position is already stored. @returns whether it was stored. */
   add(event: ChainEvent): boolean;
   listByOrder(uid: Buffer): OrderChainEvent[];
+  /** Returns the newest block that has chain events; -1 if there is none. */
+  newestBlock(): number;
   /** Returns the hash of a block that has chain events. */
   blockHash(block: number): Hex | undefined;
   listAbove(block: number): ChainEvent[];
@@ -34,6 +36,7 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ORDER BY f.block, f.log`,
   ).raw();
   const selectBlockHash = prepare(`SELECT block_hash FROM ${p}chain_events WHERE block = ? LIMIT 1`).pluck();
+  const selectNewestBlock = prepare(`SELECT coalesce(max(block), -1) FROM ${p}chain_events`).pluck();
   const selectAbove = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.block > ? ORDER BY f.block, f.log`,
   ).raw();
@@ -78,6 +81,7 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
     },
     // The columns selected.
     listByOrder: (uid) => (selectByUid.all(uid) as ChainEventRow[]).map(readChainEvent).filter(isOrderChainEvent),
+    newestBlock: () => selectNewestBlock.get() as number, // an integer, or coalesced to one
     blockHash(block) {
       const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && toHex(hash);

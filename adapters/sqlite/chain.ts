@@ -113,13 +113,13 @@ export function createChainStore(
 
     apply: (batch) =>
       session.write('apply chain events', () => {
-        const row = readProgress();
-        const indexedBlock = toBlockRef(row);
+        const indexedBlock = toBlockRef(readProgress());
         if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
         const hashes = blockHashes(batch);
+        // A rollback may keep events above the next checkpoint.
+        const newest = Math.max(indexedBlock?.number ?? -1, chainEvents.newestBlock());
         for (const [number, hash] of hashes) {
-          // No hash is stored above the checkpoint or the last rollback.
-          const stored = row === undefined || number > row[0] ? undefined : getStoredHash(number);
+          const stored = number > newest ? undefined : getStoredHash(number);
           if (stored !== undefined && stored !== hash) {
             return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
           }

@@ -274,6 +274,28 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'rejects another fork of a block whose events a rollback has kept without a checkpoint',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 5, trade(SELL, 5));
+      await store.chain.apply({ ...batch(20), forgetBelow: 20 });
+      const outcome = await store.chain.rollback({ to: 10, at: PLACED_AT });
+      assert.deepEqual(outcome, { status: 'rolledBack', removed: 0, indexedBlock: null });
+      const other = batch(block(6, 1), trade(SELL, 5, { ...at(5, 1, 1) }));
+      const conflict = { status: 'conflict', block: 5, stored: block(5).hash } as const;
+      assert.deepEqual(await store.chain.apply(other), { ...conflict, indexedBlock: block(6, 1) });
+      await apply(store, 3);
+      assert.deepEqual(await store.chain.apply(other), { ...conflict, indexedBlock: block(3) });
+      const indexedBlock = block(6);
+      assert.deepEqual(await store.chain.apply(batch(6, trade(SELL, 5))), {
+        status: 'applied',
+        applied: 0,
+        known: 1,
+        indexedBlock,
+      });
+    },
+  },
+  {
     name: 'applies nothing of a batch that builds on another indexed block',
     async run({ store }) {
       await place(store, SELL);

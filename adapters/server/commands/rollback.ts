@@ -31,18 +31,21 @@ export async function rollBackBook(
   const stored = blocks.find(({ number }) => number === to)?.hash;
   const hash = (await readHash(domain, to, nodes)) ?? stored;
   if (hash === undefined) throw new Error(`the store has no hash of block ${to}; give a node with --rpc <urls>`);
-  if (stored !== undefined && stored !== hash) {
-    throw new Error(`block ${to} is ${stored} in the book and ${hash} on the node; select an older block`);
-  }
+  if (stored !== undefined && stored !== hash) throw createForkError({ number: to, hash }, stored);
   const outcome = await store.chain.rollback({ to, at: now, after: indexedBlock });
   if (outcome.status !== 'rolledBack') throw new Error('a server indexes this book; stop it and repeat the command');
   const block = { number: to, hash };
   // The checkpoint has the hash that was checked, also if the store had deleted it.
   const kept = { events: [], blocks: [], forgetBelow: 0, at: now };
   const applied = await store.chain.apply({ ...kept, through: block, after: outcome.indexedBlock });
+  // The book may have events of a block without its hash.
+  if (applied.status === 'conflict') throw createForkError(block, applied.stored);
   if (applied.status !== 'applied') throw new Error('a server indexes this book; stop it and repeat the command');
   return { block, removed: outcome.removed };
 }
+
+const createForkError = ({ number, hash }: BlockRef, stored: BlockRef['hash']) =>
+  new Error(`block ${number} is ${stored} in the book and ${hash} on the node; select an older block`);
 
 /** Reads the hash of a block from the first node that responds. `undefined` without nodes. */
 async function readHash(domain: Domain, number: number, nodes: readonly ChainSource[]) {

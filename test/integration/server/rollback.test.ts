@@ -116,6 +116,25 @@ test('rollback to a block whose hash neither the store nor a node knows changes 
   await store.close();
 });
 
+test('rollback to a block of which the book has only events of another fork is rejected', async () => {
+  const chain = scriptedChain();
+  chain.mine(...EMPTY);
+  const store = sqliteStore({ path: join(await scratch(), 'book.sqlite') });
+  await store.open({ domain: SEPOLIA_DOMAIN, clock: systemClock });
+  const [blockHash, transactionHash] = [`0x${'ab'.repeat(32)}`, `0x${'cd'.repeat(32)}`] as const;
+  const position = { blockNumber: 103, blockHash, logIndex: 0, transactionHash, timestamp: null };
+  const solver = account(1).address.toLowerCase() as `0x${string}`; // an address
+  const events = [{ ...position, type: 'settlement', solver, auctionId: null }] as const;
+  const through = { number: 110, hash: blockHash };
+  await store.chain.apply({ events, blocks: [], through, forgetBelow: 110, at: Date.now() });
+  const rollBack = (to: number) => rollBackBook(store, SEPOLIA_DOMAIN, to, [chain.node('node')], Date.now());
+  await expect(rollBack(103)).rejects.toThrow(
+    `block 103 is ${blockHash} in the book and ${chain.blocks[3]?.hash} on the node; select an older block`,
+  );
+  expect(await rollBack(102)).toEqual({ block: { number: 102, hash: chain.blocks[2]?.hash }, removed: 1 });
+  await store.close();
+});
+
 test('command rolls back to a block of the store without a node', async () => {
   const { db } = await stoppedBook();
   const missing = await intentbook(['rollback', '--db', db]).ended;
