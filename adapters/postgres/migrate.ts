@@ -31,8 +31,8 @@ export async function migrate(
       const client: PgClient = { query: (query) => connection.query({ ...query, limit: UNLIMITED }) };
       const applied: number[] = [];
       for (;;) {
-        await client.query({ text: BEGIN });
         try {
+          await client.query({ text: BEGIN });
           const next = await applyNext(client, name, migrations, partitions);
           await client.query({ text: 'COMMIT' });
           if (next === undefined) return applied;

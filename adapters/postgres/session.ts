@@ -224,9 +224,10 @@ interface Transaction<T> {
 }
 
 async function transact<T>(client: PgClient, { work, committed, resolver }: Transaction<T>): Promise<T> {
-  const transaction = await resolver.begin(client);
+  let transaction: StartedTransaction;
   let result: T;
   try {
+    transaction = await resolver.begin(client);
     result = await work(createQuery(client, TIMEOUTS.workerStatement + 1000));
   } catch (cause) {
     // A broken connection has already rolled back.

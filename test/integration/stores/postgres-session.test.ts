@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
+import { migrate } from '../../../adapters/postgres/migrate.ts';
 import type { SessionSettings } from '../../../adapters/postgres/session.ts';
 import { openSession } from '../../../adapters/postgres/session.ts';
 import type { Respond } from '../../support/postgres-fake.ts';
@@ -284,6 +285,16 @@ describe('PostgreSQL session: write', () => {
     expect(texts).toEqual(['SELECT work', 'ROLLBACK', 'SELECT work', 'COMMIT']);
   });
 
+  test('is rolled back if its begin is cancelled, because it may be open', async () => {
+    const fixture = opened(({ text }) => {
+      if (text.startsWith('BEGIN')) throw createPgError('57014');
+      return [['row']];
+    });
+    expect(await getFailure(write(fixture))).toMatchObject({ code: 'Unavailable' });
+    expect(fixture.getTexts().at(-1)).toBe('ROLLBACK');
+    expect(fixture.released).toEqual([undefined]);
+  });
+
   test('is not rolled back on a broken connection', async () => {
     const fixture = opened(failing(BROKEN));
     expect(await getFailure(write(fixture))).toMatchObject({ code: 'Unavailable', cause: BROKEN });
@@ -341,6 +352,14 @@ describe('PostgreSQL session: write', () => {
       message: 'the PostgreSQL store cannot determine the outcome of an attempt to apply events: it may be stored',
     });
   });
+});
+
+test('PostgreSQL migration is rolled back if its begin is cancelled, because it may be open', async () => {
+  const fake = createFakePool(() => {
+    throw createPgError('57014');
+  });
+  await expect(migrate(fake.pool, 'books', [])).rejects.toMatchObject({ code: 'Unavailable' });
+  expect(fake.texts.at(-1)).toBe('ROLLBACK');
 });
 
 describe('PostgreSQL session: join', () => {
