@@ -22,7 +22,7 @@ import { formatLogPosition } from './chain-events.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
 import type { PgOwnerCounts } from './owner-counts.ts';
 import type { Query } from './query.ts';
-import { getOwner, toBytes } from './rows.ts';
+import { getOwner, toByteArray, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 export interface PgChainOperations {
@@ -53,11 +53,16 @@ export function createChainStore(
   );
   const deleteBlocks = prepare(`DELETE FROM ${s}.blocks WHERE number < $1 OR number > $2`);
   const selectNewestBlock = prepare<BlockRow>(`SELECT number, hash FROM ${s}.blocks ORDER BY number DESC LIMIT 1`);
+  const touchOwners = prepare(`UPDATE ${s}.owners SET live_open = live_open WHERE owner = ANY($1::bytea[])`);
 
-  /** Locks the owners of the affected orders. An insert locks them too, so neither misses the other. */
+  /**
+   * Locks the owners of the affected orders. An insert locks them too, so neither misses the other. Their rows also
+   * change, so that a transaction of the host with stricter isolation and an older snapshot cannot lock them.
+   */
   async function lockAffected(run: Query, changed: readonly ChainEvent[]): Promise<readonly Hex[]> {
     const uids = getAffectedUids(changed);
-    await owners.lock(run, uids.map(getOwner));
+    const locked = await owners.lock(run, uids.map(getOwner));
+    if (locked.size > 0) await run(touchOwners, toByteArray([...locked].map(toBytes)));
     return uids;
   }
 

@@ -9,8 +9,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PgPool } from '../../../adapters/postgres/database-driver.ts';
 import { createWatch } from '../../../adapters/postgres/watch.ts';
 import { notification, notify, step } from '../../conformance/accounts/notifications.ts';
+import { apply, trade } from '../../conformance/chain.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
-import { ALICE, BOB, order, place, range } from '../../conformance/orders.ts';
+import { ALICE, BOB, order, PLACED_AT, place, range } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
 import { emptySchema, temporarySchema } from '../../support/postgres.ts';
@@ -389,6 +390,23 @@ describe('host transaction on PostgreSQL', () => {
       const joined = store.orders.insert([{ order: order(n + 1), quota: 2 }], { transaction: client });
       await expect(joined).rejects.toMatchObject({ code: 'Unavailable', cause: { code: '40001' } });
       await client.query('ROLLBACK');
+      await client.end();
+    }
+  });
+
+  test.each([
+    ['a trade', (store: Store) => apply(store, 10, trade(order(2), 10))],
+    ['the rollback of a trade', (store: Store) => store.chain.rollback({ to: 8, at: PLACED_AT })],
+  ])('with stricter isolation does not miss %s that was stored after its snapshot', async (_, change) => {
+    const store = await opened();
+    await place(store, order(1));
+    await apply(store, 9, trade(order(2), 9));
+    const client = await hostClient('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM pg_class LIMIT 1');
+    try {
+      await change(store);
+      const joined = store.orders.insert([{ order: order(2) }], { transaction: client });
+      await expect(joined).rejects.toMatchObject({ code: 'Unavailable', cause: { code: '40001' } });
+    } finally {
       await client.end();
     }
   });
