@@ -189,20 +189,26 @@ const quoteText = (value: number | string) => (typeof value === 'number' ? `'${v
 
 /** Returns a connection on which a statement that takes too long is cancelled. */
 function limitStatements(client: DriverClient): PgPoolClient {
+  let isCancelled = false;
+  const cancel = () => {
+    isCancelled = true;
+    requestCancellation(client);
+  };
   return {
-    query: limitQuery(client),
+    query: limitQuery(client, cancel),
     on: (event, listener) => client.on?.(event, listener),
     removeListener: (event, listener) => client.removeListener?.(event, listener),
-    release: (error) => client.release(error),
+    // The request may arrive after the end of the statement, and would then cancel that of the next caller.
+    release: (error) => client.release(error ?? isCancelled),
     unref: () => client.unref?.(),
     ...(client.processID === undefined ? {} : { processID: client.processID }),
   };
 }
 
-function limitQuery(client: DriverClient): PgPoolClient['query'] {
+function limitQuery(client: DriverClient, cancel: () => void): PgPoolClient['query'] {
   return async (query) => {
     let timer = setTimeout(() => {
-      requestCancellation(client);
+      cancel();
       // Without a response, the connection is unusable; the query fails when it is closed.
       timer = setTimeout(() => client.connection?.stream.destroy(), TIMEOUTS.cancelled);
     }, query.limit ?? TIMEOUTS.cancel);

@@ -160,6 +160,32 @@ describe('PostgreSQL connection', () => {
     await pool.end();
   });
 
+  test('is closed after a request to cancel a statement, which may arrive after the end of the statement', async () => {
+    let isHeld = false;
+    const held: (() => void)[] = [];
+    const { url, server: door } = await proxy((data, client) => {
+      if (isHeld) held.push(() => client.write(data));
+      else client.write(data);
+    });
+    const store = await opened(url);
+    await store.orders.get([order(1).uid]);
+    const [session] = await here.query("SELECT pid FROM pg_stat_activity WHERE query LIKE 'WITH o AS%'");
+    const cancellation = once(door, 'connection');
+    // No time is left for the statement, whose response arrives after its cancellation was requested.
+    const time = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValue(9000);
+    isHeld = true;
+    const reading = store.orders.get([order(1).uid]);
+    await cancellation;
+    time.mockRestore();
+    isHeld = false;
+    for (const deliver of held) deliver();
+    await Promise.allSettled([reading]); // the server may have cancelled it
+    const find = () => here.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [session?.['pid']]);
+    await expect.poll(find).toEqual([]);
+    await store.close();
+    door.close();
+  });
+
   test('that is silent after the login fails within 10 seconds', async () => {
     let silent = false;
     const { url, server: door } = await proxy((data, client) => {
