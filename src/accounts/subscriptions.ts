@@ -119,6 +119,9 @@ const NONCE_MARGIN = 86_400_000;
 /** Time in which a token can be confirmed, in milliseconds. */
 const TOKEN_TTL = 86_400_000;
 
+/** Milliseconds after the deadline of a challenge for which its subscription can stay pending, if a process dies. */
+const CHALLENGE_MARGIN = 60_000;
+
 /** Milliseconds in which invitations count against their limits. */
 const INVITATION_PERIOD = 86_400_000;
 /** Maximum number of invitations to one target within the period. */
@@ -156,6 +159,15 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     nonce: String(BigInt(nonce)),
     expiresAt: (deadline + 1) * 1000 + NONCE_MARGIN,
   });
+
+  /** Returns the confirmation that a new subscription waits for, if any. */
+  function createConfirmation({ confirmation }: Channel, token: string, now: number) {
+    if (confirmation === 'none') return undefined;
+    if (confirmation === 'token') return { tokenHash: hashToken(token), expiresAt: now + TOKEN_TTL };
+    // The target receives the token as its challenge, and must not confirm without returning it.
+    const unsent = bytesToHex(random(32)).slice(2);
+    return { tokenHash: hashToken(unsent), expiresAt: now + context.deadline + CHALLENGE_MARGIN };
+  }
 
   /** Sends the challenge or the token to the target. Returns text for the subscriber, if any. */
   async function startConfirmation(
@@ -204,9 +216,10 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       await verifyProof(account, parsed, parsed);
 
       const token = bytesToHex(random(32)).slice(2);
-      const pending = channel.confirmation === 'token';
+      const isInvited = channel.confirmation === 'token';
       // Without signatures, the secret authorises the unsubscribe links only, and is not shown.
-      const secret = channel.signs || pending ? `whsec_${btoa(String.fromCharCode(...random(32)))}` : null;
+      const secret = channel.signs || isInvited ? `whsec_${btoa(String.fromCharCode(...random(32)))}` : null;
+      const now = clock.now();
       const subscription: Subscription = {
         id: bytesToHex(random(16)).slice(2),
         account,
@@ -214,31 +227,34 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
         target,
         secret,
         types: [...new Set(parsed.types)],
-        state: pending ? 'pending' : 'active',
-        createdAt: clock.now(),
+        state: channel.confirmation === 'none' ? 'active' : 'pending',
+        createdAt: now,
       };
-      // A challenge is sent before anything is stored; a token must be stored before it can be confirmed.
-      if (!pending) await startConfirmation(channel, subscription, token);
-      const now = clock.now();
+      const confirmation = createConfirmation(channel, token, now);
+      // Stored before anything is sent, so that a signature sends one challenge or invitation.
       const outcome = await store.subscriptions.create({
         subscription,
         nonce: createNonce(account, parsed),
         quota: context.quota,
         now,
         // Channels without a target at this point send nothing before the subscriber contacts them.
-        ...(pending && target !== '' ? { invitation: createInvitationLimits(now) } : {}),
-        ...(pending ? { confirmation: { tokenHash: hashToken(token), expiresAt: now + TOKEN_TTL } } : {}),
+        ...(isInvited && target !== '' ? { invitation: createInvitationLimits(now) } : {}),
+        ...(confirmation === undefined ? {} : { confirmation }),
       });
       if (outcome.status === 'used') throw NONCE_USED;
       if (outcome.status === 'quotaExceeded') {
         throw new AccountError(409, `The account must have at most ${outcome.quota} subscriptions`);
       }
       if (outcome.status === 'limited') throw createLimitedError(outcome.by);
-      const view = { ...toSubscriptionView(subscription), ...(channel.signs && secret !== null ? { secret } : {}) };
-      if (!pending) return view;
+      const shown = channel.signs && secret !== null ? { secret } : {};
+      if (confirmation === undefined) return { ...toSubscriptionView(subscription), ...shown };
       try {
         const confirm = await startConfirmation(channel, subscription, token);
-        return confirm === undefined ? view : { ...view, confirm };
+        if (isInvited)
+          return { ...toSubscriptionView(subscription), ...shown, ...(confirm !== undefined && { confirm }) };
+        const confirmed = await store.subscriptions.confirm({ tokenHash: confirmation.tokenHash, now: clock.now() });
+        if (confirmed === undefined) throw NOT_FOUND; // removed by the account
+        return { ...toSubscriptionView(confirmed), ...shown };
       } catch (rejected) {
         await store.subscriptions.remove({ id: subscription.id, account });
         throw rejected;

@@ -34,7 +34,7 @@ export interface UsedNonce {
 /** A subscription to store. */
 export interface NewSubscription {
   readonly subscription: Subscription;
-  /** Confirmation of a pending subscription: hash of the token that was sent, and its expiry time. */
+  /** Confirmation of a pending subscription: hash of the token that confirms it, and its expiry time. */
   readonly confirmation?: { readonly tokenHash: Hex; readonly expiresAt: number };
   readonly nonce: UsedNonce;
   /** Maximum number of subscriptions of the account, including this one and pending ones. */

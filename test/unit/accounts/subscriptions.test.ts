@@ -252,6 +252,61 @@ describe('subscription with an echo', () => {
     expect(await store.subscriptions.list(ALICE)).toEqual([]);
   });
 
+  test('sends one challenge per signature, also after a failure and at the same time', async () => {
+    const answers: ((isEchoed: boolean) => void)[] = [];
+    const challenge = () => new Promise<boolean>((resolve) => void answers.push(resolve));
+    const { create } = await fixture({ channels: { hook: { confirmation: 'echo', challenge } } });
+    const signed = request();
+    const first = getFailure(create(ALICE, signed));
+    const used = error(409, 'The nonce was used before');
+    expect(await getFailure(create(ALICE, signed))).toEqual(used);
+    answers[0]?.(false);
+    expect(await first).toEqual(error(400, 'The target has not echoed its challenge'));
+    expect(await getFailure(create(ALICE, signed))).toEqual(used);
+    expect(answers).toHaveLength(1);
+  });
+
+  test('sends no challenge above the quota, in which waiting challenges count', async () => {
+    const answers: ((isEchoed: boolean) => void)[] = [];
+    const challenge = () => new Promise<boolean>((resolve) => void answers.push(resolve));
+    const { create, list } = await fixture({ quota: 1, channels: { hook: { confirmation: 'echo', challenge } } });
+    const first = create(ALICE, request());
+    const exceeded = error(409, 'The account must have at most 1 subscriptions');
+    expect(await getFailure(create(ALICE, request()))).toEqual(exceeded);
+    expect(await list(ALICE, proof())).toMatchObject([{ state: 'pending' }]);
+    answers[0]?.(true);
+    expect(await first).toMatchObject({ state: 'active' });
+    expect([answers.length, await list(ALICE, proof())]).toMatchObject([1, [{ state: 'active' }]]);
+  });
+
+  test('is not confirmed by the word of the challenge', async () => {
+    let confirming: Promise<unknown> = Promise.resolve();
+    const channels: Choice['channels'] = {
+      hook: {
+        confirmation: 'echo',
+        async challenge(_, word) {
+          confirming = getFailure(confirm(word));
+          await confirming;
+          return false;
+        },
+      },
+    };
+    const { create, confirm } = await fixture({ channels });
+    expect(await getFailure(create(ALICE, request()))).toMatchObject({ status: 400 });
+    expect(await confirming).toEqual(error(404, 'The token is unknown, used or expired'));
+  });
+
+  test('is rejected if it was removed before the target returned the challenge', async () => {
+    const answers: ((isEchoed: boolean) => void)[] = [];
+    const challenge = () => new Promise<boolean>((resolve) => void answers.push(resolve));
+    const { create, list, remove } = await fixture({ channels: { hook: { confirmation: 'echo', challenge } } });
+    const failure = getFailure(create(ALICE, request()));
+    const [pending] = await list(ALICE, proof());
+    await remove(ALICE, pending?.id ?? '', proof());
+    answers[0]?.(true);
+    expect(await failure).toEqual(error(404, 'Subscription not found'));
+  });
+
   test('is rejected if the target needs longer than the deadline', async () => {
     const challenge = () => new Promise<never>(() => {});
     const { create, clock } = await fixture({ channels: { hook: { confirmation: 'echo', challenge } } });
