@@ -86,11 +86,12 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     if (channel === undefined)
       return { status: 'failed', error: `the channel ${subscription.channel} is not configured` };
     const id = `msg_${createHashedId([subscription.id, notification])}`;
-    const host = channel.getHost?.(subscription.target);
     const startedAt = readMonotonic(clock);
     const cancellation = new AbortController();
     cancellations.add(cancellation);
+    let host: string | undefined;
     try {
+      host = channel.getHost?.(subscription.target);
       const send = (signal: AbortSignal) =>
         channel.deliver({ id, subscription, body, now: clock.now(), ...getUnsubscribePath(subscription) }, { signal });
       return requireResult(await withDeadline(clock, slowHosts.getTimeout(host), send, cancellation.signal));
@@ -115,12 +116,20 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     };
   }
 
+  /** Returns the host of a subscription. `undefined` if the channel fails: the attempt then fails as well. */
+  function getHost({ channel, target }: ClaimedDelivery['subscription']): string | undefined {
+    try {
+      return channels.get(channel)?.getHost?.(target);
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Returns whether the host of a delivery has its maximum number of attempts in progress. */
-  function isHostBusy({ subscription: { channel: name, target } }: ClaimedDelivery): boolean {
-    const channel = channels.get(name);
-    const host = channel?.getHost?.(target);
+  function isHostBusy({ subscription }: ClaimedDelivery): boolean {
+    const host = getHost(subscription);
     if (host === undefined) return false;
-    return count((each) => each.channel === name && channel?.getHost?.(each.target) === host) >= MAX_PER_HOST;
+    return count((each) => each.channel === subscription.channel && getHost(each) === host) >= MAX_PER_HOST;
   }
 
   async function release({ seq, claim }: ClaimedDelivery): Promise<void> {

@@ -176,6 +176,25 @@ describe('delivery attempt', () => {
     expect(failures).toEqual([]);
   });
 
+  test('to a target whose host the channel cannot read fails, and the next is made', async () => {
+    const getHost = (target: string) => new URL(target).host;
+    const { dispatcher, claims, settled, failures } = fixture({ channel: { getHost } });
+    const next = claimed(2, { target: 'https://a.example' });
+    claims.push([claimed(1, { target: '?' }), next], [claimed(1, { target: '?' }, 5)]);
+    dispatcher.start();
+    await settleAll();
+    const error = 'Invalid URL';
+    expect(settled).toHaveLength(3);
+    expect(settled).toEqual(
+      expect.arrayContaining([
+        { seq: 1, claim: 7, outcome: { status: 'retry', at: NOW + 500, error } },
+        { seq: 2, claim: 7, outcome: { status: 'delivered' } },
+        { seq: 1, claim: 7, outcome: { status: 'dead', error } },
+      ]),
+    );
+    expect(failures).toEqual([]);
+  });
+
   test.each<[unknown]>([
     [undefined],
     [null],
