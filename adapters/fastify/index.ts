@@ -88,7 +88,8 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
       }
       reply.hijack();
       const content = isStream ? streams.track(body) : body;
-      if (isStream) {
+      // A response of a client that has left emits no further event.
+      if (isStream && !response.closed) {
         sending.add(response);
         response.once('close', () => sending.delete(response));
       }

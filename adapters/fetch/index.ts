@@ -80,21 +80,23 @@ async function toResponse({ method, signal }: Request, { status, headers, body }
 /** Converts to a stream with backpressure and without read-ahead. */
 function toReadableStream(stream: AsyncIterator<string>, signal: AbortSignal): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  let ended = false;
+  let ended = signal.aborted;
   const stop = async () => {
     ended = true;
     await stream.return?.();
   };
   return new ReadableStream<Uint8Array>(
     {
-      start: (controller) =>
+      start(controller) {
+        if (ended) controller.close();
         signal.addEventListener('abort', () => {
           // A host may abort the request after the stream has ended, has failed or was cancelled.
           if (ended) return;
           // An error would be printed by some hosts for each client that disconnects.
           controller.close();
           stop().catch(() => {});
-        }),
+        });
+      },
       async pull(controller) {
         const { done, value } = await stream.next().catch(async (error: unknown) => {
           await stop();

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -102,7 +102,56 @@ test.each(['', '/', '/sepolia', '/sepolia/'])(
   },
 );
 
+test('fastifyPlugin closes although a client has left before its stream began', { timeout: 20_000 }, async () => {
+  const steps = new EventEmitter();
+  const called = once(steps, 'called');
+  let released = 0;
+  const stream: AsyncIterator<string> = {
+    next: () => new Promise(() => {}),
+    return: async () => {
+      released++;
+      return { done: true, value: undefined };
+    },
+  };
+  const body = { [Symbol.asyncIterator]: () => stream };
+  const app = fastify();
+  const left = new Promise((resolve) => {
+    app.addHook('onRequest', async (_request, reply) => void reply.raw.once('close', resolve));
+  });
+  const api: Api = {
+    async handle() {
+      const opened = once(steps, 'opened');
+      steps.emit('called');
+      await opened;
+      return { status: 200, headers: {}, body };
+    },
+  };
+  await app.register(fastifyPlugin, { book: api });
+  const request = get(await app.listen({ port: 0, host: '127.0.0.1' })).on('error', () => {});
+  await called;
+  request.destroy();
+  await left;
+  steps.emit('opened');
+  await until(() => released === 1);
+  await app.close();
+});
+
 describe('fetchHandler', () => {
+  test('does not begin a stream whose request was aborted', { timeout: 20_000 }, async () => {
+    const control = new AbortController();
+    const body = (async function* () {
+      yield 'late';
+    })();
+    const handler = fetchHandler({
+      async handle() {
+        control.abort();
+        return { status: 200, headers: {}, body };
+      },
+    });
+    const response = await handler(new Request('http://localhost/', { signal: control.signal }));
+    expect(await response.text()).toBe('');
+  });
+
   test('ignores an abort after the stream was cancelled or has ended', async () => {
     const control = new AbortController();
     const handler = fetchHandler(book);
