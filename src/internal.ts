@@ -59,7 +59,12 @@ export { formatSecret } from './protocol/shape.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
-export { assertKnownOptions, formatUnknownName, requireFunctions } from './validation/options.ts';
+export {
+  assertKnownOptions,
+  formatUnknownName,
+  parsePrefix,
+  requireFunctions,
+} from './validation/options.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
 export type { ServiceUrl } from './validation/service-url.ts';
 export { getEndpoint, parseServiceUrl } from './validation/service-url.ts';

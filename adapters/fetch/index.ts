@@ -1,5 +1,5 @@
 import { type Api, type ApiRequestBody, type ApiResponse, createApi, type OrderBook } from 'intentbook';
-import { assertKnownOptions, isApi } from '#internal';
+import { assertKnownOptions, isApi, parsePrefix } from '#internal';
 
 /** Handler for hosts with web types, such as Hono, Bun, Deno and Next. It rejects only if `Api.handle` rejects. */
 export type FetchHandler = (request: Request, host?: unknown) => Promise<Response>;
@@ -28,8 +28,7 @@ export interface FetchHandlerOptions {
  */
 export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptions = {}): FetchHandler {
   assertKnownOptions('fetchHandler', options, ['prefix', 'remoteAddress']);
-  const prefix = (options.prefix ?? '').replace(/\/+$/, '');
-  if (prefix !== '' && !prefix.startsWith('/')) throw new TypeError('fetchHandler: prefix must begin with a slash');
+  const prefix = parsePrefix('fetchHandler', options.prefix);
   const api = isApi(target) ? target : createApi(target);
 
   return async (request, host) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Api, ApiRequest, ApiRequestBody, ApiResponse, OrderBook } from 'intentbook';
 import { createApi } from 'intentbook';
-import { assertKnownOptions, isApi } from '#internal';
+import { assertKnownOptions, isApi, parsePrefix } from '#internal';
 import { getBody, type NodeRequestLike } from './body.ts';
 import { ClientConnection } from './client-connection.ts';
 import { respond } from './respond.ts';
@@ -41,8 +41,7 @@ export interface NodeHandlerOptions {
  */
 export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions = {}): NodeHandler {
   assertKnownOptions('nodeHandler', options, ['prefix', 'reusesMemory']);
-  const prefix = (options.prefix ?? '').replace(/\/+$/, '');
-  if (prefix !== '' && !prefix.startsWith('/')) throw new TypeError('nodeHandler: prefix must begin with a slash');
+  const prefix = parsePrefix('nodeHandler', options.prefix);
   const api = isApi(target) ? target : createApi(target);
   const memory = (options.reusesMemory ?? api !== target) ? createResponseMemory() : undefined;
 

@@ -1,5 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import { formatSecret } from '../protocol/shape.ts';
+import { formatSecret, formatValue } from '../protocol/shape.ts';
 
 /**
  * Rejects unknown options and suggests the most similar known name, so that a misspelled option is not ignored.
@@ -34,6 +34,17 @@ export function requireFunctions(option: string, value: object | undefined, func
 /** Checks an option that may be absent like `requireFunctions`. */
 export function assertFunctions(option: string, value: object | undefined, functions: readonly string[]): void {
   if (value !== undefined) requireFunctions(option, value, functions);
+}
+
+/**
+ * Parses the path prefix of a mount. Trailing slashes are removed.
+ *
+ * @throws TypeError if it does not begin with a slash.
+ */
+export function parsePrefix(where: string, prefix = ''): string {
+  if (prefix === '') return prefix;
+  if (typeof prefix === 'string' && prefix.startsWith('/')) return prefix.replace(/\/+$/, '');
+  throw new TypeError(`${where}: prefix must begin with a slash, got ${formatValue(prefix)}`);
 }
 
 /**

@@ -55,6 +55,23 @@ describe('options of viem adapters', () => {
   });
 });
 
+describe('prefix of a mount', () => {
+  const api = { handle: async () => ({ status: 204, headers: {} }) };
+
+  test.each([nodeHandler, fetchHandler])('must begin with a slash in %o', (create) => {
+    const message = `${create.name}: prefix must begin with a slash, got `;
+    for (const [prefix, text] of [
+      ['sepolia', '"sepolia"'],
+      [5, '5'],
+      [['/sepolia'], 'an array'],
+      [null, 'null'],
+    ] as const) {
+      expect(calling(create, api, { prefix })).toThrow(new TypeError(message + text));
+    }
+    for (const prefix of [undefined, '', '/', '/sepolia/']) expect(calling(create, api, { prefix })).not.toThrow();
+  });
+});
+
 describe('options of PostgreSQL', () => {
   test.each([[postgresStore], [postgresAccountStore]])('are required by %o', (create) => {
     const message = `${create.name}: options must be { url: "postgres://…" } or a pool of pg, got `;
