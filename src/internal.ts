@@ -62,6 +62,7 @@ export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export {
   assertKnownOptions,
   formatUnknownName,
+  parseAddress,
   parsePrefix,
   requireFunctions,
 } from './validation/options.ts';

@@ -1,5 +1,5 @@
 import type { Address, Estimate, Estimator, Trade } from 'intentbook';
-import { assertKnownOptions, parseHex } from '#internal';
+import { assertKnownOptions, parseAddress } from '#internal';
 import type { Pool } from './pool.ts';
 import { MAX_RESERVE, UNISWAP_V2_FEE } from './pool.ts';
 import type { PoolSide, PoolsBetween } from './route.ts';
@@ -67,7 +67,7 @@ export function parseRouting(where: string, options: RoutingOptions): Routing {
     }
   }
   if (gasBase + gasPerHop === 0) throw new TypeError(`${where}: gasBase and gasPerHop must not both be 0`);
-  const bases = [...new Set(options.bases?.map((base) => parseAddress(where, base)))];
+  const bases = [...new Set(options.bases?.map((base) => parseAddress(where, 'bases', base)))];
   return { bases, maxHops, gasBase, gasPerHop };
 }
 
@@ -108,8 +108,8 @@ export function indexPools(where: string, pools: readonly Pool[]): PoolsBetween 
     else existing.push(side);
   };
   for (const { tokens, reserves, fee = UNISWAP_V2_FEE, pair: address } of pools) {
-    const pair = address === undefined ? {} : { pair: parseAddress(where, address) };
-    const [a, b] = tokens.map((token) => parseAddress(where, token));
+    const pair = address === undefined ? {} : { pair: parseAddress(where, 'pair', address) };
+    const [a, b] = tokens.map((token) => parseAddress(where, 'tokens', token));
     const [reserveA, reserveB] = reserves;
     if (a === undefined || b === undefined || a === b) {
       throw new TypeError(`${where}: the tokens of a pool must be two different addresses`);
@@ -129,10 +129,4 @@ export function indexPools(where: string, pools: readonly Pool[]): PoolsBetween 
 export function assertFee(where: string, fee: number): void {
   if (Number.isInteger(fee) && fee >= 0 && fee < 1_000_000) return;
   throw new TypeError(`${where}: fee must be an integer from 0 to 999999 parts per million, got ${fee}`);
-}
-
-export function parseAddress(where: string, text: string): Address {
-  const address = parseHex(text, 20);
-  if (address === undefined) throw new TypeError(`${where}: an address must be 0x and 40 hex digits, got "${text}"`);
-  return address;
 }

@@ -1,6 +1,6 @@
 import type { Address, DecimalInput, Estimator } from 'intentbook';
 import type { Decimal } from '#internal';
-import { assertKnownOptions, formatDecimal, parseDecimal, parseHex } from '#internal';
+import { assertKnownOptions, formatDecimal, parseAddress, parseDecimal } from '#internal';
 
 /**
  * Value of a token: native atoms for one of its atoms, or native coins for a whole token with the given decimals.
@@ -33,8 +33,7 @@ export function fixedPrices(table: Readonly<Record<string, FixedPrice>>, options
   }
   const prices = new Map<Address, Decimal>();
   for (const [text, value] of Object.entries(table)) {
-    const token = parseHex(text, 20);
-    if (token === undefined) throw new TypeError(`fixedPrices: a token must be 0x and 40 hex digits, got "${text}"`);
+    const token = parseAddress('fixedPrices', 'a token', text);
     if (prices.has(token)) throw new TypeError(`fixedPrices: ${token} occurs twice in the table`);
     prices.set(token, parsePrice(token, value));
   }

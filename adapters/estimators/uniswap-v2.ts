@@ -1,14 +1,7 @@
 import type { Address, Estimator, Hex } from 'intentbook';
-import { assertKnownOptions, parseHex } from '#internal';
+import { assertKnownOptions, parseAddress, parseHex } from '#internal';
 import type { RoutingOptions } from './constant-product.ts';
-import {
-  assertFee,
-  estimateAlong,
-  indexPools,
-  parseAddress,
-  parseRouting,
-  ROUTING_OPTIONS,
-} from './constant-product.ts';
+import { assertFee, estimateAlong, indexPools, parseRouting, ROUTING_OPTIONS } from './constant-product.ts';
 import type { Pool } from './pool.ts';
 import { UNISWAP_V2_FEE } from './pool.ts';
 import { getHops, listPaths } from './route.ts';
@@ -49,7 +42,7 @@ const CACHE_SIZE = 10_000;
 export function uniswapV2(client: CallClient, options: UniswapV2Options): Estimator {
   assertKnownOptions('uniswapV2', options, [...ROUTING_OPTIONS, 'factory', 'fee']);
   const routing = parseRouting('uniswapV2', options);
-  const factory = parseAddress('uniswapV2', options.factory);
+  const factory = parseAddress('uniswapV2', 'factory', options.factory);
   const { fee = UNISWAP_V2_FEE, name = 'Uniswap V2' } = options;
   assertFee('uniswapV2', fee);
   const pairs = new Map<string, Address>();

@@ -1,5 +1,5 @@
 import type { Address, UsdPriceSource } from 'intentbook';
-import { parseHex } from '#internal';
+import { parseAddress } from '#internal';
 
 /**
  * Creates a price source from a table of prices by chain id and token, in dollars for one whole token: for development,
@@ -21,8 +21,7 @@ export function fixedUsdPrices(table: Readonly<Record<number, Readonly<Record<st
 }
 
 function parseEntry([text, price]: readonly [string, number]): readonly [Address, number] {
-  const token = parseHex(text, 20);
-  if (token === undefined) throw new TypeError(`fixedUsdPrices: a token must be 0x and 40 hex digits, got "${text}"`);
+  const token = parseAddress('fixedUsdPrices', 'a token', text);
   if (typeof price === 'number' && Number.isFinite(price) && price > 0) return [token, price];
   throw new TypeError(`fixedUsdPrices: the price of ${token} must be a number above 0, got "${price}"`);
 }

@@ -1,5 +1,5 @@
 import type { Address, OrderBook, UsdPriceCall, UsdPriceQuery, UsdPriceSource } from 'intentbook';
-import { assertKnownOptions, type Decimal, NATIVE_MARKER, parseDecimal, parseHex } from '#internal';
+import { assertKnownOptions, type Decimal, NATIVE_MARKER, parseAddress, parseDecimal } from '#internal';
 
 /** Returns the number of decimals of a token, or undefined if it is unknown. */
 export type DecimalsLookup = (
@@ -93,9 +93,7 @@ function isSource(nativeUsd: NativePriceSourceOptions['nativeUsd']): nativeUsd i
 function parseDollarTokens(table: Readonly<Record<number, DollarToken>>) {
   const dollars = new Map<number, { readonly token: Address; readonly decimals: number }>();
   for (const [chain, { token: text, decimals }] of Object.entries(table)) {
-    const token = parseHex(text, 20);
-    if (token === undefined)
-      throw new TypeError(`nativePriceSource: a token must be 0x and 40 hex digits, got "${text}"`);
+    const token = parseAddress('nativePriceSource', 'a token', text);
     if (!Number.isInteger(decimals) || decimals < 0 || decimals > 77) {
       throw new TypeError(
         `nativePriceSource: the decimals of ${token} must be an integer from 0 to 77, got ${decimals}`,

@@ -1,11 +1,10 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { assertKnownOptions, encodeCall, requireFunctions, word } from '#internal';
+import { assertKnownOptions, encodeCall, parseAddress, requireFunctions, word } from '#internal';
 import { callContracts } from './call-contracts.ts';
 import type { ClearedPair } from './clear.ts';
 import { clearPair } from './clear.ts';
 import { getExecution, getRemaining, NATIVE } from './execution.ts';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
-import { parseAddress } from './parse-address.ts';
 import type { Fill, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
 /** Settings of the reference engine. */

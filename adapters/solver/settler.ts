@@ -1,8 +1,7 @@
 import type { Address, Hex } from 'intentbook';
-import { assertKnownOptions, requireFunctions } from '#internal';
+import { assertKnownOptions, parseAddress, requireFunctions } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { formatReason } from './format-reason.ts';
-import { parseAddress } from './parse-address.ts';
 import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { NodeClient, Solution } from './types.ts';
 import { untilAborted } from './until-aborted.ts';

@@ -1,8 +1,7 @@
 import type { Address, Hex } from 'intentbook';
-import { assertKnownOptions, bytes, encodeCall, requireFunctions, word } from '#internal';
+import { assertKnownOptions, bytes, encodeCall, parseAddress, requireFunctions, word } from '#internal';
 import { callContracts } from './call-contracts.ts';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
-import { parseAddress } from './parse-address.ts';
 import type { Interaction, NodeClient } from './types.ts';
 
 /** Pairs of a Uniswap V2 factory, or of a compatible one. */

@@ -7,19 +7,9 @@ import type {
   SimulatedLog,
   StateChange,
 } from 'intentbook';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, parseAddress } from '#internal';
 import type { RpcClient } from './rpc.ts';
-import {
-  callRpc,
-  list,
-  NodeError,
-  parseHexResult,
-  parseQuantity,
-  record,
-  requireAddress,
-  requireClient,
-  toRpcCall,
-} from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, requireClient, toRpcCall } from './rpc.ts';
 import { createStateTracer } from './state-tracer.ts';
 import { decodeTokenTransfers } from './token-transfers.ts';
 
@@ -45,7 +35,7 @@ export function viemSimulator(client: RpcClient, options: ViemSimulatorOptions =
   requireClient('viemSimulator', client);
   assertKnownOptions('viemSimulator', options, ['wrappedNative', 'stateDiff']);
   const { wrappedNative: wrapped, stateDiff = true } = options;
-  const wrappedNative = wrapped === undefined ? undefined : requireAddress('viemSimulator', 'wrappedNative', wrapped);
+  const wrappedNative = wrapped === undefined ? undefined : parseAddress('viemSimulator', 'wrappedNative', wrapped);
   if (typeof stateDiff !== 'boolean') {
     throw new TypeError(`viemSimulator: stateDiff must be a boolean, got ${String(stateDiff)}`);
   }

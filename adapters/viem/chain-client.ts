@@ -11,11 +11,11 @@ import type {
   SimulationQuery,
 } from 'intentbook';
 import type { BoundedResult } from '#internal';
-import { assertKnownOptions, assertSameChain, NATIVE_MARKER } from '#internal';
+import { assertKnownOptions, assertSameChain, NATIVE_MARKER, parseAddress } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import { encodeIsValidSignature, getSignatureRejection, unwrapSignature } from './contract-signature.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, parseAmount, parseHexResult, parseQuantity, requireAddress, requireClient } from './rpc.ts';
+import { callRpc, parseAmount, parseHexResult, parseQuantity, requireClient } from './rpc.ts';
 import type { SimulatedCall, SimulatedResult } from './simulation.ts';
 import { simulateCalls, toInteractionCalls } from './simulation.ts';
 import { readTokenInfo, readTokensInfo } from './token-info.ts';
@@ -61,7 +61,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   assertKnownOptions('viemChain', options, ['settlementContract', 'signatureGas']);
   const { signatureGas = 2_000_000 } = options;
   const contract = options.settlementContract ?? PRODUCTION;
-  const settlementContract = requireAddress('viemChain', 'settlementContract', contract);
+  const settlementContract = parseAddress('viemChain', 'settlementContract', contract);
   if (!Number.isSafeInteger(signatureGas) || signatureGas <= 0) {
     throw new TypeError(`viemChain: signatureGas must be a positive integer, got ${signatureGas}`);
   }

@@ -1,4 +1,4 @@
-import type { Address, BundleCall, Hex } from 'intentbook';
+import type { BundleCall, Hex } from 'intentbook';
 import { formatSecret, parseHex } from '#internal';
 
 /** The part of viem's `PublicClient` that this adapter uses. */
@@ -14,13 +14,6 @@ export interface RpcClient {
 export function requireClient(where: string, client: RpcClient): void {
   if (typeof (client as RpcClient | undefined)?.request === 'function') return;
   throw new TypeError(`${where}: client must be a PublicClient of viem, got ${formatSecret(client)}`);
-}
-
-/** Parses an address, in lower case. @throws TypeError if an option is not an address. */
-export function requireAddress(where: string, name: string, text: string): Address {
-  const address = parseHex(text, 20);
-  if (address !== undefined) return address;
-  throw new TypeError(`${where}: ${name} must be 0x and 40 hex digits, got ${truncate(text)}`);
 }
 
 /** Error response of a node or of the transport. */

@@ -1,5 +1,5 @@
 import type { Address, PolicyContext } from 'intentbook';
-import { assertKnownOptions, parseHex } from '#internal';
+import { assertKnownOptions, parseAddress } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 import { requireClient } from './rpc.ts';
@@ -33,9 +33,7 @@ export function sanctionsOracle(
   requireClient('sanctionsOracle', client);
   assertKnownOptions('sanctionsOracle', options, ['cacheTtl', 'now']);
   const { cacheTtl = 600, now = Date.now } = options;
-  const to = parseHex(contract, 20);
-  if (to === undefined)
-    throw new TypeError(`sanctionsOracle: contract must be 0x and 40 hex digits, got "${contract}"`);
+  const to = parseAddress('sanctionsOracle', 'contract', contract);
   if (!Number.isFinite(cacheTtl) || cacheTtl < 0) {
     throw new TypeError(`sanctionsOracle: cacheTtl must be a number of seconds from 0 up, got ${cacheTtl}`);
   }

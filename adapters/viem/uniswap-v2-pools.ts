@@ -1,17 +1,8 @@
 import type { Address, Hex, PoolSource, PoolYield, TokenInfo } from 'intentbook';
-import { assertKnownOptions, formatSecret } from '#internal';
+import { assertKnownOptions, formatSecret, parseAddress } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
-import {
-  callRpc,
-  list,
-  parseHexResult,
-  parseQuantity,
-  record,
-  requireAddress,
-  requireClient,
-  toQuantity,
-} from './rpc.ts';
+import { callRpc, list, parseHexResult, parseQuantity, record, requireClient, toQuantity } from './rpc.ts';
 import { readTokensInfo } from './token-info.ts';
 
 /** Options of the pools of a Uniswap V2 factory. */
@@ -64,7 +55,7 @@ export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions
   requireClient('uniswapV2Pools', client);
   assertKnownOptions('uniswapV2Pools', options, OPTIONS);
   const { chainId, usdPrice, project = 'Uniswap V2', fee = 0.3, maxBlocks = 10_000 } = options;
-  const parse = (name: string, text: string) => requireAddress('uniswapV2Pools', name, text);
+  const parse = (name: string, text: string) => parseAddress('uniswapV2Pools', name, text);
   if (!Number.isSafeInteger(chainId) || chainId < 1) {
     throw new TypeError(`uniswapV2Pools: chainId must be a positive integer, got ${chainId}`);
   }

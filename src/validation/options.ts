@@ -1,4 +1,6 @@
 import { OrderBookError } from '../errors.ts';
+import type { Address } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
 import { formatSecret, formatValue } from '../protocol/shape.ts';
 
 /**
@@ -34,6 +36,17 @@ export function requireFunctions(option: string, value: object | undefined, func
 /** Checks an option that may be absent like `requireFunctions`. */
 export function assertFunctions(option: string, value: object | undefined, functions: readonly string[]): void {
   if (value !== undefined) requireFunctions(option, value, functions);
+}
+
+/**
+ * Parses an address in any letter case, to lower case.
+ *
+ * @throws TypeError if an option is not an address.
+ */
+export function parseAddress(where: string, name: string, value: string): Address {
+  const address = parseHex(value, 20);
+  if (address !== undefined) return address;
+  throw new TypeError(`${where}: ${name} must be 0x and 40 hex digits, got ${formatValue(value)}`);
 }
 
 /**
