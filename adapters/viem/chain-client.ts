@@ -204,9 +204,9 @@ function readFirstWord({ success, data }: SimulatedResult): Pick<BoundedResult, 
   return { success, size: (data.length - 2) / 2, word: data.slice(0, 66).padEnd(66, '0') as Hex }; // padded hex
 }
 
-/** Returns whether a transfer succeeded. Old tokens return nothing, others a boolean (GPv2SafeERC20.sol). */
+/** Returns whether a transfer succeeded: the token returned nothing, or one word that is not 0 (GPv2SafeERC20.sol). */
 function hasTransferred({ success, data }: SimulatedResult): boolean {
-  return success && (data === '0x' || BigInt(data.slice(0, 66)) === 1n);
+  return success && (data === '0x' || (data.length === 66 && BigInt(data) !== 0n));
 }
 
 const encodeBalanceOf = (owner: Address): Hex => `0x70a08231${encodeAddress(owner)}`;

@@ -292,6 +292,25 @@ describe('viem chain simulation', () => {
     });
   });
 
+  // The settlement contract accepts no data, or one word that is not zero (GPv2SafeERC20.sol).
+  test.each([
+    ['0x', true],
+    [`0x${'0'.repeat(63)}1`, true],
+    [`0x${'0'.repeat(63)}2`, true],
+    [`0x${'0'.repeat(64)}`, false],
+    ['0x01', false],
+    [`0x${'0'.repeat(63)}1${'0'.repeat(64)}`, false],
+  ])('treats the result %s of a transfer as the settlement contract does', async (returnData, isTransferred) => {
+    const query = { owner: lower(SETTLEMENT), token: lower(fixture.sellToken), spender: lower(RELAYER) };
+    const calls = Array.from({ length: 3 }, () => ({ status: '0x1', returnData }));
+    const { transferRevert } =
+      (await viemChain(client({ eth_simulateV1: () => [{ calls }] })).simulate?.(
+        { ...query, flashloan: undefined, amount: 1n, pre: [] },
+        call(),
+      )) ?? {};
+    expect(transferRevert).toBe(isTransferred ? undefined : returnData);
+  });
+
   test('reports a node that fails at it, or garbles the result, as a failure', async () => {
     const { address, hook } = await wallet();
     const query = { owner: address, token: lower(fixture.sellToken), spender: lower(RELAYER), flashloan: undefined };
