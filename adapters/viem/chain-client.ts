@@ -140,7 +140,8 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
       const deployment = { from: NEUTRAL_SENDER, to: factory, data: factoryData };
       const data = encodeIsValidSignature(query.digest, signature);
       const deployed = await simulateSignature(NEUTRAL_SENDER, query.owner, data, [deployment], signal);
-      const finalReason = deployed === undefined ? reason : getSignatureRejection(deployed);
+      if (deployed === undefined) throw new Error('the node cannot simulate the deployment of a contract (ERC-6492)');
+      const finalReason = getSignatureRejection(deployed);
       return finalReason === undefined ? { valid: true, signature } : { valid: false, reason: finalReason };
     },
 
