@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 
@@ -27,7 +28,7 @@ export function createBook() {
   return createOrderBook({ chainId: 11155111, store: memoryStore(), quotes });
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const book = createBook();
   await book.start();
   const from = '0x00000000000000000000000000000000000a11ce';

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { createOrderBook } from 'intentbook';
 import { limitOrder } from 'intentbook/sign';
 import { sqliteStore } from 'intentbook/sqlite';
@@ -24,7 +25,7 @@ export async function submitOrder(book) {
   return result.uid;
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const book = await openBook('orders.sqlite');
   const uid = await submitOrder(book);
   console.log(uid, (await book.orders.get(uid)).status);

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import express from 'express';
 import { createOrderBook } from 'intentbook';
 import { expressRouter } from 'intentbook/express';
@@ -23,7 +24,7 @@ export async function start(port) {
   return { server, book, stop };
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const { stop } = await start(8080);
   console.log('http://127.0.0.1:8080/sepolia/api/v1/version');
   process.once('SIGTERM', stop);

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import fastify from 'fastify';
 import { createOrderBook } from 'intentbook';
 import { fastifyPlugin } from 'intentbook/fastify';
@@ -53,7 +54,7 @@ export async function createService({ databaseUrl, schema = 'orders', keys }) {
   return { app, book, pool };
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const { app } = await createService({ databaseUrl: process.env.DATABASE_URL, keys: { secret: 'first customer' } });
   await app.listen({ port: 8080 });
 }

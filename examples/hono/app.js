@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { Hono } from 'hono';
 import { createOrderBook } from 'intentbook';
 import { fetchHandler } from 'intentbook/fetch';
@@ -14,7 +15,7 @@ export async function createApp() {
   return { app, book };
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const { serve } = await import('@hono/node-server');
   const { app, book } = await createApp();
   const server = serve({ fetch: app.fetch, port: 8080 });

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { createClient, RequestError } from 'intentbook/client';
 import { appDataDocument, limitOrder, orderTypedData, signingDomain } from 'intentbook/sign';
 
@@ -110,7 +111,7 @@ export async function startMarketMaker({ url, chainId, settlementContract, walle
   };
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const { createSandbox } = await import('intentbook/sandbox');
   const { privateKeyToAccount } = await import('viem/accounts');
   const sandbox = await createSandbox({ chain: 'simulated', port: 8080 });

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -42,7 +43,7 @@ export async function createApp() {
   return app;
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const app = await createApp();
   await app.listen(8080);
 }

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { createSandbox } from 'intentbook/sandbox';
 
 const remaining = (order) => BigInt(order.sellAmount) - BigInt(order.executedAmount ?? 0);
@@ -42,7 +43,7 @@ export function openSandbox(options = {}) {
   return createSandbox({ chain: 'simulated', solverEngine: matchingEngine, ...options });
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const sandbox = await openSandbox({ port: 8080 });
   console.log(`${sandbox.url} settles pairs of opposite orders`);
 }

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 /** Age of a message above which it is rejected as a replay, in seconds. */
@@ -82,6 +83,6 @@ function parseObject(body) {
   }
 }
 
-if (import.meta.filename === process.argv[1]) {
+if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   createReceiver(process.env.WEBHOOK_SECRET ?? '', console.log).listen(9000, '127.0.0.1');
 }

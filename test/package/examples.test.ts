@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -39,6 +39,13 @@ describe('examples, from the packed package', () => {
     expect([run.status, run.status === 0 ? '' : run.stdout + run.stderr]).toEqual([0, '']);
     expect(passed(run.stdout)).toBeGreaterThan(0);
     expect(run.stdout).toMatch(/^# fail 0$/m);
+  });
+
+  it.each(['custom-estimator', 'embed-sqlite'])('%s: runs below a symbolic link', (name) => {
+    const link = join(host.folder, `${name}-link`);
+    symlinkSync(copyExample(host, name), link);
+    const output = execFileSync(process.execPath, [join(link, 'app.js')], { cwd: link, encoding: 'utf8' });
+    expect(output).not.toBe('');
   });
 
   it('dapp-tests: passes its tests in Vitest, with a fixture of at most 8 lines', () => {
