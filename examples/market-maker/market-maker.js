@@ -66,6 +66,8 @@ export async function startMarketMaker({ url, chainId, settlementContract, walle
       await submit(side, middle, replaced);
     } catch (error) {
       if (replaced === undefined || !(error instanceof RequestError)) throw error;
+      // The replacement is repeated, such as after a rate limit: two open orders would trade twice the size.
+      if ((await client.get(replaced))?.status === 'open') throw error;
       await submit(side, middle, undefined);
     }
     // The mirror contains the order when the stream has reported it.
@@ -103,9 +105,9 @@ export async function startMarketMaker({ url, chainId, settlementContract, walle
     /** Stops to quote. Open orders remain until they expire or are cancelled. */
     async close() {
       closed = true;
-      clearInterval(timer);
       wake();
-      await loop;
+      await loop; // a step of it may wait for the timer
+      clearInterval(timer);
       mirror.close();
     },
   };

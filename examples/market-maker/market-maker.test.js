@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createServer, request as send } from 'node:http';
 import { after, before, test } from 'node:test';
 import { createSandbox } from 'intentbook/sandbox';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -11,10 +12,16 @@ before(async () => {
 after(() => sandbox.close());
 
 /** Starts a market maker that stops with the test. */
-async function open(context, symbol, fallback) {
+async function open(context, symbol, fallback, options = {}) {
   const { privateKey } = await sandbox.createTrader({ WETH: '100', [symbol]: '250000' });
   const terms = { base: sandbox.token('WETH').address, quote: sandbox.token(symbol).address, size: 10n ** 18n };
-  const maker = await startMarketMaker({ ...sandbox, wallet: privateKeyToAccount(privateKey), ...terms, fallback });
+  const maker = await startMarketMaker({
+    ...sandbox,
+    wallet: privateKeyToAccount(privateKey),
+    ...terms,
+    fallback,
+    ...options,
+  });
   context.after(() => maker.close());
   return maker;
 }
@@ -59,6 +66,47 @@ test('a filled order is followed by a new one', async (context) => {
   // The pools pay 2500 DAI, so that the solver fills the offer at 2006.
   await sandbox.waitFor(offer, 'fulfilled');
   await until(() => maker.uids()[0] !== offer);
+});
+
+/** Starts a proxy of the sandbox. It responds with 429 to the next `limited.count` orders that replace another. */
+async function openLimitedProxy(context) {
+  const limited = { count: 0 };
+  const proxy = createServer(async (request, response) => {
+    const { method, url, headers } = request;
+    const body = Buffer.concat(await request.toArray());
+    if (body.includes('replacedOrder') && limited.count-- > 0) return response.writeHead(429).end('{}');
+    const forwarded = send(sandbox.url + url, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    response.once('close', () => forwarded.destroy());
+    forwarded.end(body);
+  });
+  await new Promise((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  context.after(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return { url: `http://127.0.0.1:${proxy.address().port}`, limited };
+}
+
+test('an order that cannot be replaced now is not doubled', async (context) => {
+  await sandbox.pauseSolver();
+  const { url, limited } = await openLimitedProxy(context);
+  const other = await sandbox.createTrader({ WETH: '10', COW: '10000' });
+  await other.placeOrder({ sell: ['1', 'WETH'], for: ['2600', 'COW'] });
+  await other.placeOrder({ sell: ['2400', 'COW'], for: ['1', 'WETH'] });
+  const errors = [];
+  const maker = await open(context, 'COW', undefined, { url, onError: (error) => errors.push(error.status) });
+  await until(() => isQuoted(maker));
+  const first = maker.uids();
+
+  limited.count = 1;
+  await other.placeOrder({ sell: ['2480', 'COW'], for: ['1', 'WETH'] });
+  await until(() => maker.uids().every((uid, i) => uid !== first[i]));
+  const replaced = await read(first);
+  assert.deepEqual([errors, replaced.map(({ status }) => status)], [[429], ['cancelled', 'cancelled']]);
+  await sandbox.resumeSolver();
 });
 
 test('the middle ignores the own orders and needs both sides', () => {
