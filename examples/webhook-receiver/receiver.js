@@ -35,7 +35,8 @@ export function verify(headers, body, secret, now = Date.now() / 1000) {
  * acknowledged, so that it is delivered again.
  */
 export function createReceiver(secret, onNotification) {
-  const seen = new Set(); // a message may be delivered more than once
+  /** The calls by message id: a message may be delivered more than once, also while its call is running. */
+  const calls = new Map();
 
   async function receive(request) {
     const body = await readBody(request);
@@ -44,11 +45,16 @@ export function createReceiver(secret, onNotification) {
       return type === 'subscription.challenge' ? [200, JSON.stringify({ challenge })] : [401];
     }
     const id = request.headers['webhook-id'];
-    if (seen.has(id)) return [204];
-    await onNotification(JSON.parse(body));
-    seen.add(id);
-    const [oldest] = seen;
-    if (seen.size > MAX_IDS) seen.delete(oldest);
+    const call = calls.get(id) ?? Promise.resolve(JSON.parse(body)).then(onNotification);
+    calls.set(id, call);
+    const [oldest] = calls.keys();
+    if (calls.size > MAX_IDS) calls.delete(oldest);
+    try {
+      await call;
+    } catch (error) {
+      calls.delete(id);
+      throw error;
+    }
     return [204];
   }
 

@@ -31,6 +31,38 @@ test('messages of the channel are verified, received once, and rejected with ano
   server.close();
 });
 
+test('a message that arrives again while it is handled is received once', async () => {
+  let finish;
+  let calls = 0;
+  const server = createReceiver(secret, () => {
+    calls++;
+    return new Promise((resolve) => {
+      finish = resolve;
+    });
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const body = JSON.stringify(notification);
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', key).update(`msg_2.${timestamp}.${body}`).digest('base64');
+  const headers = { 'webhook-id': 'msg_2', 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+  let arrived = 0;
+  const bothArrived = new Promise((resolve) => {
+    server.on('request', (request) => request.once('end', () => ++arrived === 2 && setImmediate(resolve)));
+  });
+  const send = () => fetch(`http://127.0.0.1:${server.address().port}/`, { method: 'POST', headers, body });
+  const responses = [send(), send()];
+  await bothArrived;
+  finish();
+  assert.deepEqual(
+    (await Promise.all(responses)).map(({ status }) => status),
+    [204, 204],
+  );
+  assert.equal(calls, 1);
+  server.closeAllConnections();
+  server.close();
+});
+
 test('invalid and incomplete messages do not end the receiver, and a failed one is delivered again', async (t) => {
   t.mock.method(console, 'error', () => {});
   let calls = 0;
