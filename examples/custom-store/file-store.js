@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import { StoreError } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
@@ -16,12 +16,14 @@ export function fileStore(path) {
   const memory = memoryStore();
   const queue = { last: Promise.resolve() };
   let file;
+  let failure;
 
   /** Wraps the operations of a group: changes run one after the other and are written to the file. */
   function recorded(group, operations) {
     const entries = Object.entries(operations).map(([name, operation]) => {
       if (!isWrite(name)) return [name, (...args) => operation(...args)];
       const change = async (args) => {
+        if (failure !== undefined) throw failure;
         const result = await operation(...args);
         append([group, name, args]);
         return result;
@@ -38,8 +40,14 @@ export function fileStore(path) {
   }
 
   function append(change) {
-    writeSync(file, `${serialize(change).toString('base64')}\n`);
-    fsyncSync(file);
+    try {
+      writeFileSync(file, `${serialize(change).toString('base64')}\n`);
+      fsyncSync(file);
+    } catch (cause) {
+      // The memory has a change that the file lacks, or has a part of: the store must be opened again.
+      failure = new StoreError('Unavailable', `${path} cannot be written`, { cause });
+      throw failure;
+    }
   }
 
   return {
@@ -81,9 +89,16 @@ export function fileStore(path) {
   };
 }
 
-/** Reads the entries of a file. A line without an end was being written when the process died: it is not confirmed. */
+/**
+ * Reads the entries of a file. A line without an end was being written when the process died: it is not confirmed, and
+ * is removed, so that the next line begins at its place.
+ */
 function readLines(path) {
-  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+  if (!existsSync(path)) return [];
+  const text = readFileSync(path, 'utf8');
+  const end = text.lastIndexOf('\n') + 1;
+  truncateSync(path, end);
+  const lines = text.slice(0, end).split('\n').slice(0, -1);
   return lines.map((line) => deserialize(Buffer.from(line, 'base64')));
 }
 
