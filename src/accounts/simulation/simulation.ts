@@ -2,7 +2,13 @@ import * as z from 'zod/mini';
 import type { DeadlineLimiter } from '../../concurrency/deadline.ts';
 import { createDeadlineLimiter, DeadlineError, QueueFullError } from '../../concurrency/deadline.ts';
 import { OrderBookError } from '../../errors.ts';
-import type { BundleCall, BundleSimulator, SimulatedLog, StateChange } from '../../ports/bundle-simulation.ts';
+import type {
+  BundleCall,
+  BundleCallResult,
+  BundleSimulator,
+  SimulatedLog,
+  StateChange,
+} from '../../ports/bundle-simulation.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import { formatValue, hex, hexSchema, parseShape } from '../../protocol/shape.ts';
@@ -32,8 +38,9 @@ export interface SimulatedTransaction {
 export interface SimulationApi {
   /**
    * Simulates a bundle of 1 to 20 transactions in order. Rejects with `InvalidParameter` for an invalid chain id or
-   * bundle; with an `AccountError` of status 400 if the bundle cannot be executed, of status 503 for a chain without a
-   * simulator, if the simulator fails or takes longer than 10 seconds, or if too many bundles wait.
+   * bundle; with an `AccountError` of status 400 if the bundle cannot be executed or changes more than 1000 slots of
+   * the state; with one of status 503 for a chain without a simulator, if the simulator fails or takes longer than
+   * 10 seconds, or if too many bundles wait.
    *
    * @param bundle - A list of `{from, to, input, value?, gas?, gas_price?}`. `gas_price` is ignored.
    */
@@ -54,6 +61,12 @@ export const MAX_CALLS = 20;
 
 /** Largest gas limit of a transaction. */
 const MAX_GAS = 30_000_000;
+
+/**
+ * Maximum number of changed slots of a bundle. Each result repeats the changes of the earlier ones, and to merge them
+ * takes quadratic time.
+ */
+const MAX_SLOTS = 1_000;
 
 /** Time limit of a simulation, in milliseconds. */
 const TIMEOUT = 10_000;
@@ -121,6 +134,9 @@ export function createSimulation(context: SimulationContext): SimulationApi {
         case 'simulated':
           break;
       }
+      if (countSlots(outcome.results) > MAX_SLOTS) {
+        throw new AccountError(400, `The bundle must change at most ${MAX_SLOTS} slots of the state`);
+      }
       const totals = createBalanceTotals();
       let stateDiff: readonly StateChange[] = [];
       return outcome.results.map(({ success, gasUsed, logs, transfers, stateChanges, id, link = '' }) => {
@@ -138,6 +154,11 @@ export function createSimulation(context: SimulationContext): SimulationApi {
       });
     },
   };
+}
+
+/** Returns the number of changed slots. A slot that two transactions change counts twice. */
+function countSlots(results: readonly BundleCallResult[]): number {
+  return results.flatMap(({ stateChanges }) => stateChanges).reduce((sum, { raw }) => sum + raw.length, 0);
 }
 
 function parseBundle(bundle: unknown): BundleCall[] {

@@ -61,6 +61,25 @@ const settle = async () => {
 };
 
 describe('simulation of a bundle', () => {
+  test('changes at most 1000 slots of the state', async () => {
+    const slots = (count: number) => {
+      const toKey = (i: number): Hex => `0x${i.toString(16).padStart(64, '0')}`;
+      const raw = Array.from({ length: count }, (_, i) => {
+        return { address: TOKEN, key: toKey(i), original: toKey(0), dirty: toKey(1) };
+      });
+      const change = { address: TOKEN, soltype: null, original: null, dirty: null, raw };
+      return { success: true, logs: [], transfers: [], stateChanges: [change] };
+    };
+    const counts = [600, 400];
+    const { simulate } = fixture(async () => simulated(counts.map(slots)));
+    const results = await simulate(1, [CALL, CALL]);
+    expect(results.map(({ stateDiff }) => stateDiff.length)).toEqual([600, 600]);
+    counts.push(1);
+    expect(await getFailure(simulate(1, [CALL, CALL, CALL]))).toEqual(
+      expect.objectContaining({ status: 400, message: 'The bundle must change at most 1000 slots of the state' }),
+    );
+  });
+
   test('returns each transaction with the changes of all transactions up to it', async () => {
     const transfer = { token: TOKEN, from: FROM, to: TO, amount: 5n };
     const slot = { address: TOKEN, key: '0x01', original: '0x00', dirty: '0x02' } as const;
