@@ -123,7 +123,7 @@ export function createSlippage(context: SlippageContext): SlippageModule {
   }
 
   return {
-    readHistory: async (query) => (await cache.get(query))?.value,
+    readHistory: async ({ chainId, token }) => (await cache.get({ chainId, token: toWrapped(chainId, token) }))?.value,
     async get(chainId, baseText, quoteText, order = {}) {
       requireChainId(chainId);
       const [base, quote] = [requireToken(baseText, 'baseToken'), requireToken(quoteText, 'quoteToken')];

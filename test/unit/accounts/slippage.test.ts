@@ -271,6 +271,11 @@ describe('slippage module', () => {
     expect(observed).toEqual(['priceHistory a responded', 'priceHistory a empty', 'priceHistory own empty']);
   });
 
+  it('returns the history of the wrapped token for native currency', async () => {
+    const { readHistory } = create([source({ [WRAPPED]: series([2, 3]) })]);
+    expect(await readHistory({ chainId: SEPOLIA, token: NATIVE })).toEqual(series([2, 3]));
+  });
+
   it('queries the next source after an empty history, which is no failure', async () => {
     const { readHistory, failures } = create([source({ [BASE]: [] }), source({}), source(moving, 'b')]);
     expect(await readHistory({ chainId: SEPOLIA, token: BASE })).toEqual(series([2, 3]));
