@@ -10,6 +10,9 @@ export const SOLVER: Address = '0x00000000000000000000000000000000c0ffee02';
 export const SETTLE_GAS = 20_000_000;
 const CALL_GAS = 2_000_000;
 
+/** Gas limit of a simulated block. That of the chain may be lower than the gas limit of the settlement. */
+const BLOCK_GAS = 40_000_000;
+
 const ZERO_ADDRESS: Address = `0x${'00'.repeat(20)}`;
 
 const SELECTORS = {
@@ -76,7 +79,8 @@ export async function simulateBlock(
   signal: AbortSignal,
   block = 'latest',
 ): Promise<readonly BlockCallResult[]> {
-  const simulated = { calls, ...(stateOverrides === undefined ? {} : { stateOverrides }) };
+  const blockOverrides = { gasLimit: toQuantity(BLOCK_GAS) };
+  const simulated = { blockOverrides, calls, ...(stateOverrides === undefined ? {} : { stateOverrides }) };
   const params = [{ blockStateCalls: [simulated], validation: false }, block];
   const result = record(list(await callRpc(client, signal, 'eth_simulateV1', params))[0]);
   const results = list(result['calls']).map((each): BlockCallResult => {

@@ -1,11 +1,18 @@
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import { appDataDocument } from 'intentbook/sign';
+import type { RpcClient } from 'intentbook/viem';
 import { viemOrderSimulator } from 'intentbook/viem';
 import { createPublicClient, http } from 'viem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const TERMS = { sell: ['1', 'WETH'], for: ['2000', 'USDC'] } as const;
+
+/** A block of `eth_simulateV1`. */
+interface SimulatedBlock {
+  readonly calls: readonly { readonly gas: string }[];
+  readonly blockOverrides?: { readonly gasLimit: string };
+}
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -99,24 +106,16 @@ describe('simulation of an order', () => {
     expect((await send('/simulation', {}, 'wrong')).status).toBe(403);
   });
 
-  it('uses eth_call on a node without eth_simulateV1', async () => {
-    const client = createPublicClient({ transport: http(sandbox.rpcUrl) });
-    const seen: string[] = [];
-    const simulator = viemOrderSimulator({
-      request(args) {
-        seen.push(args.method);
-        if (args.method === 'eth_simulateV1')
-          return Promise.reject(Object.assign(new Error('method not found'), { code: -32601 }));
-        return client.request(args as never); // viem's types list the known methods
-      },
-    });
+  /** Places an order, and returns its simulation by a client of the node. */
+  async function placeToSimulate(request: RpcClient['request']) {
+    const simulator = viemOrderSimulator({ request });
     const trader = await sandbox.createTrader({ WETH: '1' });
     const uid = await trader.placeOrder(TERMS);
     const stored = await sandbox.book.orders.get(uid);
     if (stored === undefined) throw new Error('the order is not stored');
     const { owner, signingScheme, signature, interactions } = stored;
     const amounts = { sellAmount: BigInt(stored.sellAmount), buyAmount: BigInt(stored.buyAmount), feeAmount: 0n };
-    const request = {
+    const toSimulate = {
       order: { ...stored, ...amounts },
       owner,
       signingScheme,
@@ -126,9 +125,37 @@ describe('simulation of an order', () => {
       settlementContract: sandbox.settlementContract,
     };
     const call = { signal: new AbortController().signal };
-    expect(await simulator.simulate(request, call)).toMatchObject({ status: 'simulated', error: null });
+    return { trader, simulate: () => simulator.simulate(toSimulate, call) };
+  }
+
+  const askNode = (args: { readonly method: string }) => {
+    const client = createPublicClient({ transport: http(sandbox.rpcUrl) });
+    return client.request(args as never); // viem's types list the known methods
+  };
+
+  it('is independent of the gas limit of a block', async () => {
+    const { simulate } = await placeToSimulate((args) => {
+      if (args.method !== 'eth_simulateV1') return askNode(args);
+      // As geth: a call must fit in the gas limit of the block, which is small on some chains.
+      const [{ blockStateCalls }] = args.params as [{ blockStateCalls: [SimulatedBlock] }]; // of the adapter
+      const [{ calls, blockOverrides }] = blockStateCalls;
+      const limit = Number(blockOverrides?.gasLimit ?? 17_000_000);
+      if (calls.every(({ gas }) => Number(gas) <= limit)) return askNode(args);
+      return Promise.reject(Object.assign(new Error('block gas limit reached: 0 >= 17000000'), { code: -38015 }));
+    });
+    expect(await simulate()).toMatchObject({ status: 'simulated', error: null });
+  });
+
+  it('uses eth_call on a node without eth_simulateV1', async () => {
+    const seen: string[] = [];
+    const { trader, simulate } = await placeToSimulate((args) => {
+      seen.push(args.method);
+      if (args.method !== 'eth_simulateV1') return askNode(args);
+      return Promise.reject(Object.assign(new Error('method not found'), { code: -32601 }));
+    });
+    expect(await simulate()).toMatchObject({ status: 'simulated', error: null });
     await trader.approve('WETH', '0');
-    expect(await simulator.simulate(request, call)).toMatchObject({
+    expect(await simulate()).toMatchObject({
       status: 'simulated',
       error: expect.stringMatching(/revert/),
     });
