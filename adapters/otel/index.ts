@@ -90,7 +90,8 @@ export function traceBook(tracer: Tracer, { name, book }: TracedBook): () => voi
  * Wraps an HTTP interface: each request is an active span of kind "server", with the attributes of OpenTelemetry's HTTP
  * conventions. Its name is the method and the template of the path, such as `GET /api/v1/orders/{uid}`, or only the
  * method for a path that does not exist. In the path of another interface, addresses, UIDs and numbers are
- * placeholders. A status of 500 or above sets the status "error". The body of an event stream is not part of the span.
+ * placeholders. A status of 500 or above, and a request without a response, set the status "error". The body of an
+ * event stream is not part of the span.
  */
 export function traceApi(tracer: Tracer, api: Api): Api {
   const routeNames = loadRouteNames();
@@ -98,10 +99,14 @@ export function traceApi(tracer: Tracer, api: Api): Api {
     ...(api.handlesPath && { handlesPath: api.handlesPath.bind(api) }),
     handle: (request) =>
       tracer.startActiveSpan(request.method, { kind: SERVER }, async (span) => {
+        span.setAttributes({ 'http.request.method': request.method, 'url.path': request.path });
         try {
           const response = await api.handle(request);
           endRequest(span, request, response.status, await routeNames);
           return response;
+        } catch (failure) {
+          span.setStatus({ code: ERROR });
+          throw failure;
         } finally {
           span.end();
         }
@@ -127,7 +132,7 @@ function endRequest(
   status: number,
   getRouteName: RouteNames,
 ): void {
-  span.setAttributes({ 'http.request.method': method, 'url.path': path, 'http.response.status_code': status });
+  span.setAttributes({ 'http.response.status_code': status });
   if (status >= 500) span.setStatus({ code: ERROR });
   // Any client can request any number of paths that do not exist, or whose parameters are not valid.
   const isServed = status < 400 && method !== 'OPTIONS';

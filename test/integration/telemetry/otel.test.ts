@@ -97,6 +97,15 @@ describe('traced book behind a traced interface', () => {
   });
 });
 
+test('a request that fails without a response has a span with the status "error"', async () => {
+  const failing: Api = { handle: () => Promise.reject(new Error('broken')) };
+  const request = { method: 'GET', path: '/', query: '', header: () => undefined, body: { type: 'none' } } as const;
+  await expect(traceApi(tracer, failing).handle(request)).rejects.toThrow('broken');
+  const [span] = exporter.getFinishedSpans();
+  expect([span?.name, span?.status.code]).toEqual(['GET', SpanStatusCode.ERROR]);
+  expect(span?.attributes).toEqual({ 'http.request.method': 'GET', 'url.path': '/' });
+});
+
 describe('traced channel', () => {
   const delivery = { id: '7', subscription: {}, body: '{}', now: 0 } as unknown as ChannelDelivery;
   const call = { signal: new AbortController().signal };
