@@ -1,7 +1,7 @@
 import type { Address, BundleCall, Hex, StateChange, StorageChange } from 'intentbook';
 import { parseHex } from '#internal';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, NodeError, record, toRpcCall } from './rpc.ts';
+import { callRpc, NodeError, parseQuantity, record, toQuantity, toRpcCall } from './rpc.ts';
 
 const ZERO: Hex = `0x${'00'.repeat(32)}`;
 
@@ -30,13 +30,15 @@ export function createStateTracer(client: RpcClient): StateTracer {
 
   return async (calls, { number, timestamp: time }, signal) => {
     if (unsupported) return undefined;
+    // The simulated block follows the block that was the newest one. A newer one may have arrived.
+    const base = toQuantity(parseQuantity(number) - 1);
     const overrides: Record<string, AccountOverride> = {};
     const changes: StateChange[][] = [];
     for (const call of calls) {
       try {
         const tracer = { tracer: 'prestateTracer', tracerConfig: { diffMode: true } };
         const options = { ...tracer, stateOverrides: overrides, blockOverrides: { number, time } };
-        const trace = record(await callRpc(client, signal, 'debug_traceCall', [toRpcCall(call), 'latest', options]));
+        const trace = record(await callRpc(client, signal, 'debug_traceCall', [toRpcCall(call), base, options]));
         const [before, after] = [readAccounts(trace['pre']), readAccounts(trace['post'])];
         changes.push(compareStorage(before, after));
         addOverrides(overrides, before, after);

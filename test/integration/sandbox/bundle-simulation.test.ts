@@ -197,6 +197,24 @@ describe('simulator on a node', () => {
     expect(outcome).toMatchObject({ status: 'simulated', results: [{ success: true, stateChanges: [] }] });
   });
 
+  it('traces changes from the block of the simulation, although a newer one arrives', async () => {
+    const { address } = await sandbox.createTrader({ ETH: '10' });
+    const from = address.toLowerCase() as Hex;
+    const deposit = { from, to: sandbox.token('WETH').address as Hex, input: encode('deposit'), value: ETHER };
+    const simulator = viemSimulator({
+      async request(args) {
+        if (args.method === 'debug_traceCall') {
+          await mine({ ...deposit, value: String(ETHER) }, (await client.getBlock()).timestamp + 1n);
+        }
+        return client.request(args as never); // any method
+      },
+    });
+    const outcome = await simulator.simulate([deposit], { signal });
+    const toWord = (value: bigint) => toHex(value, { size: 32 });
+    const slots = outcome.status === 'simulated' ? outcome.results[0]?.stateChanges.flatMap(({ raw }) => raw) : [];
+    expect(slots).toEqual([expect.objectContaining({ original: toWord(0n), dirty: toWord(ETHER) })]);
+  });
+
   it('rejects if the node cannot be reached', async () => {
     const offline = node({
       eth_simulateV1() {
