@@ -18,7 +18,7 @@ export async function createApp() {
 if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const { serve } = await import('@hono/node-server');
   const { app, book } = await createApp();
-  const server = serve({ fetch: app.fetch, port: 8080 });
+  const server = serve({ fetch: app.fetch, port: 8080, hostname: '127.0.0.1' });
   process.once('SIGTERM', async () => {
     server.close();
     await book.close(); // ends event streams

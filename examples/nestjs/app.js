@@ -45,5 +45,5 @@ export async function createApp() {
 
 if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
   const app = await createApp();
-  await app.listen(8080);
+  await app.listen(8080, '127.0.0.1');
 }
