@@ -9,13 +9,18 @@ import { parseAddress } from '#internal';
  * fixedUsdPrices({ 11155111: { '0xfff9976782d46cc05630d1f6ebab18b2324d6b14': 3500 } });
  * ```
  *
- * @throws TypeError with the chain, token or price that is malformed.
+ * @throws TypeError with the chain, token or price that is malformed, or with a token that occurs twice.
  */
 export function fixedUsdPrices(table: Readonly<Record<number, Readonly<Record<string, number>>>>): UsdPriceSource {
   const prices = new Map<number, ReadonlyMap<Address, number>>();
   for (const [chain, tokens] of Object.entries(table)) {
     if (!/^[1-9]\d{0,15}$/.test(chain)) throw new TypeError(`fixedUsdPrices: "${chain}" is not a valid chain id`);
-    prices.set(Number(chain), new Map(Object.entries(tokens).map(parseEntry)));
+    const ofChain = new Map<Address, number>();
+    for (const [token, price] of Object.entries(tokens).map(parseEntry)) {
+      if (ofChain.has(token)) throw new TypeError(`fixedUsdPrices: ${token} occurs twice on chain ${chain}`);
+      ofChain.set(token, price);
+    }
+    prices.set(Number(chain), ofChain);
   }
   return { name: 'fixed prices', usdPrice: ({ chainId, token }) => prices.get(chainId)?.get(token) };
 }

@@ -226,6 +226,7 @@ describe('fixed price source', () => {
   });
 
   test.each([
+    [{ 1: { [`0x${'ab'.repeat(20)}`]: 1, [`0x${'AB'.repeat(20)}`]: 2 } }, 'occurs twice on chain 1'],
     [{ 1: { x: 1 } }, 'a token must be 0x and 40 hex digits, got "x"'],
     [{ 1: { [WETH]: 0 } }, 'must be a number above 0'],
     [{ 1: { [WETH]: '1' } }, 'must be a number above 0'],
