@@ -35,6 +35,8 @@ export interface BookProcess {
   readonly market: MarketPort | undefined;
   /** Whether the book has started and does not close. */
   readonly isStarted: boolean;
+  /** Whether the age of estimates does not depend on steps of the wall clock. */
+  readonly hasMonotonicTime: boolean;
   /** Number of submissions that have begun and not ended. The clients count them. */
   submissions: number;
   start(): Promise<void>;
@@ -151,6 +153,7 @@ export function createBookProcess(context: BookProcessContext): BookProcess {
     nodes,
     funds,
     market,
+    hasMonotonicTime: clock.monotonic !== undefined,
     submissions: 0,
     get position() {
       return position ?? before;

@@ -70,7 +70,8 @@ export function createQuoteClient({ pool, reads, quotes, scheduler, report }: Qu
         checkRejection(n, result.error.code, interval, hasFaults);
         return result.error.code;
       }
-      quotes.onResponse(n, result.quote, { ...interval, start, end: scheduler.time, hasFaults });
+      const isAgeKnown = at.hasMonotonicTime || process.lastStep < start - FAULT_TIME;
+      quotes.onResponse(n, result.quote, { ...interval, start, end: scheduler.time, hasFaults, isAgeKnown });
       if (result.quote.id !== null) {
         ids.set(n, result.quote.id);
         last = result.quote.id;

@@ -1,5 +1,6 @@
 import type { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { EstimateContext } from '../ports/estimator.ts';
 
 /** The validated result of an estimator. */
@@ -47,7 +48,7 @@ export type RaceState = 'running' | 'complete' | 'late' | 'abandoned' | 'closed'
 /** Concurrent calls of several estimators, which end when no subscription remains. */
 export interface Race<T> {
   readonly state: RaceState;
-  /** Start time, by the clock. */
+  /** Start time, in milliseconds of `readMonotonic`. */
   readonly startedAt: number;
   /**
    * Subscribes to the results, for at most `timeout` milliseconds. When no subscription remains, the race ends and its
@@ -87,11 +88,11 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
   const subscriptions = new Set<{ changed(): void }>();
   const controller = new AbortController();
   const running = new Set(runners.map(({ name }) => name));
-  const startedAt = clock.now();
+  const startedAt = readMonotonic(clock);
   let state: RaceState = running.size === 0 ? 'complete' : 'running';
   let hasFailed = false;
 
-  const elapsed = () => Math.max(0, clock.now() - startedAt);
+  const elapsed = () => Math.max(0, readMonotonic(clock) - startedAt);
 
   function end(reason: Exclude<RaceState, 'running'>): void {
     if (state !== 'running') return;

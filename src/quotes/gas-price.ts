@@ -1,5 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { ParsedGasPrice } from './quote-options.ts';
 import { parsePrice } from './quote-options.ts';
@@ -50,7 +51,7 @@ export function createGasPrice(
     }
   };
   const startCall = (): CachedGasPrice => {
-    const call = { at: clock.now(), price: callHost(), ttl: timeout };
+    const call = { at: readMonotonic(clock), price: callHost(), ttl: timeout };
     void call.price.then((price) => {
       call.ttl = price === undefined ? 0 : lifetime;
     });
@@ -59,8 +60,9 @@ export function createGasPrice(
 
   let last: CachedGasPrice | undefined;
   return async (callerTimeout, signal) => {
-    const age = last === undefined ? -1 : clock.now() - last.at;
-    // The age is negative if the clock was set back. The caller's timeout does not affect the shared call.
+    const age = last === undefined ? -1 : readMonotonic(clock) - last.at;
+    // The age is negative if a clock without monotonic time was set back. The caller's timeout does not affect the
+    // shared call.
     const current = last !== undefined && age >= 0 && age < last.ttl ? last : startCall();
     last = current;
     const price = await withTimeout(current.price, callerTimeout, clock, signal);

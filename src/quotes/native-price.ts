@@ -1,5 +1,6 @@
 import type { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -46,14 +47,14 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
   function readCache(token: Address): Decimal | undefined {
     const cached = cache.get(token);
     if (cached === undefined) return undefined;
-    const age = clock.now() - cached.at;
-    return age >= 0 && age < ttl ? cached.price : undefined; // negative if the clock was set back
+    const age = readMonotonic(clock) - cached.at;
+    return age >= 0 && age < ttl ? cached.price : undefined; // negative if a clock without monotonic time was set back
   }
 
   function writeCache(token: Address, responses: readonly Decimal[]): void {
     if (responses.length === 0 || ttl <= 0) return;
     cache.delete(token);
-    cache.set(token, { price: median(responses), at: clock.now() });
+    cache.set(token, { price: median(responses), at: readMonotonic(clock) });
     const [oldest] = cache.keys();
     if (cache.size > CAPACITY && oldest !== undefined) cache.delete(oldest);
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { Race } from './estimator-race.ts';
 
 /** Shares races by key, so that concurrent identical requests call the estimators once. */
@@ -21,8 +22,8 @@ export function createRaceCache(clock: Clock, lifetime: number): RaceCache {
   const completed = new Map<string, Race<unknown>>();
 
   const isYounger = ({ startedAt }: Race<unknown>, than: number) => {
-    const age = clock.now() - startedAt;
-    return age >= 0 && age < than; // negative if the clock was set back
+    const age = readMonotonic(clock) - startedAt;
+    return age >= 0 && age < than; // negative if a clock without monotonic time was set back
   };
 
   function find(key: string, timeout: number): Race<unknown> | undefined {

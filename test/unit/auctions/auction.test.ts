@@ -227,6 +227,9 @@ describe('auction', () => {
     await applyBlock(5);
     await auction();
     expect(recordedCalls).toEqual([COW_]); // not queried again at once
+    clock.advance(5_000); // the estimators are called again for a new query
+    await auction();
+    expect(recordedCalls).toEqual([COW_]);
     clock.jump(-3_600_000);
     await auction();
     expect(recordedCalls).toEqual([COW_, COW_]); // a clock that was ahead does not prolong the time

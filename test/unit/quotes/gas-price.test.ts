@@ -1,15 +1,17 @@
+import type { Clock } from 'intentbook';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createGasPrice } from '../../../src/quotes/gas-price.ts';
 import { manualClock } from '../../support/clock.ts';
 
 /** A reader over scripted calls of the host. */
-function fixture() {
+function fixture(hasMonotonicTime = true) {
   const clock = manualClock();
+  const given: Clock = hasMonotonicTime ? clock : { now: clock.now, after: clock.after };
   const failures: unknown[] = [];
   const calls: { resolve: (price: string | undefined) => void; reject: (failure: unknown) => void }[] = [];
   const read = createGasPrice(
     () => new Promise((resolve, reject) => calls.push({ resolve: resolve as never, reject })), // a price may be invalid
-    { clock, timeout: 1000, lifetime: 300, onFailure: (failure) => void failures.push(failure) },
+    { clock: given, timeout: 1000, lifetime: 300, onFailure: (failure) => void failures.push(failure) },
   );
   onTestFinished(() => expect(clock.pending).toBe(0));
   return { clock, failures, calls, read };
@@ -37,8 +39,24 @@ describe('gas price', () => {
     expect(failures).toEqual([]);
   });
 
-  test('is read again after the clock was set back', async () => {
+  test('keeps its age when the clock is set back', async () => {
     const { clock, calls, read } = fixture();
+    const first = read(1000);
+    calls[0]?.resolve('7');
+    await first;
+    clock.advance(299);
+    clock.jump(-299);
+    await read(1000);
+    expect(calls).toHaveLength(1);
+    clock.advance(1);
+    const second = read(1000);
+    expect(calls).toHaveLength(2);
+    calls[1]?.resolve('7');
+    await second;
+  });
+
+  test('is read again after a clock without monotonic time was set back', async () => {
+    const { clock, calls, read } = fixture(false);
     const first = read(1000);
     calls[0]?.resolve('7');
     await first;
