@@ -83,13 +83,24 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
   const listSettlements = (auction: number, { settlements }: IndexedState): readonly Hex[] =>
     settlements.filter((hash) => named.get(hash) === auction);
 
-  /** Returns the transactions that have settled a solution: of several settlements, those that trade its order. */
-  function listTransactions({ auction, order }: Pick<Competition, 'auction' | 'order'>, state: IndexedState) {
-    const settlements = listSettlements(auction, state);
-    if (settlements.length < 2) return settlements;
-    const hasTraded = (hash: string) =>
-      state.facts.some((fact) => fact.type === 'trade' && fact.order === order && fact.transactionHash === hash);
-    return settlements.filter(hasTraded);
+  /**
+   * Returns the transactions that may have settled a solution when it was read: of several settlements, those that
+   * trade its order. The book reads the settlements in one of the states, and the trades of each of them later. `null`:
+   * none has settled it.
+   */
+  function listTransactions(
+    { auction, order }: Pick<Competition, 'auction' | 'order'>,
+    states: readonly IndexedState[],
+  ): readonly (Hex | null)[] {
+    return states.flatMap((state, i) => {
+      const settlements = listSettlements(auction, state);
+      if (settlements.length < 2) return settlements[0] ?? null;
+      const hasTraded = (hash: Hex) => (later: IndexedState) =>
+        later.facts.some((fact) => fact.type === 'trade' && fact.order === order && fact.transactionHash === hash);
+      const traded = settlements.filter((hash) => states.slice(i).some(hasTraded(hash)));
+      const mayBeNone = settlements.every((hash) => !states.slice(i).every(hasTraded(hash)));
+      return mayBeNone ? [...traded, null] : traded;
+    });
   }
 
   /** Returns whether the settlements of an auction may have been found without a new block. */
@@ -104,13 +115,8 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
 
   function checkSolution(auction: number, order: number, hash: string | null, interval: Interval): void {
     const states = observer().statesBetween(interval.from, interval.to);
-    const expected = states.flatMap((state): readonly (string | null)[] => {
-      const transactions = listTransactions({ auction, order }, state);
-      return transactions.length === 0 ? [null] : transactions;
-    });
-    // Settlements are read before their trades, which a rollback may delete between the two reads.
-    const mayBeTorn = hash === null && states.length > 1;
-    if (!expected.includes(hash) && !mayBeTorn)
+    const expected: readonly (string | null)[] = listTransactions({ auction, order }, states);
+    if (!expected.includes(hash))
       report('competitions', `auction ${auction} was settled by ${hash}, expected ${expected.join(' or ')}`);
   }
 
@@ -133,19 +139,19 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
     findFlight(order, { process, start, end, states }) {
       const mine = all.filter((each) => each.order === order && each.requested <= end);
       const isOver = (each: Competition, { number }: IndexedState) => each.deadline <= number;
-      const isSettled = (each: Competition, state: IndexedState) => listTransactions(each, state).length > 0;
       // The book reads its block before the settlements, which may be those of a later block.
       const possible = mine.filter(
         (each) =>
           states.some((state) => !isOver(each, state)) &&
-          (isUncertain(each.auction) || states.some((state) => !isSettled(each, state))),
+          (isUncertain(each.auction) || listTransactions(each, states).includes(null)),
       );
       const certain = possible.filter(
         (each) =>
           !each.isReplaced &&
           !isUncertain(each.auction) &&
           each.recorded < (each.process === process ? start : start - MAX_AGE) &&
-          states.every((state) => !isOver(each, state) && !isSettled(each, state)),
+          states.every((state) => !isOver(each, state)) &&
+          listTransactions(each, states).every((hash) => hash === null),
       );
       return certain.length > 0 ? 'certain' : possible.length > 0 ? 'possible' : 'none';
     },
