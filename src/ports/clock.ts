@@ -30,6 +30,15 @@ export function readMonotonic(clock: Clock): number {
   return clock.monotonic?.() ?? clock.now();
 }
 
+/**
+ * Returns whether less than `duration` milliseconds have passed since a moment of `readMonotonic`. False if a clock
+ * without monotonic time was set back since then.
+ */
+export function isRecent(clock: Clock, since: number, duration: number): boolean {
+  const age = readMonotonic(clock) - since;
+  return age >= 0 && age < duration;
+}
+
 /** Whole seconds since 1970, as `validTo` counts. */
 export function seconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);

@@ -1,6 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { isRecent, readMonotonic } from '../ports/clock.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { ParsedGasPrice } from './quote-options.ts';
 import { parsePrice } from './quote-options.ts';
@@ -60,10 +60,8 @@ export function createGasPrice(
 
   let last: CachedGasPrice | undefined;
   return async (callerTimeout, signal) => {
-    const age = last === undefined ? -1 : readMonotonic(clock) - last.at;
-    // The age is negative if a clock without monotonic time was set back. The caller's timeout does not affect the
-    // shared call.
-    const current = last !== undefined && age >= 0 && age < last.ttl ? last : startCall();
+    // The caller's timeout does not affect the shared call.
+    const current = last !== undefined && isRecent(clock, last.at, last.ttl) ? last : startCall();
     last = current;
     const price = await withTimeout(current.price, callerTimeout, clock, signal);
     if (price === 'late' && callerTimeout < timeout) {

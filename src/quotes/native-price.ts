@@ -1,6 +1,6 @@
 import type { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -46,9 +46,7 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
 
   function readCache(token: Address): Decimal | undefined {
     const cached = cache.get(token);
-    if (cached === undefined) return undefined;
-    const age = readMonotonic(clock) - cached.at;
-    return age >= 0 && age < ttl ? cached.price : undefined; // negative if a clock without monotonic time was set back
+    return cached !== undefined && isRecent(clock, cached.at, ttl) ? cached.price : undefined;
   }
 
   function writeCache(token: Address, responses: readonly Decimal[]): void {

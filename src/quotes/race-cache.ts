@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { isRecent } from '../ports/clock.ts';
 import type { Race } from './estimator-race.ts';
 
 /** Shares races by key, so that concurrent identical requests call the estimators once. */
@@ -21,10 +21,7 @@ export function createRaceCache(clock: Clock, lifetime: number): RaceCache {
   const runningByKey = new Map<string, Race<unknown>>();
   const completed = new Map<string, Race<unknown>>();
 
-  const isYounger = ({ startedAt }: Race<unknown>, than: number) => {
-    const age = readMonotonic(clock) - startedAt;
-    return age >= 0 && age < than; // negative if a clock without monotonic time was set back
-  };
+  const isYounger = ({ startedAt }: Race<unknown>, than: number) => isRecent(clock, startedAt, than);
 
   function find(key: string, timeout: number): Race<unknown> | undefined {
     const current = runningByKey.get(key);
