@@ -1,6 +1,7 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { SourceObserver, SourceSubject } from './observations.ts';
 
 /** A source that returns a value, or `undefined` if it has none. */
@@ -66,7 +67,7 @@ export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
   function write(key: string, value: V): void {
     if (ttl === 0) return;
     cache.delete(key);
-    cache.set(key, { value, at: clock.now() });
+    cache.set(key, { value, at: readMonotonic(clock) });
     const [oldest] = cache.keys();
     if (cache.size > maxEntries && oldest !== undefined) cache.delete(oldest);
   }
@@ -74,8 +75,8 @@ export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
   function read(key: string): CachedValue<V> | undefined {
     const cached = cache.get(key);
     if (cached === undefined) return undefined;
-    const age = clock.now() - cached.at;
-    // The age is negative if the clock was set back.
+    const age = readMonotonic(clock) - cached.at;
+    // The age is negative if a clock without monotonic time was set back.
     return age >= 0 && age < ttl ? { value: cached.value, freshFor: ttl - age } : undefined;
   }
 

@@ -19,7 +19,10 @@ function recorder() {
   return { observed, observer };
 }
 
-function fixture(read: CachedSource<string, number>['read'], { ttl = 1000, maxEntries = 2 } = {}) {
+function fixture(
+  read: CachedSource<string, number>['read'],
+  { ttl = 1000, maxEntries = 2, hasMonotonicTime = true } = {},
+) {
   const clock = manualClock();
   const { observed, observer } = recorder();
   const failures: unknown[] = [];
@@ -30,7 +33,7 @@ function fixture(read: CachedSource<string, number>['read'], { ttl = 1000, maxEn
     ttl,
     maxEntries,
     timeout: 5000,
-    clock,
+    clock: hasMonotonicTime ? clock : { now: clock.now, after: clock.after },
     subject: 'usdPrice',
     observer,
   });
@@ -74,8 +77,19 @@ describe('source cache', () => {
     expect(observed).toEqual(['usdPrice a']);
   });
 
-  test('does not use a value from a clock that was ahead', async () => {
+  test('keeps the age of a value when the clock is set back', async () => {
     const { get, clock, observed } = fixture(() => 1);
+    await get('a');
+    clock.advance(999);
+    clock.jump(-999);
+    expect(await get('a')).toEqual({ value: 1, freshFor: 1 });
+    clock.advance(1);
+    expect(await get('a')).toEqual({ value: 1, freshFor: 1000 });
+    expect(observed).toEqual(['usdPrice a', 'usdPrice cache', 'usdPrice a']);
+  });
+
+  test('does not use a value from a clock without monotonic time that was ahead', async () => {
+    const { get, clock, observed } = fixture(() => 1, { hasMonotonicTime: false });
     await get('a');
     clock.jump(-1);
     expect(await get('a')).toEqual({ value: 1, freshFor: 1000 });
