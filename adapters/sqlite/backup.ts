@@ -39,6 +39,7 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
     if (typeof path === 'string' && path !== '') continue;
     throw new TypeError(`backupSqlite: \`${name}\` must be a file path, got ${JSON.stringify(path)}`);
   }
+  if (!existsSync(from)) throw new StoreError('Unavailable', `the file "${from}" does not exist`);
   if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
   const driver = await loadDriver();
   const partial = `${to}.partial`;

@@ -1,4 +1,5 @@
 import { chmodSync, copyFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { AccountStore, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
@@ -162,6 +163,14 @@ test('a database of another application is not copied', async () => {
   other.close();
   const message = `the file "${file.path}" is the database of another application`;
   await expect(backupSqlite({ from: file.path, to: copy.path })).rejects.toThrow(message);
+  expect(readdirSync(copy.directory)).toEqual([]);
+});
+
+test('a file that does not exist is named', async () => {
+  using copy = temporaryFile();
+  const from = join(copy.directory, 'missing.sqlite');
+  const message = `the file "${from}" does not exist`;
+  await expect(backupSqlite({ from, to: copy.path })).rejects.toMatchObject({ code: 'Unavailable', message });
   expect(readdirSync(copy.directory)).toEqual([]);
 });
 
