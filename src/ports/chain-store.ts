@@ -193,9 +193,8 @@ export interface ChainStore {
    * Rolls back the events of all blocks above `to`, in one step. Rows, counters and totals are recomputed from the
    * remaining events, and the log gets a `reverted` entry for each entry that is no longer true. An order is deleted if
    * only these blocks have placed or traded it; if it was cancelled off chain, a tombstone remains, as of
-   * `OrderStore.prune`. The checkpoint becomes the newest stored block that is not above `to`.
-   * If there is none, `progress` returns `rolledBackTo` until the next batch: `to`, or the lower block of an earlier
-   * rollback.
+   * `OrderStore.prune`. The checkpoint becomes the newest stored block that is not above `to`. If there is none,
+   * `progress` returns `rolledBackTo` until the next batch: `to`, or the lower block of an earlier rollback.
    */
   rollback(request: RollbackRequest): Promise<RollbackOutcome>;
 
