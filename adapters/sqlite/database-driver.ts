@@ -129,8 +129,9 @@ export function toStoreError(operation: string, cause: unknown): StoreError {
 function getMeaning(cause: unknown): string {
   if (!(cause instanceof Error)) return 'the driver failed';
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
-  if (code === undefined) {
-    // An error of the driver itself about its use, such as a missing directory or a closed or busy handle.
+  if (code === undefined || 'syscall' in cause) {
+    // An error of the driver itself about its use, such as a missing directory or a closed or busy handle, or an error
+    // of the file system with its path.
     return cause.message;
   }
   const entry = MEANINGS.find(([prefix]) => code.startsWith(prefix));

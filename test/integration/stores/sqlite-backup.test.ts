@@ -174,6 +174,15 @@ test('a file that does not exist is named', async () => {
   expect(readdirSync(copy.directory)).toEqual([]);
 });
 
+test('a folder that does not exist is named', async () => {
+  using file = temporaryFile();
+  await (await opened(file.path)).close();
+  const to = join(file.directory, 'missing', 'copy.sqlite');
+  const backup = backupSqlite({ from: file.path, to });
+  await expect(backup).rejects.toMatchObject({ code: 'Unavailable' });
+  await expect(backup).rejects.toThrow(`ENOENT: no such file or directory, open '${to}.partial'`);
+});
+
 test('a failed copy leaves no file', async () => {
   using file = temporaryFile();
   using copy = temporaryFile();
