@@ -1,5 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import { isRecent, readMonotonic } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
@@ -49,7 +50,8 @@ export const ONE_NATIVE = String(10n ** 18n);
 /** Creates the pricing of auctions. */
 export function createAuctionPricing(context: AuctionPricingContext): AuctionPricing {
   const { clock, wrappedNative, nativePrice, onFailure } = context;
-  const unpriced = new Map<Address, number>();
+  // Times are milliseconds of `readMonotonic`.
+  const unpriced = new Map<Address, { readonly at: number; readonly ttl: number }>();
   /** The time of the last price of each token. */
   const priced = new Map<Address, number>();
 
@@ -61,22 +63,20 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
     const decimal = result?.status === 'priced' ? parseDecimal(result.price) : undefined;
     const scaled = decimal && toPricePerEther(decimal);
     if (scaled !== undefined && scaled !== '0') {
-      priced.set(token, clock.now());
+      priced.set(token, readMonotonic(clock));
       return scaled;
     }
     const isTemporary = result?.status === 'rejected' && isTemporaryRejection(result.error);
-    if (!priced.has(token)) unpriced.set(token, clock.now() + (isTemporary ? FAILED_TTL : UNPRICED_TTL));
+    const missing = { at: readMonotonic(clock), ttl: isTemporary ? FAILED_TTL : UNPRICED_TTL };
+    if (!priced.has(token)) unpriced.set(token, missing);
     return undefined;
   }
 
   return {
     required: nativePrice !== undefined,
     async find(tokens) {
-      const now = clock.now();
-      // A later time than this is from a clock that was ahead.
-      const latest = now + UNPRICED_TTL;
-      for (const [token, until] of unpriced) if (until <= now || until > latest) unpriced.delete(token);
-      for (const [token, at] of priced) if (at > now || at < now - PRICED_TTL) priced.delete(token);
+      for (const [token, { at, ttl }] of unpriced) if (!isRecent(clock, at, ttl)) unpriced.delete(token);
+      for (const [token, at] of priced) if (!isRecent(clock, at, PRICED_TTL)) priced.delete(token);
       const native: [Address, string][] = wrappedNative === undefined ? [] : [[wrappedNative, ONE_NATIVE]];
       const prices = new Map<Address, string>(native);
       const all = new Set(tokens);

@@ -1,6 +1,6 @@
 import { thenAlways } from '../concurrency/then-always.ts';
 import type { Clock } from '../ports/clock.ts';
-import { seconds } from '../ports/clock.ts';
+import { isRecent, readMonotonic, seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuctionSelection } from './auction-api.ts';
@@ -65,14 +65,14 @@ export function createAuctions(context: AuctionContext): Auctions {
   async function current(): Promise<AuctionSnapshot> {
     const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
     const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${competitions}`];
-    const age = clock.now() - (latest?.at ?? 0);
-    if (latest?.key === key && age >= 0 && age < MAX_AGE_MS) return latest;
-    const [{ chosen, prices, reasons, fees }, at] = [await choose(), clock.now()];
+    if (latest?.key === key && isNew(latest)) return latest;
+    const { chosen, prices, reasons, fees } = await choose();
+    const times = { at: clock.now(), readAt: readMonotonic(clock) };
     const block = indexedBlock?.number ?? 0;
     const stored = renderAuctionValues(prices, fees);
     // A change that does not concern the auction, such as an order without a signature, does not create another one.
     if (latest !== undefined && latest.head === head && latest.prices === stored && isEqual(latest.chosen, chosen)) {
-      latest = { ...latest, key, at, reasons };
+      latest = { ...latest, key, ...times, reasons };
       return latest;
     }
     const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS);
@@ -83,9 +83,15 @@ export function createAuctions(context: AuctionContext): Auctions {
       listed.add(order.uid);
     });
     const auction = { id, block, prices, surplusCapturingJitOrderOwners: [], orders };
-    latest = { key, head, at, chosen, prices: stored, auction, listed, reasons };
+    latest = { key, head, ...times, chosen, prices: stored, auction, listed, reasons };
     onAuction(auction);
     return latest;
+  }
+
+  /** Returns whether an auction is new, and the clock has not stepped to a time at which it selects other orders. */
+  function isNew({ at, readAt }: AuctionSnapshot): boolean {
+    const passed = clock.now() - at;
+    return isRecent(clock, readAt, MAX_AGE_MS) && passed >= 0 && passed < MAX_AGE_MS;
   }
 
   /** Returns the open orders that can be settled now, oldest first, the prices of their tokens, and the others. */
@@ -199,6 +205,8 @@ interface AuctionSnapshot {
   readonly head: Hex | undefined;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** Milliseconds of `readMonotonic`. */
+  readonly readAt: number;
   readonly chosen: readonly AuctionCandidate[];
   /** The stored prices and fee rules. */
   readonly prices: string;

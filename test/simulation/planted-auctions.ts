@@ -42,8 +42,8 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     area: 'auctions',
     store: 'shared',
     file: 'src/auctions/auction.ts',
-    find: 'if (latest?.key === key && age >= 0',
-    replace: 'if (latest?.head === head && age >= 0',
+    find: 'if (latest?.key === key && isNew',
+    replace: 'if (latest?.head === head && isNew',
   },
   {
     name: 'an auction is reused after a new block',

@@ -1,5 +1,6 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { isRecent, readMonotonic } from '../../ports/clock.ts';
 import type { AuctionRunSettings } from './run-options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 
@@ -24,15 +25,14 @@ export function createParticipation(
   signal: AbortSignal,
 ): Participation {
   const unsettled = new Map<string, Unsettled>();
-  /** Milliseconds since 1970, by name. */
-  const bannedUntil = new Map<string, number>();
+  /** The start of the last ban in milliseconds of `readMonotonic`, by name. */
+  const bannedAt = new Map<string, number>();
 
   return {
     admitted() {
-      const now = clock.now();
       return drivers.filter(({ name }) => {
-        const until = bannedUntil.get(name) ?? 0;
-        return until <= now || until > now + banTime; // a later time is from a clock that was ahead
+        const at = bannedAt.get(name);
+        return at === undefined || !isRecent(clock, at, banTime);
       });
     },
     async ended(auctionId, name, failed) {
@@ -44,10 +44,9 @@ export function createParticipation(
       unsettled.set(name, { count: count + 1, auctionId });
       if (banAfter === 'never' || count + 1 < banAfter) return;
       unsettled.delete(name);
-      const until = clock.now() + banTime;
-      bannedUntil.set(name, until);
+      bannedAt.set(name, readMonotonic(clock));
       const driver = drivers.find((each) => each.name === name);
-      const notification = { reason: 'unsettledConsecutiveAuctions', until } as const;
+      const notification = { reason: 'unsettledConsecutiveAuctions', until: clock.now() + banTime } as const;
       await withDeadline(clock, revealTime, async (each) => driver?.notify?.(notification, { signal: each }), signal);
     },
   };

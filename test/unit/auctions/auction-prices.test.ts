@@ -69,6 +69,23 @@ test('auction prices: query a token with a recent price again after a failure of
   expect(queried).toHaveLength(2);
 });
 
+test('auction prices: a clock that is set back does not prolong the time of a missing price', async () => {
+  let isPriced = false;
+  const { clock, queried, size } = scriptedPricing(() => isPriced);
+  expect(await size([TOKEN])).toBe(0);
+  clock.advance(59_999);
+  clock.jump(-59_999);
+  isPriced = true;
+  expect([await size([TOKEN]), queried.length]).toEqual([0, 1]);
+  clock.advance(1);
+  expect([await size([TOKEN]), queried.length]).toEqual([1, 2]);
+  // The same holds for the time in which a missing price is queried again at once.
+  isPriced = false;
+  clock.advance(600_000);
+  clock.jump(-600_000);
+  expect([await size([TOKEN]), await size([TOKEN]), queried.length]).toEqual([0, 0, 3]);
+});
+
 test.each([new OrderBookError('NoLiquidity', undefined, { temporary: true }), new OrderBookError('ChainUnavailable')])(
   'auction prices: query a new token again 5 seconds after a temporary failure of its source',
   async (error) => {

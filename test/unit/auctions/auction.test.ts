@@ -230,9 +230,13 @@ describe('auction', () => {
     clock.advance(5_000); // the estimators are called again for a new query
     await auction();
     expect(recordedCalls).toEqual([COW_]);
-    clock.jump(-3_600_000);
+    clock.advance(43_000);
+    clock.jump(-48_000); // a clock that is set back does not prolong the time
     await auction();
-    expect(recordedCalls).toEqual([COW_, COW_]); // a clock that was ahead does not prolong the time
+    expect(recordedCalls).toEqual([COW_]);
+    clock.advance(12_000);
+    await auction();
+    expect(recordedCalls).toEqual([COW_, COW_]);
   });
 
   describe('order selection by funds', () => {
@@ -345,6 +349,28 @@ describe('orders that are left out of the auction', () => {
     const other = await orderOf();
     clock.advance(599_000);
     expect(await listed()).toEqual([other.uid]);
+  });
+
+  test('are selected again after 12 seconds, also if the clock is set back', async () => {
+    const denied = new Set<string>();
+    await reopen({ isDenied: (address) => denied.has(address) });
+    const order = await orderOf();
+    expect(await listed()).toEqual([order.uid]);
+    denied.add(order.owner);
+    clock.advance(11_999);
+    clock.jump(-11_999);
+    expect(await listed()).toEqual([order.uid]);
+    clock.advance(1);
+    expect([await listed(), await reasonOf(order)]).toEqual([[], 'deniedAddress']);
+  });
+
+  test('are selected again at once after the clock has stepped', async () => {
+    const order = await orderOf();
+    expect(await listed()).toEqual([order.uid]);
+    clock.jump(550_000);
+    expect([await listed(), await reasonOf(order)]).toEqual([[], 'shortLived']);
+    clock.jump(-550_000);
+    expect(await listed()).toEqual([order.uid]);
   });
 
   test('have a token, an owner or a receiver that was deny-listed after their submission', async () => {

@@ -375,8 +375,13 @@ describe('auction run', () => {
       await next();
     }
     expect(calls.solved).toHaveLength(1);
-    clock.jump(-3_600_000);
+    clock.advance(50_000);
+    clock.jump(-50_000);
     await applyBlock(3);
+    await next();
+    expect(calls.solved).toHaveLength(1);
+    clock.advance(10_000);
+    await applyBlock(4);
     await next();
     expect(calls.solved).toHaveLength(2);
   });
