@@ -2,6 +2,7 @@ import { createRequestCoalescer } from '../concurrency/coalesce.ts';
 import { createDeadlineLimiter, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import { isRecent, readMonotonic } from '../ports/clock.ts';
 import type { DocumentSource } from '../ports/document-source.ts';
 import { appDataHash } from '../protocol/app-data.ts';
 import type { Hex } from '../protocol/hex.ts';
@@ -21,8 +22,8 @@ export interface DocumentFinderContext {
 interface Entry {
   /** `undefined`: the source does not have the document. */
   readonly text: string | undefined;
-  /** Milliseconds since 1970. */
-  readonly until: number;
+  /** Milliseconds of `readMonotonic`. */
+  readonly at: number;
 }
 
 /** Milliseconds for which a result is cached. A missing document may be published at any time. */
@@ -47,15 +48,12 @@ export function createDocumentFinder(source: DocumentSource, context: DocumentFi
 
   function read(hash: Hex): Entry | undefined {
     const entry = entries.get(hash);
-    if (entry === undefined) return undefined;
-    const left = entry.until - clock.now();
-    // A longer time is from a clock that was ahead.
-    return left > 0 && left <= getTtl(entry.text) ? entry : undefined;
+    return entry !== undefined && isRecent(clock, entry.at, getTtl(entry.text)) ? entry : undefined;
   }
 
   function write(hash: Hex, text: string | undefined): void {
     entries.delete(hash);
-    entries.set(hash, { text, until: clock.now() + getTtl(text) });
+    entries.set(hash, { text, at: readMonotonic(clock) });
     const [oldest] = entries.keys();
     if (entries.size > MAX_ENTRIES && oldest !== undefined) entries.delete(oldest);
   }

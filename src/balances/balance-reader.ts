@@ -1,6 +1,7 @@
 import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
+import { isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
@@ -22,13 +23,13 @@ const NATIVE: TokenInfo = { decimals: 18 };
 export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 'available'> {
   const { chain, vaultRelayer, clock, deadline, onFailure } = context;
   const cache = new Map<Address, TokenInfo>();
-  /** Addresses without a token, and the time until which they are not queried again. */
+  /** Addresses without a token, and when they were queried, in milliseconds of `readMonotonic`. */
   const missing = new Map<Address, number>();
 
-  /** Returns whether an address had no token a short time ago. A later time is from a clock that was ahead. */
+  /** Returns whether an address had no token a short time ago. */
   function isMissing(token: Address): boolean {
-    const left = (missing.get(token) ?? 0) - clock.now();
-    return left > 0 && left <= MISSING_TTL;
+    const queriedAt = missing.get(token);
+    return queriedAt !== undefined && isRecent(clock, queriedAt, MISSING_TTL);
   }
 
   /** Returns the metadata of tokens. Only addresses that are not cached are queried. */
@@ -45,7 +46,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
       const infos = await queryTokens(batch, call);
       for (const [n, token] of batch.entries()) {
         const info = toTokenInfo(infos[n]);
-        if (info === undefined) putBounded(missing, token, clock.now() + MISSING_TTL);
+        if (info === undefined) putBounded(missing, token, readMonotonic(clock));
         else {
           putBounded(cache, token, info);
           known.set(token, info);
