@@ -1,5 +1,6 @@
 import type { Readiness } from './order-book.ts';
 import type { Clock } from './ports/clock.ts';
+import { isRecent, readMonotonic } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
 import { StoreError } from './ports/store.ts';
 
@@ -34,14 +35,15 @@ export interface ReadinessCheck {
 
 /** Creates the readiness check of a book. */
 export function createReadinessCheck({ store, clock, assertStarted, chain }: ReadinessContext): ReadinessCheck {
+  // Times are milliseconds of `readMonotonic`.
   let checked: { readonly at: number; readonly result: Promise<void> } | undefined;
   let failed: { readonly at: number; readonly failure: StoreError } | undefined;
 
   /** Checks the store at most once per interval. A failed check is not reused: its cause may have ended. */
   function checkStore(): Promise<void> {
-    if (checked !== undefined && Math.abs(clock.now() - checked.at) < CHECK_INTERVAL) return checked.result;
+    if (checked !== undefined && isRecent(clock, checked.at, CHECK_INTERVAL)) return checked.result;
     const result = store.check();
-    checked = { at: clock.now(), result };
+    checked = { at: readMonotonic(clock), result };
     result.catch(() => {
       if (checked?.result === result) checked = undefined;
     });
@@ -53,7 +55,7 @@ export function createReadinessCheck({ store, clock, assertStarted, chain }: Rea
       try {
         assertStarted();
         await checkStore();
-        if (failed !== undefined && Math.abs(clock.now() - failed.at) < FAILURE_PERIOD) throw failed.failure;
+        if (failed !== undefined && isRecent(clock, failed.at, FAILURE_PERIOD)) throw failed.failure;
         return { ready: chain.state !== 'stopped', checks: { store: 'ok', ...chain.checks() } };
       } catch (failure) {
         const code = failure instanceof StoreError ? failure.code : 'unavailable';
@@ -66,7 +68,8 @@ export function createReadinessCheck({ store, clock, assertStarted, chain }: Rea
           failed = undefined;
         },
         (failure: unknown) => {
-          if (failure instanceof StoreError && failure.code !== 'Closed') failed = { at: clock.now(), failure };
+          if (failure instanceof StoreError && failure.code !== 'Closed')
+            failed = { at: readMonotonic(clock), failure };
         },
       );
       return insert;

@@ -5,6 +5,7 @@ import type { BlockHeader, ChainSource } from '../ports/chain-source.ts';
 import { ChainMismatch } from '../ports/chain-source.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/chain-store.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { LeaseStore } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { Domain } from '../protocol/eip712.ts';
@@ -82,7 +83,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let isFirstRecheck = true;
   /** The term of the lease at the last step. `undefined`: another process had it. */
   let term: number | undefined;
-  let movedAt = clock.now();
+  /** When the checkpoint last moved, in milliseconds of `readMonotonic`. */
+  let movedAt = readMonotonic(clock);
   let running: Promise<void> | undefined;
   let stopping: AbortController | undefined;
 
@@ -144,7 +146,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const end = await advance(node, indexedBlock, head);
     await recheck(end, recheckedTo, blocks);
     if (end.number === indexedBlock.number) return tryNextNodeIfStale();
-    movedAt = clock.now();
+    movedAt = readMonotonic(clock);
     return end.number < head.number;
   }
 
@@ -165,9 +167,9 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
 
   /** Switches to the next node if there was no new block for long. @returns false: no step can follow at once. */
   function tryNextNodeIfStale(): false {
-    if (usable.length > 1 && Math.abs(clock.now() - movedAt) > STALE_AFTER) {
+    if (usable.length > 1 && Math.abs(readMonotonic(clock) - movedAt) > STALE_AFTER) {
       nodeIndex++;
-      movedAt = clock.now();
+      movedAt = readMonotonic(clock);
     }
     return false;
   }
@@ -230,7 +232,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const read = await reader.read(node, logs);
     if (!(await apply({ ...read, through: toBlockRef(through), after: indexedBlock }, head))) return;
     range.succeeded(logs.length);
-    movedAt = clock.now();
+    movedAt = readMonotonic(clock);
     [recheckedTo, isFirstRecheck] = [to, false];
   }
 

@@ -32,6 +32,15 @@ describe('readiness', () => {
     expect(state.checks).toBe(2);
   });
 
+  test('checks the store again after a second, also if the clock is set back', async () => {
+    const { clock, state, readiness } = fixture();
+    await readiness.check();
+    clock.advance(1000);
+    clock.jump(-1000);
+    await readiness.check();
+    expect(state.checks).toBe(2);
+  });
+
   test('shows a recovered store at once', async () => {
     const { state, readiness } = fixture();
     state.failure = new StoreError('Unavailable', 'no connection');
@@ -56,6 +65,10 @@ describe('readiness', () => {
     expect((await readiness.check()).ready).toBe(true);
     await fail();
     clock.advance(5000);
+    expect((await readiness.check()).ready).toBe(true);
+    await fail();
+    clock.advance(5000);
+    clock.jump(-5000);
     expect((await readiness.check()).ready).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 import { createWorker } from '../../concurrency/worker.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { readMonotonic } from '../../ports/clock.ts';
 import type { PriceHistorySource } from '../../ports/price-history.ts';
 import type { UsdPriceQuery } from '../../ports/prices.ts';
 import type { Address } from '../../protocol/hex.ts';
@@ -50,7 +51,7 @@ export function createOwnHistory(context: OwnHistoryContext): OwnHistory {
   const dollars = parseDollarTokens(context.dollarTokens ?? {});
   const chains = new Map<number, ObservedPrices>();
   const followers = new Map<number, readonly TradeFollower[]>();
-  /** The tokens to sample, with the time of their last request. */
+  /** The tokens to sample, with the time of their last request, in milliseconds of `readMonotonic`. */
   const sampled = new Map<string, { readonly query: UsdPriceQuery; readonly at: number }>();
 
   function getPrices(chainId: number): ObservedPrices {
@@ -90,7 +91,7 @@ export function createOwnHistory(context: OwnHistoryContext): OwnHistory {
     async run(isStopping) {
       for (const [key, { query, at }] of sampled) {
         if (isStopping()) return undefined;
-        if (clock.now() - at > SAMPLED_FOR) sampled.delete(key);
+        if (readMonotonic(clock) - at > SAMPLED_FOR) sampled.delete(key);
         else await readPrice(query);
       }
       return undefined;
@@ -100,7 +101,7 @@ export function createOwnHistory(context: OwnHistoryContext): OwnHistory {
   function sample(query: UsdPriceQuery): void {
     const key = `${query.chainId} ${query.token}`;
     sampled.delete(key);
-    sampled.set(key, { query, at: clock.now() });
+    sampled.set(key, { query, at: readMonotonic(clock) });
     const [oldest] = sampled.keys();
     if (sampled.size > MAX_SAMPLED && oldest !== undefined) sampled.delete(oldest);
     if (!sampling) sampler.start();

@@ -223,6 +223,16 @@ describe('indexer without new blocks', () => {
     expect(nodes[1]?.requests).toEqual(['head', 'block 101']);
   });
 
+  test('measures the time also if the clock is set back', async () => {
+    const nodes = [recorded(chain.node('a')), recorded(chain.node('b'))];
+    const { run, next, clock } = indexerFixture(nodes, { stored: stored(), options: { pollInterval: 40_000 } });
+    await run();
+    await next(40_000);
+    clock.jump(-60_000);
+    for (let i = 0; i < 2; i++) await next(40_000);
+    expect(nodes[1]?.requests).toEqual(['head', 'block 100']);
+  });
+
   test('stays with its only node', async () => {
     const node = recorded(chain.node('a'));
     const { run, next, observed } = indexerFixture([node], { stored: stored(), options: { pollInterval: 70_000 } });
