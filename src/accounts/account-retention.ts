@@ -4,6 +4,7 @@ import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 
 /** Rows that are deleted in one step. */
 const BATCH_SIZE = 128;
@@ -40,6 +41,7 @@ export function createAccountRetention({
 }: AccountRetentionContext): AccountRetention {
   const { notifications, retention } = store;
   const watch = createClockWatch(clock);
+  /** When the last round began, in milliseconds of `readMonotonic`. */
   let prunedAt: number | undefined;
   /** End of the log in the previous round. */
   let readable: number | undefined;
@@ -61,10 +63,10 @@ export function createAccountRetention({
     interval: CHECK_INTERVAL,
     onFailure,
     async run(isStopping) {
-      // The absolute difference: a clock that was set back must not postpone the round.
-      const isDone = prunedAt !== undefined && Math.abs(clock.now() - prunedAt) < INTERVAL;
+      // The absolute difference: a clock without monotonic time may be set back, which must not postpone the round.
+      const isDone = prunedAt !== undefined && Math.abs(readMonotonic(clock) - prunedAt) < INTERVAL;
       if (isDone || !watch.isSteady(STEADY_TIME)) return undefined;
-      prunedAt = clock.now();
+      prunedAt = readMonotonic(clock);
       await repeat(isStopping, () => retention.pruneNonces(clock.now(), BATCH_SIZE));
       if (age !== undefined) await pruneNotifications(clock.now() - age, isStopping);
       return undefined;

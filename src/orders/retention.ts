@@ -1,6 +1,6 @@
 import type { Observer } from '../instrumentation.ts';
 import type { Clock } from '../ports/clock.ts';
-import { seconds } from '../ports/clock.ts';
+import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { ChainEventPruneRequest } from '../ports/retention.ts';
 import type { Store } from '../ports/store.ts';
 import type { ParsedRetention, PruneObservation } from './retention-options.ts';
@@ -29,6 +29,7 @@ const INTERVAL = 3_600_000;
  */
 export function createPruning({ store, clock, batch, repeat, getBlockTime, ...context }: PruningContext) {
   const { orders, events, retention } = store;
+  /** When the last round began, in milliseconds of `readMonotonic`. */
   let prunedAt: number | undefined;
   /** End of the log in the previous round. */
   let readable: number | undefined;
@@ -72,9 +73,9 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
   return {
     /** @param sweptAt - The time until which expiries are recorded, in seconds since 1970. */
     async run(ages: ParsedRetention, sweptAt: number, isStopping: () => boolean): Promise<void> {
-      // The absolute difference: a clock that was set back must not postpone the round.
-      if (prunedAt !== undefined && Math.abs(clock.now() - prunedAt) < INTERVAL) return;
-      prunedAt = clock.now();
+      // The absolute difference: a clock without monotonic time may be set back, which must not postpone the round.
+      if (prunedAt !== undefined && Math.abs(readMonotonic(clock) - prunedAt) < INTERVAL) return;
+      prunedAt = readMonotonic(clock);
       const blockTime = await getBlockTime();
       // The clock may have been set forward since the sweep: an order whose expiry is not recorded needs its document.
       // It may have been set back: a new order may end before the time of the sweep.

@@ -1,3 +1,4 @@
+import type { Store } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
@@ -86,6 +87,40 @@ test('keeps documents of orders that are placed after the clock was set back', a
   } = await book.orders.list({ owner: account(1).address });
   expect(stored?.fullAppData).toBe(appData);
   await book.close();
+});
+
+test('deletes a log entry after readers had an hour, also if the clock steps', async () => {
+  const clock = manualClock();
+  const requests: number[] = [];
+  const store = {
+    events: { last: async () => 7 },
+    retention: {
+      pruneEvents: async () => {
+        requests.push(clock.monotonic?.() ?? 0);
+        return 0;
+      },
+    },
+  } as unknown as Store; // the members that are used
+  const pruning = createPruning({
+    store,
+    clock,
+    batch: 10,
+    repeat: async (_isStopping, step) => void (await step()),
+    getBlockTime: async () => undefined,
+    bypassCache: () => () => {},
+    pruneObserver: { hasListeners: () => false, notify() {} },
+  });
+  const run = () => pruning.run({ events: 60 }, clock.now() / 1000, () => false);
+  await run();
+  clock.jump(HOUR);
+  await run();
+  clock.jump(-3 * HOUR);
+  clock.advance(HOUR - 1);
+  await run();
+  expect(requests).toEqual([]);
+  clock.advance(1);
+  await run();
+  expect(requests).toEqual([HOUR]);
 });
 
 test.each([
