@@ -158,7 +158,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     { attempt: attempts }: ClaimedDelivery,
     { error, retryAfter = 0 }: DeliveryResult & { status: 'failed' },
   ) {
-    const text = error.slice(0, MAX_ERROR_LENGTH);
+    const text = error.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', ' '); // which PostgreSQL cannot store
     if (attempts >= context.attempts) return { status: 'dead', error: text } as const;
     const exponential = Math.min(context.maxRetryDelay, context.retryDelay * 2 ** (attempts - 1));
     const spread = exponential * (0.5 + context.jitter() / 2);
