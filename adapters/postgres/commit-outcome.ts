@@ -1,6 +1,6 @@
 import type { PgClient, PgPool } from './database-driver.ts';
 import { getErrorCode, LOCAL_LIMITS } from './database-driver.ts';
-import { createQuery, toResults, withConnection } from './query.ts';
+import { CommitOutcomeUnknown, createQuery, observeReplication, toResults, withConnection } from './query.ts';
 
 /**
  * READ COMMITTED, whatever the host's default is: each statement after a lock sees the changes that the lock waited
@@ -19,7 +19,10 @@ export interface StartedTransaction {
 /** Determines the outcome of transactions whose connection broke during the commit. */
 export interface CommitOutcomeResolver {
   begin(client: PgClient): Promise<StartedTransaction>;
-  /** Returns whether a transaction was committed; `undefined` if this cannot be determined in time. */
+  /**
+   * Returns whether a transaction was committed; `undefined` if this cannot be determined in time, or if the
+   * synchronous standby may lack it.
+   */
   wasCommitted(transaction: StartedTransaction): Promise<boolean | undefined>;
 }
 
@@ -40,6 +43,21 @@ export function createCommitOutcomeResolver(
   // A connection does not survive a crash, so the epoch is queried once per connection.
   const epochs = new WeakMap<PgClient, string>();
   const statusQuery = { text: `SELECT pg_xact_status($1::xid8), ${SERVER_EPOCH}` };
+  // The cheapest commit that waits for a standby.
+  const write = { text: "SELECT pg_logical_emit_message(true, 'intentbook', '')" };
+
+  /**
+   * Queries the status. A session that ended while it waited for the synchronous standby has committed on this server
+   * only, so a later commit waits for the standby.
+   */
+  async function queryStatus(client: PgClient, number: string) {
+    const [row] = await createQuery(client)<readonly [status: string | null, epoch: string | null]>(
+      statusQuery,
+      number,
+    );
+    if (row?.[0] === 'committed') await observeReplication(client, () => createQuery(client)(write));
+    return row;
+  }
 
   async function getEpoch(client: PgClient): Promise<string> {
     const cached = epochs.get(client);
@@ -53,9 +71,7 @@ export function createCommitOutcomeResolver(
   /** Returns whether a transaction is committed, or undefined while it is in progress. */
   async function queryOutcome({ number, serverEpoch }: StartedTransaction): Promise<boolean | undefined> {
     try {
-      const [row] = await withConnection(pool, (client) =>
-        createQuery(client)<readonly [status: string | null, epoch: string | null]>(statusQuery, number),
-      );
+      const row = await withConnection(pool, (client) => queryStatus(client, number));
       if (row?.[0] === 'aborted') return false;
       if (row?.[0] !== 'committed') return undefined;
       // After a crash, the id may belong to another transaction.
@@ -84,7 +100,8 @@ export function createCommitOutcomeResolver(
         try {
           const committed = await queryOutcome(transaction);
           if (committed !== undefined) return committed;
-        } catch {
+        } catch (cause) {
+          if (cause instanceof CommitOutcomeUnknown) return undefined;
           // The server may be restarting.
         }
       }

@@ -309,7 +309,7 @@ describe('PostgreSQL session: write', () => {
     const fixture = opened(unconfirmed(outcomes));
     expect(await write(fixture)).toEqual([['epoch']]);
     expect(fixture.waits).toEqual(Array.from({ length: waited }, () => 250));
-    expect(fixture.queries.at(-1)).toMatchObject({ values: ['7'] });
+    expect(fixture.queries.at(-2)).toMatchObject({ values: ['7'] });
   });
 
   test.each([
