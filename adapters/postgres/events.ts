@@ -1,4 +1,5 @@
 import type { Hex, OrderEventType, StoredEvent } from 'intentbook';
+import { getErrorCode } from './database-driver.ts';
 import { getEpochStart, TIMELINE, XID } from './log-epoch.ts';
 import type { Query } from './query.ts';
 import { EVENT_TYPES, getOwner, toUid } from './rows.ts';
@@ -41,21 +42,33 @@ export function createEventTable(
   const number = prepare<readonly [number]>(`SELECT ${s}.number_events($1, $2)`);
   const select = prepare<EventRow>(`SELECT * FROM ${s}.read_events($1, $2, $3, $4)`);
 
+  /** Runs a statement that may notify. If the server cannot, other processes find the events by polling. */
+  async function readEvents<T>(work: (run: Query, to: string | null) => Promise<T>): Promise<T> {
+    const read = (to: string | null) => call('read events', (run) => work(run, to), { repeatable: true });
+    try {
+      return await read(channel);
+    } catch (failure) {
+      if (channel === null || !isQueueFull(failure)) throw failure;
+      return read(null);
+    }
+  }
+
   return {
-    last: () =>
-      call('read events', async (run) => (await run(number, channel, signature))[0]?.[0] ?? 0, { repeatable: true }),
+    last: () => readEvents(async (run, to) => (await run(number, to, signature))[0]?.[0] ?? 0),
     after: (id, limit) =>
-      call(
-        'read events',
-        async (run) => {
-          const rows = await run(select, id, limit, channel, signature);
-          if (rows.length > 0) await onRead(run);
-          return rows.map(readEvent);
-        },
-        { repeatable: true },
-      ),
+      readEvents(async (run, to) => {
+        const rows = await run(select, id, limit, to, signature);
+        if (rows.length > 0) await onRead(run);
+        return rows.map(readEvent);
+      }),
   };
 }
+
+/**
+ * Returns whether a commit failed because the server's queue of notifications is full. A listener of any application
+ * fills it with a transaction that it leaves open.
+ */
+const isQueueFull = (failure: unknown) => failure instanceof Error && getErrorCode(failure.cause) === '54000';
 
 function readEvent([id, type, key, at, cause]: EventRow): StoredEvent {
   const uid = toUid(key);
