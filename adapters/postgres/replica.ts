@@ -12,8 +12,11 @@ export interface Readers {
 /** Pool of connections to replicas, with the position that they must have replayed. */
 export interface Replica {
   readonly pool: PgPool;
-  /** Records the position that a replica must have replayed to show the last commit of a connection. */
-  committed(client: PgClient): Promise<void>;
+  /**
+   * Records the position that a replica must have replayed to show the last commit of a connection. Without a
+   * connection, that position is unknown.
+   */
+  committed(client?: PgClient): Promise<void>;
   /** Requires replicas to show everything up to now. Runs on a connection to the primary. */
   catchUp(run: Query): Promise<void>;
   /** Returns whether a replica shows everything that this process has written or read from the log. */
@@ -57,6 +60,7 @@ export function createReplica(pool: PgPool): Replica {
     async committed(client) {
       // A later position includes this commit, so the number of unknown positions is reset.
       const started = ++unknown;
+      if (client === undefined) return;
       const [row] = await createQuery(client)<readonly [string]>({ text: `SELECT ${FLUSHED}` });
       requirePosition(parseWalPosition(row?.[0]));
       if (unknown === started) unknown = 0;

@@ -52,8 +52,11 @@ export interface SessionSettings {
   readonly strict: boolean;
   /** Whether writes can join a transaction of the host. Default: true. */
   readonly joinable?: boolean;
-  /** Called on the same connection after a commit. A failure does not affect the result. */
-  readonly committed?: (client: PgClient) => Promise<void>;
+  /**
+   * Called on the same connection after a commit, and without one after a commit with an unknown outcome. A failure
+   * does not affect the result.
+   */
+  readonly committed?: (client?: PgClient) => Promise<void>;
   /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
   /** Whether the tables are partitioned. Default: false. */
@@ -90,7 +93,9 @@ export function openSession(
     try {
       result = await observeReplication(client, work);
     } catch (cause) {
-      if (isServerError(cause) || cause instanceof CommitOutcomeUnknown) throw cause;
+      if (isServerError(cause)) throw cause;
+      await committed().catch(() => {});
+      if (cause instanceof CommitOutcomeUnknown) throw cause;
       const processId = direct ? client.processID : undefined;
       throw new CommitOutcomeUnknown(processId === undefined ? undefined : { processId }, cause);
     }
@@ -219,7 +224,7 @@ class TransactionOutcomeUnknown extends CommitOutcomeUnknown {
 
 interface Transaction<T> {
   readonly work: (run: Query) => Promise<T>;
-  readonly committed: (client: PgClient) => Promise<void>;
+  readonly committed: (client?: PgClient) => Promise<void>;
   readonly resolver: CommitOutcomeResolver;
 }
 
@@ -237,7 +242,9 @@ async function transact<T>(client: PgClient, { work, committed, resolver }: Tran
   try {
     await observeReplication(client, () => client.query({ text: 'COMMIT' }));
   } catch (cause) {
-    if (isServerError(cause) || cause instanceof CommitOutcomeUnknown) throw cause;
+    if (isServerError(cause)) throw cause;
+    await committed().catch(() => {});
+    if (cause instanceof CommitOutcomeUnknown) throw cause;
     throw new TransactionOutcomeUnknown(transaction, result, cause);
   }
   await committed(client).catch(() => {});

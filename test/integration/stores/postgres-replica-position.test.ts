@@ -109,6 +109,15 @@ describe('PostgreSQL replica', () => {
     expect(await isCurrent('00000001 0/90')).toBe(true);
   });
 
+  test('is not current after a commit whose outcome is unknown, until a later one is known', async () => {
+    const { commit, isCurrent, replica } = fixture();
+    await commit('00000001 0/20');
+    await replica.committed();
+    expect(await isCurrent('00000001 0/90')).toBe(false);
+    await commit('00000001 0/30');
+    expect(await isCurrent('00000001 0/90')).toBe(true);
+  });
+
   test('is not current if a commit began while the position of an earlier one was queried', async () => {
     const { replica, primary, state, isCurrent } = fixture();
     state.flushed = '00000001 0/20';

@@ -116,7 +116,7 @@ describe('PostgreSQL session: call', () => {
 
   test('runs one statement without a transaction, then reports its commit on the same connection', async () => {
     const committed: unknown[] = [];
-    const fixture = opened(failing(BROKEN, 0), { committed: async ({ processID }) => void committed.push(processID) });
+    const fixture = opened(failing(BROKEN, 0), { committed: async (client) => void committed.push(client?.processID) });
     expect(await insert(fixture)).toEqual([['row']]);
     expect(fixture.getTexts()).toEqual(['SELECT work']);
     expect(committed).toEqual([42]);
@@ -188,6 +188,15 @@ describe('PostgreSQL session: call', () => {
     expect(fixture.countListeners()).toBe(0);
     // The commit is complete on this server: its session cannot be ended.
     expect(await fixture.session.settle(failure)).toBe(false);
+  });
+
+  test('reports a commit with an unknown outcome without its connection, and none after an error', async () => {
+    const commits: unknown[] = [];
+    const committed = async (...client: unknown[]) => void commits.push(client);
+    await getFailure(insert(opened(failing(createPgError('57014')), { committed })));
+    expect(commits).toEqual([]);
+    await getFailure(insert(opened(failing(BROKEN), { committed })));
+    expect(commits).toEqual([[]]);
   });
 
   test('ignores other notices', async () => {
@@ -306,8 +315,11 @@ describe('PostgreSQL session: write', () => {
     ['is committed', [['committed', 'epoch']], 0],
     ['is committed after a while', [['in progress', 'epoch'], BROKEN, ['committed', 'epoch']], 2],
   ] as const)('returns its result if the connection broke during a commit that %s', async (_, outcomes, waited) => {
-    const fixture = opened(unconfirmed(outcomes));
+    const commits: unknown[] = [];
+    const committed = async (...client: unknown[]) => void commits.push(client);
+    const fixture = opened(unconfirmed(outcomes), { committed });
     expect(await write(fixture)).toEqual([['epoch']]);
+    expect(commits).toEqual([[]]);
     expect(fixture.waits).toEqual(Array.from({ length: waited }, () => 250));
     expect(fixture.queries.at(-2)).toMatchObject({ values: ['7'] });
   });
