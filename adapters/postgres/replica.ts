@@ -54,14 +54,14 @@ export function createReplica(pool: PgPool): Replica {
   return {
     pool,
     async catchUp(run) {
-      const [row] = await run<readonly [string]>({ text: `SELECT ${FLUSHED}` });
+      const [row] = await run<readonly [string]>({ text: `SELECT ${COMMITTED}` });
       requirePosition(parseWalPosition(row?.[0]));
     },
     async committed(client) {
       // A later position includes this commit, so the number of unknown positions is reset.
       const started = ++unknown;
       if (client === undefined) return;
-      const [row] = await createQuery(client)<readonly [string]>({ text: `SELECT ${FLUSHED}` });
+      const [row] = await createQuery(client)<readonly [string]>({ text: `SELECT ${COMMITTED}` });
       requirePosition(parseWalPosition(row?.[0]));
       if (unknown === started) unknown = 0;
     },
@@ -84,7 +84,10 @@ export function createReplica(pool: PgPool): Replica {
 const covers = (replayed: WalPosition, target: WalPosition) =>
   replayed.timeline === target.timeline && replayed.offset >= target.offset;
 
-const FLUSHED = "substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) || ' ' || pg_current_wal_flush_lsn()::text";
+// A commit that does not wait for the disk is complete before it is flushed, and a replica receives it later.
+const COMMITTED =
+  "(SELECT substr(pg_walfile_name(lsn), 1, 8) || ' ' || lsn::text FROM (SELECT CASE current_setting('synchronous_commit') " +
+  "WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END AS lsn) position)";
 // The name of a file cannot be determined during recovery. The control file has the timeline of the last restart point.
 const REPLAYED =
   "CASE WHEN pg_is_in_recovery() THEN (SELECT lpad(upper(to_hex(coalesce(r.received_tli, c.timeline_id))), 8, '0') " +

@@ -29,7 +29,8 @@ async function caughtUp(): Promise<void> {
 }
 
 beforeAll(async () => {
-  primary = await startPostgres();
+  // A commit that does not wait for the disk is not written for long.
+  primary = await startPostgres({ wal_writer_delay: '10s' });
   await migratePostgres({ url: primary.url });
   standby = await startStandby(primary);
   operator = new pg.Client({ connectionString: standby.url });
@@ -75,6 +76,16 @@ test('PostgreSQL store with a lagging replica reads its own writes', async () =>
   }
   await caughtUp();
   expect(await other.orders.get([order(2).uid])).toHaveLength(1);
+});
+
+test('PostgreSQL store with a replica reads its own writes although commits do not wait for the disk', async () => {
+  const url = new URL(primary.url);
+  url.searchParams.set('options', '-c synchronous_commit=off');
+  const fast = postgresStore({ url: url.href, readUrl: standby.url, durable: false, listen: false });
+  await fast.open({ domain: DOMAIN, clock: systemClock });
+  await place(fast, order(4));
+  expect(await fast.orders.get([order(4).uid])).toHaveLength(1);
+  await fast.close();
 });
 
 test('PostgreSQL store works without its replica', async () => {
