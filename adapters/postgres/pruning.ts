@@ -38,13 +38,16 @@ export function createPruner({
   write,
 }: PostgresSession): (request: PruneRequest) => Promise<number> {
   const due = prepare<readonly [Hex]>(pruningSql(s));
-  // The condition is checked again: an order may be live again before its owner was locked.
+  // The condition is checked again: an order may be live again before its owner was locked. With a tombstone, the row
+  // of the owner changes, so that a host transaction with stricter isolation and an older snapshot cannot lock it.
   const remove = prepare<readonly [Hex]>(
     `WITH removed AS (DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} AND phase >= 2 ` +
       'RETURNING key, cancelled_off_chain), ' +
       `filled AS (DELETE FROM ${s}.fills f USING removed k WHERE ${isEntry('f', 'k.key')}), ` +
       `marked AS (INSERT INTO ${s}.tombstones (key) SELECT key FROM removed WHERE cancelled_off_chain ` +
-      'ON CONFLICT DO NOTHING) SELECT key FROM removed',
+      'ON CONFLICT DO NOTHING), ' +
+      `touched AS (UPDATE ${s}.owners w SET live_open = w.live_open FROM (SELECT DISTINCT substr(key, 37) AS owner ` +
+      'FROM removed WHERE cancelled_off_chain) c WHERE w.owner = c.owner) SELECT key FROM removed',
   );
   const release = prepare(
     `DELETE FROM ${s}.tombstones t USING (SELECT key FROM ${s}.tombstones ` +

@@ -11,7 +11,7 @@ import { createWatch } from '../../../adapters/postgres/watch.ts';
 import { notification, notify, step } from '../../conformance/accounts/notifications.ts';
 import { apply, trade } from '../../conformance/chain.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
-import { ALICE, BOB, order, PLACED_AT, place, range } from '../../conformance/orders.ts';
+import { ALICE, BOB, NOW, order, PLACED_AT, place, range } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
 import { emptySchema, temporarySchema } from '../../support/postgres.ts';
@@ -405,6 +405,20 @@ describe('host transaction on PostgreSQL', () => {
     try {
       await change(store);
       const joined = store.orders.insert([{ order: order(2) }], { transaction: client });
+      await expect(joined).rejects.toMatchObject({ code: 'Unavailable', cause: { code: '40001' } });
+    } finally {
+      await client.end();
+    }
+  });
+
+  test('with stricter isolation does not insert a cancelled order that was deleted after its snapshot', async () => {
+    const store = await opened();
+    await place(store, order(1));
+    await store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: PLACED_AT });
+    const client = await hostClient('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM pg_class LIMIT 1');
+    try {
+      expect(await store.orders.prune({ before: order(1).validTo + 1, limit: 9 })).toBe(1);
+      const joined = store.orders.insert([{ order: order(1) }], { transaction: client });
       await expect(joined).rejects.toMatchObject({ code: 'Unavailable', cause: { code: '40001' } });
     } finally {
       await client.end();
