@@ -9,6 +9,7 @@ import type {
   Hex,
   NewEvent,
   OrderChainEvent,
+  PlacementChainEvent,
   RollbackOutcome,
   RollbackRequest,
   SettlementChainEvent,
@@ -33,8 +34,6 @@ export interface MemoryChainTarget {
   find(uid: string): KnownOrder | undefined;
   change(change: RowChange): void;
   record(event: NewEvent): void;
-  /** Returns the UIDs of the orders that an account has placed on chain. */
-  placedBy(account: string): Iterable<string>;
 }
 
 /** Chain events in memory. All methods are synchronous, so each is one atomic step. */
@@ -63,6 +62,10 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
   let rolledBackTo: number | undefined;
 
   const listEventsOfOrder = (uid: string): OrderChainEvent[] => [...(byUid.get(uid)?.from(0) ?? [])];
+
+  function findPlacement(uid: string): PlacementChainEvent | undefined {
+    return listEventsOfOrder(uid).find((event) => event.type === 'placement');
+  }
 
   function getStoredHash(block: number): Hex | undefined {
     const at = chainEvents.firstWhere((event) => event.blockNumber >= block);
@@ -202,8 +205,8 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       if ('uid' in filter) isMatch = ({ uid }) => uid === filter.uid;
       else if ('transactionHash' in filter) isMatch = (event) => event.transactionHash === filter.transactionHash;
       else {
-        const placed = new Set(target.placedBy(filter.account));
-        isMatch = ({ uid, owner }) => owner === filter.account || placed.has(uid);
+        const { account } = filter;
+        isMatch = ({ uid, owner }) => owner === account || findPlacement(uid)?.sender === account;
       }
       const source = 'uid' in filter ? listEventsOfOrder(filter.uid) : [...chainEvents.from(0)];
       return source

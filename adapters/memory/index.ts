@@ -40,7 +40,7 @@ export function memoryStore(): Store {
   let chain: MemoryChain | undefined;
   const loadChain = lazy(async () => {
     const { createMemoryChain } = await import('./chain.ts');
-    chain = createMemoryChain({ find: orders.find, record, placedBy: orders.listByAccount, change: orders.change });
+    chain = createMemoryChain({ find: orders.find, record, change: orders.change });
     return chain;
   });
 

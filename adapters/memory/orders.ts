@@ -56,8 +56,6 @@ export interface MemoryOrders {
   prune(request: PruneRequest): number;
   total(endedBefore?: number): number;
   find(uid: string): Row | undefined;
-  /** Returns the UIDs of the orders that an account owns or has placed on chain. */
-  listByAccount(account: string): string[];
   /** Applies a change that follows from chain events. */
   change(change: RowChange): void;
 }
@@ -298,7 +296,6 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     prune,
     total: (before) => (before === undefined ? byAge.length : endedBefore(before).length),
     find: (uid) => rows.get(uid),
-    listByAccount: (account) => [...(byAccount.get(account)?.from(0) ?? [])].map(({ uid }) => uid),
     change,
   };
 }

@@ -150,6 +150,18 @@ export const RETENTION: readonly Rule[] = [
     },
   },
   {
+    name: 'lists trades of an account whose order, placed on chain, was deleted',
+    async run({ store }) {
+      await index(store, 50, placement(1), trade(PLACED, 2));
+      const ended = PLACED.validTo + 1;
+      await store.orders.expire(ended, ALL);
+      assert.equal(await store.orders.prune({ before: ended, limit: ALL }), 1);
+      for (const account of [BOB, PLACED.owner]) {
+        assert.deepEqual(await store.chain.trades({ filter: { account }, limit: ALL }), [trade(PLACED, 2)]);
+      }
+    },
+  },
+  {
     name: 'keeps chain events of blocks that may be rolled back',
     async run({ store }) {
       const gone = order(1);
