@@ -42,7 +42,9 @@ export function createCommitOutcomeResolver(
 ): CommitOutcomeResolver {
   // A connection does not survive a crash, so the epoch is queried once per connection.
   const epochs = new WeakMap<PgClient, string>();
-  const statusQuery = { text: `SELECT pg_xact_status($1::xid8), ${SERVER_EPOCH}` };
+  // A standby may lack the transaction, and does not know whether the primary commits it.
+  const status = 'CASE WHEN NOT pg_is_in_recovery() THEN pg_xact_status($1::xid8) END';
+  const statusQuery = { text: `SELECT ${status}, ${SERVER_EPOCH}` };
   // The cheapest commit that waits for a standby.
   const write = { text: "SELECT pg_logical_emit_message(true, 'intentbook', '')" };
 

@@ -67,6 +67,10 @@ export function createOrderTable(
   const selectAttempts = prepare<readonly [key: Hex, attempt: number]>(
     `SELECT o.key, o.attempt FROM ${ordersByKey(s, '$1::bytea[]')}`,
   );
+  // A standby may lack orders that the primary has stored.
+  const selectMayBeStored = prepare<readonly [boolean]>(
+    `SELECT pg_is_in_recovery() OR EXISTS (SELECT FROM ${ordersByKey(s, '$1::bytea[]')})`,
+  );
   const selectWithEvents = prepare<readonly [key: Hex]>(
     `SELECT DISTINCT e.key FROM ${s}.chain_events e WHERE e.key = ANY($1::bytea[]) ` +
       `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE ${isOrder('o', 'e.key')})`,
@@ -161,8 +165,8 @@ export function createOrderTable(
 
   async function isNothingStored(inserts: readonly OrderInsert[]): Promise<boolean> {
     const keys = toByteArray([...new Set(inserts.map(({ order }) => toKey(order.uid)))]);
-    return read('read orders', (run) => run(select, keys)).then(
-      (rows) => rows.length === 0,
+    return read('read orders', (run) => run(selectMayBeStored, keys)).then(
+      ([row]) => row?.[0] === false,
       () => false,
     );
   }

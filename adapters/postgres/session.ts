@@ -188,10 +188,11 @@ async function endSession(
   { processId }: PgSession,
   wait: (ms: number) => Promise<void>,
 ): Promise<boolean> {
-  // The role that has logged in may have set another one. If that may not end the session, the statement fails.
+  // The role that has logged in may have set another one. If that may not end the session, the statement fails. A
+  // standby does not show the sessions of the primary.
   const text =
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = session_user ' +
-    'AND pid <> pg_backend_pid()';
+    'AND pid <> pg_backend_pid() AND NOT pg_is_in_recovery() UNION ALL SELECT false WHERE pg_is_in_recovery()';
   for (let i = 0; i < END.times; i++) {
     if (i > 0) await wait(END.interval);
     try {

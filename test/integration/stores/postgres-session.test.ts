@@ -228,7 +228,7 @@ describe('PostgreSQL session: settle', () => {
     expect(queries.slice(1).map(({ values }) => values)).toEqual([[42], [42], [42]]);
     expect(queries[1]?.text).toBe(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = session_user ' +
-        'AND pid <> pg_backend_pid()',
+        'AND pid <> pg_backend_pid() AND NOT pg_is_in_recovery() UNION ALL SELECT false WHERE pg_is_in_recovery()',
     );
     expect(waits).toEqual([250, 250]);
   });
