@@ -24,9 +24,13 @@ export async function rollBackBook(
   nodes: readonly ChainSource[],
   now: number,
 ): Promise<RolledBack> {
-  const { indexedBlock, blocks } = await store.chain.progress();
+  const { indexedBlock, blocks, rolledBackTo } = await store.chain.progress();
   if (indexedBlock !== null && to >= indexedBlock.number) {
     throw new Error(`--to-block must be below the indexed block ${indexedBlock.number}, got ${to}`);
+  }
+  // The events above the block of an interrupted call are deleted.
+  if (rolledBackTo !== undefined && to > rolledBackTo) {
+    throw new Error(`--to-block must be at most the block of the last rollback ${rolledBackTo}, got ${to}`);
   }
   const stored = blocks.find(({ number }) => number === to)?.hash;
   const hash = (await readHash(domain, to, nodes)) ?? stored;

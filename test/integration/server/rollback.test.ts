@@ -116,6 +116,22 @@ test('rollback to a block whose hash neither the store nor a node knows changes 
   await store.close();
 });
 
+test('rollback to a block above the one of an interrupted rollback is rejected', async () => {
+  const chain = scriptedChain();
+  chain.mine(...EMPTY);
+  const store = sqliteStore({ path: join(await scratch(), 'book.sqlite') });
+  await store.open({ domain: SEPOLIA_DOMAIN, clock: systemClock });
+  const through = { number: 120, hash: chain.blocks[20]?.hash ?? '0x' };
+  await store.chain.apply({ events: [], blocks: [], through, forgetBelow: 120, at: Date.now() });
+  await store.chain.rollback({ to: 105, at: Date.now() }); // no hash is left, and no checkpoint was stored yet
+  const rollBack = (to: number) => rollBackBook(store, SEPOLIA_DOMAIN, to, [chain.node('node')], Date.now());
+  // A checkpoint there would leave out the events of the blocks between.
+  await expect(rollBack(110)).rejects.toThrow('--to-block must be at most the block of the last rollback 105, got 110');
+  expect((await store.chain.progress()).rolledBackTo).toBe(105);
+  expect((await rollBack(105)).block.number).toBe(105);
+  await store.close();
+});
+
 test('rollback to a block of which the book has only events of another fork is rejected', async () => {
   const chain = scriptedChain();
   chain.mine(...EMPTY);
