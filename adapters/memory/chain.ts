@@ -22,6 +22,7 @@ import {
   compareLogPositions,
   firstTradeBlocks,
   getAffectedUids,
+  isBatchStale,
   isCursorStale,
   isOrderChainEvent,
   projectOrderState,
@@ -161,7 +162,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
     }),
 
     apply(batch) {
-      if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
+      if (isBatchStale(batch, indexedBlock, rolledBackTo)) return { status: 'moved', indexedBlock };
       const batchHashes = blockHashes(batch);
       for (const [number, hash] of batchHashes) {
         const stored = getStoredHash(number);

@@ -13,6 +13,7 @@ import {
   blockHashes,
   compareLogPositions,
   getAffectedUids,
+  isBatchStale,
   isCursorStale,
   isOrderChainEvent,
   projectOrderState,
@@ -70,18 +71,19 @@ export function createChainStore(
     progress: () =>
       read('read the progress of the indexer', async (run) => {
         const [row] = await run(newest);
-        const [number, hash] = row ?? [null, null];
+        const rolledBackTo = getRolledBackTo(row);
         return {
           indexedBlock: toBlockRef(row),
           blocks: (await run(selectBlocks)).flatMap((each) => toBlockRef(each) ?? []),
-          ...(number !== null && hash === null && { rolledBackTo: number }),
+          ...(rolledBackTo !== undefined && { rolledBackTo }),
         };
       }),
 
     apply: (batch) =>
       write('apply chain events', async (run): Promise<ApplyOutcome> => {
-        const indexedBlock = toBlockRef((await run(lock))[0]);
-        if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
+        const [row] = await run(lock);
+        const indexedBlock = toBlockRef(row);
+        if (isBatchStale(batch, indexedBlock, getRolledBackTo(row))) return { status: 'moved', indexedBlock };
         const hashes = blockHashes(batch);
         const storedHashes = await chainEvents.hashes(run, [...hashes.keys()], indexedBlock?.number ?? -1);
         for (const [block, stored] of storedHashes) {
@@ -150,6 +152,9 @@ export function createChainStore(
     },
   };
 }
+
+const getRolledBackTo = ([number, hash]: BlockRow = [null, null]) =>
+  hash === null ? (number ?? undefined) : undefined;
 
 function toBlockRef(row: BlockRow | undefined): BlockRef | null {
   const [number, hash] = row ?? [null, null];

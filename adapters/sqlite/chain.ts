@@ -20,6 +20,7 @@ import {
   getAffectedUids,
   getEndTime,
   getPlacementVersion,
+  isBatchStale,
   isCursorStale,
   projectOrderState,
 } from 'intentbook/store-kit';
@@ -104,17 +105,19 @@ export function createChainStore(
     progress: () =>
       read('read the progress of the indexer', () => {
         const row = readProgress();
+        const rolledBackTo = getRolledBackTo(row);
         return {
           indexedBlock: toBlockRef(row),
           blocks: (selectBlocks.all() as BlockRow[]).flatMap((each) => toBlockRef(each) ?? []), // the columns selected
-          ...(row?.[1] === null && { rolledBackTo: row[0] }),
+          ...(rolledBackTo !== undefined && { rolledBackTo }),
         };
       }),
 
     apply: (batch) =>
       session.write('apply chain events', () => {
-        const indexedBlock = toBlockRef(readProgress());
-        if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
+        const row = readProgress();
+        const indexedBlock = toBlockRef(row);
+        if (isBatchStale(batch, indexedBlock, getRolledBackTo(row))) return { status: 'moved', indexedBlock };
         const hashes = blockHashes(batch);
         // A rollback may keep events above the next checkpoint.
         const newest = Math.max(indexedBlock?.number ?? -1, chainEvents.newestBlock());
@@ -173,6 +176,8 @@ export function createChainStore(
     },
   };
 }
+
+const getRolledBackTo = (row: BlockRow | undefined) => (row?.[1] === null ? row[0] : undefined);
 
 function toBlockRef([number, hash]: BlockRow | readonly [] = []): BlockRef | null {
   return number === undefined || hash === null || hash === undefined ? null : { number, hash: toHex(hash) };

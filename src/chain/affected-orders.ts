@@ -7,6 +7,16 @@ export function isCursorStale(indexedBlock: BlockRef | null, seen: BlockRef | nu
   return seen !== undefined && (seen?.number !== indexedBlock?.number || seen?.hash !== indexedBlock?.hash);
 }
 
+/** Returns whether a store's progress differs from that on which a batch is based. */
+export function isBatchStale(
+  batch: Pick<ChainEventBatch, 'after' | 'rolledBackTo'>,
+  indexedBlock: BlockRef | null,
+  rolledBackTo: number | undefined,
+): boolean {
+  const { after, rolledBackTo: seen } = batch;
+  return isCursorStale(indexedBlock, after) || (seen !== undefined && seen !== rolledBackTo);
+}
+
 /** Returns the hashes of all blocks in a batch, by number. A store must reject a batch that contradicts its hashes. */
 export function blockHashes({ events, blocks, through }: ChainEventBatch): Map<number, Hex> {
   const named = new Map(events.map((event) => [event.blockNumber, event.blockHash]));

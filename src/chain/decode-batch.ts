@@ -28,6 +28,8 @@ export interface ChainBatch {
   readonly through: BlockRef;
   /** The checkpoint that the caller has seen. If it has moved, nothing is applied. Absent: no condition. */
   readonly after?: BlockRef | null;
+  /** The `rolledBackTo` of the progress that the caller has seen. If it has changed, nothing is applied. */
+  readonly rolledBackTo?: number;
   /** Further blocks whose hashes are stored, to find a fork later. Hashes of blocks with events are always stored. */
   readonly blocks?: readonly BlockRef[];
   /**
@@ -70,7 +72,7 @@ export interface DecodedBatch {
  * @throws TypeError if the batch contradicts itself: two hashes of one block, or an event above `through`.
  */
 export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext): Promise<DecodedBatch> {
-  const { through, after, blocks = [], settleCalls = new Map() } = chainBatch;
+  const { through, after, rolledBackTo, blocks = [], settleCalls = new Map() } = chainBatch;
   const events = sortEvents(chainBatch.events);
   assertOneFork(through, [...blocks, ...events.map(({ blockNumber: number, blockHash: hash }) => ({ number, hash }))]);
 
@@ -107,8 +109,16 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
     return order === undefined || each.type !== 'trade' ? each : { ...each, order };
   });
   const forgetBelow = through.number - context.hashesKept;
-  const batch = { events: chainEvents, blocks, through, forgetBelow, at: context.now };
-  return { batch: after === undefined ? batch : { ...batch, after }, unattributed, ignored };
+  const batch = {
+    events: chainEvents,
+    blocks,
+    through,
+    forgetBelow,
+    at: context.now,
+    ...(after !== undefined && { after }),
+    ...(rolledBackTo !== undefined && { rolledBackTo }),
+  };
+  return { batch, unattributed, ignored };
 }
 
 const NO_ATTRIBUTION = { fees: new Map<number, bigint>(), auctions: new Map<number, number | null>() };

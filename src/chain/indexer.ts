@@ -181,7 +181,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     if (first > head.number + 1) return false;
     const before = first === head.number + 1 ? head : await query((call) => node.block(first - 1, call));
     if (before === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${first - 1}`);
-    await apply({ events: [], through: toBlockRef(before), after: null }, head);
+    const seen = rolledBackTo === undefined ? {} : { rolledBackTo };
+    await apply({ events: [], through: toBlockRef(before), after: null, ...seen }, head);
     return true;
   }
 

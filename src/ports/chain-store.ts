@@ -116,6 +116,8 @@ export interface ChainEventBatch {
   readonly through: BlockRef;
   /** The checkpoint that the caller has read. If absent, it is not compared. */
   readonly after?: BlockRef | null;
+  /** The `rolledBackTo` that the caller has read. If absent, it is not compared. */
+  readonly rolledBackTo?: number;
   /** Hashes of blocks below this number may be deleted. */
   readonly forgetBelow: number;
   /** Milliseconds since 1970, for log entries that have no time themselves. */
@@ -128,7 +130,7 @@ export type ApplyOutcome =
   | { readonly status: 'applied'; readonly applied: number; readonly known: number; readonly indexedBlock: BlockRef }
   /** A block of the batch has another hash than the stored one: the caller must roll back first. */
   | { readonly status: 'conflict'; readonly block: number; readonly stored: Hex; readonly indexedBlock: BlockRef }
-  /** The checkpoint differs from `after`; nothing was written. */
+  /** The checkpoint differs from `after`, or the last rollback from `rolledBackTo`; nothing was written. */
   | { readonly status: 'moved'; readonly indexedBlock: BlockRef | null };
 
 /** The block to roll back to, and the time of the rollback (`at`, milliseconds since 1970). */

@@ -5,7 +5,7 @@
  * @module
  */
 
-export { blockHashes, getAffectedUids, isCursorStale } from '../chain/affected-orders.ts';
+export { blockHashes, getAffectedUids, isBatchStale, isCursorStale } from '../chain/affected-orders.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../chain/expiry-event.ts';
 export { firstTradeBlocks } from '../chain/first-trades.ts';
 export { compareLogPositions, isOrderChainEvent } from '../chain/log-position.ts';

@@ -811,6 +811,19 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'applies nothing of a batch that is based on another rollback without a checkpoint',
+    async run({ store }) {
+      await store.chain.apply({ ...batch(12), forgetBelow: 12 });
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      const next = { ...batch(9), after: null, rolledBackTo: 9 };
+      await store.chain.rollback({ to: 7, at: PLACED_AT });
+      assert.deepEqual(await store.chain.apply(next), { status: 'moved', indexedBlock: null });
+      assert.equal((await store.chain.progress()).rolledBackTo, 7);
+      assert.equal((await store.chain.apply({ ...batch(7), after: null, rolledBackTo: 7 })).status, 'applied');
+      assert.equal((await store.chain.apply({ ...batch(8), rolledBackTo: 7 })).status, 'moved');
+    },
+  },
+  {
     name: 'keeps chain state after the store is closed and reopened',
     async run({ store, open }) {
       await place(store, SELL);

@@ -41,7 +41,9 @@ export async function rollBackBook(
   const block = { number: to, hash };
   // The checkpoint has the hash that was checked, also if the store had deleted it.
   const kept = { events: [], blocks: [], forgetBelow: 0, at: now };
-  const applied = await store.chain.apply({ ...kept, through: block, after: outcome.indexedBlock });
+  const isEmpty = indexedBlock === null && rolledBackTo === undefined;
+  const seen = outcome.indexedBlock === null && !isEmpty ? { rolledBackTo: to } : {};
+  const applied = await store.chain.apply({ ...kept, through: block, after: outcome.indexedBlock, ...seen });
   // The book may have events of a block without its hash.
   if (applied.status === 'conflict') throw createForkError(block, applied.stored);
   if (applied.status !== 'applied') throw new Error('a server indexes this book; stop it and repeat the command');

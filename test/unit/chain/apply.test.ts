@@ -223,6 +223,10 @@ describe('concurrent chain batches do not conflict', () => {
     });
     expect(await book.chain.rollback(2, { after: blockOf(4) })).toEqual({ status: 'moved', indexedBlock: blockOf(5) });
     expect((await book.chain.progress()).indexedBlock).toEqual(blockOf(5));
+    await book.chain.rollback(3);
+    const again = { events: [], through: blockOf(4), after: null };
+    expect(await book.chain.apply({ ...again, rolledBackTo: 4 })).toEqual({ status: 'moved', indexedBlock: null });
+    expect(await book.chain.apply({ ...again, rolledBackTo: 3 })).toMatchObject({ status: 'applied' });
   });
 
   test('because of the block hashes', async () => {

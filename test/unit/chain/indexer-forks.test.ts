@@ -332,7 +332,8 @@ describe('indexer fork', () => {
       const { run, rollbacks, batches, indexer } = indexerFixture([chain.node('a')], { stored });
       await run();
       expect(rollbacks.map(([to, after]) => [to, after.number])).toEqual(expected);
-      if (expected.length > 0) expect(batches[0]).toEqual({ events: [], through: ref(109), after: null });
+      const begin = { events: [], through: ref(109), after: null, rolledBackTo: 109 };
+      if (expected.length > 0) expect(batches[0]).toEqual(begin);
       else expect(indexer.state).toBe('stopped');
     },
   );

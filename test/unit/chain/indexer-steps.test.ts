@@ -1,4 +1,9 @@
+import type { ChainSource } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { ChainBatch } from '../../../src/chain/decode-batch.ts';
+import { manualClock } from '../../support/clock.ts';
+import { SEPOLIA_DOMAIN } from '../../support/orders.ts';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
 import {
@@ -63,10 +68,41 @@ describe('first checkpoint of the indexer', () => {
       const node = chain.node('a');
       const { batches, run } = indexerFixture([node], { options: { fromBlock: first }, rolledBackTo: to });
       await run();
-      expect(batches[0]).toEqual({ events: [], through: ref(expected), after: null });
+      expect(batches[0]).toEqual({ events: [], through: ref(expected), after: null, rolledBackTo: to });
       expect(throughs(batches).at(-1)).toBe(103);
     },
   );
+
+  test('follows the last of two rollbacks that left none, although the first one was read', async () => {
+    chain.mine([], [], []);
+    const store = memoryStore();
+    await store.open({ domain: SEPOLIA_DOMAIN, clock: manualClock() });
+    const apply = ({ through, after = null, ...seen }: ChainBatch) =>
+      store.chain.apply({ ...seen, events: [], blocks: [], through, after, forgetBelow: through.number, at: 0 });
+    await apply({ events: [], through: ref(103) });
+    await store.chain.rollback({ to: 102, at: 0 });
+    let isFirst = true;
+    const node: ChainSource = {
+      ...chain.node('a'),
+      async block(number, call) {
+        // Another process rolls back while the indexer reads the block of the first rollback.
+        if (isFirst) await store.chain.rollback({ to: 100, at: 0 });
+        isFirst = false;
+        return chain.node('a').block(number, call);
+      },
+    };
+    const applied: number[] = [];
+    const outcomes = {
+      progress: store.chain.progress,
+      async apply(batch: ChainBatch) {
+        const outcome = await apply(batch);
+        if (outcome.status === 'applied') applied.push(batch.through.number);
+        return outcome;
+      },
+    };
+    await indexerFixture([node], { outcomes }).run();
+    expect(applied).toEqual([100, 101, 102, 103]);
+  });
 
   test('is not stored if the node does not have its block', async () => {
     chain.mine([], [], []);
