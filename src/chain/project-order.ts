@@ -189,6 +189,7 @@ function toLogEntries(
   let filled = false;
   let invalidated = order.cancelledOffChain;
   let signed = false;
+  let created = !placedOnChain;
   let placed = false;
   let refunded = false;
 
@@ -209,9 +210,9 @@ function toLogEntries(
         const completes: boolean = !filled && isFilled(terms, sold, bought);
         filled ||= completes;
         const { sellAmount, buyAmount, feeAmount } = event;
-        if (!placed && placedOnChain && event.order !== undefined) {
+        if (!created && event.order !== undefined) {
           add('created', event);
-          placed = true;
+          created = true;
         }
         add('traded', event, { trade: { ordinal, completes, sellAmount, buyAmount, feeAmount } });
         break;
@@ -228,10 +229,10 @@ function toLogEntries(
         break;
       case 'placement':
         if (!placed) {
-          const type = placedOnChain ? 'created' : 'placed';
+          const type = created ? 'placed' : 'created';
           add(type, event, event.sender === owner ? {} : { onchainUser: event.sender });
         }
-        placed = true;
+        [placed, created] = [true, true];
         break;
       case 'refund':
         if (!refunded) add('refunded', event);
@@ -239,8 +240,8 @@ function toLogEntries(
         break;
     }
   }
-  const created = events.find(({ type }) => type === 'created');
-  return created === undefined ? events : [created, ...events.filter((event) => event !== created)];
+  const creation = events.find(({ type }) => type === 'created');
+  return creation === undefined ? events : [creation, ...events.filter((event) => event !== creation)];
 }
 
 function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {

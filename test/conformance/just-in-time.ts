@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { NewOrder, Store } from 'intentbook';
-import { apply, at, read, SELL, trade } from './chain.ts';
+import { apply, at, placement, read, SELL, trade } from './chain.ts';
 import type { Rule } from './harness.ts';
 import { ALICE, NOW, PLACED_AT, place } from './orders.ts';
 
@@ -57,6 +57,19 @@ export const JUST_IN_TIME: readonly Rule[] = [
       const { state, executedSellAmount } = await read(store, SELL);
       assert.deepEqual([state, executedSellAmount], ['open', '0']);
       assert.deepEqual(await listTypes(store), ['created', 'traded', 'reverted']);
+    },
+  },
+  {
+    name: 'logs a placement on chain that follows the trade which contains its order',
+    async run({ store }) {
+      await apply(store, 10, FIRST);
+      await apply(store, 11, placement(11, { uid: SELL.uid, order: FOUND, userValidTo: NOW + 60 }));
+      const { validTo, placement: shown } = await read(store, SELL);
+      assert.deepEqual([validTo, shown !== null], [NOW + 60, true]);
+      assert.deepEqual(await listTypes(store), ['created', 'traded', 'placed']);
+      await store.chain.rollback({ to: 10, at: PLACED_AT });
+      assert.equal((await read(store, SELL)).placement, null);
+      assert.deepEqual(await listTypes(store), ['created', 'traded', 'placed', 'reverted']);
     },
   },
 ];

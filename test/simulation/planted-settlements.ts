@@ -31,7 +31,7 @@ export const PLANTED_SETTLEMENTS: readonly PlantedFault[] = [
     area: 'settlements',
     store: 'shared',
     file: 'src/chain/project-order.ts',
-    find: '  return created === undefined ? events : [created, ...events.filter((event) => event !== created)];\n',
+    find: '  return creation === undefined ? events : [creation, ...events.filter((event) => event !== creation)];\n',
     replace: '  return events;\n',
   },
   {
