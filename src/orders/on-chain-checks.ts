@@ -104,7 +104,9 @@ function createFundsCheck(
   const { creation, data, owner, interactions, document } = candidate;
   const { flashloan, wrappers } = document.content;
   if (creation.signingScheme === 'presign' || wrappers.length > 0) return undefined;
-  if (data.sellTokenBalance !== 'erc20') return createVaultCheck(candidate, chain, vaultRelayer, rules);
+  if (data.sellTokenBalance !== 'erc20') {
+    return flashloan === undefined ? createVaultCheck(candidate, chain, vaultRelayer, rules) : undefined;
+  }
   const amount = getRequiredBalance(candidate, rules);
   const query = { owner, token: data.sellToken, spender: vaultRelayer };
   const prepared = interactions.pre.length > 0 || flashloan !== undefined;
@@ -133,14 +135,14 @@ function createFundsCheck(
   };
 }
 
-/** Creates the check of a balance of the vault, or of a balance that the vault moves. */
+/** Creates the check of a balance of the vault, or of a balance that the vault moves. It cannot be simulated. */
 function createVaultCheck(
   candidate: VerifiedOrder,
   chain: ChainClient,
   spender: Address,
   rules: Rules,
 ): OnChainCheck | undefined {
-  const { data, owner } = candidate;
+  const { data, owner, interactions } = candidate;
   const { sellTokenBalance: source, sellToken: token } = data;
   const { vaultFunds } = chain;
   if (source === 'erc20' || vaultFunds === undefined) return undefined;
@@ -150,7 +152,9 @@ function createVaultCheck(
     async run(call) {
       const query = { owner, token, spender };
       const funds = assertFunds(await vaultFunds.call(chain, { ...query, source }, call));
-      return checkFunds(funds, amount, candidate, query, rules);
+      return interactions.pre.length > 0
+        ? checkBalance(funds, amount, query)
+        : checkFunds(funds, amount, candidate, query, rules);
     },
   };
 }

@@ -9,6 +9,7 @@ import type {
   Simulation,
   SimulationQuery,
   TokenInfo,
+  VaultFundsQuery,
 } from 'intentbook';
 
 /** Scripted response of a chain method: a value, an error, a promise that stays pending, or a function. */
@@ -17,6 +18,7 @@ type Line<Query, Answer> = Answer | Error | 'silence' | ((query: Query, call: Ch
 /** A method without a script is missing in the chain client. */
 export interface ChainScript {
   readonly balanceAndAllowance?: Line<FundsQuery, Funds>;
+  readonly vaultFunds?: Line<VaultFundsQuery, Funds>;
   readonly isValidSignature?: Line<ContractSignatureQuery, ContractSignatureResult>;
   readonly simulate?: Line<SimulationQuery, Simulation>;
   readonly tokenInfo?: Line<Address, TokenInfo | undefined>;
@@ -47,6 +49,7 @@ export function scriptedChain(script: ChainScript): ChainClient & { readonly rec
   return {
     recordedCalls,
     ...play('balanceAndAllowance'),
+    ...play('vaultFunds'),
     ...play('isValidSignature'),
     ...play('simulate'),
     ...play('tokenInfo'),

@@ -99,6 +99,30 @@ describe('balance and allowance check', () => {
   });
 });
 
+describe.each(['internal', 'external'] as const)('funds of the vault (%s)', (sellTokenBalance) => {
+  const sold = { sellTokenBalance, sellAmount: ETHER.toString() };
+  const outcomeOf = async (found: Funds, document: object) => {
+    await using fixture = await admissionFixture({ chain: scriptedChain({ vaultFunds: found }) });
+    return outcome(fixture.book, await orderOf({ ...sold, appData: documentOf(document) }));
+  };
+  const hooks = { pre: [hook] };
+
+  test('are checked completely without pre-hooks', async () => {
+    expect(await outcomeOf(funds(ETHER, 0n), {})).toBe('InsufficientAllowance');
+    expect(await outcomeOf(funds(ETHER, 0n), { hooks: { post: [hook] } })).toBe('InsufficientAllowance');
+    expect(await outcomeOf(funds(ETHER, ETHER), {})).toBe('accepted');
+  });
+
+  test('are checked without the allowance, which pre-hooks can set', async () => {
+    expect(await outcomeOf(funds(ETHER, 0n), { hooks })).toBe('accepted');
+    expect(await outcomeOf(funds(ETHER - 1n, ETHER), { hooks })).toBe('InsufficientBalance');
+  });
+
+  test('are not checked with a flash loan, which can provide them', async () => {
+    expect(await outcomeOf(funds(0n, 0n), { flashloan: loan })).toBe('accepted');
+  });
+});
+
 describe('pre-hooks', () => {
   test('are simulated if the chain supports it, and the results are checked in order', async () => {
     for (const [found, code] of [
