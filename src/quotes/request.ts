@@ -228,5 +228,5 @@ function missing(path: string): OrderBookError {
 }
 
 function invalid(path: string, description: string): OrderBookError {
-  return new OrderBookError('InvalidParameter', description, { path });
+  return new OrderBookError('InvalidParameter', description, { path }, 'shape');
 }

@@ -79,6 +79,19 @@ describe('quote of a book with production codes', () => {
     ]);
   });
 
+  test.each<[object]>([
+    [{ sellAmountBeforeFee: '0' }],
+    [{ sellAmountBeforeFee: null }],
+    [{ kind: 'buy', buyAmountAfterFee: '1.5' }],
+    [{ validTo: 4_000_000_000, validFor: 600 }],
+    [{ signingScheme: 'eip712', onchainOrder: true }],
+    [{ signingScheme: 'presign', verificationGasLimit: 1 }],
+    [{ appDataHash: `0x${'00'.repeat(32)}` }],
+  ])('rejects %j, which does not fit the type of a request, with 422', async (change) => {
+    expect(await quoted({}, change)).toEqual(['InvalidParameter', 400]);
+    expect(await quoted({ profile: 'production' }, change)).toEqual(['InvalidBody', 422]);
+  });
+
   test('responds 404 without liquidity, also to a native price', async () => {
     const options = { profile: 'production', quotes: { estimators: [], gasPrice: 1 } } as const;
     expect(await quoted(options, {})).toEqual(['NoLiquidity', 404]);
