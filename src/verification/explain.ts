@@ -10,7 +10,7 @@ import { bytesToHex, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import type { EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
-import { isEcdsa, parseEcdsaSignature } from '../protocol/signature.ts';
+import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
 import type { SignedOrder, Verifier } from './verifier.ts';
 import { createVerifier, parseOrderData } from './verifier.ts';
@@ -155,9 +155,13 @@ interface ClaimedSignature {
 }
 
 function parseClaimedSignature(order: ExplainedOrder, options: ExplainOptions): ClaimedSignature | string {
+  if (typeof order !== 'object' || order === null) return 'the order must be an object';
+  const { appData, from, signingScheme: scheme = 'eip712' } = order;
+  if (typeof appData !== 'string') return 'appData must be a document or 32 bytes of hex text';
+  if (!SIGNING_SCHEMES.includes(scheme)) return `signingScheme must be one of ${SIGNING_SCHEMES.join(', ')}`;
+  const named = parseHex(from, 20);
+  if (named === undefined && from !== undefined && from !== null) return 'from must be 20 bytes of hex text';
   try {
-    const { appData } = order;
-    const scheme = order.signingScheme ?? 'eip712';
     const given = parseHex(order.appDataHash, 32);
     const isHash = given === undefined && parseHex(appData, 32) !== undefined;
     const hash = isHash ? appData : appDataHash(appData);
@@ -169,7 +173,7 @@ function parseClaimedSignature(order: ExplainedOrder, options: ExplainOptions): 
       settlementContract: (options.settlementContract ?? deployment('production').settlement) as Address, // read here
     });
     return {
-      expected: parseHex(order.from ?? signer, 20),
+      expected: named ?? signer,
       scheme,
       sent: { domain, scheme, data },
       domainIsKnown: options.chainId !== undefined,

@@ -220,6 +220,27 @@ test('explainer reports that a contract signature or presignature is verified on
   expect(await explain({ signingScheme: 'eip1271', from: COW }, order.signature)).toMatchObject({ matches: undefined });
 });
 
+test.each<[string, unknown]>([
+  ['the order must be an object', null],
+  ['the order must be an object', 'order'],
+  ['appData must be a document or 32 bytes of hex text', { appData: undefined }],
+  ['appData must be a document or 32 bytes of hex text', { appData: {} }],
+  ['from must be 20 bytes of hex text', { from: '0x12' }],
+  ['signingScheme must be one of eip712, ethsign, presign, eip1271', { signingScheme: 'eip191' }],
+])('explainer names what is wrong: %s', async (summary, change) => {
+  const { signature, ...order } = await signOrder(owner, { validTo: 2_000_000_000 });
+  const sent = typeof change === 'object' && change !== null ? { ...order, ...change } : change;
+  expect(await explainSignature(sent as ExplainedOrder, signature, { chainId: SEPOLIA })).toEqual({
+    matches: false,
+    summary,
+    expected: undefined,
+    recovered: undefined,
+    digest: undefined,
+    domain: undefined,
+    differences: undefined,
+  });
+});
+
 test('explainer names a malformed signature or order', async () => {
   const order = await signOrder(owner, { validTo: 2_000_000_000 });
   const explain = (sent: Partial<ExplainedOrder>, signature: string) =>
