@@ -2,6 +2,7 @@ import type { BalanceCallOptions, TokenBalance } from '../balances/balance-api.t
 import type { Clock } from '../ports/clock.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { requireList } from '../validation/options.ts';
 import type { KnownBook } from './account-books.ts';
 import { getProductionBook } from './account-books.ts';
 import { AccountError } from './account-error.ts';
@@ -71,11 +72,11 @@ export function createAccountBalances({ books, clock, interval, assertStarted }:
   return { methods, close: streams.close };
 }
 
-function requireTokens(texts: readonly string[]): Address[] {
+function requireTokens(list: readonly string[]): Address[] {
   const tokens = new Set<Address>();
-  for (const text of texts) {
+  for (const text of requireList('tokens', list)) {
     const token = parseHex(text, 20);
-    if (token === undefined) throw new AccountError(400, `Invalid Ethereum address: ${text.slice(0, 80)}`);
+    if (token === undefined) throw new AccountError(400, `Invalid Ethereum address: ${String(text).slice(0, 80)}`);
     tokens.add(token);
   }
   if (tokens.size === 0) throw new AccountError(400, 'At least one token address is required');

@@ -196,7 +196,7 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
       return affiliate && toRegisteredAffiliate(affiliate);
     },
     async byCode(text) {
-      if (!CODE.test(text.trim())) {
+      if (typeof text !== 'string' || !CODE.test(text.trim())) {
         throw new OrderBookError('InvalidParameter', 'code: must be 5 to 20 letters, digits, "_" and "-"');
       }
       assertStarted();

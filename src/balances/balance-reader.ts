@@ -5,6 +5,7 @@ import { isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { requireList } from '../validation/options.ts';
 import type { BalanceApi, BalanceCallOptions, BalancesContext, TokenBalance } from './balance-api.ts';
 
 /** Maximum number of cached tokens, and of cached addresses without a token; the oldest are dropped first. */
@@ -106,11 +107,12 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
   return {
     async get(account, tokens, options) {
       const owner = requireAddress('account', account);
-      const distinct = [...new Set(tokens.map((token) => requireAddress('tokens', token)))];
+      const distinct = [...new Set(requireList('tokens', tokens).map((token) => requireAddress('tokens', token)))];
       return runQuery((call) => getBalances(owner, distinct, call), options);
     },
     async funds(pairs, options) {
       const result: Funds[] = [];
+      requireList('pairs', pairs);
       for (let i = 0; i < pairs.length; i += PAIRS_PER_QUERY) {
         const queries = pairs.slice(i, i + PAIRS_PER_QUERY).map((pair) => ({ ...pair, spender: vaultRelayer }));
         result.push(...(await runQuery((call) => getFunds(queries, call), options)));
@@ -118,7 +120,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
       return result;
     },
     async tokens(texts, options) {
-      const tokens = [...new Set(texts.map((text) => requireAddress('tokens', text)))];
+      const tokens = [...new Set(requireList('tokens', texts).map((text) => requireAddress('tokens', text)))];
       return runQuery((call) => getTokensInfo(tokens, call), options);
     },
     async token(text, options) {

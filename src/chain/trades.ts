@@ -3,7 +3,7 @@ import type { ProtocolFee, TradeChainEvent, TradeCursor, TradeFilter, TradeQuery
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
-import { assertKnownFilters } from '../validation/options.ts';
+import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
 
 /** A fill of an order. Amounts are decimal strings of atoms. */
 export interface OrderTrade {
@@ -64,7 +64,7 @@ const LARGEST_OFFSET = 1_000_000;
 
 /** Parses a trade query. @throws OrderBookError `InvalidTradeFilter`, `InvalidLimit` or `InvalidParameter`. */
 export function parseTradeQuery(query: TradeListQuery): TradeQuery {
-  assertKnownFilters(Object.keys(query), ['owner', 'orderUid', 'cursor', 'offset', 'limit']);
+  assertKnownFilters(getFilterNames(query), ['owner', 'orderUid', 'cursor', 'offset', 'limit']);
   const { owner, orderUid, cursor, offset, limit } = query;
   return {
     filter: parseTradeFilter(owner, orderUid),

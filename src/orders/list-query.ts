@@ -2,7 +2,7 @@ import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
-import { assertKnownFilters, formatUnknownName, invalidFilter } from '../validation/options.ts';
+import { assertKnownFilters, formatUnknownName, getFilterNames, invalidFilter } from '../validation/options.ts';
 import type { OrderStatus } from './status.ts';
 import { ORDER_STATUSES } from './status.ts';
 
@@ -41,8 +41,8 @@ const MAX_OFFSET = 1_000_000;
  * @throws OrderBookError `InvalidParameter` with the name of the filter and its valid values.
  */
 export function parseListQuery(query: ListQuery): Omit<OrderQuery, 'status'> & { readonly status?: OrderStatus } {
+  assertKnownFilters(getFilterNames(query), FILTERS);
   const { cursor, status } = query;
-  assertKnownFilters(Object.keys(query), FILTERS);
   return {
     ...parseAddressFilter(query, 'owner'),
     ...parseAddressFilter(query, 'sellToken'),
@@ -73,7 +73,7 @@ function parseAddressFilter<K extends 'owner' | 'sellToken' | 'buyToken'>(
 
 function parseStatus(text: string): OrderStatus {
   const status = ORDER_STATUSES.find((each) => each === text);
-  if (status === undefined) throw invalidFilter('status', formatUnknownName('status', text, ORDER_STATUSES));
+  if (status === undefined) throw invalidFilter('status', formatUnknownName('status', String(text), ORDER_STATUSES));
   return status;
 }
 

@@ -15,6 +15,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { OrderStreams } from '../streams/order-streams.ts';
+import { requireList } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { ListFilter } from './list-orders.ts';
 import type { ListQuery } from './list-query.ts';
@@ -58,7 +59,10 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
   // A store with one writer returns before another read could arrive, so there is nothing to share.
   const share = store.traits.writers === 'many' ? createSharing() : readAlone;
   // Shared reads are found by their valid UIDs. Other reads check only the UIDs that the cache does not contain.
-  const toKeys = (uids: readonly string[]) => (share === readAlone ? uids : uids.map(requireUid));
+  const toKeys = (uids: readonly string[]) => {
+    const list = requireList('uids', uids);
+    return share === readAlone ? list : list.map(requireUid);
+  };
 
   /** Reads a page. A shared page belongs to several callers: none of them ends its read or provides its memory. */
   function readPage<P, O extends ReadOptions>(
@@ -142,7 +146,8 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     async submitMany(creations, options) {
       const startedAt = readMonotonic(clock);
       const admission = context.admission();
-      const submitted = await admission.track(() => submit(creations, admission, options));
+      const inputs = requireList('orders', creations);
+      const submitted = await admission.track(() => submit(inputs, admission, options));
       const areAccepted = submitted.every(({ status }) => status === 'accepted');
       const results = areAccepted ? submitted : await Promise.all(submitted.map(admission.convertCodes));
       if (onSubmitted.hasListeners())

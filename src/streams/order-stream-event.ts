@@ -5,7 +5,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import { requireUid } from '../protocol/uid.ts';
-import { assertKnownFilters } from '../validation/options.ts';
+import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from './order-log.ts';
 import type { StreamEvent } from './stream.ts';
 
@@ -55,7 +55,7 @@ export type OrderStreamEvent =
  * @throws OrderBookError `InvalidParameter` if both `owner` and `uid` are given, or a filter is unknown or malformed.
  */
 export function getOrderStreamKey(filter: OrderStreamFilter): string {
-  assertKnownFilters(Object.keys(filter), STREAM_FILTERS);
+  assertKnownFilters(getFilterNames(filter), STREAM_FILTERS);
   const { owner, uid } = filter;
   if (owner !== undefined && uid !== undefined) {
     throw new OrderBookError('InvalidParameter', 'owner: give either an owner or a uid', { parameter: 'owner' });

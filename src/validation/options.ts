@@ -102,6 +102,18 @@ export function assertKnownFilters(given: Iterable<string>, known: readonly stri
   }
 }
 
+/** Returns the names of filters. @throws OrderBookError `InvalidParameter` if the filters are not an object. */
+export function getFilterNames(filters: object): string[] {
+  if (typeof filters === 'object' && filters !== null) return Object.keys(filters);
+  throw invalidFilter('filter', `must be an object, got ${formatValue(filters)}`);
+}
+
+/** Checks a list of a JavaScript caller. @throws OrderBookError `InvalidParameter` if it is not an array. */
+export function requireList<T>(name: string, list: readonly T[]): readonly T[] {
+  if (Array.isArray(list)) return list;
+  throw invalidFilter(name, `must be a list, got ${formatValue(list)}`);
+}
+
 /** Creates the error of a filter whose value is not valid. */
 export function invalidFilter(parameter: string, reason: string): OrderBookError {
   return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });

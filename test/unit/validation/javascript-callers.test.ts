@@ -1,0 +1,72 @@
+import type { OrderBook } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import { describe, expect, test } from 'vitest';
+import { FUNDED, scriptedChain } from '../../support/chain.ts';
+import { SEPOLIA } from '../../support/orders.ts';
+import { accountFixture } from '../accounts/account-api-fixture.ts';
+import { admissionFixture, alice, orderOf } from '../orders/admission-fixture.ts';
+
+/** Methods that take a list, and a call of each with a value of another type. */
+const LISTS: Readonly<Record<string, (book: OrderBook, value: never) => Promise<unknown>>> = {
+  'orders.submitMany': ({ orders }, value) => orders.submitMany(value),
+  'orders.getMany': ({ orders }, value) => orders.getMany(value),
+  'orders.rendered.getMany': ({ orders }, value) => orders.rendered.getMany(value),
+  'orders.rendered.getManyBytes': ({ orders }, value) => orders.rendered.getManyBytes(value),
+  'balances.get': ({ balances }, value) => balances.get(alice, value),
+  'balances.funds': ({ balances }, value) => balances.funds(value),
+  'balances.tokens': ({ balances }, value) => balances.tokens(value),
+};
+
+/** Methods that take filters. */
+const FILTERS: Readonly<Record<string, (book: OrderBook, value: never) => Promise<unknown>>> = {
+  'orders.list': ({ orders }, value) => orders.list(value),
+  'orders.rendered.listBytes': ({ orders }, value) => orders.rendered.listBytes(value),
+  'orders.stream': ({ orders }, value) => orders.stream(value),
+  'trades.list': ({ trades }, value) => trades.list(value),
+  'trades.page': ({ trades }, value) => trades.page(value),
+};
+
+describe('a JavaScript caller', () => {
+  test.each(Object.entries(LISTS))('%s rejects a value that is not a list with InvalidParameter', async (_, call) => {
+    await using fixture = await admissionFixture({ chain: scriptedChain({ balanceAndAllowance: FUNDED }) });
+    for (const value of [null, 5, 'x', {}, new Set(['x'])]) {
+      const error = await call(fixture.book, value as never).then(String, (reason: unknown) => reason);
+      expect(error).toMatchObject({ code: 'InvalidParameter', message: expect.stringMatching(/must be a list, got /) });
+    }
+  });
+
+  test.each(Object.entries(FILTERS))('%s rejects filters that are no object with InvalidParameter', async (_, call) => {
+    await using fixture = await admissionFixture();
+    for (const value of [null, 5, 'x']) {
+      const error = await call(fixture.book, value as never).then(String, (reason: unknown) => reason);
+      expect(error).toMatchObject({
+        code: 'InvalidParameter',
+        message: expect.stringMatching(/^filter: must be an object, got /),
+      });
+    }
+  });
+
+  test('loses no order of a list that contains other values', async () => {
+    await using fixture = await admissionFixture();
+    const results = await fixture.book.orders.submitMany([null as never, await orderOf(), 5 as never]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'accepted', 'rejected']);
+    expect((await fixture.book.orders.list()).orders).toHaveLength(1);
+  });
+
+  test.each([5, null, {}, ['open']])('lists no orders of the status %j', async (status) => {
+    await using fixture = await admissionFixture();
+    await expect(fixture.book.orders.list({ status: status as never })).rejects.toMatchObject({
+      code: 'InvalidParameter',
+      data: { parameter: 'status' },
+    });
+  });
+
+  test.each<[string, (accounts: Accounts) => Promise<unknown>, object]>([
+    ['tokens', ({ balances }) => balances.get(SEPOLIA, alice, null as never), { code: 'InvalidParameter' }],
+    ['a token', ({ balances }) => balances.get(SEPOLIA, alice, [5 as never]), { status: 400 }],
+    ['a code', ({ affiliates }) => affiliates.byCode(5 as never), { code: 'InvalidParameter' }],
+  ])('of accounts receives a rejection for %s of another type', async (_, call, rejection) => {
+    const { accounts } = await accountFixture({}, { chain: scriptedChain({ balanceAndAllowance: FUNDED }) });
+    await expect(call(accounts)).rejects.toMatchObject(rejection);
+  });
+});
