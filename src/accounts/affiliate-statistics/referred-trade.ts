@@ -28,16 +28,16 @@ export interface Referral {
   readonly value: string | null;
 }
 
-/** The form of a code, as it is registered. */
-const CODE = /^[A-Z0-9_-]{5,20}$/;
+/** The form of a code, in either case. Checked before the conversion, as for the registration. */
+const CODE = /^[A-Za-z0-9_-]{5,20}$/;
 
 /** Returns the referrer code of an app-data document, in upper case. `undefined` if it has no valid one. */
 export function parseReferrerCode(document: string | null): string | undefined {
   if (!document?.includes('"referrer"')) return undefined; // most documents are not parsed
   try {
     // A missing member, and a code that is not text, throw a TypeError.
-    const code: string = JSON.parse(document).metadata.referrer.code.trim().toUpperCase();
-    return CODE.test(code) ? code : undefined;
+    const code: string = JSON.parse(document).metadata.referrer.code.trim();
+    return CODE.test(code) ? code.toUpperCase() : undefined;
   } catch {
     return undefined;
   }

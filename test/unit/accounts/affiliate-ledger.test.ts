@@ -216,6 +216,9 @@ describe('referrer code of a document', () => {
     [document('ABCD'), undefined],
     [document('A'.repeat(21)), undefined],
     [document('PART NER'), undefined],
+    // Their upper-case forms are ASCII letters.
+    [document('ſervice'), undefined],
+    [document('ßßßß'), undefined],
     [document(12345), undefined],
     ['{"metadata":{"referrer":null}}', undefined],
     ['{"metadata":null,"a":"\\"referrer\\""}', undefined],
