@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate.ts';
 import type { Address } from '../protocol/hex.ts';
 import { bytesToHex, parseHex } from '../protocol/hex.ts';
-import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { formatValue, hexSchema, parseShape } from '../protocol/shape.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver } from './observations.ts';
@@ -126,6 +126,16 @@ const OPTIONS = [
 /** Checked before the conversion to upper case, because some letters of other alphabets have ASCII upper-case forms. */
 const CODE = /^[A-Za-z0-9_-]{5,20}$/;
 
+const TERMS = [
+  'rewardAmount',
+  'triggerVolume',
+  'timeCapDays',
+  'volumeCap',
+  'revenueSplitAffiliatePct',
+  'revenueSplitTraderPct',
+  'revenueSplitDaoPct',
+] as const satisfies readonly (keyof AffiliateTerms)[];
+
 /** The schema of the body. */
 export const affiliateRegistration = /* @__PURE__ */ (() =>
   z.object({
@@ -145,6 +155,16 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
   }
   if (options.statistics === 'own' && terms === undefined) {
     throw new TypeError("createAccounts: affiliates.statistics 'own' requires affiliates.terms");
+  }
+  if (terms !== undefined) assertTerms('affiliates.terms', terms);
+  for (const [code, own] of Object.entries(termsByCode)) {
+    if (!CODE.test(code) || code !== code.toUpperCase()) {
+      const expected = '5 to 20 capital letters, digits, "_" and "-"';
+      throw new TypeError(
+        `createAccounts: a code of affiliates.termsByCode must be ${expected}, got ${formatValue(code)}`,
+      );
+    }
+    assertTerms(`affiliates.termsByCode.${code}`, own);
   }
   const { store, verify, clock, deadline, onFailure, observer, assertStarted } = context;
   const getStatistics = () => (options.statistics === 'own' ? context.ownStatistics() : options.statistics);
@@ -219,6 +239,18 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
       }
     },
   };
+}
+
+/** @throws TypeError naming a member that is unknown, missing or invalid. Rewards would be computed from it. */
+function assertTerms(name: string, terms: AffiliateTerms): void {
+  assertKnownOptions(`createAccounts, ${name}`, terms, TERMS);
+  for (const member of TERMS) {
+    const value: unknown = terms[member];
+    const most = member.endsWith('Pct') ? 100 : Number.MAX_SAFE_INTEGER;
+    if (typeof value === 'number' && value >= 0 && value <= most) continue;
+    const expected = `a number from 0 to ${most}`;
+    throw new TypeError(`createAccounts: ${name}.${member} must be ${expected}, got ${formatValue(value)}`);
+  }
 }
 
 function createUnverifiableError(reason: 'no chain' | 'no response'): AccountError {

@@ -279,6 +279,27 @@ describe('affiliate code lookup', () => {
     });
   });
 
+  const { volumeCap: _, ...INCOMPLETE } = TERMS;
+  test.each<[object, string]>([
+    [{ terms: null }, 'affiliates.terms: options must be an object such as { rewardAmount }, got null'],
+    [{ terms: INCOMPLETE }, 'affiliates.terms.volumeCap must be a number from 0 to 9007199254740991, got undefined'],
+    [{ terms: { ...TERMS, rewardAmount: '10' } }, 'affiliates.terms.rewardAmount must be a number'],
+    [{ terms: { ...TERMS, triggerVolume: Number.NaN } }, 'affiliates.terms.triggerVolume must be a number'],
+    [
+      { terms: { ...TERMS, revenueSplitDaoPct: 101 } },
+      'affiliates.terms.revenueSplitDaoPct must be a number from 0 to 100',
+    ],
+    [{ terms: { ...TERMS, timeCap: 1 } }, 'affiliates.terms: unknown option "timeCap"'],
+    [{ termsByCode: { 'ALICE-1': INCOMPLETE } }, 'affiliates.termsByCode.ALICE-1.volumeCap must be a number'],
+    [{ termsByCode: { 'alice-1': TERMS } }, 'a code of affiliates.termsByCode must be 5 to 20 capital letters'],
+  ])('rejects the option %j', async (affiliates, message) => {
+    await assert.rejects(accountFixture({ affiliates }), (error: Error) => {
+      assert(error instanceof TypeError);
+      assert(error.message.includes(message), error.message);
+      return true;
+    });
+  });
+
   test.each([
     [at(ALICE), 404, 'Affiliate not found'],
     ['/affiliate/0x12', 400, 'account: must be 0x and 40 hex digits'],
