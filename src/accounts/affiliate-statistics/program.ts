@@ -47,6 +47,9 @@ export interface TraderEvaluation {
 
 const DAY = 86_400_000;
 
+/** The last time that a date can have, in milliseconds since 1970. */
+const MAX_TIME = 8.64e15;
+
 /**
  * Evaluates the trades of a trader. The first trade binds the trader, if its order has the registered code of another
  * wallet. The trades with this code count until the time cap, and up to the volume cap.
@@ -79,7 +82,7 @@ function getBinding(first: ReferredTrade | undefined, getTerms: (code: string) =
   if (first?.referral === undefined) return undefined;
   const { code, affiliate } = first.referral;
   if (affiliate === null || affiliate === first.trader) return undefined;
-  const rewardsEnd = first.at + getTerms(code).timeCapDays * DAY;
+  const rewardsEnd = Math.min(first.at + getTerms(code).timeCapDays * DAY, MAX_TIME);
   return { code, affiliate, linkedSince: first.at, rewardsEnd };
 }
 

@@ -278,6 +278,19 @@ describe('own affiliate statistics', () => {
   });
 });
 
+describe('a time cap beyond all dates', () => {
+  it('ends at the last date', async () => {
+    const fixture = await statisticsFixture({ terms: { ...TERMS, timeCapDays: Number.MAX_SAFE_INTEGER } });
+    await fixture.register();
+    await fixture.trade(10);
+    await turns(async () => (await fixture.activity()).length === 1);
+    expect(await fixture.get('trader-stats', TRADER_ADDRESS)).toMatchObject({
+      eligible_volume: 20,
+      rewards_end: '+275760-09-13 00:00:00.000 UTC',
+    });
+  });
+});
+
 describe('referrer code of app data', () => {
   it.each([
     ['{"metadata":{"referrer":{"code":" alice-1 "}}}', 'ALICE-1'],
