@@ -74,7 +74,7 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
       try {
         return (await request<Order>('GET', `orders/${encodeURIComponent(uid)}`)).body;
       } catch (error) {
-        if (error instanceof RequestError && error.status === 404) return undefined;
+        if (isUnknownOrder(error)) return undefined;
         throw error;
       }
     },
@@ -86,4 +86,10 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
     trades: async (query) => (await request<OrderTrade[]>('GET', `trades?${toQuery({ ...query })}`)).body,
     mirror: (filter = {}, mirrorOptions = {}) => createMirror(sender, listPages, filter, options, mirrorOptions),
   };
+}
+
+/** Returns whether the server does not have an order. A proxy and a server at another path respond with 404 as well. */
+function isUnknownOrder(error: unknown): boolean {
+  if (!(error instanceof RequestError)) return false;
+  return error.code === 'NotFound' && Object(error.data).path === undefined; // `path`: there is no such route
 }

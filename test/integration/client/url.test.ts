@@ -33,6 +33,29 @@ describe('URL of a client', () => {
     expect(sent).toEqual(['Bearer token']);
   });
 
+  it.each([
+    ['of a proxy', new Response('<h1>Not found</h1>', { status: 404 })],
+    ['of a proxy with JSON', Response.json({ error: 'not found' }, { status: 404 })],
+    [
+      'of another path of the server',
+      Response.json(
+        { errorType: 'NotFound', description: 'there is no such route', data: { path: '/x/api/v1/orders/0x12' } },
+        { status: 404 },
+      ),
+    ],
+  ])('does not turn the 404 %s into an unknown order', async (_, response) => {
+    const client = createClient('http://localhost', { fetch: async () => response });
+    await expect(client.get('0x12')).rejects.toMatchObject({ name: 'RequestError', status: 404 });
+  });
+
+  it.each([
+    { errorType: 'NotFound', description: 'there is no order with this UID', data: { uid: '0x12' } },
+    { errorType: 'NotFound', description: 'Order was not found' },
+  ])('leads to undefined for an unknown order: %j', async (body) => {
+    const client = createClient('http://localhost', { fetch: async () => Response.json(body, { status: 404 }) });
+    expect(await client.get('0x12')).toBeUndefined();
+  });
+
   it.each(['localhost:8080', '127.0.0.1:8080', 'ftp://user:secret@host', 'book.example', undefined])(
     'must not be %s',
     (url) => {
