@@ -47,7 +47,7 @@ export interface OrderBookClient {
  *
  * @param url - URL of the book, without `/api/v1`. A user and a password in it are sent as a Basic `Authorization`
  * header only.
- * @throws TypeError if `url` is not an http or https URL, or if an option is unknown or malformed.
+ * @throws TypeError if `url` is not an http or https URL or has a query, or if an option is unknown or malformed.
  */
 export function createClient(url: string, options: ClientOptions = {}): OrderBookClient {
   const sender = createSender(url, options);

@@ -144,6 +144,8 @@ function parseUrl(url: string) {
   const isValid = parsed === undefined ? typeof url === 'string' && /^(?:$|[./])/.test(url) : isHttp(parsed);
   // The URL is not repeated, because it may contain a secret.
   if (!isValid) throw new TypeError('createClient: url must be an http or https URL');
+  // The path of a request is appended, and would become a part of them.
+  if (/[?#]/.test(url)) throw new TypeError('createClient: url must have no query and no fragment');
   const { username = '', password = '' } = parsed ?? {};
   if (parsed === undefined || username + password === '') return { base: url.replace(/\/+$/, '') };
   parsed.username = '';

@@ -56,6 +56,10 @@ describe('URL of a client', () => {
     expect(await client.get('0x12')).toBeUndefined();
   });
 
+  it.each(['http://localhost/?key=secret', 'https://localhost/book?', '/book#top'])('must have no query: %s', (url) => {
+    expect(() => createClient(url)).toThrow(new TypeError('createClient: url must have no query and no fragment'));
+  });
+
   it.each(['localhost:8080', '127.0.0.1:8080', 'ftp://user:secret@host', 'book.example', undefined])(
     'must not be %s',
     (url) => {
