@@ -1,6 +1,7 @@
 import { readDocument } from '../app-data/documents.ts';
 import type { FindDocument } from '../app-data/find-document.ts';
 import { sleep } from '../concurrency/sleep.ts';
+import type { ErrorCode } from '../errors.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
@@ -27,6 +28,16 @@ const DOCUMENT_TIME = 10_000;
 
 /** Milliseconds until a query of a document is repeated. The delay doubles. */
 const DOCUMENT_RETRY_DELAY = 500;
+
+/** Rejections of a quote without a price. The rules for requests, such as equal tokens, do not affect a placed order. */
+const NO_PRICE: ReadonlySet<ErrorCode> = /* @__PURE__ */ new Set([
+  'NoLiquidity',
+  'UnsupportedToken',
+  'CustomSolverError',
+  'InsufficientLiquidity',
+  'TokenTemporarilySuspended',
+  'TradingOutsideAllowedWindow',
+] satisfies ErrorCode[]);
 
 /** The dependencies of the chain writer. */
 export interface ChainWriterContext extends ChainContext {
@@ -115,7 +126,8 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
   async function requestQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | 'none' | 'past'> {
     const { sellToken, buyToken, kind, amount, quoteKind } = query;
     const signingScheme = quoteKind === 'onchainPresign' ? 'presign' : 'eip1271';
-    const size = kind === 'sell' ? { sellAmountBeforeFee: amount } : { buyAmountAfterFee: amount };
+    // After the fee, since an order that does not cover the fee of today has a price, too.
+    const size = kind === 'sell' ? { sellAmountAfterFee: amount } : { buyAmountAfterFee: amount };
     try {
       const result = await context.requestQuote({
         sellToken,
@@ -130,7 +142,7 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
         const { id } = result.quote;
         return (id === null ? undefined : await store.quotes.match({ ...query, now: clock.now(), id })) ?? 'none';
       }
-      if (!isTemporary(result.error)) return 'none';
+      if (NO_PRICE.has(result.error.code) && !isTemporary(result.error)) return 'none';
     } catch (failure) {
       onFailure(failure); // indexing must not depend on estimators
     }

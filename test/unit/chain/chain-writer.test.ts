@@ -226,9 +226,9 @@ describe('quote of an order that is placed on chain', () => {
   });
 
   test.each([
-    ['sell', 0, 'eip1271', { sellAmountBeforeFee: '1000' }],
+    ['sell', 0, 'eip1271', { sellAmountAfterFee: '1000' }],
     ['buy', 0, 'eip1271', { buyAmountAfterFee: '400' }],
-    ['sell', 1, 'presign', { sellAmountBeforeFee: '1000' }],
+    ['sell', 1, 'presign', { sellAmountAfterFee: '1000' }],
   ] as const)('otherwise is a new one: %s, scheme %d', async (kind, scheme, signingScheme, size) => {
     const { place, requests, failures } = await fixture({
       async request(_, store) {
