@@ -135,8 +135,8 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
   return { order, created, validTo, validFrom, needs: getSpending(body, metadata) };
 }
 
-/** The keys of a document that auctions use. */
-const USED_KEYS = /"(?:partnerFee|wrappers|flashloan)"/;
+/** The keys of a document that auctions use. A letter of a key may be escaped. */
+const USED_KEYS = /"(?:partnerFee|wrappers|flashloan)"|\\u/;
 
 /** Reads the metadata of an order. Few documents have keys that auctions use, so the others are not parsed. */
 function readMetadata(fullAppData: string | null): Metadata {

@@ -31,9 +31,12 @@ export interface Referral {
 /** The form of a code, in either case. Checked before the conversion, as for the registration. */
 const CODE = /^[A-Za-z0-9_-]{5,20}$/;
 
+/** The key of a referrer, or a letter that is escaped. */
+const USED_KEY = /"referrer"|\\u/;
+
 /** Returns the referrer code of an app-data document, in upper case. `undefined` if it has no valid one. */
 export function parseReferrerCode(document: string | null): string | undefined {
-  if (!document?.includes('"referrer"')) return undefined; // most documents are not parsed
+  if (document === null || !USED_KEY.test(document)) return undefined; // most documents are not parsed
   try {
     // A missing member, and a code that is not text, throw a TypeError.
     const code: string = JSON.parse(document).metadata.referrer.code.trim();

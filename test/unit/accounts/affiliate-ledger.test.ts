@@ -219,6 +219,8 @@ describe('referrer code of a document', () => {
     // Their upper-case forms are ASCII letters.
     [document('ſervice'), undefined],
     [document('ßßßß'), undefined],
+    ['{"metadata":{"r\\u0065ferrer":{"code":"partner"}}}', 'PARTNER'],
+    ['{"metadata":{"text":"\\u0065"}}', undefined],
     [document(12345), undefined],
     ['{"metadata":{"referrer":null}}', undefined],
     ['{"metadata":null,"a":"\\"referrer\\""}', undefined],

@@ -292,6 +292,13 @@ describe('auction', () => {
       expect(await listed()).toEqual([uid]);
     });
 
+    test('reads a key of the app data whose letters are escaped', async () => {
+      await reopen({ chain: chain({ balance: 0n, allowance: 0n }) });
+      const document = JSON.stringify({ metadata: { wrappers: [{ address: COW, data: '0x' }] } });
+      const { uid } = await orderOf({ appData: document.replace('wrappers', 'wr\\u0061ppers') });
+      expect(await listed()).toEqual([uid]);
+    });
+
     test('reads each pair of owner and token once', async () => {
       const recordedCalls: FundsQuery[][] = [];
       await reopen({ chain: chain({ balance: 10n ** 30n, allowance: 10n ** 30n }, recordedCalls) });
