@@ -5,12 +5,15 @@ import type { AppDataStore } from '../ports/store.ts';
 import { getBuiltInDocument } from '../protocol/app-data.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 
 /** Creates the app-data methods of a book. `assertStarted` throws `Closed` if the book is not started. */
 export function createAppDataApi(documents: AppDataStore, limits: Limits, assertStarted: () => void): AppDataApi {
   return {
-    async put(fullAppData, { hash } = {}) {
+    async put(fullAppData, options = {}) {
       assertStarted();
+      assertKnownOptions('appData.put', options, ['hash']);
+      const { hash } = options;
       const expected = hash === undefined ? undefined : requireHash(hash);
       return (await import('./put.ts')).putDocument(fullAppData, expected, { documents, limits });
     },

@@ -9,8 +9,9 @@ import { StoreError } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { isTemporary } from '../quotes/rejection.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
-import type { BatchContext } from './decode-batch.ts';
+import type { BatchContext, ChainBatch } from './decode-batch.ts';
 import { decodeBatch, HASHES_KEPT } from './decode-batch.ts';
 import type { PlacementContext } from './placement.ts';
 
@@ -28,6 +29,15 @@ const DOCUMENT_TIME = 10_000;
 
 /** Milliseconds until a query of a document is repeated. The delay doubles. */
 const DOCUMENT_RETRY_DELAY = 500;
+
+const BATCH_MEMBERS: readonly (keyof ChainBatch)[] = [
+  'events',
+  'through',
+  'after',
+  'rolledBackTo',
+  'blocks',
+  'settleCalls',
+];
 
 /** Rejections of a quote without a price. The rules for requests, such as equal tokens, do not affect a placed order. */
 const NO_PRICE: ReadonlySet<ErrorCode> = /* @__PURE__ */ new Set([
@@ -169,6 +179,7 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
 
   return {
     async apply(chainBatch) {
+      assertKnownOptions('chain.apply', chainBatch, BATCH_MEMBERS);
       const { batch, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
       const invalidated = batch.events.flatMap((event) => (event.type === 'invalidation' ? event.uid : []));
       const outcome = await write(store.chain.apply(batch), invalidated);
@@ -184,7 +195,9 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
       });
       return outcome;
     },
-    async rollback(to, { after } = {}) {
+    async rollback(to, options = {}) {
+      assertKnownOptions('chain.rollback', options, ['after']);
+      const { after } = options;
       // -1 removes all blocks, also the first one of the chain.
       if (!Number.isSafeInteger(to) || to < -1) throw new TypeError('a rollback goes to a block number');
       const request = { to, at: clock.now(), ...(after === undefined ? {} : { after }) };

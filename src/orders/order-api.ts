@@ -15,7 +15,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { OrderStreams } from '../streams/order-streams.ts';
-import { requireList } from '../validation/options.ts';
+import { assertKnownOptions, requireList } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { ListFilter } from './list-orders.ts';
 import type { ListQuery } from './list-query.ts';
@@ -23,7 +23,10 @@ import type { Order } from './order-json.ts';
 import { toOrderPage, toOrderResults } from './order-page.ts';
 import type { ReadContext } from './read.ts';
 import { readManyBytes, readOrder, readOrders } from './read.ts';
+import type { SubmitOptions } from './submit.ts';
 import { parseInput, submit } from './submit.ts';
+
+const SUBMIT_OPTIONS: readonly (keyof SubmitOptions)[] = ['transaction', 'acceptExisting', 'client', 'signal'];
 
 /** Cancellation and listings are loaded on first use. */
 const cancellation = lazy(() => import('./cancel.ts'));
@@ -147,6 +150,8 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       const startedAt = readMonotonic(clock);
       const admission = context.admission();
       const inputs = requireList('orders', creations);
+      // A misspelled `transaction` would store the orders outside of it.
+      if (options !== undefined) assertKnownOptions('orders.submit', options, SUBMIT_OPTIONS);
       const submitted = await admission.track(() => submit(inputs, admission, options));
       const areAccepted = submitted.every(({ status }) => status === 'accepted');
       const results = areAccepted ? submitted : await Promise.all(submitted.map(admission.convertCodes));

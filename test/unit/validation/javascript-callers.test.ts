@@ -46,6 +46,20 @@ describe('a JavaScript caller', () => {
     }
   });
 
+  test.each<[string, (book: OrderBook, options: never) => Promise<unknown>, object]>([
+    ['orders.submit', ({ orders }, options) => orders.submit({} as never, options), { transacton: 1 }],
+    ['orders.submit', ({ orders }, options) => orders.submitMany([], options), { acceptExisitng: true }],
+    ['chain.rollback', ({ chain }, options) => chain.rollback(1, options), { afer: null }],
+    ['chain.apply', ({ chain }, options) => chain.apply(options), { events: [], afer: null }],
+    ['appData.put', ({ appData }, options) => appData.put('{}', options), { hsah: '0x12' }],
+  ])('of %s receives the name of an unknown option', async (name, call, options) => {
+    await using fixture = await admissionFixture();
+    await expect(call(fixture.book, options as never)).rejects.toThrow(
+      new RegExp(`^${name}: unknown option "\\w+", did you mean "\\w+"\\?$`),
+    );
+    await expect(call(fixture.book, null as never)).rejects.toThrow(`${name}: options must be an object`);
+  });
+
   test('loses no order of a list that contains other values', async () => {
     await using fixture = await admissionFixture();
     const results = await fixture.book.orders.submitMany([null as never, await orderOf(), 5 as never]);
