@@ -24,6 +24,7 @@ import { createOwnStatistics } from './affiliate-statistics/own-statistics.ts';
 import { createValuation } from './affiliate-statistics/valuation.ts';
 import type { AffiliateTerms } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
+import { selectAnnouncements } from './announcements.ts';
 import { createChannelMap, startChannels, stopChannels } from './channel-list.ts';
 import type { DeliveryOptions } from './delivery-dispatcher.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
@@ -233,7 +234,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const announce = async (account: Address): Promise<readonly Announcement[]> => {
     if (announcements === undefined) return [];
     try {
-      return await withDeadline(clock, deadline, (signal) => announcements(account, { signal }));
+      const result = await withDeadline(clock, deadline, (signal) => announcements(account, { signal }));
+      return selectAnnouncements(result, report);
     } catch (failure) {
       report(failure); // own notifications do not depend on the content system
       return [];

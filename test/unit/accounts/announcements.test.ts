@@ -45,6 +45,31 @@ describe('announcements', () => {
     });
   });
 
+  test.each<[string, unknown]>([
+    ['a missing time', { id: 1, message: 'm', metadata: {} }],
+    ['a time that is no date', { ...announcement(1, 0), at: Number.NaN }],
+    ['a time before 1970', announcement(1, -1)],
+    ['a fraction of a millisecond', announcement(1, 20.5)],
+    ['a time beyond the digits of a cursor', announcement(1, 1e15)],
+    ['an id that is text', { ...announcement(1, 20), id: '1' }],
+    ['a message of another type', { ...announcement(1, 20), message: null }],
+    ['metadata that is not JSON', { ...announcement(1, 20), metadata: { amount: 1n } }],
+    ['metadata of another type', { ...announcement(1, 20), metadata: [] }],
+    ['no members', null],
+  ])('are left out and reported with %s', async (_, malformed) => {
+    const { send, failures } = await fixture([10, 30], [announcement(7, 20), malformed as Announcement]);
+    const answer = await send('GET', PATH);
+    assert.deepEqual([answer.status, idsOf(answer.text)], [200, ['id-1', 'cms-7', 'id-0']]);
+    assert.deepEqual(failures.map(String), ['TypeError: 1 announcements have a malformed id, at, message or metadata']);
+  });
+
+  test('are missing if the source returns no list', async () => {
+    const { send, failures } = await fixture([10], undefined as unknown as Announcement[]);
+    const answer = await send('GET', PATH);
+    assert.deepEqual([answer.status, idsOf(answer.text)], [200, ['id-0']]);
+    assert.deepEqual(failures.map(String), ['TypeError: the announcements must be a list, got undefined']);
+  });
+
   test('are listed once across pages', async () => {
     const at = fc.nat(4);
     const lists = fc.record({
