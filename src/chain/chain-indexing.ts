@@ -1,7 +1,9 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { ChainMismatch } from '../ports/chain-source.ts';
+import type { ApplyOutcome } from '../ports/chain-store.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
+import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerState } from './indexer-options.ts';
 
 export interface ChainIndexing {
@@ -34,6 +36,12 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
     (await import('./chain-writer.ts')).createChainWriter({ ...context, getClosing: () => closing.signal }),
   );
 
+  /** Applies a batch of the indexer, or of the host after its check. */
+  async function apply(batch: ChainBatch): Promise<ApplyOutcome> {
+    assertStarted();
+    return writer.use((loaded) => loaded.apply(batch));
+  }
+
   const methods: ChainApi = {
     async progress() {
       assertStarted();
@@ -41,7 +49,8 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
     },
     async apply(batch) {
       assertStarted();
-      return writer.use(({ apply }) => apply(batch));
+      (await import('./check-batch.ts')).assertBatch(batch);
+      return apply(batch);
     },
     async rollback(to, options) {
       assertStarted();
@@ -61,7 +70,7 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
         onFailure,
         remote: createDeadlineLimiter(clock, options.timeout),
         progress: () => store.chain.progress(),
-        apply: methods.apply,
+        apply,
         rollback: (to, after) => methods.rollback(to, { after }),
         observe: (observation) => context.emit('chainProgress', observation),
       });

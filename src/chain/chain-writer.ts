@@ -11,7 +11,7 @@ import { createOrderHasher } from '../protocol/order.ts';
 import { isTemporary } from '../quotes/rejection.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
-import type { BatchContext, ChainBatch } from './decode-batch.ts';
+import type { BatchContext } from './decode-batch.ts';
 import { decodeBatch, HASHES_KEPT } from './decode-batch.ts';
 import type { PlacementContext } from './placement.ts';
 
@@ -30,16 +30,7 @@ const DOCUMENT_TIME = 10_000;
 /** Milliseconds until a query of a document is repeated. The delay doubles. */
 const DOCUMENT_RETRY_DELAY = 500;
 
-const BATCH_MEMBERS: readonly (keyof ChainBatch)[] = [
-  'events',
-  'through',
-  'after',
-  'rolledBackTo',
-  'blocks',
-  'settleCalls',
-];
-
-/** Rejections of a quote without a price. The rules for requests, such as equal tokens, do not affect a placed order. */
+/** Rejections without a price. The rules for quote requests, such as equal tokens, do not affect a placed order. */
 const NO_PRICE: ReadonlySet<ErrorCode> = /* @__PURE__ */ new Set([
   'NoLiquidity',
   'UnsupportedToken',
@@ -179,7 +170,6 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
 
   return {
     async apply(chainBatch) {
-      assertKnownOptions('chain.apply', chainBatch, BATCH_MEMBERS);
       const { batch, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
       const invalidated = batch.events.flatMap((event) => (event.type === 'invalidation' ? event.uid : []));
       const outcome = await write(store.chain.apply(batch), invalidated);

@@ -183,7 +183,8 @@ async function sequence(steps: readonly Step[]): Promise<void> {
           if (sold === 0) return { event: 'OrderInvalidated', owner: ALICES, orderUid, transactionHash: tx };
           const { sellToken, buyToken } = ORDERS[n] as WireOrder;
           // The trade data of the notification.
-          const traded = { uid: orderUid, owner: ALICES, sellToken, buyToken } as Order;
+          const tokens = { sellToken: sellToken.toLowerCase(), buyToken: buyToken.toLowerCase() };
+          const traded = { uid: orderUid, owner: ALICES, ...tokens } as Order;
           return tradeOf(traded, BigInt(sold), BigInt(sold), tx);
         });
         const through = blockOf(number, `fork ${forks} `);

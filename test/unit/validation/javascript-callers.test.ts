@@ -1,10 +1,13 @@
-import type { OrderBook } from 'intentbook';
+import type { Hex, OrderBook } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { describe, expect, test } from 'vitest';
 import { FUNDED, scriptedChain } from '../../support/chain.ts';
-import { SEPOLIA } from '../../support/orders.ts';
+import { blockOf, eventsIn, placementOf } from '../../support/chain-events.ts';
+import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
 import { accountFixture } from '../accounts/account-api-fixture.ts';
 import { admissionFixture, alice, orderOf } from '../orders/admission-fixture.ts';
+
+const NATIVE: Hex = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 
 /** Methods that take a list, and a call of each with a value of another type. */
 const LISTS: Readonly<Record<string, (book: OrderBook, value: never) => Promise<unknown>>> = {
@@ -58,6 +61,28 @@ describe('a JavaScript caller', () => {
       new RegExp(`^${name}: unknown option "\\w+", did you mean "\\w+"\\?$`),
     );
     await expect(call(fixture.book, null as never)).rejects.toThrow(`${name}: options must be an object`);
+  });
+
+  test('of chain.apply receives the name of a value that is not in lower case', async () => {
+    await using fixture = await admissionFixture();
+    const through = blockOf(5);
+    const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}` as Hex;
+    const [event] = eventsIn(through, [placementOf({ sellToken: WETH.toLowerCase() as Hex, buyToken: NATIVE })]);
+    const invalidation = { ...event, event: 'OrderInvalidation', orderUid: `0x${'ab'.repeat(56)}` } as const;
+    const batches: [string, object][] = [
+      ['events[0].address', { events: [{ ...invalidation, address: upper(COW) }] }],
+      ['events[0].orderUid', { events: [{ ...invalidation, orderUid: upper(invalidation.orderUid) }] }],
+      ['events[0].order.sellToken', { events: [{ ...event, order: { sellToken: WETH } }] }],
+      ['through.hash', { events: [], through: { number: 5, hash: upper(through.hash) } }],
+      ['blocks[0].hash', { events: [], blocks: [{ number: 4, hash: upper(blockOf(4).hash) }] }],
+      ['the hash of settleCalls', { events: [], settleCalls: new Map([[upper(through.hash), []]]) }],
+    ];
+    for (const [path, batch] of batches) {
+      await expect(fixture.book.chain.apply({ through, ...batch } as never)).rejects.toThrow(
+        `chain.apply: ${path} must be hex in lower case, got "0x`,
+      );
+    }
+    expect((await fixture.book.chain.progress()).indexedBlock).toBeNull();
   });
 
   test('loses no order of a list that contains other values', async () => {
