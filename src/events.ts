@@ -64,7 +64,7 @@ export interface OrderBookEvents {
   orderCreated: (event: OrderEvent) => void;
   /** An order was cancelled by its owner: by a signature, by a replacement or on chain. */
   orderCancelled: (event: OrderEvent) => void;
-  /** A submitted order was placed on chain as well. */
+  /** An order that was submitted, or added by a settlement, was placed on chain as well. */
   orderPlaced: (event: ChainOrderEvent) => void;
   /** The owner signed an order on chain. */
   orderPresigned: (event: ChainOrderEvent) => void;

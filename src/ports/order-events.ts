@@ -4,7 +4,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 export const ORDER_EVENTS = [
   'created',
   'cancelled',
-  /** The order was placed on chain after it had been submitted. */
+  /** The order was placed on chain after it had been submitted, or added by a settlement. */
   'placed',
   'presigned',
   'presignatureRevoked',
