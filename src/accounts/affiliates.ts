@@ -87,7 +87,10 @@ export interface AffiliateApi {
   get(walletAddress: string): Promise<RegisteredAffiliate | undefined>;
   /** Returns a code, in either case. Rejects with `InvalidParameter` for an invalid code. */
   byCode(code: string): Promise<RegisteredAffiliate | undefined>;
-  /** Returns statistics. Rejects with an `AccountError` of status 503 if there is no source or if it fails. */
+  /**
+   * Returns statistics. Rejects with `InvalidParameter` for an unknown kind or an invalid address, and with an
+   * `AccountError` of status 503 if there is no source or if it fails.
+   */
   statistics(
     kind: keyof AffiliateStatistics,
     address: string,
@@ -125,6 +128,8 @@ const OPTIONS = [
 
 /** Checked before the conversion to upper case, because some letters of other alphabets have ASCII upper-case forms. */
 const CODE = /^[A-Za-z0-9_-]{5,20}$/;
+
+const STATISTICS = ['affiliate', 'trader', 'traderActivity'] as const satisfies readonly (keyof AffiliateStatistics)[];
 
 const TERMS = [
   'rewardAmount',
@@ -224,6 +229,9 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
       return affiliate && toRegisteredAffiliate(affiliate);
     },
     async statistics(kind, address, { all = false } = {}) {
+      if (!STATISTICS.includes(kind)) {
+        throw new OrderBookError('InvalidParameter', `kind: must be one of ${STATISTICS.join(', ')}`);
+      }
       const account = requireAccount(address);
       const statistics = getStatistics();
       if (statistics?.[kind] === undefined) throw new AccountError(503, 'Affiliate statistics are not configured');

@@ -326,6 +326,15 @@ describe('affiliate statistics', () => {
     }
   });
 
+  test('reject an unknown kind', async () => {
+    const { accounts } = await accountFixture({ affiliates: { statistics: {} } });
+    const kind = 'toString' as 'trader'; // as a program in JavaScript calls
+    await assert.rejects(accounts.affiliates.statistics(kind, ALICE.address), {
+      code: 'InvalidParameter',
+      message: 'kind: must be one of affiliate, trader, traderActivity',
+    });
+  });
+
   test('come from the source for the address in lower case', async () => {
     const recordedCalls: string[] = [];
     class Source implements AffiliateStatistics {
