@@ -120,7 +120,7 @@ export interface TradeApi {
   pages(query: Omit<TradeListQuery, 'offset' | 'cursor'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
   /**
    * Iterates over the trades of an account with their times, newest first, in pages of at most 100 from a position on.
-   * Throws `InvalidParameter` for an invalid owner.
+   * Throws `InvalidLimit` for an invalid limit, `InvalidParameter` for another malformed member.
    */
   history(query: TradeHistoryQuery, options?: ReadOptions): AsyncIterable<readonly TimedTrade[]>;
   /**

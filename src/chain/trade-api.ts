@@ -8,7 +8,8 @@ import type { Store } from '../ports/store.ts';
 import type { SurplusReader } from './surplus.ts';
 import {
   formatTradeCursor,
-  parseTradeFilter,
+  parseTradeHistoryQuery,
+  parseTradePagesQuery,
   parseTradeQuery,
   requireAccount,
   requireToken,
@@ -77,12 +78,10 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
       return last === undefined ? page : { ...page, next: formatTradeCursor(last) };
     },
     pages(query = {}, options = {}) {
-      const filter = parseTradeFilter(query.owner, query.orderUid);
-      return renderPages(readPages({ filter, limit: query.limit ?? Number.POSITIVE_INFINITY }, options));
+      return renderPages(readPages(parseTradePagesQuery(query), options));
     },
-    async *history({ owner, after, limit = Number.POSITIVE_INFINITY }, options = {}) {
-      const query = { filter: parseTradeFilter(owner, undefined), limit };
-      for await (const page of readPages(after === undefined ? query : { ...query, after }, options)) {
+    async *history(query, options = {}) {
+      for await (const page of readPages(parseTradeHistoryQuery(query), options)) {
         yield page.map((trade) => ({ trade: toOrderTrade(trade), timestamp: trade.timestamp }));
       }
     },

@@ -74,6 +74,27 @@ export function parseTradeQuery(query: TradeListQuery): TradeQuery {
   };
 }
 
+/**
+ * Parses the query of all trades of an order or an account, page by page.
+ *
+ * @throws OrderBookError `InvalidTradeFilter`, `InvalidLimit` or `InvalidParameter`.
+ */
+export function parseTradePagesQuery(query: Omit<TradeListQuery, 'offset' | 'cursor'>): TradeQuery {
+  assertKnownFilters(getFilterNames(query), ['owner', 'orderUid', 'limit']);
+  return { filter: parseTradeFilter(query.owner, query.orderUid), limit: parseTotal(query.limit) };
+}
+
+/** Parses the query of a history. @throws OrderBookError `InvalidLimit` or `InvalidParameter`. */
+export function parseTradeHistoryQuery(query: TradeHistoryQuery): TradeQuery {
+  assertKnownFilters(getFilterNames(query), ['owner', 'after', 'limit']);
+  const { owner, after, limit } = query;
+  const parsed = { filter: parseTradeFilter(owner, undefined), limit: parseTotal(limit) };
+  if (after === undefined) return parsed;
+  const { blockNumber, logIndex } = Object(after) as Partial<TradeCursor>; // a value of JavaScript may be anything
+  if (Number.isSafeInteger(blockNumber) && Number.isSafeInteger(logIndex)) return { ...parsed, after };
+  throw invalid('after', 'must have the whole numbers blockNumber and logIndex');
+}
+
 /** Formats a cursor from the last trade of a page: block number, then log index. It is opaque to clients. */
 export function formatTradeCursor({ blockNumber, logIndex }: TradeCursor): string {
   return `${blockNumber}-${logIndex}`;
@@ -86,7 +107,7 @@ function parseTradeCursor(text: string): TradeCursor {
 }
 
 /** Parses the filter of a list of trades. @throws OrderBookError `InvalidTradeFilter` unless exactly one is given. */
-export function parseTradeFilter(owner: string | undefined, orderUid: string | undefined): TradeFilter {
+function parseTradeFilter(owner: string | undefined, orderUid: string | undefined): TradeFilter {
   if ((owner === undefined) === (orderUid === undefined)) {
     throw new OrderBookError('InvalidTradeFilter', 'exactly one of owner and orderUid must be given', {
       parameter: 'owner',
@@ -131,6 +152,10 @@ export function toOrderTrade(trade: TradeChainEvent): OrderTrade {
     executedProtocolFees: trade.protocolFees,
   };
 }
+
+/** Parses the maximum number of trades of all pages together. Default: all. */
+const parseTotal = (limit: number | undefined): number =>
+  limit === undefined ? Number.POSITIVE_INFINITY : wholeNumber('limit', limit, 1, Number.MAX_SAFE_INTEGER);
 
 function wholeNumber(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;

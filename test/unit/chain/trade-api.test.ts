@@ -167,6 +167,29 @@ describe('pages of trades', () => {
     expect(await pagesOf(fixture(0).api.pages({ orderUid: UID }))).toEqual([]);
   });
 
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null])('reject the limit %j', async (value) => {
+    const { api } = fixture(1);
+    const limit = value as number; // as a program in JavaScript calls
+    expect(() => api.pages({ orderUid: UID, limit })).toThrow(expect.objectContaining({ code: 'InvalidLimit' }));
+    await expect(pagesOf(api.history({ owner: OWNER, limit }))).rejects.toMatchObject({ code: 'InvalidLimit' });
+  });
+
+  test.each([null, '100-1', {}, { blockNumber: 1 }, { blockNumber: 1, logIndex: 0.5 }])(
+    'of a history reject the position %j',
+    async (value) => {
+      const after = value as { blockNumber: number; logIndex: number }; // as a program in JavaScript calls
+      const expected = { code: 'InvalidParameter', data: { parameter: 'after' } };
+      await expect(pagesOf(fixture(1).api.history({ owner: OWNER, after }))).rejects.toMatchObject(expected);
+    },
+  );
+
+  test('reject unknown filters', async () => {
+    const { api } = fixture(1);
+    const query = { owner: OWNER, limits: 5 };
+    expect(() => api.pages(query)).toThrow('unknown filter "limits", did you mean "limit"?');
+    await expect(pagesOf(api.history(query))).rejects.toMatchObject({ code: 'InvalidParameter' });
+  });
+
   test('of a history begin below a position and have the times of the blocks', async () => {
     const { api, reads } = fixture(50);
     const after = { blockNumber: 100_000 - 9, logIndex: 0 };
