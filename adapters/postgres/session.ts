@@ -243,7 +243,11 @@ async function transact<T>(client: PgClient, { work, committed, resolver }: Tran
   try {
     await observeReplication(client, () => client.query({ text: 'COMMIT' }));
   } catch (cause) {
-    if (isServerError(cause)) throw cause;
+    if (isServerError(cause)) {
+      // A commit that is cancelled before it begins leaves the transaction open, for the next user of the connection.
+      await client.query({ text: 'ROLLBACK' });
+      throw cause;
+    }
     await committed().catch(() => {});
     if (cause instanceof CommitOutcomeUnknown) throw cause;
     throw new TransactionOutcomeUnknown(transaction, result, cause);

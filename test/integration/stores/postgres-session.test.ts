@@ -354,6 +354,16 @@ describe('PostgreSQL session: write', () => {
     expect(fixture.getTexts().filter((text) => text === 'COMMIT')).toHaveLength(2);
   });
 
+  test('is rolled back if its commit is cancelled, because it may still be open', async () => {
+    const fixture = opened(({ text }) => {
+      if (text === 'COMMIT') throw createPgError('57014');
+      return [['row']];
+    });
+    expect(await getFailure(write(fixture))).toMatchObject({ code: 'Unavailable' });
+    expect(fixture.getTexts().at(-1)).toBe('ROLLBACK');
+    expect(fixture.released).toEqual([undefined]);
+  });
+
   test('has an unknown outcome if no standby has confirmed the commit', async () => {
     const fixture: ReturnType<typeof opened> = opened(({ text }) => {
       if (text === 'COMMIT') fixture.emit('notice', { routine: 'SyncRepWaitForLSN' });
