@@ -10,6 +10,8 @@ import { createMemoryQuotes } from './quotes.ts';
 
 export { memoryAccountStore } from './account-store.ts';
 
+const logPruning = lazy(() => import('./prune-log.ts'));
+
 /**
  * Creates a store in memory, without persistence: for tests and experiments, and as the reference to which other stores
  * are compared.
@@ -119,7 +121,7 @@ export function memoryStore(): Store {
     },
     retention: {
       prunedThrough: method(prunedThrough),
-      pruneEvents: method(async (request) => (await import('./prune-log.ts')).pruneLog(log, request)),
+      pruneEvents: method((request) => logPruning.use(async ({ pruneLog }) => pruneLog(log, request))),
       pruneChainEvents: method((request) => loadChain.use(async (loaded) => loaded.prune(request))),
       pruneDocuments: method(({ before, limit }) => documents.prune(before, limit)),
     },

@@ -1,3 +1,4 @@
+import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AppDataApi } from '../order-book.ts';
 import type { Limits } from '../orders/limits.ts';
@@ -7,6 +8,8 @@ import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 
+const upload = lazy(() => import('./put.ts'));
+
 /** Creates the app-data methods of a book. `assertStarted` throws `Closed` if the book is not started. */
 export function createAppDataApi(documents: AppDataStore, limits: Limits, assertStarted: () => void): AppDataApi {
   return {
@@ -15,7 +18,7 @@ export function createAppDataApi(documents: AppDataStore, limits: Limits, assert
       assertKnownOptions('appData.put', options, ['hash']);
       const { hash } = options;
       const expected = hash === undefined ? undefined : requireHash(hash);
-      return (await import('./put.ts')).putDocument(fullAppData, expected, { documents, limits });
+      return upload.use(({ putDocument }) => putDocument(fullAppData, expected, { documents, limits }));
     },
     async get(hash) {
       const required = requireHash(hash);

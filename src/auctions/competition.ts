@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { StoredCompetition } from '../ports/auction-store.ts';
 import type { Store } from '../ports/store.ts';
@@ -168,13 +169,17 @@ export async function competitionOfTransaction(
   return undefined;
 }
 
+/** The search for the transactions of the winners. Only competitions with settlements need it. */
+const winnerTransactions = lazy(() => import('./winner-transactions.ts'));
+
 async function completed({ auctionId, body }: StoredCompetition, store: Store): Promise<Competition> {
   const subject = JSON.parse(body) as Competition; // stored from this type
   const settlements = await store.chain.settlementsOfAuction(auctionId);
   if (settlements.length === 0) return subject;
   const hashes = settlements.map(({ transactionHash }) => transactionHash);
-  const { findTransactions } = await import('./winner-transactions.ts');
-  const settled = await findTransactions(subject.solutions, settlements, store);
+  const settled = await winnerTransactions.use(({ findTransactions }) =>
+    findTransactions(subject.solutions, settlements, store),
+  );
   return {
     ...subject,
     transactionHashes: [...new Set([...subject.transactionHashes, ...hashes])],

@@ -28,8 +28,9 @@ import { parseInput, submit } from './submit.ts';
 
 const SUBMIT_OPTIONS: readonly (keyof SubmitOptions)[] = ['transaction', 'acceptExisting', 'client', 'signal'];
 
-/** Cancellation and listings are loaded on first use. */
+/** Cancellation and lists are loaded on first use. */
 const cancellation = lazy(() => import('./cancel.ts'));
+const transaction = lazy(() => import('./read-transaction.ts'));
 const listing = lazy(async () => {
   const [lists, { parseListQuery }] = await Promise.all([import('./list-orders.ts'), import('./list-query.ts')]);
   return { ...lists, parseListQuery };
@@ -131,7 +132,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
         count: ({ count }) => count,
       }),
     async listByTransaction(hash, options) {
-      return (await import('./read-transaction.ts')).readTransaction(hash, reading, options);
+      return transaction.use(({ readTransaction }) => readTransaction(hash, reading, options));
     },
     async stream(filter, options) {
       context.admission();

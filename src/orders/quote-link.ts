@@ -1,7 +1,10 @@
+import { lazy } from '../concurrency/lazy.ts';
 import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { VerifiedOrder } from './verified-order.ts';
+
+const newQuote = lazy(() => import('./new-quote.ts'));
 
 /**
  * Returns the quote of an order: the one that it names, otherwise the best that matches, otherwise a new one. A quote
@@ -15,8 +18,7 @@ export async function findQuote(order: VerifiedOrder, context: AdmissionContext)
   const query = { ...toTerms(data), quoteKind: 'standard', now: clock.now() } as const;
   const match = await store.quotes.match({ ...query, ...named });
   if (match !== undefined || orderQuoting === undefined) return match;
-  const { requestNewQuote } = await import('./new-quote.ts');
-  return requestNewQuote(order, query, context, orderQuoting);
+  return newQuote.use(({ requestNewQuote }) => requestNewQuote(order, query, context, orderQuoting));
 }
 
 /** Returns the values that an order and its quote must have in common. */

@@ -53,6 +53,9 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
 /** The check of the deny list. Books without one do not load it. */
 const policy = lazy(() => import('./policy.ts'));
 
+/** The check of a replaced order. */
+const replacement = lazy(() => import('./replacement.ts'));
+
 /**
  * Loads the modules that most submissions to a book need, so that none waits for a file. The schema and replacements
  * are loaded on first use.
@@ -77,7 +80,7 @@ const REMOTE_CHECKS: readonly RemoteCheck[] = [
   },
   async (candidate, context, submission) => {
     if (candidate.document.content.replacedOrder === undefined) return undefined;
-    return (await import('./replacement.ts')).checkReplacement(candidate, context, submission);
+    return replacement.use(({ checkReplacement }) => checkReplacement(candidate, context, submission));
   },
   async (candidate, context, submission) => {
     if (context.chain === undefined) return undefined;

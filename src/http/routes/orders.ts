@@ -1,4 +1,5 @@
 import { countRows } from '../../concurrency/abort.ts';
+import { lazy } from '../../concurrency/lazy.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.ts';
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel-errors.ts';
@@ -63,14 +64,17 @@ const listAccountOrders: Route = {
   },
 };
 
+/** Writes JSON arrays. Loaded on first use. */
+export const jsonArray = lazy(() => import('../json-array.ts'));
+
 /** Lists the orders that a transaction traded: each once, in the order of its trades. */
 const listTransactionOrders: Route = {
   method: 'GET',
   path: '/api/v1/transactions/:hash/orders',
   cost: readCost('orders', 'trades of the transaction'),
   async handle({ book, param, work }) {
-    const { renderTexts } = await import('../json-array.ts');
-    return jsonText(200, await renderTexts(await book.orders.rendered.listByTransaction(param('hash'), work)));
+    const orders = await book.orders.rendered.listByTransaction(param('hash'), work);
+    return jsonText(200, await jsonArray.use(({ renderTexts }) => renderTexts(orders)));
   },
 };
 

@@ -4,7 +4,7 @@ import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
 import { jsonResponse, jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
-import { listingQuery } from './orders.ts';
+import { jsonArray, listingQuery } from './orders.ts';
 
 /** Maximum number of trades in a response of version 1, which has no pages. */
 const MAX_TRADES = 10_000;
@@ -15,8 +15,8 @@ const listTradesV1: Route = {
   path: '/api/v1/trades',
   cost: readCost('trades', 'trades of the order or account, at most 10000'),
   async handle({ book, query, work }) {
-    const { renderPages } = await import('../json-array.ts');
-    return jsonText(200, await renderPages(book.trades.pages({ ...tradeFilter(query), limit: MAX_TRADES }, work)));
+    const pages = book.trades.pages({ ...tradeFilter(query), limit: MAX_TRADES }, work);
+    return jsonText(200, await jsonArray.use(({ renderPages }) => renderPages(pages)));
   },
 };
 
@@ -28,8 +28,7 @@ const listTradesV2: Route = {
   async handle({ book, query, work }) {
     const paging = { ...listingQuery(query, ['cursor', 'offset']), ...readLimit(query) };
     const { trades, next } = await book.trades.page({ ...tradeFilter(query), ...paging }, work);
-    const { renderList } = await import('../json-array.ts');
-    return jsonText(200, await renderList(trades), nextPageLink(query, next));
+    return jsonText(200, await jsonArray.use(({ renderList }) => renderList(trades)), nextPageLink(query, next));
   },
 };
 
