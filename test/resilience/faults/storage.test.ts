@@ -134,7 +134,8 @@ test('database outage: orders fail with a code, and the store recovers', async (
   try {
     const uid = await accepted(book, await orderOf());
     await server.stop();
-    // A submission on a connection whose end the pool has not noticed would wait for the outcome, and the clock stands.
+    // The pool must notice that its connections have ended. A submission on an ended connection waits for its outcome
+    // by the clock of the test, which does not advance here.
     expect(await book.ready()).toMatchObject(unready('Unavailable'));
     await expect(book.orders.get(uid)).rejects.toMatchObject({ code: 'Unavailable' });
     expect(await faultOf(book)).toBe('Unavailable');
