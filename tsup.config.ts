@@ -33,17 +33,16 @@ const ENTRIES = {
   workers: 'adapters/workers/index.ts',
   'recovery-worker': 'adapters/workers/recovery-worker.ts',
   viem: 'adapters/viem/index.ts',
-  sandbox: 'adapters/sandbox/index.ts',
-  simulation: 'adapters/simulation/index.ts',
+  sandbox: 'apps/sandbox/index.ts',
   sign: 'adapters/sign/index.ts',
   client: 'adapters/client/index.ts',
-  solver: 'adapters/solver/index.ts',
-  server: 'adapters/server/index.ts',
-  cli: 'adapters/server/cli/main.ts',
+  solver: 'apps/solver/index.ts',
+  server: 'apps/server/index.ts',
+  cli: 'apps/cli/main.ts',
   prometheus: 'adapters/prometheus/index.ts',
   otel: 'adapters/otel/index.ts',
   diagnostics: 'adapters/diagnostics/index.ts',
-  'explorer/index': 'adapters/explorer/index.ts',
+  'explorer/index': 'apps/explorer/index.ts',
   testing: 'test/conformance/index.ts',
 };
 
@@ -62,12 +61,12 @@ export default defineConfig({
   async onSuccess() {
     const { configSchema } = await import(pathToFileURL(resolve('dist/server.js')).href);
     await writeFile('dist/config.schema.json', `${JSON.stringify(configSchema(), undefined, 2)}\n`);
-    await cp('adapters/explorer/page', 'dist/explorer/page', { recursive: true });
+    await cp('apps/explorer/page', 'dist/explorer/page', { recursive: true });
     await reduceToLines('dist');
     if (process.argv.includes('--no-dts')) return;
     const typed = Object.entries(ENTRIES).filter(([name]) => !PROGRAMS.includes(name));
     await writeDeclarations(Object.fromEntries(typed));
   },
-  // Adapters reach the core by its public name, so that one copy of it exists in a process.
+  // Adapters and programs reach the core by its public name, so that one copy of it exists in a process.
   external: [/^intentbook(\/|$)/, '#internal'],
 });

@@ -32,7 +32,7 @@ export function instrumentation(): Plugin {
   return {
     name: 'count-branches',
     enforce: 'pre',
-    transform: (code, id) => (/\/(?:src|adapters)\/.*\.ts$/.test(id) ? instrument(code, id) : undefined),
+    transform: (code, id) => (/\/(?:src|adapters|apps)\/.*\.ts$/.test(id) ? instrument(code, id) : undefined),
   };
 }
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../adapters/server/cli/commands.ts';
-import { parseCommand } from '../../adapters/server/cli/parse.ts';
+import { COMMANDS } from '../../apps/cli/commands.ts';
+import { parseCommand } from '../../apps/cli/parse.ts';
 import { readPage, tablesOf } from './docs-pages.ts';
 
 const FOLDER = fileURLToPath(new URL('../../deploy', import.meta.url));

@@ -67,14 +67,14 @@ describe('documentation links', () => {
 test('documentation names source files that exist', () => {
   const missing = pages.flatMap(({ path, text }) =>
     codeIn(withoutCode(text))
-      .filter((code) => /^(?:src|adapters|test|bench)\/[\w./-]+$/.test(code) && !existsSync(join(root, code)))
+      .filter((code) => /^(?:src|adapters|apps|test|bench)\/[\w./-]+$/.test(code) && !existsSync(join(root, code)))
       .map((code) => `${path}: ${code}`),
   );
   expect(missing).toEqual([]);
 });
 
 test('comments in the code link to documents and anchors that exist', () => {
-  const files = ['src', 'adapters', 'bench', 'test'].flatMap((folder) =>
+  const files = ['src', 'adapters', 'apps', 'bench', 'test'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
   );
   const sources = files.filter((file) => /\.(?:m?ts|mjs|js)$/.test(file) && statSync(file).isFile());

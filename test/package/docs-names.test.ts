@@ -6,12 +6,16 @@ import { codeIn, readPage, root, type Table, tablesOf } from './docs-pages.ts';
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
 
-/** Source files of the entry points: the paths of tsconfig.json and the adapters. */
+/** Source files of the entry points: the paths of tsconfig.json, the adapters and the programs. */
 const ENTRIES = [
   ...Object.entries(options.paths ?? {}).flatMap(([name, [file = '']]) =>
     name.startsWith('intentbook') && !name.includes('*') ? [file.replace('./', '')] : [],
   ),
-  ...readdirSync(`${root}adapters`).map((name) => `adapters/${name}/index.ts`),
+  ...['adapters', 'apps'].flatMap((folder) =>
+    readdirSync(`${root}${folder}`)
+      .filter((name) => name !== 'cli')
+      .map((name) => `${folder}/${name}/index.ts`),
+  ),
 ].map((file) => root + file);
 
 const program = ts.createProgram(ENTRIES, { ...options, noEmit: true });

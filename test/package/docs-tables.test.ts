@@ -4,11 +4,11 @@ import { ERRORS } from 'intentbook';
 import { NOTIFICATION_TYPES } from 'intentbook/accounts';
 import { openApiDocument } from 'intentbook/openapi';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../adapters/server/cli/commands.ts';
-import { helpText } from '../../adapters/server/cli/help.ts';
-import { FLAGS, TABLES } from '../../adapters/server/settings/flags.ts';
-import { configSchema } from '../../adapters/server/settings/schema.ts';
-import { describeSetting, GROUPS } from '../../adapters/server/settings/setting.ts';
+import { COMMANDS } from '../../apps/cli/commands.ts';
+import { helpText } from '../../apps/cli/help.ts';
+import { FLAGS, TABLES } from '../../apps/server/settings/flags.ts';
+import { configSchema } from '../../apps/server/settings/schema.ts';
+import { describeSetting, GROUPS } from '../../apps/server/settings/setting.ts';
 import { CODE_DIFFERENCES } from '../../src/protocol/profile-codes.ts';
 import { listCosts } from './cost-table.ts';
 import { blockOf, codeIn, readPage, root, tablesOf } from './docs-pages.ts';
@@ -143,7 +143,7 @@ describe('command line page', () => {
 });
 
 test('metrics page lists every metric and no other', () => {
-  const code = ['adapters/server/metrics.ts', 'adapters/prometheus/index.ts'].map((path) => readPage(path).text).join();
+  const code = ['apps/server/metrics.ts', 'adapters/prometheus/index.ts'].map((path) => readPage(path).text).join();
   const counted = new Set([...code.matchAll(/'(intentbook_\w+)'/g)].map(([, metric]) => metric));
   const page = readPage('docs/reference/metrics.md');
   const documented = new Set([...page.text.matchAll(/^\| `(intentbook_\w+)` \|/gm)].map(([, metric]) => metric));

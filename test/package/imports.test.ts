@@ -192,27 +192,47 @@ describe('state of modules', () => {
   });
 });
 
+/** Returns the public entries of adapters and programs that a file imports: `node-http`. */
+function readEntries(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const specifiers = [...text.matchAll(/(?:from|import\()\s*'intentbook\/([a-z-]+)'/g)].map(([, name = '']) => name);
+  return specifiers.filter((name) => !['accounts', 'chain-events', 'store-kit', 'openapi'].includes(name));
+}
+
+const getFolder = (file: string): string => file.split('/').slice(0, 2).join('/');
+const PROGRAMS = readdirSync(join(ROOT, 'apps'));
+
 describe('imports of adapters', () => {
-  const COMPOSERS = ['server', 'sandbox', 'simulation'];
   it.each(listFiles('adapters'))('%s stays in its folder', (file) => {
-    const folder = `adapters/${file.split('/')[1]}/`;
-    expect(readImports(file).filter((to) => !to.startsWith(folder))).toEqual([]);
+    expect(readImports(file).filter((to) => getFolder(to) !== getFolder(file))).toEqual([]);
   });
 
-  it.each(listFiles('adapters').filter((file) => !COMPOSERS.includes(file.split('/')[1] ?? '')))(
-    '%s imports no other adapter',
-    (file) => {
-      const text = readFileSync(join(ROOT, file), 'utf8');
-      const specifiers = [...text.matchAll(/from '(intentbook\/[a-z-]+)'/g)].map(([, specifier]) => specifier);
-      // Express passes Node's own request objects, and Fastify's plugin takes them from the raw request.
-      const allowed = [
-        // Entries of src.
-        'intentbook/accounts',
-        'intentbook/chain-events',
-        'intentbook/store-kit',
-        ...(/^adapters\/(express|fastify)\//.test(file) ? ['intentbook/node-http'] : []),
-      ];
-      expect(specifiers.filter((specifier) => !allowed.includes(specifier ?? ''))).toEqual([]);
-    },
-  );
+  it.each(listFiles('adapters'))('%s imports no other adapter and no program', (file) => {
+    // Express passes Node's own request objects, and Fastify's plugin takes them from the raw request.
+    const allowed = /^adapters\/(express|fastify)\//.test(file) ? ['node-http'] : [];
+    expect(readEntries(file).filter((entry) => !allowed.includes(entry))).toEqual([]);
+  });
+});
+
+describe('imports of programs', () => {
+  it.each(listFiles('apps'))('%s imports no files of other folders', (file) => {
+    const allowed = getFolder(file) === 'apps/cli' ? ['apps/cli', 'apps/server'] : [getFolder(file)];
+    expect(readImports(file).filter((to) => !allowed.includes(getFolder(to)))).toEqual([]);
+  });
+
+  it('do not reach the command line, and the server does not reach the sandbox', () => {
+    const programs = new Map(
+      PROGRAMS.map((name) => [
+        name,
+        [...new Set(listFiles(`apps/${name}`).flatMap(readEntries))].filter((entry) => PROGRAMS.includes(entry)).sort(),
+      ]),
+    );
+    expect(Object.fromEntries(programs)).toEqual({
+      cli: ['sandbox'], // and the files of apps/server
+      explorer: [],
+      sandbox: ['server', 'solver'],
+      server: ['explorer'],
+      solver: [],
+    });
+  });
 });

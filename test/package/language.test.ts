@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../adapters/server/cli/commands.ts';
-import { helpText } from '../../adapters/server/cli/help.ts';
+import { COMMANDS } from '../../apps/cli/commands.ts';
+import { helpText } from '../../apps/cli/help.ts';
 import { HEADINGS } from './headings.ts';
 
 /** The language rules that a machine can check. docs/internals/glossary.md has the terms, CONTRIBUTING.md the rules. */
@@ -52,7 +52,7 @@ function listFiles(folder: string, pattern: RegExp): string[] {
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
-const CODE = ['src', 'adapters', 'bench'].flatMap((folder) => listFiles(folder, /\.(ts|js|mjs|css|html|sol)$/));
+const CODE = ['src', 'adapters', 'apps', 'bench'].flatMap((folder) => listFiles(folder, /\.(ts|js|mjs|css|html|sol)$/));
 const PAGES = [
   'README.md',
   'CHANGELOG.md',

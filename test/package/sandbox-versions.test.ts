@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { PEERS } from '../../adapters/sandbox/peers.ts';
+import { PEERS } from '../../apps/sandbox/peers.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
-test.each(['README.md', 'docs/guides/sandbox.md', 'adapters/sandbox/command.ts'])(
+test.each(['README.md', 'docs/guides/sandbox.md', 'apps/sandbox/command.ts'])(
   '%s installs the packages of the sandbox in the tested versions',
   (path) => {
     const installed = [...read(path).matchAll(/ ((?:@[\w-]+\/)?[\w-]+)@(\d[\w.-]*)/g)]

@@ -110,8 +110,6 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
   'intentbook/prometheus': ['prom-client'],
   // The sandbox serves its book with the server. Packages with bytecode are resolved, not imported.
   'intentbook/sandbox': ['better-sqlite3', 'nodemailer', 'pg', 'web-push'],
-  // A simulation uses all stores that run in one process, also that of PostgreSQL, whose module refers to its driver.
-  'intentbook/simulation': ['better-sqlite3', 'pg', 'secp256k1'],
   // The standalone server contains all entries and loads each lazily; pino belongs to its command.
   'intentbook/server': ['better-sqlite3', 'nodemailer', 'pg', 'prom-client', 'viem', 'web-push'],
 };

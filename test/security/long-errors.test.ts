@@ -1,6 +1,6 @@
 import { viemSource } from 'intentbook/viem';
 import { expect, test } from 'vitest';
-import { formatReason } from '../../adapters/solver/format-reason.ts';
+import { formatReason } from '../../apps/solver/format-reason.ts';
 
 /** A message that takes minutes to search if the time is quadratic. */
 const LONG = 'a'.repeat(1_000_000);

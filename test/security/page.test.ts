@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-const PAGE = fileURLToPath(new URL('../../adapters/explorer/page', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../apps/explorer/page', import.meta.url));
 const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(js|html)$/.test(name));
 
 test('explorer page is served', () => expect(files.length).toBeGreaterThan(5));
@@ -18,7 +18,7 @@ test.each(files)('%s creates neither HTML nor code from its input', (name) => {
 });
 
 test('explorer page is served with a policy that blocks both', () => {
-  const adapter = readFileSync(fileURLToPath(new URL('../../adapters/explorer/files.ts', import.meta.url)), 'utf8');
+  const adapter = readFileSync(fileURLToPath(new URL('../../apps/explorer/files.ts', import.meta.url)), 'utf8');
   expect(adapter).toMatch(/'content-security-policy': POLICY/);
   expect(adapter).toMatch(/default-src 'none'/);
   expect(adapter).not.toMatch(/unsafe-(?:inline|eval)/);

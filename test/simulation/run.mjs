@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
-const { shrink, simulate } = await import('intentbook/simulation');
+const { shrink, simulate } = await import('./built/index.js');
 
 /** Sums of results. */
 const COUNTED = ['operations', 'faults', 'affectedCalls', 'forks', 'commits'];

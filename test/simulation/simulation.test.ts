@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { PLANTED } from './planted.ts';
-import { getKnownSeed } from './planted-table.ts';
-import { findPlanted } from './run-planted.ts';
+import { PLANTED } from './planted/planted.ts';
+import { getKnownSeed } from './planted/planted-table.ts';
+import { findPlanted } from './planted/run-planted.ts';
 
 const run = promisify(execFile);
 const RUNNER = fileURLToPath(new URL('run.mjs', import.meta.url));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { parseCommand } from '../../../adapters/server/cli/parse.ts';
-import { UsageError } from '../../../adapters/server/cli/usage-error.ts';
-import { ConfigError } from '../../../adapters/server/config/config-errors.ts';
-import { planServer } from '../../../adapters/server/config/plan.ts';
-import { FLAGS } from '../../../adapters/server/settings/flags.ts';
+import { parseCommand } from '../../../apps/cli/parse.ts';
+import { ConfigError } from '../../../apps/server/config/config-errors.ts';
+import { planServer } from '../../../apps/server/config/plan.ts';
+import { FLAGS } from '../../../apps/server/settings/flags.ts';
+import { UsageError } from '../../../apps/server/settings/usage-error.ts';
 import type { Target } from '../target.ts';
 import { isRejection, JSON_MARKS, rejecting, textOf } from '../target.ts';
 

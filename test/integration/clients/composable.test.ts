@@ -8,9 +8,9 @@ import type { Hex } from 'viem';
 import { createPublicClient, encodeDeployData, http, keccak256, toHex } from 'viem';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Transaction } from '../../../adapters/sandbox/deployment.ts';
-import { transact } from '../../../adapters/sandbox/deployment.ts';
-import { createRpc } from '../../../adapters/sandbox/rpc.ts';
+import type { Transaction } from '../../../apps/sandbox/deployment.ts';
+import { transact } from '../../../apps/sandbox/deployment.ts';
+import { createRpc } from '../../../apps/sandbox/rpc.ts';
 import { account, SEPOLIA } from '../../support/orders.ts';
 import { compileComposable } from './composable-contracts.ts';
 

@@ -12,7 +12,7 @@ import { sqliteStore } from 'intentbook/sqlite';
 import { createPublicClient, custom } from 'viem';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { quoteOptions } from '../../../adapters/server/quote-options.ts';
+import { quoteOptions } from '../../../apps/server/books/quote-options.ts';
 import { SEPOLIA } from '../../support/orders.ts';
 import type { Mount } from '../http/mounts.ts';
 import { nodeHttp, REACHABLE_MOUNTS } from '../http/mounts.ts';

@@ -2,7 +2,7 @@ import type { OrderBook } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { expect, test } from 'vitest';
-import { createEventCounts } from '../../../adapters/explorer/event-counts.ts';
+import { createEventCounts } from '../../../apps/explorer/event-counts.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import { directFixture } from '../http/http-fixture.ts';
 

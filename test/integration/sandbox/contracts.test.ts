@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 it('has the bytecode that the contracts of the sandbox compile to', async () => {
-  const script = fileURLToPath(new URL('../../../adapters/sandbox/contracts/compile.mjs', import.meta.url));
+  const script = fileURLToPath(new URL('../../../apps/sandbox/contracts/compile.mjs', import.meta.url));
   const { stderr } = await promisify(execFile)(process.execPath, [script, '--check']);
   expect(stderr).toBe('');
 });

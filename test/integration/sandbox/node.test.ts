@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { readStartup } from '../../../adapters/sandbox/anvil.ts';
+import { readStartup } from '../../../apps/sandbox/anvil.ts';
 
 /** Creates a process that is controlled by the test. */
 function createProcess() {

@@ -8,8 +8,8 @@ import { viemQuoteVerifier } from 'intentbook/viem';
 import type { Hex } from 'viem';
 import { createPublicClient, encodeFunctionData, http, keccak256, parseAbi, toHex } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { getContracts, transact } from '../../../adapters/sandbox/deployment.ts';
-import { createRpc } from '../../../adapters/sandbox/rpc.ts';
+import { getContracts, transact } from '../../../apps/sandbox/deployment.ts';
+import { createRpc } from '../../../apps/sandbox/rpc.ts';
 
 const ETHER = 10n ** 18n;
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';

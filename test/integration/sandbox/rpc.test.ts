@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished, test } from 'vitest';
-import { createRpc } from '../../../adapters/sandbox/rpc.ts';
+import { createRpc } from '../../../apps/sandbox/rpc.ts';
 
 /** A node that responds with a text, or not at all. */
 async function fixture(respond: (response: ServerResponse) => void, timeout?: number) {

@@ -18,8 +18,8 @@ import {
   uniswapV2Liquidity,
 } from 'intentbook/solver';
 import { afterEach, describe, expect, it } from 'vitest';
-import { getContracts } from '../../../adapters/sandbox/deployment.ts';
-import { createRpc } from '../../../adapters/sandbox/rpc.ts';
+import { getContracts } from '../../../apps/sandbox/deployment.ts';
+import { createRpc } from '../../../apps/sandbox/rpc.ts';
 import { createOrder } from '../solver/orders.ts';
 
 const closing: (() => unknown)[] = [];

@@ -5,7 +5,7 @@ import type { RunningServer, ServeOptions } from 'intentbook/server';
 import { serve } from 'intentbook/server';
 import { describe, test } from 'vitest';
 import webPush from 'web-push';
-import { parseCommand } from '../../../adapters/server/cli/parse.ts';
+import { parseCommand } from '../../../apps/cli/parse.ts';
 import { account, signCancellation, signOrder } from '../../support/orders.ts';
 import { proof, until } from '../channels/channel-fixture.ts';
 import { confirmationOf, mailRecipient } from '../channels/receivers.ts';

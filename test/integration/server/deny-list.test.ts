@@ -2,7 +2,7 @@ import { renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } 
 import { join } from 'node:path';
 import { serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createDenyList } from '../../../adapters/server/deny-list.ts';
+import { createDenyList } from '../../../apps/server/books/deny-list.ts';
 import { account, signOrder } from '../../support/orders.ts';
 import { until } from '../channels/channel-fixture.ts';
 import { cleanUp, scratch } from './process.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { QuoteResponse } from 'intentbook';
 import { serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createVolumeFee, readFees } from '../../../adapters/server/fee-policies.ts';
+import { createVolumeFee, readFees } from '../../../apps/server/books/fee-policies.ts';
 import { account, signOrder } from '../../support/orders.ts';
 import { cleanUp, scratch } from './process.ts';
 

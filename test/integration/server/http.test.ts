@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createHardenedServer, type HardenedServer } from '../../../adapters/server/http/hardened-server.ts';
+import { createHardenedServer, type HardenedServer } from '../../../apps/server/http/hardened-server.ts';
 
 const servers: HardenedServer[] = [];
 afterEach(async () => {

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { configTemplate } from '../../../adapters/server/commands/init.ts';
-import { parseJsonc } from '../../../adapters/server/config/jsonc.ts';
-import { mergeSettings } from '../../../adapters/server/config/load.ts';
-import { planServer } from '../../../adapters/server/config/plan.ts';
+import { configTemplate } from '../../../apps/server/commands/init.ts';
+import { parseJsonc } from '../../../apps/server/config/jsonc.ts';
+import { mergeSettings } from '../../../apps/server/config/load.ts';
+import { planServer } from '../../../apps/server/config/plan.ts';
 import { CHAINS } from '../../../src/protocol/chains.ts';
 import { cleanUp, intentbook, scratch } from './process.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { quoteOptions } from '../../../adapters/server/quote-options.ts';
+import { quoteOptions } from '../../../apps/server/books/quote-options.ts';
 
 describe('server estimators', () => {
   test.each(['much', '-1', '1e100', ''])('reject a gas price of "%s" at startup', async (gasPrice) => {

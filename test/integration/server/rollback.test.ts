@@ -3,7 +3,7 @@ import type { Order, OrderBook } from 'intentbook';
 import { createOrderBook, systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterEach, expect, test } from 'vitest';
-import { rollBackBook } from '../../../adapters/server/commands/rollback.ts';
+import { rollBackBook } from '../../../apps/server/commands/rollback.ts';
 import { tradeOf } from '../../support/chain-events.ts';
 import { account, SEPOLIA, SEPOLIA_DOMAIN, signOrder } from '../../support/orders.ts';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { memoryStore } from 'intentbook/memory';
 import { serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
-import { planServer } from '../../../adapters/server/config/plan.ts';
-import { defaultLocation } from '../../../adapters/server/open-accounts.ts';
+import { defaultLocation } from '../../../apps/server/books/open-accounts.ts';
+import { planServer } from '../../../apps/server/config/plan.ts';
 import { account, signOrder } from '../../support/orders.ts';
 import { addressOf, cleanUp, intentbook, type Spawned, scratch } from './process.ts';
 

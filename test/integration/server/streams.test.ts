@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import type { Api } from 'intentbook';
 import { nodeHandler } from 'intentbook/node-http';
 import { expect, test } from 'vitest';
-import { createHardenedServer } from '../../../adapters/server/http/hardened-server.ts';
-import { createServerApi } from '../../../adapters/server/http/server-api.ts';
+import { createHardenedServer } from '../../../apps/server/http/hardened-server.ts';
+import { createServerApi } from '../../../apps/server/http/server-api.ts';
 
 /** An API whose streams send as fast as they are read, and never end. */
 function endless(chunk: string, left: () => void): Api {

@@ -1,13 +1,13 @@
 import { memoryStore } from 'intentbook/memory';
 import { serve } from 'intentbook/server';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../../adapters/server/cli/commands.ts';
-import { helpText } from '../../../adapters/server/cli/help.ts';
-import { createStyle, PLAIN } from '../../../adapters/server/cli/style.ts';
-import { progressBar } from '../../../adapters/server/commands/progress.ts';
-import { textLog } from '../../../adapters/server/logging/text-log.ts';
-import { requirePackage } from '../../../adapters/server/require-package.ts';
-import { FLAGS } from '../../../adapters/server/settings/flags.ts';
+import { COMMANDS } from '../../../apps/cli/commands.ts';
+import { helpText } from '../../../apps/cli/help.ts';
+import { textLog } from '../../../apps/cli/logging/text-log.ts';
+import { createStyle, PLAIN } from '../../../apps/cli/style.ts';
+import { progressBar } from '../../../apps/server/commands/progress.ts';
+import { requirePackage } from '../../../apps/server/require-package.ts';
+import { FLAGS } from '../../../apps/server/settings/flags.ts';
 
 function output(isTTY: boolean) {
   const written: string[] = [];

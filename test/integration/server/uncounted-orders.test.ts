@@ -3,10 +3,10 @@ import type { Domain, Store } from 'intentbook';
 import { createOrderBook, StoreError, systemClock } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { exportBook } from '../../../adapters/server/commands/export.ts';
-import { pruneBook } from '../../../adapters/server/commands/prune.ts';
-import { createOrderTable } from '../../../adapters/server/commands/table-export/order-table.ts';
-import { verifyBook } from '../../../adapters/server/commands/verify.ts';
+import { exportBook } from '../../../apps/server/commands/export.ts';
+import { pruneBook } from '../../../apps/server/commands/prune.ts';
+import { createOrderTable } from '../../../apps/server/commands/table-export/order-table.ts';
+import { verifyBook } from '../../../apps/server/commands/verify.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import { cleanUp, scratch } from './process.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { checkLinearizability } from 'intentbook/testing';
 import { expect, test } from 'vitest';
-import { createSeededRandom } from '../../../adapters/simulation/random.ts';
+import { createSeededRandom } from '../../simulation/machine/random.ts';
 import { startCluster } from './cluster.ts';
 import { startFaultProxy } from './fault-proxy.ts';
 import { OWNER_MODEL } from './owner.ts';

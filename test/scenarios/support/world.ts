@@ -7,7 +7,7 @@ import type { Abi, Hex, LocalAccount } from 'viem';
 import { encodeDeployData, encodeFunctionData, parseAbi, parseUnits, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { sepolia } from 'viem/chains';
-import type { Contracts, Transaction } from '../../../adapters/sandbox/deployment.ts';
+import type { Contracts, Transaction } from '../../../apps/sandbox/deployment.ts';
 import {
   deployWorld,
   getContracts,
@@ -15,10 +15,10 @@ import {
   setBalance,
   setPoolPrice,
   transact,
-} from '../../../adapters/sandbox/deployment.ts';
-import { createRpc } from '../../../adapters/sandbox/rpc.ts';
-import type { SandboxToken } from '../../../adapters/sandbox/tokens.ts';
-import { readTokens } from '../../../adapters/sandbox/tokens.ts';
+} from '../../../apps/sandbox/deployment.ts';
+import { createRpc } from '../../../apps/sandbox/rpc.ts';
+import type { SandboxToken } from '../../../apps/sandbox/tokens.ts';
+import { readTokens } from '../../../apps/sandbox/tokens.ts';
 import type { SpawnedServer } from '../../integration/server/spawn.ts';
 import { spawnServer } from '../../integration/server/spawn.ts';
 import { startAnvil } from '../../support/anvil.ts';

@@ -240,7 +240,7 @@ class InProcessRunner {
    * mutants of this file before: hundreds of similar tests would use up the time.
    */
   #order(tests, fileName) {
-    const [, kind, path] = /(src|adapters)\/(.*)\//.exec(fileName) ?? [];
+    const [, kind, path] = /(src|adapters|apps)\/(.*)\//.exec(fileName) ?? [];
     const folder = `test/${kind === 'src' ? 'unit' : 'integration'}/${path}/`;
     const kills = this.kills.get(fileName);
     const byTime = tests.map((test) => ({ test, took: this.took.get(test.id) ?? 0 })).sort((a, b) => a.took - b.took);

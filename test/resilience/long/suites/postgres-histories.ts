@@ -1,4 +1,4 @@
-import { createSeededRandom } from '../../../../adapters/simulation/random.ts';
+import { createSeededRandom } from '../../../simulation/machine/random.ts';
 import { startCluster } from '../../histories/cluster.ts';
 import { checkHistories } from '../../histories/record.ts';
 import type { LongSuite } from '../suite.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createSandbox } from '../../../../adapters/sandbox/index.ts';
+import { createSandbox } from '../../../../apps/sandbox/index.ts';
 import type { LongShare, LongSuite } from '../suite.ts';
 
 /** Starts the loopback device of a new network namespace, and runs the example of the documentation in it. */

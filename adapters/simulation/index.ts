@@ -1,6 +1,0 @@
-export type { Action, ChannelFault, Fault, NodeFault, Operation, Scenario, StoreFault } from './plan.ts';
-export type { ShrunkSimulation } from './shrink.ts';
-export { shrink } from './shrink.ts';
-export type { SimulateOptions, SimulationResult, Violation } from './simulate.ts';
-export { simulate } from './simulate.ts';
-export type { StorageName } from './storages.ts';

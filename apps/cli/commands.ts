@@ -1,0 +1,175 @@
+import type { MaintenanceName } from '../server/commands/index.ts';
+import type { Flag } from '../server/settings/flags.ts';
+import { FLAGS } from '../server/settings/flags.ts';
+
+/** A command of `intentbook`. */
+export interface CommandInfo {
+  readonly name: string;
+  /** Placeholder of its argument: `<file>`. */
+  readonly argument?: string;
+  /** One line without a full stop. */
+  readonly summary: string;
+  /** Paragraphs that the help of the command prints. */
+  readonly description?: string;
+  readonly flags: readonly Flag[];
+  /** Arguments after `intentbook`. */
+  readonly examples: readonly string[];
+}
+
+const named = (...names: readonly string[]) =>
+  FLAGS.filter(({ name }) => names.includes(name) || (name.endsWith('-file') && names.includes(name.slice(0, -5))));
+
+const SERVE_FLAGS = [...named('config'), ...FLAGS.filter(({ scope }) => scope !== 'command')];
+const BOOK = ['chain', 'environment', 'settlement-contract', 'db', 'postgres', 'schema'];
+
+const RETENTION = ['retention-events', 'retention-chain-events', 'retention-documents', 'retention-notifications'];
+
+const MAINTENANCE = [
+  {
+    name: 'export',
+    argument: '<file>',
+    summary: 'exports a book: orders as NDJSON, or a table as CSV or Parquet',
+    description: `Writes one JSON object per line: the domain of the book, the orders, newest first, each with its document, its quote and
+its cancellation, then the number of orders and the SHA-256 of the lines before. An interrupted export continues when it
+is run again; orders that were created or cancelled meanwhile follow at the end. Chain events are not exported, since they
+can be indexed again.
+
+A file that ends with .csv or .parquet contains a table: the orders, the trades or the notifications. The file appears when
+it is complete. The command prints a cursor: with --after, the next export has only what has changed since.
+
+A database file in use by a server is locked: create a backup and export the backup.`,
+    flags: named(...BOOK, 'accounts', 'table', 'after', 'json'),
+    examples: [
+      'export orders.ndjson --chain sepolia --db intentbook.sqlite',
+      'export trades.parquet --table trades --db copy.sqlite',
+      'export changes.csv --table trades --after 48211 --db copy.sqlite',
+    ],
+  },
+  {
+    name: 'import',
+    argument: '<file>',
+    summary: 'imports the orders of an exported file; can be repeated',
+    description: `Nothing is written before the whole file matches its count and its digest. Orders are stored oldest first, read back and
+compared. An interrupted import can be run again: existing orders are skipped. Fills and other chain events are indexed
+when the book is served with a node.`,
+    flags: named(...BOOK, 'json'),
+    examples: [
+      'migrate --postgres postgres://localhost/books',
+      'import orders.ndjson --chain sepolia --postgres postgres://localhost/books',
+    ],
+  },
+  {
+    name: 'verify',
+    summary: 'verifies every UID, signature and document; exits with 1 if one differs',
+    description: `Recomputes every UID, recovers the signer of every signature and hashes every document. Orders signed on chain or by a
+contract are counted separately, since only the chain can verify them. Exits with 1 if a problem is found.`,
+    flags: named(...BOOK, 'json'),
+    examples: ['verify --chain sepolia --db copy.sqlite --json'],
+  },
+  {
+    name: 'prune',
+    summary: 'deletes orders that finished long ago, and further old data on request',
+    description: `Deletes expired, cancelled and filled orders whose creation and validity are older than a number of days, and expired
+quotes. It runs in bounded steps beside a server on the same PostgreSQL database.
+
+Entries of the log, chain events, documents and notifications stay unless their --retention flag is given. Notifications
+require --accounts, whose expired nonces are deleted too. Readers of the log must have read what is deleted: entries about
+old blocks can be deleted as soon as they are written, so the indexer and notifications should have caught up.`,
+    flags: named(...BOOK, 'older-than', ...RETENTION, 'accounts', 'json'),
+    examples: [
+      'prune --older-than 30 --chain sepolia --db intentbook.sqlite',
+      'prune --older-than 30 --retention-events 30 --retention-documents 60 --postgres postgres://localhost/books',
+      'prune --accounts postgres://localhost/books --retention-notifications 90 --db intentbook.sqlite',
+    ],
+  },
+  {
+    name: 'rollback',
+    summary: 'removes the chain events above a block, after a reorganisation that is too deep for the indexer',
+    description: `A reorganisation deeper than --reorg-limit stops the indexer, and the server is not ready. Stop the server, roll back to
+a block that is still on the chain, and start the server again: it indexes the blocks above again. Orders return to their
+state at that block. A block whose hash the store does not know requires a node. An interrupted rollback can be repeated.`,
+    flags: named(...BOOK, 'rpc', 'to-block', 'json'),
+    examples: ['rollback --to-block 21000000 --chain mainnet --db mainnet.sqlite --rpc https://rpc.example.org'],
+  },
+  {
+    name: 'backup',
+    argument: '<file>',
+    summary: 'copies an SQLite book while a server writes to it',
+    description: `Copies a consistent state of the file while a server writes to it, checks the copy and clears the writer lease in the
+copy. The copy can be served, exported or verified at once. The target file must not exist. For PostgreSQL use pg_dump.`,
+    flags: named('db', 'json'),
+    examples: ['backup monday.sqlite --db intentbook.sqlite'],
+  },
+  {
+    name: 'begin-epoch',
+    summary: 'begins a new log epoch, after a restore that the store cannot detect',
+    description: `The next entry of the log begins a new log epoch, so that a reader which has seen lost entries receives a gap. Run it
+after a restore from a snapshot of a disk, or from a copy of an SQLite file that was made without intentbook backup, before
+the server starts. Other restores begin a new log epoch without it. With --accounts, it changes the log of the accounts too.`,
+    flags: named('db', 'postgres', 'schema', 'accounts', 'json'),
+    examples: [
+      'begin-epoch --db intentbook.sqlite --accounts intentbook-accounts.sqlite',
+      'begin-epoch --postgres postgres://localhost/books --accounts postgres://localhost/books',
+    ],
+  },
+] as const satisfies readonly (CommandInfo & { readonly name: MaintenanceName })[];
+
+/** The commands, in the order of the help. */
+export const COMMANDS: readonly CommandInfo[] = [
+  {
+    name: 'serve',
+    summary: 'serves one or more order books over HTTP',
+    description: `Serves one book, in a file or in PostgreSQL, or the books of a configuration file, each at its path.
+
+The server runs until SIGINT (Ctrl-C), SIGTERM or SIGHUP. Then it accepts no more connections, waits up to 10 seconds for
+running requests, closes the databases and exits with 0. A second signal ends it at once. It exits with 1 if it cannot
+start, and with 2 for an invalid command line or configuration.`,
+    flags: SERVE_FLAGS,
+    examples: [
+      'serve --chain sepolia --db orders.sqlite --port 8080',
+      'serve --chain gnosis --rpc https://rpc.example.org --metrics-port 9464',
+      'serve --config intentbook.json',
+    ],
+  },
+  {
+    name: 'check',
+    summary: 'checks the settings, packages and files of a server without starting it',
+    description: `Takes the flags of serve. Opens no database and sends no request. Exits with 1 if a package or a file is missing, and
+with 2 if a setting is invalid.`,
+    flags: [...SERVE_FLAGS, ...named('json')],
+    examples: ['check --config intentbook.json', 'check --chain gnosis --rpc https://rpc.example.org'],
+  },
+  {
+    name: 'init',
+    argument: '[file]',
+    summary: 'writes a configuration file with comments; intentbook.json by default',
+    flags: named('chain', 'json'),
+    examples: ['init', 'init books.json --chain gnosis'],
+  },
+  {
+    name: 'sandbox',
+    summary: 'starts a local chain, an order book and a solver for tests',
+    flags: [],
+    examples: ['sandbox'],
+  },
+  {
+    name: 'migrate',
+    summary: 'creates or updates the PostgreSQL schema of a book, of the accounts, or of both',
+    description: `Creates the tables that are missing and updates older ones. Run it before a new version of the server starts.`,
+    flags: named('postgres', 'schema', 'postgres-partitions', 'accounts', 'json'),
+    examples: ['migrate --postgres postgres://localhost/books --schema intentbook_mainnet'],
+  },
+  ...MAINTENANCE,
+  { name: 'help', argument: '[command]', summary: 'prints the help of a command', flags: [], examples: ['help serve'] },
+  { name: 'version', summary: 'prints the version', flags: [], examples: [] },
+];
+
+/** Returns the command with a name. */
+export function findCommand(name: string | undefined): CommandInfo | undefined {
+  return COMMANDS.find((command) => command.name === name);
+}
+
+/** Returns a name if it is that of a maintenance command. */
+export function toMaintenanceName(name: string): MaintenanceName | undefined {
+  return MAINTENANCE.find((command) => command.name === name)?.name;
+}

@@ -1,0 +1,48 @@
+import type { Exchange, RunningServer } from '../../server/index.ts';
+import { requirePackage } from '../../server/require-package.ts';
+
+/** The log of a running server. */
+export interface Log {
+  started(server: RunningServer): void;
+  exchanged(exchange: Exchange): void;
+  /** Reports a change of state. */
+  notice(text: string): void;
+  /** Reports a problem that the server survives. */
+  warning(text: string): void;
+  failure(path: string, failure: unknown): void;
+  stopping(signal: string): void;
+  /** All requests are finished and all databases are closed. */
+  stopped(): void;
+}
+
+/** Creates a JSON log on the standard output. Requires the package pino. */
+export async function createLog(version: string): Promise<Log> {
+  const { pino } = await requirePackage('--log json', 'pino', () => import('pino'));
+  const options = {
+    base: { name: 'intentbook', version, pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  };
+  // Pino's own destination can write the last two lines in reverse order, when the process exits after them.
+  const log = pino(options, { write: (line: string) => void process.stdout.write(line) });
+  return {
+    started({ url, metricsUrl, deployments }) {
+      const books = deployments.map(({ path, chain, environment, book }) => ({
+        path,
+        chain,
+        environment,
+        chainId: book.chainId,
+        settlementContract: book.settlementContract,
+      }));
+      log.info({ url, metricsUrl, books }, 'ready');
+    },
+    exchanged({ id, ms, status, ...exchange }) {
+      const line = { requestId: id, ...exchange, status, ms: Math.round(ms * 1000) / 1000 };
+      log[status >= 500 ? 'error' : 'info'](line, 'request');
+    },
+    notice: (text) => log.info(text),
+    warning: (text) => log.warn(text),
+    failure: (path, failure) => log.error({ book: path, err: failure }, 'failure'),
+    stopping: (signal) => log.info({ signal }, 'stopping'),
+    stopped: () => log.info('stopped'),
+  };
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module';
+import { checkSettings } from '../server/commands/check.ts';
+import { type CommandOptions, runCommand } from '../server/commands/index.ts';
+import { initConfig } from '../server/commands/init.ts';
+import { migrateAll } from '../server/commands/migrate.ts';
+import { mergeSettings, readConfigFile } from '../server/config/load.ts';
+import { planOptions } from '../server/config/plan-options.ts';
+import { ConfigError, type RunningServer, type ServeOptions, serve } from '../server/index.ts';
+import { UsageError } from '../server/settings/usage-error.ts';
+import { helpText } from './help.ts';
+import { failureText, getReason } from './logging/failure.ts';
+import { createLog } from './logging/log.ts';
+import { textLog } from './logging/text-log.ts';
+import type { Command } from './parse.ts';
+import { parseCommand } from './parse.ts';
+import { onSignals } from './signals.ts';
+import { createStyle } from './style.ts';
+
+/** Exit codes. */
+const FAILED = 1;
+const MISUSED = 2;
+
+/** The package name resolves from any location of the built file. */
+// Npm requires a version.
+const { version } = createRequire(import.meta.url)('intentbook/package.json') as { version: string };
+
+async function run(): Promise<void> {
+  const [, , first, ...rest] = process.argv;
+  // The sandbox has separate flags, and needs packages that a server does not need.
+  if (first === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(rest);
+  const command = parseCommand(process.argv.slice(2), process.env);
+  switch (command.name) {
+    case 'help':
+      if (command.of === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(['--help']);
+      return console.log(helpText(command.of, createStyle(process.stdout, process.env)).trimEnd());
+    case 'version':
+      return console.log(version);
+    case 'migrate':
+      return runMigration(command);
+    case 'init': {
+      const file = await initConfig(command.file, command.chain).catch((error: unknown) => failWith(error));
+      const next = `intentbook check --config ${command.file}`;
+      return console.log(
+        command.json ? JSON.stringify({ ok: true, file }) : `${file} was written; check it with "${next}"`,
+      );
+    }
+    case 'check':
+      return runCheck(command);
+    case 'command':
+      return runMaintenance(command.options);
+    case 'serve':
+      return runServer(command);
+  }
+}
+
+async function runCheck(command: Command & { name: 'check' }): Promise<void> {
+  const options = await configured(command);
+  const check = async () => checkSettings(planOptions(options).plan, options.folder);
+  const { books, problems } = await check().catch((error: unknown) => {
+    throw error instanceof ConfigError ? new UsageError(error.problems.join('\n  ')) : error;
+  });
+  const ok = problems.length === 0;
+  if (!ok) process.exitCode = FAILED;
+  if (command.json) return console.log(JSON.stringify({ ok, books, problems }));
+  const lines = books.map(({ path, chain, chainId, environment, database }) => {
+    return `  ${path}: ${chain} (${chainId}), ${environment}, ${database}`;
+  });
+  console.log([`${books.length === 1 ? '1 book' : `${books.length} books`} would be served`, ...lines].join('\n'));
+  for (const problem of problems) console.error(`intentbook: ${problem}`);
+}
+
+async function runMigration({ options, json }: Command & { name: 'migrate' }): Promise<void> {
+  const schemas = await migrateAll(options).catch((error: unknown) => failWith(error));
+  console.log(json ? JSON.stringify({ ok: true, schemas }) : schemas.join('\n'));
+}
+
+async function runMaintenance(options: CommandOptions): Promise<void> {
+  const { ok, words, data } = await runCommand(options, process.stderr).catch((error: unknown) => failWith(error));
+  console.log(options.json ? JSON.stringify({ ok, ...data }) : words);
+  if (!ok) process.exitCode = FAILED;
+}
+
+/** Reads the configuration file, if one is named. Options of the command line override it. */
+async function configured({ config: file, options }: Command & { name: 'serve' | 'check' }): Promise<ServeOptions> {
+  if (file === undefined) return options;
+  const settings = await readConfigFile(file).catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new UsageError([`${file} is invalid:`, ...error.problems].join('\n  '));
+  });
+  return mergeSettings(settings, options);
+}
+
+async function runServer(command: Command & { name: 'serve' }): Promise<void> {
+  const options = await configured(command);
+  const cannotStart = (error: unknown): never =>
+    fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));
+  const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
+  for (const warning of command.warnings) log.warning(warning);
+  let server: RunningServer | undefined;
+  // Before the start, which may wait: a container ignores the signals that its first process does not handle.
+  onSignals(process, () => performance.now(), {
+    first(signal) {
+      if (server === undefined) {
+        log.stopped();
+        process.exit(0);
+      }
+      log.stopping(signal);
+      server.close().then(
+        () => {
+          log.stopped();
+          process.exit(0);
+        },
+        (error: unknown) => fail(FAILED, failureText(error, options)),
+      );
+    },
+    second: () => fail(FAILED, 'ended before all requests were finished'),
+  });
+  server = await serve({
+    ...options,
+    onExchange: log.exchanged,
+    onFailure: log.failure,
+    onNotice: log.notice,
+    onChainChange: ({ path, up, message }) =>
+      (up ? log.notice : log.warning)(path === '/' ? message : `${path} ${message}`),
+  }).catch(cannotStart);
+  log.started(server);
+}
+
+/** Whether the output is JSON. Also read if the command line is invalid. */
+const isJson = process.argv.some((argument) => argument === '--json' || argument === '--json=on');
+
+/** Ends a command that has failed. */
+function failWith(error: unknown): never {
+  return fail(FAILED, getReason(error), error);
+}
+
+/** Prints an error and exits: as one line, or as JSON on the standard output. */
+function fail(exitCode: number, message: string, error?: unknown): never {
+  const name = error instanceof Error ? error.name : 'Error';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : name;
+  if (isJson) console.log(JSON.stringify({ ok: false, error: { code, message } }));
+  else console.error(`intentbook: ${message}`);
+  process.exit(exitCode);
+}
+
+// The reader of the output may exit first. That must not end the server or prevent it from closing its store.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+run().catch((error: unknown) => {
+  if (error instanceof UsageError) fail(MISUSED, error.message, error);
+  throw error;
+});

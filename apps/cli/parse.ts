@@ -1,0 +1,259 @@
+import { formatUnknownName } from '#internal';
+import type { CommandOptions, MaintenanceName } from '../server/commands/index.ts';
+import type { MigrateOptions } from '../server/commands/migrate.ts';
+import type { PruneAges } from '../server/commands/prune.ts';
+import { isTableFile, TABLES } from '../server/commands/table-export/index.ts';
+import { rejectUnknownVariables, removeServiceLinks } from '../server/config/environment.ts';
+import type { BookOptions, ServeOptions } from '../server/index.ts';
+import { BOOK_SETTINGS } from '../server/settings/book-settings.ts';
+import type { Flag } from '../server/settings/flags.ts';
+import { findFlag, flagOfPath, PREFIX } from '../server/settings/flags.ts';
+import { createSettingReader, type SettingReader } from '../server/settings/read.ts';
+import { singleBook } from '../server/settings/single-book.ts';
+import { UsageError } from '../server/settings/usage-error.ts';
+import type { CommandInfo } from './commands.ts';
+import { COMMANDS, findCommand, toMaintenanceName } from './commands.ts';
+import { splitArgs } from './split.ts';
+
+/** A parsed command line. */
+export type Command =
+  | { readonly name: 'help'; readonly of?: string }
+  | { readonly name: 'version' }
+  | { readonly name: 'command'; readonly options: CommandOptions }
+  | { readonly name: 'migrate'; readonly options: MigrateOptions; readonly json: boolean }
+  /** Options override those of the configuration file. */
+  | {
+      readonly name: 'serve';
+      readonly config?: string;
+      readonly options: ServeOptions;
+      readonly warnings: readonly string[];
+    }
+  | { readonly name: 'check'; readonly config?: string; readonly options: ServeOptions; readonly json: boolean }
+  | { readonly name: 'init'; readonly file: string; readonly chain: string | number; readonly json: boolean };
+
+/**
+ * Parses a command line. Every flag has an environment variable, such as `INTENTBOOK_MAX_OPEN_ORDERS` for
+ * `--max-open-orders`. The flag wins; an empty variable counts as absent.
+ *
+ * @throws UsageError with a one-line message.
+ */
+export function parseCommand(
+  args: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+): Command {
+  const { given, words, special } = splitArgs(args);
+  const [word, argument] = words;
+  if (special === 'version') return { name: 'version' };
+  if (special === 'help') return getHelp(word);
+  const command = requireCommand(word);
+  if (command.name === 'help') return getHelp(argument === undefined ? undefined : requireCommand(argument).name);
+  const unexpected = words[command.argument === undefined ? 1 : 2];
+  if (unexpected !== undefined) {
+    throw new UsageError(`unexpected argument "${unexpected}"; flags begin with two dashes`);
+  }
+  if (command.name === 'version') return { name: 'version' };
+  const env = removeServiceLinks(variables);
+  rejectUnknownVariables(env);
+  const foreign = [...given.keys()].find((name) => !command.flags.some((flag) => flag.name === name));
+  if (foreign !== undefined) throw new UsageError(`--${foreign} is not a flag of "intentbook ${command.name}"`);
+  const contract = readContractVariables(given, env);
+  const reader = createSettingReader({ given, env: contract.env });
+  const json = reader.value('json') === true;
+  if (command.name === 'init') {
+    const chain = (reader.value('chain') ?? BOOK_SETTINGS.chain.default) as string | number; // parsed
+    return { name: 'init', file: argument ?? 'intentbook.json', chain, json };
+  }
+  if (command.name === 'check') {
+    const { config, options } = toServeCommand(command, given, reader, contract);
+    return { name: 'check', options, json, ...(config === undefined ? {} : { config }) };
+  }
+  const maintenance = toMaintenanceName(command.name);
+  if (maintenance !== undefined) return toMaintenanceCommand(maintenance, command, argument, given, reader);
+  return command.name === 'migrate'
+    ? toMigrateCommand(command, given, reader)
+    : toServeCommand(command, given, reader, contract);
+}
+
+function getHelp(word: string | undefined): Command {
+  const of = findCommand(word);
+  return of === undefined || of.name === 'help' ? { name: 'help' } : { name: 'help', of: of.name };
+}
+
+function requireCommand(word: string | undefined): CommandInfo {
+  if (word === undefined) throw new UsageError('a command is missing: run "intentbook serve", or "intentbook --help"');
+  const command = findCommand(word);
+  if (command !== undefined) return command;
+  const known = COMMANDS.map(({ name }) => name);
+  throw new UsageError(formatUnknownName('command', word, known));
+}
+
+function toMaintenanceCommand(
+  command: MaintenanceName,
+  { argument, flags }: CommandInfo,
+  file: string | undefined,
+  given: ReadonlyMap<string, string>,
+  reader: SettingReader,
+): Command {
+  if (argument !== undefined && file === undefined) {
+    throw new UsageError(`a file is missing: intentbook ${command} ${argument}`);
+  }
+  assertCompatible(flags, given, reader);
+  const isRetention = ({ name }: Flag) => name.startsWith('retention-');
+  const book = readBook(
+    flags.filter((flag) => !isRetention(flag)),
+    reader,
+  );
+  const toBlock = reader.value('to-block');
+  if (command === 'rollback' && toBlock === undefined) {
+    throw new UsageError('a block is missing: intentbook rollback --to-block <block>');
+  }
+  const json = reader.value('json') === true;
+  const options = {
+    command,
+    book: singleBook(book),
+    file: file ?? '',
+    ages: readAges(flags, reader),
+    toBlock: Number(toBlock),
+    ...readTableOptions(command, file ?? '', given, reader),
+    json,
+  };
+  return { name: 'command', options };
+}
+
+/** @throws UsageError if data of orders is not kept as long as these, or if the account store is missing. */
+function readAges(flags: readonly Flag[], reader: SettingReader): PruneAges {
+  const orders = Number(reader.value('older-than') ?? findFlag('older-than')?.setting.default);
+  const read = (name: string) => {
+    const value = flags.some((flag) => flag.name === name) ? reader.value(name) : undefined;
+    return value === undefined ? undefined : Number(value);
+  };
+  const ages = Object.entries(AGE_FLAGS).map(([kind, name]) => [kind, read(name)] as const);
+  for (const kind of ['chainEvents', 'documents'] as const) {
+    const days = read(AGE_FLAGS[kind]);
+    if (days === undefined || days >= orders) continue;
+    throw new UsageError(`${reader.source(AGE_FLAGS[kind])} must be at least --older-than (${orders}), got ${days}`);
+  }
+  if (read(AGE_FLAGS.notifications) !== undefined && reader.value('accounts') === undefined) {
+    throw new UsageError(`${reader.source(AGE_FLAGS.notifications)} requires --accounts <location>`);
+  }
+  return { orders, ...Object.fromEntries(ages.filter(([, days]) => days !== undefined)) };
+}
+
+/** The flags of the ages of data besides orders. */
+const AGE_FLAGS = {
+  events: 'retention-events',
+  chainEvents: 'retention-chain-events',
+  documents: 'retention-documents',
+  notifications: 'retention-notifications',
+} as const satisfies Record<Exclude<keyof PruneAges, 'orders'>, string>;
+
+/** @throws UsageError if a flag of tables is given for another file. */
+function readTableOptions(
+  command: MaintenanceName,
+  file: string,
+  given: ReadonlyMap<string, string>,
+  reader: SettingReader,
+): Pick<CommandOptions, 'table' | 'after' | 'accounts'> {
+  const accounts = reader.value('accounts');
+  const hasAccounts = command === 'prune' || command === 'begin-epoch';
+  if (hasAccounts && accounts !== undefined) return { table: 'orders', accounts: String(accounts) };
+  if (command !== 'export') return { table: 'orders' };
+  const misplaced = ['table', 'after', 'accounts'].find((name) => given.has(name) && !isTableFile(file));
+  if (misplaced !== undefined) throw new UsageError(`--${misplaced} requires a file that ends with .csv or .parquet`);
+  const [table, after] = [reader.value('table'), reader.value('after')];
+  return {
+    table: TABLES.find((name) => name === table) ?? 'orders',
+    ...(after === undefined ? {} : { after: Number(after) }),
+    ...(accounts === undefined ? {} : { accounts: String(accounts) }),
+  };
+}
+
+function toMigrateCommand({ flags }: CommandInfo, given: ReadonlyMap<string, string>, reader: SettingReader): Command {
+  const parsed = reader.values(flags) as { postgres?: string; schema?: string; postgresPartitions?: number }; // parsed
+  const { postgres, schema, postgresPartitions: partitions } = parsed;
+  const location = reader.value('accounts');
+  const accounts = location === 'off' || location === ':memory:' ? undefined : location;
+  if (postgres === undefined && accounts === undefined) {
+    throw new UsageError('a database is missing: --postgres <url>, --accounts <location>, or both');
+  }
+  if (postgres === undefined && given.has('schema')) throw new UsageError('--schema requires --postgres <url>');
+  if (postgres === undefined && partitions !== undefined) {
+    throw new UsageError('--postgres-partitions requires --postgres <url>');
+  }
+  const options = {
+    ...(postgres && { postgres }),
+    ...(partitions === undefined ? {} : { partitions }),
+    schema: schema ?? singleBook({ postgres: 'postgres:' }).schema ?? '',
+    ...(accounts === undefined ? {} : { accounts: String(accounts) }),
+  };
+  return { name: 'migrate', options, json: reader.value('json') === true };
+}
+
+function toServeCommand(
+  { flags }: CommandInfo,
+  given: ReadonlyMap<string, string>,
+  reader: SettingReader,
+  { settings, warnings }: ReturnType<typeof readContractVariables>,
+): Command & { name: 'serve' } {
+  const config = reader.value('config');
+  const bookFlags = flags.filter(({ scope }) => scope === 'book' || scope === 'common');
+  const server = { ...reader.values(flags.filter(({ scope }) => scope === 'server')), ...settings };
+  if (config !== undefined) {
+    const source = bookFlags.map((flag) => reader.source(flag.name)).find((each) => each !== undefined);
+    if (source !== undefined) {
+      throw new UsageError(`${source} cannot be combined with --config; set it in the config file`);
+    }
+    return { name: 'serve', config: String(config), options: server, warnings };
+  }
+  assertCompatible(flags, given, reader);
+  assertTogether(flags, reader);
+  return { name: 'serve', options: { ...server, ...readBook(bookFlags, reader) }, warnings };
+}
+
+/** Reads the settings of a book. A database of the command line replaces a file of the environment. */
+function readBook(flags: readonly Flag[], reader: SettingReader): BookOptions {
+  const { db, ...book } = reader.values(flags.filter(({ scope }) => scope === 'book' || scope === 'common'));
+  return book['postgres'] === undefined && db !== undefined ? { ...book, db: String(db) } : book;
+}
+
+/** @throws UsageError if a flag has no effect without another, or excludes another. */
+function assertCompatible(flags: readonly Flag[], given: ReadonlyMap<string, string>, reader: SettingReader): void {
+  if (given.has('db') && reader.source('postgres') !== undefined) {
+    throw new UsageError('--db and --postgres cannot be combined');
+  }
+  for (const { name, setting } of flags) {
+    const required = setting.requires === undefined ? undefined : flagOfPath([setting.requires]);
+    // A variable may belong to several servers, but a rule that is not checked is an error.
+    const source = given.has(name) || setting.notEmpty === true ? reader.source(name) : undefined;
+    if (source === undefined || required === undefined || reader.source(required.name) !== undefined) continue;
+    if (!flags.includes(required)) continue; // not a flag of this command
+    throw new UsageError(`${source} requires --${required.name} ${required.setting.type.value}`);
+  }
+}
+
+/** @throws UsageError if settings that belong together are incomplete. */
+function assertTogether(flags: readonly Flag[], reader: SettingReader): void {
+  for (const { name, together } of flags) {
+    const source = reader.source(name);
+    const missing = together.map(flagOfPath).find((other) => other !== undefined && !reader.source(other.name));
+    if (source === undefined || missing === undefined) continue;
+    const isOwn = source.startsWith('--') || source.startsWith(PREFIX);
+    throw new UsageError(`${source} requires ${isOwn ? `--${missing.name}` : missing.variable}`);
+  }
+}
+
+/**
+ * Reads the variables that the contract defines. Every value of `CMS_ENABLED` but `true` disables notifications. A key
+ * without a URL has no effect. See docs/internals/decisions.md#d5-2.
+ */
+function readContractVariables(given: ReadonlyMap<string, string>, env: Readonly<Record<string, string | undefined>>) {
+  const { CMS_ENABLED: enabled, CMS_BASE_URL: url, CMS_API_KEY: apiKey, ...others } = env;
+  const isEnabled = !enabled || enabled === 'true';
+  const isUsed = isEnabled && (url || given.has('cms-url'));
+  const warning = `CMS_ENABLED should be true or false, got "${enabled}"; notifications are disabled`;
+  return {
+    env: isUsed ? env : others,
+    settings: isEnabled ? {} : { notifications: 'off' as const },
+    warnings: isEnabled || enabled === 'false' ? [] : [warning],
+  };
+}

@@ -1,0 +1,50 @@
+import { parseArgs } from 'node:util';
+import { formatUnknownName } from '#internal';
+import { FLAGS, findFlag } from '../server/settings/flags.ts';
+import { UsageError } from '../server/settings/usage-error.ts';
+
+/** A command line whose values are not validated yet. */
+export interface SplitArgs {
+  /** The texts of flags by name. */
+  readonly given: ReadonlyMap<string, string>;
+  readonly words: readonly string[];
+  readonly special: 'help' | 'version' | undefined;
+}
+
+const SPECIAL = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
+
+/** Splits a command line into flags and words. @throws UsageError for unknown or repeated flags and missing values. */
+export function splitArgs(args: readonly string[]): SplitArgs {
+  // A flag that may have no value takes one only after an equals sign: `--migrate=off`.
+  const types = FLAGS.map(({ name }) => [name, { type: isSwitch(name) ? 'boolean' : 'string' }] as const);
+  const options = { ...Object.fromEntries(types), ...SPECIAL };
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const given = new Map<string, string>();
+  const words: string[] = [];
+  let special: SplitArgs['special'];
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value, inlineValue } = token;
+    const flag = findFlag(name);
+    if (name === 'help' || name === 'version') special ??= name;
+    else if (flag === undefined || !rawName.startsWith('--')) throw new UsageError(formatUnknownFlag(rawName));
+    else if (given.has(name)) throw new UsageError(`--${name} must be given once`);
+    else if (isSwitch(name) && !inlineValue) given.set(name, 'on');
+    // The next flag would otherwise be taken as the value.
+    else if (value === undefined || (!inlineValue && /^--?[a-z]/i.test(value))) {
+      throw new UsageError(`--${name} requires a value: --${name} ${flag.inFile ? '<file>' : flag.setting.type.value}`);
+    } else given.set(name, value);
+  }
+  return { given, words, special };
+}
+
+function isSwitch(name: string): boolean {
+  return findFlag(name)?.setting.type.alone === true;
+}
+
+function formatUnknownFlag(rawName: string): string {
+  const known = [...FLAGS.map(({ name }) => name), 'help', 'version'].map((name) => `--${name}`);
+  const text = formatUnknownName('flag', rawName, known);
+  return text.endsWith('?') ? text : `${text}; "intentbook --help" lists them`;
+}

@@ -1,0 +1,70 @@
+import type { ChainClient, OrderBookOptions, QuoteVerifier } from 'intentbook';
+import { requirePackage } from '../require-package.ts';
+
+/** The chain options of a book. */
+export interface NodeOptions {
+  /** URLs of nodes, the preferred one first. */
+  readonly rpc?: readonly string[] | undefined;
+  readonly fromBlock?: number | undefined;
+  readonly pollInterval?: number | undefined;
+  readonly reorgLimit?: number | undefined;
+  /** Contracts that place orders on chain. */
+  readonly onchainOrderContracts?: readonly string[] | undefined;
+  /** Contract with `isSanctioned(address)`. */
+  readonly sanctionsOracle?: string | undefined;
+  /** Maximum gas of the hooks and the contract signature of an order. Default: 8000000. */
+  readonly maxOrderGas?: number | undefined;
+}
+
+/** Maximum number of requests per batch, which many providers allow. */
+const BATCH = 100;
+
+/** Creates the client of chain 1 over several nodes. Nothing without nodes. */
+export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainClient | undefined> {
+  if (rpc.length === 0) return undefined;
+  const { createPublicClient, fallback, http } = await requirePackage('--affiliate-rpc', 'viem', () => import('viem'));
+  const { viemChain } = await import('intentbook/viem');
+  return viemChain(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
+}
+
+/** Creates the verifier of quotes over several nodes. */
+export async function createQuoteVerifier(rpc: readonly string[]): Promise<QuoteVerifier> {
+  const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
+  const { viemQuoteVerifier } = await import('intentbook/viem');
+  return viemQuoteVerifier(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
+}
+
+/** Creates the chain client and the indexer options of a book. Nothing without nodes. */
+export async function createChainOptions({
+  rpc = [],
+  fromBlock,
+  pollInterval,
+  reorgLimit,
+  onchainOrderContracts,
+  sanctionsOracle: oracle,
+  maxOrderGas = 8_000_000,
+}: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer' | 'isDenied' | 'simulator'>> {
+  if (rpc.length === 0) return {};
+  const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
+  const { sanctionsOracle, viemChain, viemOrderSimulator, viemSource } = await import('intentbook/viem');
+  // The indexer handles failures and switches nodes, so the transport must not retry.
+  const transports = rpc.map((url) => http(url, { batch: { batchSize: BATCH }, retryCount: 0 }));
+  const sources = transports.map((transport, i) => {
+    const client = createPublicClient({ transport });
+    return viemSource(client, { name: `node ${i + 1} at ${new URL(rpc[i] ?? '').hostname}` });
+  });
+  const client = createPublicClient({ transport: fallback(transports) });
+  return {
+    // A signature that needs more gas than an order may is measured, so that the rejection has the reason.
+    chain: viemChain(client, { signatureGas: Math.ceil(maxOrderGas * 1.25) }),
+    simulator: viemOrderSimulator(client),
+    ...(oracle === undefined ? {} : { isDenied: sanctionsOracle(client, oracle) }),
+    indexer: {
+      sources,
+      ...(fromBlock === undefined ? {} : { fromBlock }),
+      ...(pollInterval === undefined ? {} : { pollInterval }),
+      ...(reorgLimit === undefined ? {} : { reorgLimit }),
+      ...(onchainOrderContracts === undefined ? {} : { onchainOrderContracts }),
+    },
+  };
+}

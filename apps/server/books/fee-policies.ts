@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import type { Address, AuctionOptions, FeePolicyOption } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { NATIVE_MARKER } from '#internal';
+import type { FeePolicySetting } from '../settings/fee-settings.ts';
+import { feePolicies } from '../settings/fee-settings.ts';
+
+/** The settings that determine the fees of a book. */
+export interface FeeSettings {
+  /** Parts per million. */
+  readonly volumeFee?: number | undefined;
+  /** Policies, or a JSON file with them. */
+  readonly feePolicies?: string | FeePolicySetting | undefined;
+}
+
+/** The fee options of a book. */
+export type Fees = Required<Pick<AuctionOptions, 'protocolFees'>> & Pick<AuctionOptions, 'upcomingFees'>;
+
+/**
+ * Returns the fee options of a book.
+ *
+ * @throws TypeError naming the problem of the file, or for `volumeFee` together with `feePolicies`.
+ */
+export async function readFees({ volumeFee, feePolicies: given }: FeeSettings): Promise<Fees> {
+  if (given === undefined)
+    return { protocolFees: volumeFee === undefined ? [] : [{ kind: 'volume', factor: volumeFee }] };
+  if (volumeFee !== undefined) throw new TypeError('volumeFee must not be given together with feePolicies');
+  const { protocolFees, upcomingFees } = typeof given === 'string' ? await readPolicies(given) : given;
+  // The schema has validated the members. Absent members are absent, not undefined.
+  const fees = { protocolFees: protocolFees as readonly FeePolicyOption[] };
+  if (upcomingFees === undefined) return fees;
+  const upcoming = { ...upcomingFees, from: Math.floor(Date.parse(upcomingFees.from) / 1000) };
+  return { ...fees, upcomingFees: upcoming as NonNullable<Fees['upcomingFees']> };
+}
+
+async function readPolicies(file: string): Promise<FeePolicySetting> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new TypeError(`the file of fee policies ${file} cannot be read`, { cause });
+  });
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (cause) {
+    throw new TypeError(`the file of fee policies ${file} is not JSON`, { cause });
+  }
+  const parsed = feePolicies.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new TypeError(`the file of fee policies ${file}: ${issue?.path.join('.')} ${issue?.message}`);
+}
+
+/**
+ * Returns the volume fee of quotes by token pair, in parts per million: the sum of the volume policies for orders in
+ * the market. `undefined` without such policies.
+ */
+export function createVolumeFee(
+  { protocolFees, upcomingFees }: Fees,
+  wrappedNative: string | undefined,
+  clock: { now(): number } = systemClock,
+): ((sellToken: Address, buyToken: Address) => number | undefined) | undefined {
+  const all = [...protocolFees, ...(upcomingFees?.protocolFees ?? [])];
+  if (!all.some(({ kind }) => kind === 'volume')) return undefined;
+  return (sellToken, buyToken) => {
+    if (sellToken === buyToken || (sellToken === wrappedNative?.toLowerCase() && buyToken === NATIVE_MARKER))
+      return undefined;
+    const isUpcoming = upcomingFees !== undefined && clock.now() >= upcomingFees.from * 1000;
+    const factors = (isUpcoming ? upcomingFees.protocolFees : protocolFees).map((each) =>
+      getFactor(each, [sellToken, buyToken]),
+    );
+    return factors.reduce((sum, factor) => sum + factor, 0) || undefined;
+  };
+}
+
+function getFactor(policy: FeePolicyOption, pair: readonly Address[]): number {
+  if (policy.kind !== 'volume' || policy.orders === 'outOfMarket') return 0;
+  const bucket = policy.buckets?.find(({ tokens }) => {
+    const listed = tokens.map((token) => token.toLowerCase());
+    return pair.every((token) => listed.includes(token));
+  });
+  return bucket?.factor ?? policy.factor;
+}

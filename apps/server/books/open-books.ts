@@ -1,0 +1,188 @@
+import type { Address, ApiOptions, OrderBook, PolicyContext, RetentionOptions, Store } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import type { ChainState } from 'intentbook/prometheus';
+import { chainById, deployment, type Environment } from '#internal';
+import { type BookPlan, getAddress, type Pooler, type StoreLocation } from '../config/plan.ts';
+import type { ChainChange } from './chain-monitor.ts';
+import { reportChainChanges } from './chain-monitor.ts';
+import { createChainOptions } from './chain-options.ts';
+import { createDenyList } from './deny-list.ts';
+import { createVolumeFee, readFees } from './fee-policies.ts';
+import { quoteOptions } from './quote-options.ts';
+import { runAuctions } from './run-auctions.ts';
+import type { LeaseWait } from './wait-for-lease.ts';
+import { waitForLease } from './wait-for-lease.ts';
+
+/** A served book. */
+export interface OpenBook {
+  readonly book: OrderBook;
+  /** The name of its chain, or the chain id. */
+  readonly chain: string;
+  readonly environment: Environment;
+  /** The path of the book: `/`, or a path such as `/staging/mainnet`. */
+  readonly path: string;
+  /** The store: the absolute path of the file, or the address of the database without secrets. */
+  readonly database: string | undefined;
+  /** The connection to its nodes. Absent without nodes. */
+  readonly monitor?: ChainState;
+  /** Host names of its nodes, the preferred one first. */
+  readonly nodes: readonly string[];
+  /** Options of its HTTP interface. Default: those of the server. */
+  readonly apiOptions?: Pick<ApiOptions, 'hideCompetitions'>;
+  /** Closes the book and its deny lists. */
+  close(): Promise<void>;
+}
+
+/** Receives the failures and events of a book from its start on. */
+export interface BookObserver {
+  readonly onFailure: (path: string, failure: unknown) => void;
+  readonly onChainChange: (change: ChainChange) => void;
+  readonly leaseWait: LeaseWait;
+}
+
+/** Opens a planned book, in a store of the host if given. */
+export async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): Promise<OpenBook> {
+  const { settings, chain, chainId, environment, path, place } = plan;
+  const onFailure = (failure: unknown) => book.reportError(failure);
+  const addresses = createDenyList(settings.deniedAddresses, onFailure);
+  const tokens = createDenyList(settings.deniedTokens, onFailure);
+  const closeLists = () => {
+    addresses.close();
+    tokens.close();
+  };
+  const options = await bookOptions(plan);
+  const book = createOrderBook({
+    ...options,
+    chainId,
+    store: store ?? (await openStore(place, settings.dbThread ?? 'auto')),
+    deniedTokens: tokens.addresses,
+    ...(settings.deniedAddresses === undefined
+      ? {}
+      : {
+          isDenied: async (address: Address, call: PolicyContext) =>
+            addresses.addresses.has(address) || (await options.isDenied?.(address, call)) === true,
+        }),
+  });
+  const monitor = settings.rpc === undefined ? undefined : reportChainChanges(path, book, observer.onChainChange);
+  book.on('failure', (failure) => observer.onFailure(path, failure));
+  try {
+    await waitForLease(book.start, observer.leaseWait);
+    await runAuctions(book, settings).catch(async (error: unknown) => {
+      await book.close();
+      throw error;
+    });
+  } catch (error) {
+    closeLists();
+    throw error;
+  }
+  return {
+    book,
+    chain,
+    environment,
+    path,
+    database: store === undefined ? getStoreName(place) : undefined,
+    ...(monitor === undefined ? {} : { monitor }),
+    apiOptions: { hideCompetitions: settings.hideCompetitions },
+    nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
+    async close() {
+      closeLists();
+      await book.close();
+    },
+  };
+}
+
+/** Returns the options of a book that derive from its settings. */
+async function bookOptions({ settings, chain, chainId, environment }: BookPlan) {
+  const { maxOpenOrders, maxPendingPresign, minValidity, maxValidity } = settings;
+  const { maxAppDataSize, maxUnreferencedDocuments, checkTimeout, cacheBytes, streams } = settings;
+  const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash } = settings;
+  const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
+  const fees = await readFees(settings);
+  const volumeFee = createVolumeFee(fees, wrappedNative ?? chainById(chainId)?.wrappedNative);
+  const quotes = await quoteOptions({ ...settings, chain, volumeFee });
+  return {
+    settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
+    auctions: {
+      minValidity: settings.auctionMinValidity,
+      maxPartnerFee: settings.maxPartnerFee,
+      ...fees,
+    },
+    profile,
+    rules: defined({ codes: errorCodes, balance: balanceRule, vaultBalances, sameToken, wrappedToNative }),
+    limits: {
+      minValidity,
+      maxValidity,
+      maxOrderGas,
+      ...defined({ maxAppDataSize }),
+      maxUnreferencedDocuments,
+      maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
+      maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
+    },
+    checkTimeout,
+    cacheBytes,
+    eip1271,
+    appDataHash,
+    justInTimeOrders: settings.justInTimeOrders,
+    ...(await createChainOptions(settings)),
+    ...(await documentOptions(settings.ipfsGateway)),
+    ...defined({
+      vaultRelayer,
+      hooksTrampoline,
+      wrappedNative,
+      quotes,
+      retention: retentionOptions(settings),
+      streams: streams && defined(streams),
+    }),
+  };
+}
+
+function retentionOptions({ retention, ...settings }: BookPlan['settings']): RetentionOptions | undefined {
+  const days = defined({
+    orders: retention,
+    events: settings.retentionEvents,
+    chainEvents: settings.retentionChainEvents,
+    documents: settings.retentionDocuments,
+  });
+  return Object.keys(days).length === 0 ? undefined : days;
+}
+
+async function documentOptions(gateway: string | undefined) {
+  return gateway === undefined ? {} : { documentSource: (await import('intentbook/ipfs')).ipfsGateway(gateway) };
+}
+
+/**
+ * Creates the store of a location, not yet opened.
+ *
+ * @param writeThread - Whether a thread writes to a file.
+ */
+export async function openStore(place: StoreLocation, writeThread: boolean | 'auto' = false): Promise<Store> {
+  switch (place.kind) {
+    case 'memory':
+      return (await import('intentbook/memory')).memoryStore();
+    case 'file':
+      return (await import('intentbook/sqlite')).sqliteStore({ path: place.path, writeThread });
+    case 'postgres': {
+      const { url, readUrl, schema, migrate, connections, pooler, partitions } = place;
+      const { postgresStore } = await import('intentbook/postgres');
+      const traits = { ...defined({ readUrl, partitions }), ...toSessionOptions(pooler) };
+      return postgresStore({ url, schema, migrate, connections, ...traits });
+    }
+  }
+}
+
+/** Returns the options of a PostgreSQL store that depend on the pooler in front of it. */
+export function toSessionOptions(pooler: Pooler | undefined) {
+  if (pooler === undefined || pooler === 'detect') return {};
+  return { prepare: pooler === 'session', listen: pooler === 'session' };
+}
+
+function getStoreName(place: StoreLocation): string | undefined {
+  if (place.kind === 'memory') return undefined;
+  return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
+}
+
+/** Removes members that are undefined. */
+function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const given = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> }; // a subset of the members
+}

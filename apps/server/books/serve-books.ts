@@ -1,0 +1,91 @@
+import type { Api, Limiter, OrderBook } from 'intentbook';
+import { createApi } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import { createExplorer } from 'intentbook/explorer';
+import { nodeHandler } from 'intentbook/node-http';
+import type { Environment } from '#internal';
+import { jsonResponse, VERSION } from '#internal';
+import { mountAccounts } from '../http/account-mount.ts';
+import { createHardenedServer } from '../http/hardened-server.ts';
+import { describe, isReferenceServed, referencePages } from '../http/openapi-pages.ts';
+import { favicon, frontPage, overview, readiness } from '../http/overview.ts';
+import { createServerApi } from '../http/server-api.ts';
+
+/** A book that its host has started. */
+export interface ServedBook {
+  readonly book: OrderBook;
+  /** The path segment of its chain, such as `sepolia`. */
+  readonly chain: string;
+  /** Default: `production`. */
+  readonly environment?: Environment;
+  /** Path that it is served at. Default: `/`. */
+  readonly path?: string;
+  /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
+  readonly blockExplorer?: string | false;
+}
+
+/** Settings of a server of open books. */
+export interface ServeBooksOptions {
+  readonly books: readonly ServedBook[];
+  /** The account interface of the books, which its host has started. */
+  readonly accounts?: Accounts;
+  /** 0: any free port. Default: 0. */
+  readonly port?: number;
+  /** Default: `127.0.0.1`. */
+  readonly host?: string;
+  /** Token of operators. Default: none, and restricted routes are closed. */
+  readonly operatorToken?: string;
+  /** Limiter of requests. Default: none. */
+  readonly limiter?: Limiter;
+  /** Other interfaces, by the path that each is served at. */
+  readonly apis?: Readonly<Record<string, Api>>;
+}
+
+/** A server of books that belong to its host. */
+export interface BookServer {
+  /** Such as `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Ends event streams, closes connections, and leaves the books open. */
+  close(): Promise<void>;
+}
+
+/** Time that running requests have when a server is closed, in milliseconds. */
+const GRACE = 1_000;
+
+/** Serves books that the host has started, with the explorer, the API reference and readiness. */
+export async function serveBooks(options: ServeBooksOptions): Promise<BookServer> {
+  const { accounts, port = 0, host = '127.0.0.1', operatorToken, limiter } = options;
+  const limits = limiter === undefined ? {} : { limiter };
+  const books = options.books.map(({ path = '/', environment = 'production', ...rest }) => {
+    return { ...rest, path, environment, database: undefined, nodes: [], close: async () => {} };
+  });
+  const apiOptions = { ...limits, ...(operatorToken === undefined ? {} : { operatorToken }) };
+  const docs = isReferenceServed();
+  const explorer = createExplorer({ books: options.books, accounts, docs, ...limits });
+  let closing = false;
+  const api = createServerApi({
+    mounted: [
+      mountAccounts(accounts, apiOptions),
+      ...books.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
+      ...Object.entries(options.apis ?? {}).map(([path, api]) => ({ path, api, aside: true })),
+      { path: '/', api: explorer, aside: true },
+    ],
+    pages: {
+      '/': (request) => frontPage(request, explorer, overview(VERSION, books, docs)),
+      '/ready': () => readiness(books, closing),
+      '/live': () => jsonResponse(200, { live: true }),
+      '/favicon.ico': favicon,
+      ...referencePages(() => describe(books)),
+    },
+  });
+  const server = createHardenedServer(nodeHandler(api, { reusesMemory: true }));
+  const url = await server.listen(port, host);
+  return {
+    url,
+    async close() {
+      closing = true;
+      api.closeStreams();
+      await server.close(GRACE);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { createRequire, isBuiltin } from 'node:module';
+import { resolve } from 'node:path';
+import { payoutFile } from '../books/affiliate-payouts.ts';
+import { createDenyList } from '../books/deny-list.ts';
+import { readFees } from '../books/fee-policies.ts';
+import { quoteOptions } from '../books/quote-options.ts';
+import type { BookPlan, ServerPlan } from '../config/plan.ts';
+import { getAddress } from '../config/plan.ts';
+import { SERVER_SETTINGS } from '../settings/server-settings.ts';
+import type { SettingTable } from '../settings/setting.ts';
+
+/** The result of a check of the settings. */
+export interface CheckedSettings {
+  readonly books: readonly CheckedBook[];
+  /** One line each. Empty if the server can start. */
+  readonly problems: readonly string[];
+}
+
+/** A book that would be served. */
+export interface CheckedBook {
+  readonly path: string;
+  readonly chain: string;
+  readonly chainId: number;
+  readonly environment: string;
+  /** The file, or the address of the database without secrets. */
+  readonly database: string;
+}
+
+/**
+ * Checks the packages and files that settings refer to. Opens no database and sends no request.
+ *
+ * @param folder - Base of relative file names. Default: the current directory.
+ */
+export async function checkSettings(plan: ServerPlan, folder = '.'): Promise<CheckedSettings> {
+  const problems = await Promise.all(plan.books.map(fileProblems));
+  return {
+    books: plan.books.map((book) => {
+      const { path, chain, chainId, environment } = book;
+      return { path, chain, chainId, environment, database: getDatabase(book) };
+    }),
+    problems: [...packageProblems(plan), ...payoutProblems(plan, folder), ...problems.flat()],
+  };
+}
+
+function getDatabase({ place }: BookPlan): string {
+  if (place.kind === 'memory') return 'in memory';
+  return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
+}
+
+/** Checks the file of payouts. */
+function payoutProblems({ settings: { affiliatePayouts: file } }: ServerPlan, folder: string): string[] {
+  try {
+    if (file !== undefined) payoutFile(resolve(folder, file));
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+async function fileProblems({ settings, chain, path }: BookPlan): Promise<string[]> {
+  const checks = [
+    () => createDenyList(settings.deniedAddresses).close(),
+    () => createDenyList(settings.deniedTokens).close(),
+    () => readFees(settings),
+    // The simulation of quotes requires a package, which is checked separately.
+    () => quoteOptions({ ...settings, chain, verifyQuotes: false }),
+  ];
+  const problems: string[] = [];
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return problems;
+}
+
+function packageProblems({ settings, books }: ServerPlan): string[] {
+  const table: SettingTable = SERVER_SETTINGS;
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const needed = new Map<string, string>();
+  for (const [key] of given) {
+    const name = table[key]?.package;
+    if (name !== undefined) needed.set(name, key);
+  }
+  if (settings.log === 'json') needed.set('pino', 'log');
+  for (const { place, settings: book } of books) {
+    if (place.kind === 'file' && !isBuiltin('node:sqlite')) needed.set('better-sqlite3', 'db');
+    if (place.kind === 'postgres') needed.set('pg', 'postgres');
+    if (book.rpc !== undefined) needed.set('viem', 'rpc');
+  }
+  const missing = [...needed].filter(([name]) => !isInstalled(name));
+  return missing.map(([name, key]) => `"${key}" requires the package ${name}: npm install ${name}`);
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,251 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { AccountStore, Domain, Store } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { chainById, deployment } from '#internal';
+import { createChainOptions } from '../books/chain-options.ts';
+import { accountStoreAt, defaultLocation, isDatabase } from '../books/open-accounts.ts';
+import { openStore } from '../books/open-books.ts';
+import { type BookPlan, planServer, type ServerPlan } from '../config/plan.ts';
+import type { BookSettings } from '../settings/schema.ts';
+import { exportBook } from './export.ts';
+import { importBook } from './import.ts';
+import { type Progress, progressBar } from './progress.ts';
+import type { PruneAges, Pruned, PrunedAccounts } from './prune.ts';
+import { pruneAccounts, pruneBook } from './prune.ts';
+import { rollBackBook } from './rollback.ts';
+import type { ExportedTable, TableName } from './table-export/index.ts';
+import { assertNewFile, exportTable, isTableFile } from './table-export/index.ts';
+import { verifyBook } from './verify.ts';
+
+/** The name of a maintenance command. */
+export type MaintenanceName = 'export' | 'import' | 'verify' | 'prune' | 'rollback' | 'backup' | 'begin-epoch';
+
+/** A maintenance command and its book. */
+export interface CommandOptions {
+  readonly command: MaintenanceName;
+  readonly book: BookSettings;
+  /** The file of the command, if it has one. */
+  readonly file: string;
+  /** For `prune`. */
+  readonly ages: PruneAges;
+  /** For `rollback`: the newest block whose chain events stay. */
+  readonly toBlock: number;
+  /** For `export` to a table. */
+  readonly table: TableName;
+  /** For `export` to a table: the position after which changes are exported. */
+  readonly after?: number;
+  /** For `export` of notifications, and for `prune`: the location of the account store. */
+  readonly accounts?: string;
+  /** Whether the result is printed as JSON. */
+  readonly json: boolean;
+}
+
+/** The result, as text and as data. */
+export interface CommandOutcome {
+  readonly ok: boolean;
+  readonly words: string;
+  readonly data: object;
+}
+
+/** Runs a command and shows its progress on `out`. The result in words ends with the duration. */
+export async function runCommand(
+  options: CommandOptions,
+  out: Parameters<typeof progressBar>[1],
+): Promise<CommandOutcome> {
+  assertFilesExist(options);
+  const progress = progressBar(options.command, out);
+  try {
+    const since = performance.now();
+    const outcome = await runWith(options, progress);
+    const seconds = (performance.now() - since) / 1000;
+    return { ...outcome, words: `${outcome.words}\nfinished in ${seconds.toFixed(1)} s` };
+  } finally {
+    progress.end();
+  }
+}
+
+function runWith(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  if (options.command === 'backup') return backUp(options, progress);
+  return options.command === 'begin-epoch' ? beginEpochs(options) : withStore(options, progress);
+}
+
+async function beginEpochs({ book, accounts }: CommandOptions): Promise<CommandOutcome> {
+  const logs = [await beginEpoch(book.postgres ?? resolve(book.db ?? ''), { schema: book.schema })];
+  if (accounts !== undefined && accounts !== 'off') logs.push(await beginEpoch(accounts, { of: 'accounts' }));
+  return { ok: true, words: `the next entries of ${logs.join(' and ')} begin a new log epoch`, data: { logs } };
+}
+
+/** @returns the name of the log, without a password. */
+async function beginEpoch(
+  place: string,
+  options: { readonly schema?: string | undefined; readonly of?: 'accounts' },
+): Promise<string> {
+  if (!isDatabase(place)) {
+    const path = resolve(place);
+    await (await import('intentbook/sqlite')).beginSqliteLogEpoch({ path });
+    return path;
+  }
+  const { of, schema } = options;
+  await (await import('intentbook/postgres')).beginPostgresLogEpoch({
+    url: place,
+    ...(of === undefined ? {} : { of }),
+    ...(schema === undefined ? {} : { schema }),
+  });
+  return of === undefined ? `the schema ${schema ?? 'intentbook'}` : 'the schema of accounts';
+}
+
+async function backUp({ book, file }: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  const { backupSqlite } = await import('intentbook/sqlite');
+  const [from, to] = [resolve(book.db ?? ''), resolve(file)];
+  let pages = 0;
+  await backupSqlite({
+    from,
+    to,
+    onProgress(copied, total) {
+      pages = total;
+      progress.at(copied, total);
+    },
+  });
+  return { ok: true, words: `${from} was copied to ${to}`, data: { from, to, pages } };
+}
+
+/** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
+function assertFilesExist({ command, file, book, table }: CommandOptions): void {
+  // The account store is checked when it is opened.
+  if (command === 'export' && isTableFile(file) && table === 'notifications') return;
+  if (command === 'import' && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
+  if (command === 'import' || book.postgres !== undefined) return;
+  if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
+  const path = resolve(book.db ?? '');
+  if (!existsSync(path)) throw new Error(`the database "${path}" does not exist; select one with --db <file>`);
+}
+
+async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  const server = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.');
+  const [plan] = server.books;
+  if (plan === undefined) throw new Error('the plan has no book');
+  if (options.command === 'export' && isTableFile(options.file)) {
+    assertNewFile(resolve(options.file));
+    if (options.table === 'notifications') return exportNotifications(server, options, progress);
+  }
+  const store = await openStore(plan.place);
+  const domain = getDomain(plan);
+  await store.open({ domain, clock: systemClock });
+  try {
+    return await doWith(store, domain, options, progress);
+  } finally {
+    await store.close();
+  }
+}
+
+async function doWith(
+  store: Store,
+  domain: Domain,
+  options: CommandOptions,
+  progress: Progress,
+): Promise<CommandOutcome> {
+  const file = resolve(options.file);
+  switch (options.command) {
+    case 'export': {
+      if (isTableFile(options.file)) return exportBookTable(store, options, progress);
+      const data = await exportBook(store, domain, file, progress);
+      const words = `${data.orders} orders are in ${file}, ${data.resumed} of them from before, digest ${data.sha256}`;
+      return { ok: true, words, data: { file, ...data } };
+    }
+    case 'import': {
+      const data = await importBook(store, domain, file, progress);
+      const words = `${data.orders} orders of ${file} are here, ${data.inserted} of them new, digest ${data.sha256}`;
+      return { ok: true, words, data: { file, ...data } };
+    }
+    case 'verify': {
+      const data = await verifyBook(store, domain, progress);
+      const sum = `${data.orders} orders, ${data.signatures} signatures recovered, ${data.onChain} verified only on chain`;
+      const problems = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
+      const words = `${sum}, ${data.problems.length} problems${problems}`;
+      return { ok: data.problems.length === 0, words, data };
+    }
+    case 'prune': {
+      const pruned = await pruneBook(store, options.ages, systemClock.now(), progress);
+      const data = { ...pruned, ...(await pruneAccountStore(options)) };
+      return { ok: true, words: describePruned(data), data };
+    }
+    case 'rollback': {
+      const { indexer } = await createChainOptions({ rpc: options.book.rpc });
+      const data = await rollBackBook(store, domain, options.toBlock, indexer?.sources ?? [], systemClock.now());
+      const { number, hash } = data.block;
+      const words = `${data.removed} chain events were removed; the index continues after block ${number}, ${hash}`;
+      return { ok: true, words, data };
+    }
+    case 'backup':
+    case 'begin-epoch':
+      throw new Error(`${options.command} does not open a store`);
+  }
+}
+
+/** Deletes old data of the account store, if one is given. */
+async function pruneAccountStore({ accounts, ages }: CommandOptions): Promise<PrunedAccounts | undefined> {
+  if (accounts === undefined || accounts === 'off') return undefined;
+  return withAccountStore(accounts, (store) => pruneAccounts(store, ages, systemClock.now()));
+}
+
+function describePruned({ orders, quotes, before, ...data }: Pruned & Partial<PrunedAccounts>): string {
+  const { events, chainEvents, documents, notifications } = data;
+  const others = { events, 'chain events': chainEvents, documents, notifications };
+  const parts = Object.entries(others).flatMap(([kind, n]) => (n === undefined ? [] : [`, ${n} ${kind}`]));
+  return `${orders} orders and ${quotes} quotes were removed, all over before ${before}${parts.join('')}`;
+}
+
+/** Opens an account store that exists, and closes it. */
+async function withAccountStore<T>(place: string, work: (store: AccountStore) => Promise<T>): Promise<T> {
+  if (!isDatabase(place) && !existsSync(resolve(place))) {
+    throw new Error(`the database "${resolve(place)}" does not exist`);
+  }
+  const store = await accountStoreAt(place, { migrate: false });
+  await store.open({ clock: systemClock });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function exportBookTable(store: Store, options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  const { table, after } = options;
+  const { createOrderTable } = await import('./table-export/order-table.ts');
+  const { createTradeTable } = await import('./table-export/trade-table.ts');
+  const rows = await (table === 'trades' ? createTradeTable(store, after) : createOrderTable(store, after));
+  return describeTable(options, await exportTable(table, rows, resolve(options.file), progress));
+}
+
+async function exportNotifications(
+  server: ServerPlan,
+  options: CommandOptions,
+  progress: Progress,
+): Promise<CommandOutcome> {
+  const place = options.accounts ?? defaultLocation(server);
+  if (place === 'off' || place === ':memory:')
+    throw new Error('notifications require an account store: --accounts <location>');
+  const { createNotificationTable } = await import('./table-export/notification-table.ts');
+  return withAccountStore(place, async (store) => {
+    const table = await createNotificationTable(store, options.after);
+    return describeTable(options, await exportTable('notifications', table, resolve(options.file), progress));
+  });
+}
+
+function describeTable({ file: name }: CommandOptions, data: ExportedTable): CommandOutcome {
+  const file = resolve(name);
+  const words = `${data.rows} rows of ${data.table} are in ${file}; export later changes with --after ${data.cursor}`;
+  return { ok: true, words, data: { file, ...data } };
+}
+
+function getDomain({ settings, environment, chainId }: BookPlan): Domain {
+  const known = deployment(environment, chainById(chainId)).settlement;
+  // Validated by the settings.
+  const settlementContract = (settings.settlementContract ?? known).toLowerCase() as Domain['settlementContract'];
+  return { chainId, settlementContract };
+}
+
+function defined<T extends object>(value: T): object {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+}

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { isDatabase } from '../books/open-accounts.ts';
+import type { ServeOptions } from '../index.ts';
+import { SERVER_SETTINGS } from '../settings/server-settings.ts';
+import type { SettingTable } from '../settings/setting.ts';
+import { ConfigError } from './config-errors.ts';
+import { parseJsonc } from './jsonc.ts';
+import { planServer } from './plan.ts';
+
+/**
+ * Reads a configuration file. File names in it are relative to its folder.
+ *
+ * @throws ConfigError if the file cannot be read, or naming every invalid key.
+ */
+export async function readConfigFile(name: string): Promise<ServeOptions> {
+  const path = resolve(name);
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new ConfigError([reasonFor(cause)]);
+  });
+  const value = parse(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ConfigError(['the file must be a JSON object: { "books": [{ "chain": "sepolia" }] }']);
+  }
+  if (!('books' in value)) throw new ConfigError(['books is missing: { "books": [{ "chain": "sepolia" }] }']);
+  const folder = dirname(path);
+  planServer(value, folder);
+  return { ...value, folder } as ServeOptions; // validated above
+}
+
+/**
+ * Overrides settings of a file. Members of objects, such as `coinGecko`, are overridden one by one. File names of the
+ * options are relative to the current directory.
+ */
+export function mergeSettings(file: ServeOptions, options: ServeOptions): ServeOptions {
+  const members = Object.entries(SERVER_SETTINGS as SettingTable)
+    .filter(([, { type }]) => type.parts !== undefined)
+    .flatMap(([key]) => {
+      const [below, above] = [file, options].map((each) => (each as Record<string, object | undefined>)[key]);
+      return below === undefined || above === undefined ? [] : [[key, { ...below, ...above }] as const];
+    });
+  return { ...file, ...options, ...resolveFiles(options), ...Object.fromEntries(members) };
+}
+
+function resolveFiles({
+  accounts,
+  affiliatePayouts,
+}: ServeOptions): Pick<ServeOptions, 'accounts' | 'affiliatePayouts'> {
+  const isFile = accounts !== undefined && accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
+  return {
+    ...(isFile ? { accounts: resolve(accounts) } : {}),
+    ...(affiliatePayouts === undefined ? {} : { affiliatePayouts: resolve(affiliatePayouts) }),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJsonc(text);
+  } catch (error) {
+    throw new ConfigError([`the file is not JSON: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+}
+
+function reasonFor(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${String(code)})`;
+}

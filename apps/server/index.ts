@@ -1,0 +1,214 @@
+import type { OrderBook, Store } from 'intentbook';
+import { createApi } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import type { ExplorerBook } from 'intentbook/explorer';
+import { createClientResolver, createRouteNames, jsonResponse, VERSION } from '#internal';
+import type { ChainChange } from './books/chain-monitor.ts';
+import { openAccounts } from './books/open-accounts.ts';
+import type { OpenBook } from './books/open-books.ts';
+import { openBook } from './books/open-books.ts';
+import type { ServerPlan } from './config/plan.ts';
+import { planOptions } from './config/plan-options.ts';
+import { mountAccounts } from './http/account-mount.ts';
+import type { Exchange } from './http/exchange.ts';
+import type { HardenedServer } from './http/hardened-server.ts';
+import { createHardenedServer } from './http/hardened-server.ts';
+import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
+import { favicon, frontPage, overview, readiness } from './http/overview.ts';
+import { toRateLimitOptions } from './http/rate-limit.ts';
+import { createServerApi } from './http/server-api.ts';
+import { createMetrics, metricsServer } from './metrics.ts';
+import type { BookSettings, ServerSettings } from './settings/schema.ts';
+
+export type { ChainChange } from './books/chain-monitor.ts';
+export type { OpenBook } from './books/open-books.ts';
+export type { BookServer, ServeBooksOptions, ServedBook } from './books/serve-books.ts';
+export { serveBooks } from './books/serve-books.ts';
+export { ConfigError } from './config/config-errors.ts';
+export type { Exchange } from './http/exchange.ts';
+export type { OpenApiPagesOptions } from './http/openapi-pages.ts';
+export { openApiPages } from './http/openapi-pages.ts';
+export type { BookSettings, ServerSettings } from './settings/schema.ts';
+export { configSchema } from './settings/schema.ts';
+
+/** Maximum milliseconds that running requests may take when a server closes. */
+const GRACE = 10_000;
+
+/** A book to serve. */
+export interface BookOptions extends BookSettings {
+  /** A store of the host, instead of a file. */
+  readonly store?: Store;
+}
+
+/** The settings of a configuration file, or, without `books`, of a single book at the root. */
+export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'> {
+  readonly books?: readonly BookOptions[];
+  /** Base of relative file names. Default: the current directory. */
+  readonly folder?: string;
+  /** Called after every response. */
+  readonly onExchange?: (exchange: Exchange) => void;
+  /** Called for failures without a caller, from the start on, with the path of the book. */
+  readonly onFailure?: (path: string, failure: unknown) => void;
+  /** Called when the connection of a book to its nodes changes. */
+  readonly onChainChange?: (change: ChainChange) => void;
+  /** Called with a line about the start, such as the wait for a writer lease. */
+  readonly onNotice?: (message: string) => void;
+}
+
+/** A running server. */
+export interface RunningServer {
+  /** The URL of the server: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** The URL of the explorer, if enabled. */
+  readonly explorerUrl: string | undefined;
+  /** The URL of the API reference, if the package swagger-ui-dist is installed. */
+  readonly docsUrl: string | undefined;
+  /** The URL of the metrics, if enabled. */
+  readonly metricsUrl: string | undefined;
+  /** The served books, in the order of the settings. */
+  readonly deployments: readonly OpenBook[];
+  /** The first book. */
+  readonly book: OrderBook;
+  /** The account interface, if enabled. */
+  readonly accounts?: Accounts;
+  /**
+   * Waits for the seconds of `lameduck`, in which `/ready` is false. Then ends event streams, accepts no more
+   * connections, waits up to 10 seconds for running requests, and closes the books.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Runs the standalone server in a program. It handles no signals and prints nothing; the command line does
+ * both.
+ *
+ * @throws ConfigError, a TypeError, for unknown or malformed options, `StoreError` if a store cannot be opened,
+ * Node's error if the address is not available.
+ */
+export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
+  const { folder = '.', onExchange, onFailure, onChainChange, onNotice, ...given } = options;
+  const { plan, stores } = planOptions({ ...given, folder });
+  const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
+  const observer = {
+    onFailure: onFailure ?? (() => {}),
+    onChainChange: onChainChange ?? (() => {}),
+    leaseWait: { timeout: plan.settings.leaseWait * 1000, onWait: onNotice ?? (() => {}) },
+  };
+  // One limiter for all books, since they share the machine.
+  const gate = toRateLimitOptions(rateLimit, trustedProxies);
+  const apiOptions = { ...gate, ...(operatorToken === undefined ? {} : { operatorToken }) };
+  const deployments: OpenBook[] = [];
+  const servers: HardenedServer[] = [];
+  let closing = false;
+  let accounts: Accounts | undefined;
+
+  async function listen(server: HardenedServer, at: number, where: string): Promise<string> {
+    const url = await server.listen(at, where);
+    servers.push(server);
+    return url;
+  }
+
+  try {
+    for (const [i, book] of plan.books.entries()) deployments.push(await openBook(book, observer, stores[i]));
+    const hosted = stores.some((store) => store !== undefined);
+    accounts = await openAccounts({ plan, deployments, hosted, folder, leaseWait: observer.leaseWait });
+    const opened = accounts;
+    const document = describe(deployments);
+    const docs = isReferenceServed();
+    const { createExplorer } = await import('intentbook/explorer');
+    const explorer = plan.settings.explorer
+      ? createExplorer({
+          books: deployments.map(toExplorerBook),
+          accounts,
+          docs,
+          webPush: accounts && toExplorerWebPush(plan.settings),
+          ...gate,
+        })
+      : undefined;
+    const api = createServerApi({
+      mounted: [
+        mountAccounts(accounts, apiOptions),
+        ...deployments.map(({ path, book, apiOptions: own }) => ({
+          path,
+          api: createApi(book, { ...apiOptions, ...own }),
+        })),
+        ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
+      ],
+      pages: {
+        '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
+        '/ready': () => readiness(deployments, closing),
+        '/live': () => jsonResponse(200, { live: true }),
+        '/favicon.ico': favicon,
+        ...referencePages(() => document),
+      },
+      getClient: createClientResolver(trustedProxies),
+      onExchange(exchange) {
+        metrics?.exchanged(exchange, getRouteName(exchange.path) ?? 'other');
+        onExchange?.(exchange);
+      },
+    });
+    const metrics =
+      metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
+    const getRouteName = createRouteNames(
+      Object.keys(document.paths),
+      deployments.map(({ path }) => path),
+    );
+    const { nodeHandler } = await import('intentbook/node-http');
+    const url = await listen(createHardenedServer(nodeHandler(api, { reusesMemory: true })), port, host);
+    const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
+    const close = once(async () => {
+      closing = true;
+      // Load balancers need time to notice that the server is not ready.
+      if (plan.settings.lameduck > 0) await new Promise((end) => setTimeout(end, plan.settings.lameduck * 1000));
+      api.closeStreams();
+      await Promise.all(servers.map((server) => server.close(GRACE)));
+      await closeAll(opened, deployments);
+    });
+    return {
+      url,
+      explorerUrl: explorer === undefined ? undefined : `${url}/`,
+      docsUrl: docs ? `${url}/docs` : undefined,
+      metricsUrl,
+      deployments,
+      book: getFirstBook(deployments).book,
+      ...(opened && { accounts: opened }),
+      close,
+    };
+  } catch (error) {
+    await Promise.all(servers.map((server) => server.close(0)));
+    await closeAll(accounts, deployments).catch(() => {}); // the first failure is reported
+    throw error;
+  }
+}
+
+/** Shows a book in the explorer with the restrictions of its public routes. */
+function toExplorerBook({ apiOptions, ...shown }: OpenBook): ExplorerBook {
+  return { ...shown, hideCompetitions: apiOptions?.hideCompetitions };
+}
+
+/** Returns the web push channel for the explorer, if it is configured. */
+function toExplorerWebPush({ vapidPublicKey: publicKey, affiliateDomain: domainName }: ServerPlan['settings']) {
+  if (publicKey === undefined) return undefined;
+  return { publicKey, ...(domainName === undefined ? {} : { domainName }) };
+}
+
+/** Closes the account interface, and then its books. @throws the first failure, after all others are closed. */
+async function closeAll(accounts: Accounts | undefined, deployments: readonly OpenBook[]): Promise<void> {
+  const outcomes = await Promise.allSettled([accounts?.close()]);
+  outcomes.push(...(await Promise.allSettled(deployments.map((deployment) => deployment.close()))));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+function getFirstBook([first]: readonly OpenBook[]): OpenBook {
+  if (first === undefined) throw new Error('a server must have at least one book');
+  return first;
+}
+
+function once(task: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= task();
+    return done;
+  };
+}

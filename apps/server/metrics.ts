@@ -1,0 +1,148 @@
+import { OrderBookError } from 'intentbook';
+import type { AccountBacklog, Accounts } from 'intentbook/accounts';
+import { instrumentAccounts, instrumentBooks } from 'intentbook/prometheus';
+import type { Registry } from 'prom-client';
+import { rejectionResponse } from '#internal';
+import type { OpenBook } from './books/open-books.ts';
+import type { Exchange } from './http/exchange.ts';
+import { createHardenedServer, type HardenedServer } from './http/hardened-server.ts';
+import { requirePackage } from './require-package.ts';
+
+/** Histogram buckets in seconds, from a cached read to a slow response. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The metrics for Prometheus. */
+export interface Metrics {
+  /** Records a request. `route` is the template of its path. */
+  exchanged(exchange: Exchange, route: string): void;
+  /** Returns the metrics in the text format of Prometheus. */
+  render(): Promise<string>;
+}
+
+/**
+ * Creates the metrics of books and interfaces. Requires the package prom-client.
+ *
+ * @param streams - Returns the number of open event streams.
+ * @param accounts - The account interface, for its backlog.
+ */
+export async function createMetrics(
+  deployments: readonly OpenBook[],
+  streams: () => number,
+  accounts: Accounts | undefined,
+): Promise<Metrics> {
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await requirePackage(
+    '--metrics-port',
+    'prom-client',
+    () => import('prom-client'),
+  );
+  const registers: Registry[] = [new Registry()];
+  const [register] = registers as [Registry]; // one element
+  collectDefaultMetrics({ register });
+
+  const requests = new Counter({
+    name: 'intentbook_http_requests_total',
+    help: 'Requests by method, route and status.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const latency = new Histogram({
+    name: 'intentbook_http_request_seconds',
+    help: 'Duration of requests until the response.',
+    labelNames: ['method', 'route'],
+    buckets: SECONDS,
+    registers,
+  });
+  const rejections = new Counter({
+    name: 'intentbook_http_rejections_total',
+    help: 'Rejections over HTTP by code.',
+    labelNames: ['code'],
+    registers,
+  });
+  new Gauge({
+    name: 'intentbook_streams',
+    help: 'Open event streams.',
+    registers,
+    collect() {
+      this.set(streams());
+    },
+  });
+  await instrumentBooks(
+    register,
+    deployments.map(({ path, book, monitor }) => ({ name: path, book, ...(monitor && { chain: monitor }) })),
+  );
+
+  if (accounts !== undefined) {
+    await instrumentAccounts(register, accounts);
+    const look = shared(accounts);
+    new Gauge({
+      name: 'intentbook_deliveries',
+      help: 'Notification deliveries by state: pending or dead.',
+      labelNames: ['state'],
+      registers,
+      async collect() {
+        const { pending, dead } = (await look())?.deliveries ?? {};
+        if (pending !== undefined) this.set({ state: 'pending' }, pending);
+        if (dead !== undefined) this.set({ state: 'dead' }, dead);
+      },
+    });
+    new Gauge({
+      name: 'intentbook_notification_lag_entries',
+      help: 'Log entries of a book that the notification indexer has not processed.',
+      labelNames: ['book'],
+      registers,
+      async collect() {
+        for (const { book, entries } of (await look())?.books ?? []) {
+          const path = deployments.find((each) => each.book === book)?.path;
+          if (path !== undefined) this.set({ book: path }, entries);
+        }
+      },
+    });
+  }
+
+  return {
+    exchanged({ method, status, errorType, ms }, route) {
+      requests.inc({ method, route, status });
+      latency.observe({ method, route }, ms / 1000);
+      if (errorType !== undefined) rejections.inc({ code: errorType });
+    },
+    render: () => register.metrics(),
+  };
+}
+
+/** Shares one query among concurrent scrapes. A failed query is reported, and the other metrics are still served. */
+function shared(accounts: Accounts): () => Promise<AccountBacklog | undefined> {
+  let looking: Promise<AccountBacklog | undefined> | undefined;
+  const look = async () => {
+    try {
+      return await accounts.backlog();
+    } catch (failure) {
+      accounts.reportError(failure);
+      return undefined;
+    } finally {
+      looking = undefined;
+    }
+  };
+  return () => {
+    looking ??= look();
+    return looking;
+  };
+}
+
+/** Creates the HTTP interface of the metrics port, which can be kept private. */
+export function metricsServer(metrics: Metrics): HardenedServer {
+  return createHardenedServer((request, response) => {
+    request.resume();
+    const [path] = (request.url ?? '').split('?', 1);
+    if (path !== '/metrics' || request.method !== 'GET') {
+      const { status, headers, body } = rejectionResponse(
+        new OrderBookError('NotFound', 'metrics are served at /metrics'),
+      );
+      response.writeHead(status, { ...headers }).end(body);
+      return;
+    }
+    metrics.render().then(
+      (text) => response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text),
+      () => response.destroy(),
+    );
+  });
+}

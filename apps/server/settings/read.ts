@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import type { Flag } from './flags.ts';
+import { FLAGS, findFlag } from './flags.ts';
+import { UsageError } from './usage-error.ts';
+
+/** A command line and its environment. */
+export interface SettingSources {
+  /** The texts of flags by name. */
+  readonly given: ReadonlyMap<string, string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A value and its source for messages: `--port`, or `INTENTBOOK_PORT`. */
+interface Found {
+  readonly value: unknown;
+  readonly source: string;
+}
+
+/**
+ * Reads settings from a command line and the environment. Flags win. An empty variable counts as absent,
+ * or is an error if the setting selects a store, a node or an access rule.
+ */
+export interface SettingReader {
+  /** Returns the source of a setting, by the name of its flag. `undefined` if it is not given. */
+  source(name: string): string | undefined;
+  /** Returns a value, by the name of its flag. `undefined` if it is not given. */
+  value(name: string): unknown;
+  /** Returns the given values of flags, in the structure of a configuration file. */
+  values(flags: readonly Flag[]): Record<string, unknown>;
+}
+
+/**
+ * Creates a reader.
+ *
+ * @throws UsageError from its functions if a value is malformed; the message has the flag or the variable.
+ */
+export function createSettingReader({ given, env }: SettingSources): SettingReader {
+  function getText({ name, variable, setting }: Flag): { readonly text: string; readonly source: string } | undefined {
+    const flagText = given.get(name);
+    if (flagText !== undefined) return { text: flagText, source: `--${name}` };
+    const text = env[variable];
+    if (text === '' && setting.notEmpty === true) {
+      throw new UsageError(`${variable} is empty; set it to ${setting.type.expected}, or unset it`);
+    }
+    return text ? { text, source: variable } : undefined;
+  }
+
+  /** Finds a setting: on the command line before the environment, each directly before in a file. */
+  function find(flag: Flag): Found | undefined {
+    const both = FLAGS.filter(({ path, scope }) => scope === flag.scope && path.join('.') === flag.path.join('.'));
+    const found = both.flatMap((each) => {
+      const text = getText(each);
+      return text === undefined ? [] : [{ flag: each, ...text }];
+    });
+    const [best, other] = found.sort((a, b) => Number(b.source.startsWith('--')) - Number(a.source.startsWith('--')));
+    if (best === undefined) return undefined;
+    const isSameKind = other !== undefined && other.source.startsWith('--') === best.source.startsWith('--');
+    if (isSameKind) throw new UsageError(`${best.source} and ${other.source} exclude each other`);
+    return { source: best.source, value: parse(best.flag, best.text, best.source) };
+  }
+
+  return {
+    source(name) {
+      const flag = findFlag(name);
+      return flag === undefined ? undefined : find(flag)?.source;
+    },
+    value(name) {
+      const flag = findFlag(name);
+      return flag === undefined ? undefined : find(flag)?.value;
+    },
+    values(flags) {
+      const values: Record<string, unknown> = {};
+      for (const flag of flags.filter(({ inFile }) => !inFile)) {
+        const found = find(flag);
+        if (found !== undefined) put(values, flag.path, found.value);
+      }
+      return values;
+    },
+  };
+}
+
+function put(values: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [key = '', ...rest] = path;
+  if (rest.length === 0) values[key] = value;
+  else {
+    const below = (values[key] ?? {}) as Record<string, unknown>; // created here
+    values[key] = below;
+    put(below, rest, value);
+  }
+}
+
+function parse({ setting, inFile }: Flag, given: string, source: string): unknown {
+  const { type, secret } = setting;
+  const text = inFile ? readSecret(given, source) : given;
+  const value = text === '' ? undefined : type.fromText(text);
+  const { success, data } = type.schema.safeParse(value);
+  // The schema of an optional value accepts undefined.
+  if (success && value !== undefined) return data;
+  const place = inFile ? `${source}: the content of "${given}"` : source;
+  throw new UsageError(`${place} must be ${type.expected}${secret === true ? '' : `, got "${text}"`}`);
+}
+
+/** Reads a secret from a file, without the line feed at its end. */
+function readSecret(file: string, source: string): string {
+  try {
+    return readFileSync(file, 'utf8').trimEnd();
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+    throw new UsageError(`${source}: the file "${file}" cannot be read (${code})`);
+  }
+}
