@@ -16,14 +16,9 @@ export const selectOrders = (count: number) => `
   FROM generate_series(0, ${count - 1}) n`;
 
 /** Fills the tables of the store with SQL, because a million inserts by the store would take too long. */
-export async function fillStore(
-  server: BenchServer,
-  schema: string,
-  count: number,
-  partitions?: number,
-): Promise<Store> {
+export async function fillStore(server: BenchServer, schema: string, count: number): Promise<Store> {
   const { order, document } = await createModelOrder();
-  const store = createBenchStore(server, schema, partitions);
+  const store = createBenchStore(server, schema);
   await store.open({ domain: DOMAIN, clock: systemClock });
   await store.appData.put(document ?? { hash: order.appData, document: '{}' });
   const { client } = server;

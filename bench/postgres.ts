@@ -43,6 +43,6 @@ export async function openBenchServer(schemas: readonly string[]): Promise<Bench
 }
 
 /** Creates a store in a schema of that server, which is created if it does not exist. */
-export function createBenchStore({ url }: BenchServer, schema: string, partitions?: number) {
-  return postgresStore({ url, schema, migrate: true, ...(partitions === undefined ? {} : { partitions }) });
+export function createBenchStore({ url }: BenchServer, schema: string) {
+  return postgresStore({ url, schema, migrate: true });
 }

@@ -44,10 +44,10 @@ export function createChainStore(
 ): PgChainOperations {
   const { schema: s, prepare, read, write } = session;
   const projection = createOrderProjectionTable(session);
-  const newest = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress`);
+  const newest = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress WHERE id = 1`);
   // One transaction at a time changes the chain events.
-  const lock = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress FOR UPDATE`);
-  const setIndexedBlock = prepare(`UPDATE ${s}.progress SET number = $1, hash = $2`);
+  const lock = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress WHERE id = 1 FOR UPDATE`);
+  const setIndexedBlock = prepare(`UPDATE ${s}.progress SET number = $1, hash = $2 WHERE id = 1`);
   const selectBlocks = prepare<BlockRow>(`SELECT number, hash FROM ${s}.blocks ORDER BY number DESC`);
   const insertBlocks = prepare(
     `INSERT INTO ${s}.blocks (number, hash) SELECT * FROM unnest($1::bigint[], $2::bytea[]) ON CONFLICT DO NOTHING`,

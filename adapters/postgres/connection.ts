@@ -40,7 +40,8 @@ const SERVER = {
     "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(), current_setting('server_encoding'), " +
     "current_setting('bytea_output'), current_setting('synchronous_commit'), current_setting('fsync'), " +
     "current_setting('full_page_writes'), current_setting('synchronous_standby_names'), " +
-    "current_setting('default_transaction_isolation'), pg_backend_pid()",
+    "current_setting('default_transaction_isolation'), pg_backend_pid(), version(), " +
+    "EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')",
 };
 
 type Server = readonly [
@@ -54,7 +55,12 @@ type Server = readonly [
   standbys: string,
   isolation: string,
   processId: number,
+  product: string,
+  hasCitus: boolean,
 ];
+
+/** Engines with the protocol of PostgreSQL that distribute rows over servers. */
+const DISTRIBUTED = /CockroachDB|-YB-|Greenplum|Redshift/;
 
 /** Properties of the connections to a server that determine how statements run. */
 export interface ConnectionTraits {
@@ -74,6 +80,13 @@ export async function assertServer(client: PgClient, durable: boolean): Promise<
   if (server === undefined) throw new StoreError('Unavailable', 'the server returned no settings');
   const [version, standby, encoding, byteaOutput, commit, fsync, fullPageWrites, standbys, isolation, processId] =
     server;
+  const engine = server[11] ? 'Citus' : DISTRIBUTED.exec(server[10])?.[0].replace('-YB-', 'YugabyteDB');
+  if (engine !== undefined) {
+    throw new StoreError(
+      'Unsupported',
+      `the server is ${engine}, whose snapshots are not those of one server: events would be lost; use PostgreSQL`,
+    );
+  }
   if (version < 140_000) {
     const name = `${Math.floor(version / 10_000)}.${version % 10_000}`;
     throw createError(`version ${name}, and 14 is the oldest that is supported`);

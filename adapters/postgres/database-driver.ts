@@ -106,6 +106,8 @@ const SESSION_SETTINGS = {
   statement_timeout: TIMEOUTS.statement,
   idle_in_transaction_session_timeout: TIMEOUTS.idle,
   default_transaction_isolation: "'read committed'",
+  // A statement reads few rows. Its compilation takes longer than its execution.
+  jit: "'off'",
 } as const;
 
 /** SQL for the limits of one transaction. */

@@ -121,7 +121,7 @@ export async function adoptLog({ schema: s, read, write }: PostgresSession): Pro
   const [row] = await read('open', (run) => run<readonly [recorded: string, current: string]>(find));
   if (row !== undefined && row[0] === row[1]) return;
   await write('adopt the event log', async (run) => {
-    await run({ text: `SELECT 1 FROM ${s}.log_lock FOR UPDATE` });
+    await run({ text: `SELECT 1 FROM ${s}.log_lock WHERE id = 1 FOR UPDATE` });
     const [newest] = await run<readonly [string, string]>(find);
     if (newest !== undefined && newest[0] === newest[1]) return;
     if (newest !== undefined && newest[0] !== '') {

@@ -1,7 +1,6 @@
 import type { Hex, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { PgChainEventTable } from './chain-events.ts';
-import { isOrder } from './conditions.ts';
 
 import type { Query } from './query.ts';
 import { EVENT_TYPES, EXPIRED, getScheme, LIVE, toByteArray, toKey, toNumberArray, toUid } from './rows.ts';
@@ -37,7 +36,7 @@ export function createExpirySweeper(
   const due = prepare<readonly [Hex]>(sql.due);
   // The conditions are checked again: an order may have changed before its owner was locked.
   const recordExpiry = prepare<ExpiredRow>(
-    `WITH expired AS (UPDATE ${s}.orders o SET phase = phase + 2 FROM unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} ` +
+    `WITH expired AS (UPDATE ${s}.orders o SET phase = phase + 2 FROM unnest($1::bytea[]) k WHERE o.key = k ` +
       'AND phase < 2 AND valid_to < $2 RETURNING key, owner, quota_class, valid_to, signing_scheme), ' +
       `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open - d.open, live_pending = w.live_pending - d.pending ` +
       'FROM (SELECT owner, count(*) FILTER (WHERE quota_class = 0) AS open, count(*) FILTER (WHERE quota_class = 1) AS pending ' +
@@ -86,7 +85,7 @@ export function createReinstater(
       'ORDER BY o.valid_to LIMIT $2 FOR NO KEY UPDATE OF w SKIP LOCKED',
   );
   const reinstate = prepare<readonly [key: Hex, scheme: number]>(
-    `WITH live AS (UPDATE ${s}.orders o SET phase = phase - 2 FROM unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} AND ${EXPIRED} ` +
+    `WITH live AS (UPDATE ${s}.orders o SET phase = phase - 2 FROM unnest($1::bytea[]) k WHERE o.key = k AND ${EXPIRED} ` +
       'RETURNING key, owner, quota_class, valid_to, signing_scheme), ' +
       `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +
       'FROM (SELECT owner, count(*) FILTER (WHERE quota_class = 0) AS open, count(*) FILTER (WHERE quota_class = 1) AS pending ' +

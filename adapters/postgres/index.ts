@@ -1,19 +1,20 @@
 import type { AccountStore, Store } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
-import { ACCOUNT_MIGRATIONS } from './accounts/schema.ts';
+import { ACCOUNT_SCHEMA } from './accounts/schema.ts';
 import { createPostgresAccountStore } from './accounts/store.ts';
 import type { PostgresSource } from './connection.ts';
 import { connectPostgres } from './connection.ts';
 import type { PgPool } from './database-driver.ts';
 import { toStoreError } from './database-driver.ts';
 import { requestEpoch } from './log-epoch.ts';
-import { migrate, quote } from './migrate.ts';
+import { getChecksum, migrate, quote } from './migrate.ts';
 import type { PgliteDatabase, PgliteOptions } from './pglite.ts';
 import { getPglitePool } from './pglite.ts';
 import { createQuery, withConnection } from './query.ts';
-import { BASE_SCHEMA, MIGRATIONS } from './schema.ts';
+import type { PgSchema } from './schema.ts';
+import { BASE_SCHEMA, BOOK_SCHEMA } from './schema.ts';
+import { renderFunction } from './sql/function.ts';
 import { createPostgresStore } from './store.ts';
-import { MAX_PARTITIONS } from './tables.ts';
 
 export type { PgClient, PgPool, PgPoolClient, PgQuery } from './database-driver.ts';
 export type { PgliteDatabase, PgliteOptions, PgliteQueryOptions, PgliteResult } from './pglite.ts';
@@ -54,24 +55,12 @@ export interface PostgresUrlOptions extends PostgresOptions {
   readonly readUrl?: string;
   /** Maximum number of connections to each of the two servers. Default: 10. */
   readonly connections?: number;
-  /**
-   * Number of partitions in which a new schema has its orders, from 1 to 256: by hash of the owner, in tables of
-   * PostgreSQL. It cannot change later. The store rejects a schema with another number with `Unsupported`. Default: 1
-   * for a new schema; any for an existing one.
-   */
-  readonly partitions?: number;
 }
 
 /** Options of a store on a pool of the host. */
 export interface PostgresPoolOptions extends PostgresOptions {
   /** Pool for reads, of streaming replicas of the same database. */
   readonly readPool?: PgPool;
-  /**
-   * Number of partitions in which a new schema has its orders, from 1 to 256: by hash of the owner, in tables of
-   * PostgreSQL. It cannot change later. The store rejects a schema with another number with `Unsupported`. Default: 1
-   * for a new schema; any for an existing one.
-   */
-  readonly partitions?: number;
 }
 
 /**
@@ -89,19 +78,18 @@ export function postgresStore(options: PostgresUrlOptions): Store;
 export function postgresStore(pool: PgPool, options?: PostgresPoolOptions): Store;
 export function postgresStore(target: PostgresUrlOptions | PgPool, options: PostgresPoolOptions = {}): Store {
   if (isPool('postgresStore', target)) {
-    assertKnownOptions('postgresStore', options, [...COMMON, 'readPool', 'partitions']);
+    assertKnownOptions('postgresStore', options, [...COMMON, 'readPool']);
     const { readPool } = options;
     const source = { kind: 'pool', pool: target, ...(readPool === undefined ? {} : { readPool }) } as const;
-    return createPostgresStore(source, parseBookSettings('postgresStore', options), MIGRATIONS);
+    return createPostgresStore(source, parseBookSettings('postgresStore', options));
   }
-  assertKnownOptions('postgresStore', target, [...COMMON, 'url', 'readUrl', 'connections', 'partitions']);
+  assertKnownOptions('postgresStore', target, [...COMMON, 'url', 'readUrl', 'connections']);
   const { readUrl } = target;
   const source = parseUrlSource('postgresStore', target);
   if (readUrl !== undefined) assertConnectionString('postgresStore: `readUrl`', readUrl);
   return createPostgresStore(
     { ...source, ...(readUrl === undefined ? {} : { readUrl }) },
     parseBookSettings('postgresStore', target),
-    MIGRATIONS,
   );
 }
 
@@ -114,16 +102,13 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
  * const book = createOrderBook({ store: pgliteStore(await PGlite.create()), ... });
  */
 export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {}): Store {
-  assertKnownOptions('pgliteStore', options, ['schema', 'partitions']);
+  assertKnownOptions('pgliteStore', options, ['schema']);
   const settings = parseBookSettings('pgliteStore', { ...options, ...PGLITE });
-  return createPostgresStore({ kind: 'pool', pool: getPglitePool(database) }, settings, MIGRATIONS);
+  return createPostgresStore({ kind: 'pool', pool: getPglitePool(database) }, settings);
 }
 
 /** Creates an account store in a PGlite database. See `pgliteStore`. */
-export function pgliteAccountStore(
-  database: PgliteDatabase,
-  options: Omit<PgliteOptions, 'partitions'> = {},
-): AccountStore {
+export function pgliteAccountStore(database: PgliteDatabase, options: PgliteOptions = {}): AccountStore {
   assertKnownOptions('pgliteAccountStore', options, ['schema']);
   const settings = parseAccountSettings('pgliteAccountStore', { ...options, ...PGLITE });
   return createPostgresAccountStore({ kind: 'pool', pool: getPglitePool(database) }, settings);
@@ -133,7 +118,7 @@ export function pgliteAccountStore(
 const PGLITE = { migrate: true, durable: false } as const;
 
 /** Options of an account store with its own connections. */
-export type PostgresAccountOptions = Omit<PostgresUrlOptions, 'readUrl' | 'partitions'>;
+export type PostgresAccountOptions = Omit<PostgresUrlOptions, 'readUrl'>;
 
 /**
  * Creates an account store in a PostgreSQL database (14 or later), for any number of processes. It has its own schema,
@@ -199,17 +184,12 @@ function parseSettings(where: string, options: PostgresOptions, defaultSchema: s
   return { schema: parseSchemaName(where, schema), migrate, durable, named, listen, pollInterval };
 }
 
-function parseBookSettings(where: string, options: PostgresOptions & { readonly partitions?: number }) {
-  return { ...parseSettings(where, options, 'intentbook'), partitions: parsePartitions(where, options) };
+function parseBookSettings(where: string, options: PostgresOptions) {
+  return parseSettings(where, options, 'intentbook');
 }
 
 function parseAccountSettings(where: string, options: PostgresOptions) {
   return parseSettings(where, options, 'intentbook_accounts');
-}
-
-function parsePartitions(where: string, { partitions }: { readonly partitions?: number }): number | undefined {
-  if (partitions !== undefined) assertInteger(`${where}: \`partitions\``, partitions, 1, MAX_PARTITIONS);
-  return partitions;
 }
 
 function assertInteger(option: string, value: number, minimum: number, maximum = 2 ** 31 - 1): void {
@@ -224,13 +204,20 @@ function parseSchemaName(where: string, schema: string): string {
   throw new TypeError(`${where}: \`schema\` ${rule}`);
 }
 
-/** One schema migration as SQL. */
+/** One step of a schema as SQL. */
 export interface SchemaStep {
+  /** Version of the migration. That of `functions` is the newest one. */
   readonly version: number;
   readonly name: string;
   /** Whether releases that do not include this migration reject the schema once it is applied. */
   readonly breaking: boolean;
-  /** SQL statements, including the one that records the migration. They must run in one transaction. */
+  /** Whether the step is run again after each update of the package, after all others: the functions. */
+  readonly repeatable: boolean;
+  /** The locks that the step takes, and what they delay. */
+  readonly locks: string;
+  /** Statements to run first, each outside of a transaction. */
+  readonly concurrently: readonly string[];
+  /** SQL statements, including the one that records a migration. They must run in one transaction. */
   readonly sql: string;
 }
 
@@ -238,16 +225,9 @@ export interface SchemaStep {
 export interface SchemaOptions {
   readonly schema?: string;
   readonly of?: 'book' | 'accounts';
-  /** Number of partitions in which a new schema of a book has its orders, from 1 to 256. Default: 1. */
-  readonly partitions?: number;
 }
 
-const getMigrations = ({ of }: SchemaOptions) => (of === 'accounts' ? ACCOUNT_MIGRATIONS : MIGRATIONS);
-/** Validates the partitions of a schema. @throws TypeError if they are given for the tables of accounts. */
-function parseSchemaPartitions(where: string, options: SchemaOptions): number | undefined {
-  if (options.partitions === undefined || options.of !== 'accounts') return parsePartitions(where, options);
-  throw new TypeError(`${where}: \`partitions\` must be absent for the schema of accounts`);
-}
+const getDefinition = ({ of }: SchemaOptions): PgSchema => (of === 'accounts' ? ACCOUNT_SCHEMA : BOOK_SCHEMA);
 
 /** Returns the name of the selected schema. */
 function parseSchema(where: string, { schema, of }: SchemaOptions): string {
@@ -257,19 +237,35 @@ function parseSchema(where: string, { schema, of }: SchemaOptions): string {
   return parseSchemaName(where, schema ?? (of === 'accounts' ? 'intentbook_accounts' : 'intentbook'));
 }
 
-/** Returns the migrations of a schema as plain SQL, in order, for use with other migration tools. */
+/** Returns the steps of a schema as plain SQL, in order, for use with other migration tools. */
 export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
-  assertKnownOptions('postgresMigrations', options, ['schema', 'of', 'partitions']);
+  assertKnownOptions('postgresMigrations', options, ['schema', 'of']);
   const schema = quote(parseSchema('postgresMigrations', options));
-  const partitions = parseSchemaPartitions('postgresMigrations', options) ?? 1;
-  return getMigrations(options).map(({ version, name, breaking, sql }) => ({
-    version,
-    name,
-    breaking,
-    sql:
-      `${version === 1 ? `CREATE SCHEMA IF NOT EXISTS ${schema};\n${BASE_SCHEMA(schema)}` : ''}${sql(schema, partitions)}` +
-      `\nINSERT INTO ${schema}.migrations (version, name, breaking) VALUES (${version}, '${name}', ${breaking});\n`,
-  }));
+  const { migrations, functions } = getDefinition(options);
+  const steps = migrations.map((migration): SchemaStep => {
+    const { version, name, breaking, locks, sql, concurrently } = migration;
+    const values = `${version}, '${name}', ${breaking}, '${getChecksum(migration)}'`;
+    return {
+      version,
+      name,
+      breaking,
+      repeatable: false,
+      locks,
+      concurrently: concurrently?.(schema) ?? [],
+      sql:
+        `${version === 1 ? `CREATE SCHEMA IF NOT EXISTS ${schema};\n${BASE_SCHEMA(schema)}` : ''}${sql(schema)}` +
+        `\nALTER TABLE ${schema}.migrations ADD COLUMN IF NOT EXISTS checksum text;` +
+        `\nINSERT INTO ${schema}.migrations (version, name, breaking, checksum) VALUES (${values});\n`,
+    };
+  });
+  const sql = functions(schema).map((each) => renderFunction(schema, each));
+  if (sql.length === 0) return steps;
+  const { version = 0 } = migrations.at(-1) ?? {};
+  const locks = 'none: calls that run keep the previous text';
+  return [
+    ...steps,
+    { version, name: 'functions', breaking: false, repeatable: true, locks, concurrently: [], sql: sql.join('') },
+  ];
 }
 
 /**
@@ -279,13 +275,12 @@ export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
  * @returns The versions that this call applied.
  */
 export async function migratePostgres(options: SchemaOptions & { readonly url: string }): Promise<number[]> {
-  assertKnownOptions('migratePostgres', options, ['url', 'schema', 'of', 'partitions']);
+  assertKnownOptions('migratePostgres', options, ['url', 'schema', 'of']);
   assertConnectionString('migratePostgres: `url`', options.url);
-  const partitions = parseSchemaPartitions('migratePostgres', options);
   const schema = parseSchema('migratePostgres', options);
   const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
   try {
-    return await migrate(pool, schema, getMigrations(options), partitions);
+    return await migrate(pool, schema, getDefinition(options));
   } finally {
     await disconnect();
   }
@@ -296,9 +291,7 @@ export async function migratePostgres(options: SchemaOptions & { readonly url: s
  * which the database lacks then receive a gap. For a database that was restored from a snapshot of its disk, which the
  * store cannot detect. Running processes need no restart.
  */
-export async function beginPostgresLogEpoch(
-  options: Omit<SchemaOptions, 'partitions'> & { readonly url: string },
-): Promise<void> {
+export async function beginPostgresLogEpoch(options: SchemaOptions & { readonly url: string }): Promise<void> {
   assertKnownOptions('beginPostgresLogEpoch', options, ['url', 'schema', 'of']);
   assertConnectionString('beginPostgresLogEpoch: `url`', options.url);
   const schema = quote(parseSchema('beginPostgresLogEpoch', options));

@@ -119,7 +119,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
             [...tokens, `o.owner <> ${account}`],
           ),
         ]);
-  // Most accounts have placed no order on chain. One lookup then replaces those in every part and every partition.
+  // Most accounts have placed no order on chain. One lookup then replaces those in every part.
   const placements =
     account === undefined
       ? ''

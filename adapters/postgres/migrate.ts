@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Domain } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { assertSameDomain } from 'intentbook/store-kit';
@@ -6,41 +7,33 @@ import { TIMEOUTS, toStoreError } from './database-driver.ts';
 import type { Query } from './query.ts';
 import { createQuery, withConnection } from './query.ts';
 import { toBytes } from './rows.ts';
-import type { PgMigration } from './schema.ts';
+import type { PgMigration, PgSchema } from './schema.ts';
 import { BASE_SCHEMA } from './schema.ts';
+import { findDifferentFunctions, findMissingRelations } from './schema-check.ts';
 import type { PostgresSession } from './session.ts';
-import { readPartitions } from './tables.ts';
+import { renderFunction } from './sql/function.ts';
 
 /**
- * Applies the missing migrations, each in its own transaction. Several processes may call this at the same time: one
- * applies the migrations, the others wait and find none missing.
+ * Applies the missing migrations, each in its own transaction, and replaces functions whose text differs. Several
+ * processes may call this at the same time: one migrates, the others wait.
  *
  * @param name - Name of the schema, without quotes. It is created if it does not exist.
- * @param partitions - Number of partitions of a new schema. An existing one must have it, if it is given.
  * @returns The versions that were applied.
  */
-export async function migrate(
-  pool: PgPool,
-  name: string,
-  migrations: readonly PgMigration[],
-  partitions?: number,
-): Promise<number[]> {
+export async function migrate(pool: PgPool, name: string, definition: PgSchema): Promise<number[]> {
   const schema = quote(name);
   try {
     return await withConnection(pool, async (connection) => {
       const client: PgClient = { query: (query) => connection.query({ ...query, limit: UNLIMITED }) };
       const applied: number[] = [];
+      let prepared = 0;
       for (;;) {
-        try {
-          await client.query({ text: BEGIN });
-          const next = await applyNext(client, name, migrations, partitions);
-          await client.query({ text: 'COMMIT' });
-          if (next === undefined) return applied;
-          applied.push(next);
-        } catch (cause) {
-          await client.query({ text: 'ROLLBACK' }).catch(() => {}); // a broken connection has already rolled back
-          throw cause;
-        }
+        const next = await lockAndRun(client, name, (run) => applyNext(client, run, name, definition, prepared));
+        if (next === undefined) return applied;
+        if (next.concurrently !== undefined && next.version > prepared) {
+          await runConcurrently(client, name, next.concurrently(schema));
+          prepared = next.version;
+        } else applied.push(next.version);
       }
     });
   } catch (cause) {
@@ -59,16 +52,63 @@ const BEGIN =
   'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; ' +
   `SET LOCAL idle_in_transaction_session_timeout = ${TIMEOUTS.idle}`;
 
-/** Applies the first missing migration. Must run within a transaction. @returns its version, or undefined if none. */
+const LOCK_KEY = 'hashtextextended($1, 0)';
+const getLockName = (name: string) => `intentbook migrations of ${name}`;
+
+/**
+ * Runs `work` in a transaction under the lock of migrations. The wait for the lock holds no transaction: an index that
+ * another process creates concurrently would wait for it.
+ */
+async function lockAndRun<T>(client: PgClient, name: string, work: (run: Query) => Promise<T>): Promise<T> {
+  const run = createQuery(client);
+  for (;;) {
+    try {
+      await client.query({ text: BEGIN });
+      const [lock] = await run({ text: `SELECT pg_try_advisory_xact_lock(${LOCK_KEY})` }, getLockName(name));
+      const result = lock?.[0] === true ? { value: await work(run) } : undefined;
+      await client.query({ text: 'COMMIT' });
+      if (result !== undefined) return result.value;
+    } catch (cause) {
+      await client.query({ text: 'ROLLBACK' }).catch(() => {}); // a broken connection has already rolled back
+      throw cause;
+    }
+    await run({ text: 'SELECT pg_sleep(0.1)' });
+  }
+}
+
+/** Runs statements outside of a transaction. Each of them can be repeated, since another process may run them too. */
+async function runConcurrently(client: PgClient, name: string, statements: readonly string[]): Promise<void> {
+  const run = createQuery(client);
+  const lockName = `${getLockName(name)}, concurrently`;
+  await client.query({ text: 'SET statement_timeout = 0' });
+  try {
+    for (;;) {
+      const [lock] = await run({ text: `SELECT pg_try_advisory_lock(${LOCK_KEY})` }, lockName);
+      if (lock?.[0] === true) break;
+      await run({ text: 'SELECT pg_sleep(0.1)' });
+    }
+    for (const text of statements) await client.query({ text });
+  } finally {
+    // A broken connection has freed its locks.
+    await run({ text: `SELECT pg_advisory_unlock(${LOCK_KEY})` }, lockName).catch(() => {});
+    await client.query({ text: 'RESET statement_timeout' }).catch(() => {});
+  }
+}
+
+/**
+ * Applies the first missing migration, or replaces the functions if none is missing.
+ *
+ * @param prepared - Version up to which the concurrent statements have run. Those of the next one precede it.
+ * @returns the migration that was applied, or that has to be prepared; undefined if none is missing.
+ */
 async function applyNext(
   client: PgClient,
+  run: Query,
   name: string,
-  migrations: readonly PgMigration[],
-  partitions: number | undefined,
-): Promise<number | undefined> {
+  { migrations, functions }: PgSchema,
+  prepared: number,
+): Promise<PgMigration | undefined> {
   const schema = quote(name);
-  const run = createQuery(client);
-  await run({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))' }, `intentbook migrations of ${name}`);
   // With a timeout, so that the migration does not queue behind a long transaction and block all later ones.
   await run({ text: "SET LOCAL lock_timeout = '5s'" });
   // Checked first, so that a role may migrate an existing schema without the right to create one.
@@ -76,46 +116,51 @@ async function applyNext(
   if (exists === undefined) await run({ text: `CREATE SCHEMA ${schema}` });
   const [initialized] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
   if (initialized?.[0] !== true) await client.query({ text: BASE_SCHEMA(schema) });
+  // The first release had no checksums.
+  const [hasChecksums] = await run(
+    { text: "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = 'checksum'" },
+    `${schema}.migrations`,
+  );
+  if (hasChecksums === undefined) await run({ text: `ALTER TABLE ${schema}.migrations ADD COLUMN checksum text` });
   const applied = await readApplied(run, schema);
   const next = findMissing(applied, migrations)[0];
-  const existing = applied.length === 0 ? undefined : await readPartitions(run, schema);
-  if (existing !== undefined) assertPartitions(schema, existing, partitions);
-  if (next === undefined) return undefined;
-  await client.query({ text: next.sql(schema, existing ?? partitions ?? 1) });
+  if (next === undefined) {
+    const expected = functions(schema);
+    const different = isNewer(applied, migrations) ? [] : await findDifferentFunctions(run, name, expected);
+    const texts = expected.filter((each) => different.includes(each.name)).map((each) => renderFunction(schema, each));
+    if (texts.length > 0) await client.query({ text: texts.join('') });
+    return undefined;
+  }
+  if (next.concurrently !== undefined && next.version > prepared) return next;
+  await client.query({ text: next.sql(schema) });
   await run(
-    { text: `INSERT INTO ${schema}.migrations (version, name, breaking) VALUES ($1, $2, $3)` },
+    { text: `INSERT INTO ${schema}.migrations (version, name, breaking, checksum) VALUES ($1, $2, $3, $4)` },
     next.version,
     next.name,
     next.breaking,
+    getChecksum(next),
   );
-  return next.version;
+  return next;
 }
 
-/**
- * Checks the number of partitions of a schema.
- *
- * @param expected - Undefined accepts any number.
- * @throws StoreError `Unsupported` if the schema has another number.
- */
-export function assertPartitions(schema: string, actual: number, expected: number | undefined): void {
-  if (expected === undefined || expected === actual) return;
-  const has = actual === 1 ? 'is not partitioned' : `has ${actual} partitions`;
-  throw new StoreError(
-    'Unsupported',
-    `partitions must be ${actual}, got ${expected}: the schema ${schema} ${has}, and the number of a schema cannot change`,
-  );
+/** Returns the SHA-256 of the statements of a migration, for any schema. */
+export function getChecksum({ sql, concurrently }: PgMigration): string {
+  const text = JSON.stringify([sql('schema'), concurrently?.('schema') ?? []]);
+  return createHash('sha256').update(text).digest('hex');
 }
 
 interface AppliedMigration {
   readonly version: number;
   readonly name: string;
   readonly breaking: boolean;
+  /** Null for a migration that a release without checksums has applied. */
+  readonly checksum: string | null;
 }
 
 async function readApplied(run: Query, schema: string): Promise<AppliedMigration[]> {
-  const text = `SELECT version, name, breaking FROM ${schema}.migrations`;
-  const rows = await run<readonly [number, string, boolean]>({ text });
-  return rows.map(([version, name, breaking]) => ({ version, name, breaking }));
+  const text = `SELECT version, name, breaking, to_jsonb(m) ->> 'checksum' FROM ${schema}.migrations m`;
+  const rows = await run<readonly [number, string, boolean, string | null]>({ text });
+  return rows.map(([version, name, breaking, checksum]) => ({ version, name, breaking, checksum }));
 }
 
 /** @throws StoreError `Unsupported` if the schema belongs to another kind of store. */
@@ -128,18 +173,18 @@ function findMissing(applied: readonly AppliedMigration[], migrations: readonly 
   return migrations.filter(({ version }) => !applied.some((migration) => migration.version === version));
 }
 
+/** Whether a newer release has migrated the schema. Its functions and indexes are then those of that release. */
+const isNewer = (applied: readonly AppliedMigration[], migrations: readonly PgMigration[]) =>
+  applied.some(({ version }) => version > (migrations.at(-1)?.version ?? 0));
+
 /**
  * Checks that this release can use the schema. Changes nothing.
  *
- * @param remedy - Text that explains how to migrate an older schema.
- * @throws StoreError `SchemaTooOld` with the remedy, `SchemaTooNew` with the versions.
+ * @throws StoreError `SchemaTooOld` with the remedy if a migration is missing or a function differs, `SchemaTooNew`
+ * with the versions, `Unsupported` if a table or an index is missing, or if a migration was applied in another form.
  */
-export async function assertSchema(
-  run: Query,
-  name: string,
-  migrations: readonly PgMigration[],
-  remedy = `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\``,
-): Promise<void> {
+export async function assertSchema(run: Query, name: string, definition: PgSchema): Promise<void> {
+  const { migrations, functions } = definition;
   const schema = quote(name);
   const [initialized] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
   const applied = initialized?.[0] === true ? await readApplied(run, schema) : [];
@@ -154,13 +199,40 @@ export async function assertSchema(
         `${tooNew.version} is not compatible with it; use a newer release`,
     );
   }
+  const remedy = definition.getRemedy(name);
   if (absent.length > 0) {
     throw new StoreError(
       'SchemaTooOld',
       `the schema ${schema} has version ${newest}, this release needs version ${supported}; ${remedy}`,
     );
   }
+  const changed = applied.find(({ version, checksum }) => {
+    const migration = migrations.find((each) => each.version === version);
+    return migration !== undefined && checksum !== null && checksum !== getChecksum(migration);
+  });
+  if (changed !== undefined) {
+    throw new StoreError(
+      'Unsupported',
+      `the schema ${schema} was created by an unreleased version: its migration ${changed.version} differs; ${REBUILD}`,
+    );
+  }
+  if (isNewer(applied, migrations)) return;
+  const missing = await findMissingRelations(run, name, migrations);
+  if (missing.length > 0) {
+    const names = missing.join(', ');
+    throw new StoreError('Unsupported', `the schema ${schema} lacks ${names}, which its version includes; ${REBUILD}`);
+  }
+  const different = await findDifferentFunctions(run, name, functions(schema));
+  if (different.length > 0) {
+    const names = different.join(', ');
+    throw new StoreError(
+      'SchemaTooOld',
+      `the schema ${schema} has other functions (${names}) than this release; ${remedy}`,
+    );
+  }
 }
+
+const REBUILD = 'restore a backup, or export the book and import it into a new schema';
 
 /** Records the domain of a new store, and rejects a store of another domain. */
 export async function claimDomain({ schema, prepare, read, write }: PostgresSession, domain: Domain): Promise<void> {

@@ -1,8 +1,7 @@
 import type { Address, Hex, NewOrder, QuotaClass } from 'intentbook';
 import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook/store-kit';
 import { getEndTime, getPlacementVersion } from 'intentbook/store-kit';
-import { isEntry, isOrder, ordersByKey } from './conditions.ts';
-import { DOCUMENT_MARGIN } from './functions.ts';
+import { ordersByKey } from './conditions.ts';
 import { getChecksum } from './order-rows.ts';
 import type { Query } from './query.ts';
 import {
@@ -23,6 +22,7 @@ import {
   toUid,
 } from './rows.ts';
 import type { PostgresSession } from './session.ts';
+import { DOCUMENT_MARGIN } from './sql/insert-orders.ts';
 
 /** Order row with the columns that the projection of chain events needs. */
 export interface ProjectedRow extends KnownOrder {
@@ -85,7 +85,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
   );
   // The totals of a partially filled order move from its fill to its row.
   const update = prepare(
-    `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE ${isEntry('f', 'k')} RETURNING f.key, f.version) ` +
+    `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE f.key = k RETURNING f.key, f.version) ` +
       `UPDATE ${s}.orders o SET version = coalesce(f.version, o.version) + c.versions, phase = c.phase, ` +
       'invalidated = c.invalidated, quota_class = c.quota_class, valid_to = c.valid_to, executed_sell_amount = c.sold, ' +
       'executed_buy_amount = c.bought, executed_fee_amount = c.signed_fee, executed_fee = c.fee, ' +
@@ -95,7 +95,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       '$13::bytea[]) ' +
       'c (key, versions, phase, invalidated, quota_class, valid_to, sold, bought, signed_fee, fee, fee_token, ' +
       'placement, onchain_user) LEFT JOIN filled f ON f.key = c.key ' +
-      `WHERE ${isOrder('o', 'c.key')}`,
+      `WHERE o.key = c.key`,
   );
   // The owners are locked, so that no other transaction inserts a fill between the update and the insert.
   const fill = prepare(
@@ -103,16 +103,16 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       '$5::numeric[], $6::bytea[]) c (key, sold, bought, signed_fee, fee, fee_token)), ' +
       `filled AS (UPDATE ${s}.fills f SET version = f.version + 1, executed_sell_amount = c.sold, ` +
       'executed_buy_amount = c.bought, executed_fee_amount = c.signed_fee, executed_fee = c.fee, ' +
-      `executed_fee_token = c.fee_token FROM c WHERE ${isEntry('f', 'c.key')} RETURNING f.key) ` +
+      `executed_fee_token = c.fee_token FROM c WHERE f.key = c.key RETURNING f.key) ` +
       `INSERT INTO ${s}.fills (key, version, executed_sell_amount, executed_buy_amount, executed_fee_amount, ` +
       'executed_fee, executed_fee_token) ' +
       'SELECT c.key, o.version + 1, c.sold, c.bought, c.signed_fee, c.fee, c.fee_token FROM c ' +
-      `CROSS JOIN LATERAL (SELECT o.version FROM ${s}.orders o WHERE ${isOrder('o', 'c.key')} OFFSET 0) o ` +
+      `CROSS JOIN LATERAL (SELECT o.version FROM ${s}.orders o WHERE o.key = c.key OFFSET 0) o ` +
       'WHERE c.key NOT IN (SELECT key FROM filled)',
   );
   const remove = prepare(
-    `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE ${isEntry('f', 'k')}), ` +
-      `removed AS (DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} ` +
+    `WITH filled AS (DELETE FROM ${s}.fills f USING unnest($1::bytea[]) k WHERE f.key = k), ` +
+      `removed AS (DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE o.key = k ` +
       'RETURNING key, cancelled_off_chain) ' +
       `INSERT INTO ${s}.tombstones (key) SELECT key FROM removed WHERE cancelled_off_chain ON CONFLICT DO NOTHING`,
   );

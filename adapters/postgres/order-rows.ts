@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Hex, OrderState, StoredOrder } from 'intentbook';
 import { isSoundBody } from 'intentbook/store-kit';
-import { isEntry, ordersByKey } from './conditions.ts';
 import { PHASES, SEPARATOR, toUid, UNFILLABLE } from './rows.ts';
 
 /** A row of an order, or of a document if `short` is empty: the document is then in `body`. */
@@ -47,15 +46,13 @@ const SHORT_COLUMNS =
 
 /** Returns the join of a partially filled order with its totals. Other orders cause no lookup. */
 export const joinFills = (schema: string) =>
-  `LEFT JOIN LATERAL (SELECT * FROM ${schema}.fills f WHERE ${isEntry('f', 'o.key')} AND o.phase < ${UNFILLABLE} OFFSET 0) f ON true`;
+  `LEFT JOIN LATERAL (SELECT * FROM ${schema}.fills f WHERE f.key = o.key AND o.phase < ${UNFILLABLE} OFFSET 0) f ON true`;
 
 /**
- * Returns the source of orders by an array of keys without duplicates. In one table, the server looks all keys up in
- * one scan of each index, which is faster than a scan for each key. In partitions, such a scan would search each of
- * them for all keys.
+ * Returns the source of orders by an array of keys without duplicates. The server looks all keys up in one scan of each
+ * index, which is faster than a scan for each key.
  */
-export function ordersWithKeys(schema: string, keys: string, partitioned: boolean): string {
-  if (partitioned) return `${ordersByKey(schema, keys)} ${joinFills(schema)}`;
+export function ordersWithKeys(schema: string, keys: string): string {
   const fills = `(SELECT * FROM ${schema}.fills f WHERE f.key = ANY(${keys}) OFFSET 0)`;
   return `(SELECT * FROM ${schema}.orders o WHERE o.key = ANY(${keys})) o LEFT JOIN ${fills} f ON f.key = o.key AND o.phase < ${UNFILLABLE}`;
 }

@@ -11,8 +11,7 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { isOrder, ordersByKey } from './conditions.ts';
-import { OUTCOMES } from './functions.ts';
+import { ordersByKey } from './conditions.ts';
 import type { PgOrderRow } from './order-rows.ts';
 import { getChecksum, ordersWithKeys, readOrders, selectOrders } from './order-rows.ts';
 import type { PgOwnerCounts } from './owner-counts.ts';
@@ -30,6 +29,7 @@ import {
   toUid,
 } from './rows.ts';
 import type { PostgresSession } from './session.ts';
+import { OUTCOMES } from './sql/insert-orders.ts';
 
 export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
@@ -55,9 +55,7 @@ export function createOrderTable(
   projectNewOrders: (run: Query, uids: readonly Hex[], at: number) => Promise<void>,
 ): PgOrderTable {
   const { schema: s, prepare, read, call, write, join, settle } = session;
-  const select = prepare<PgOrderRow>(
-    selectOrders(s, ordersWithKeys(s, '$1::bytea[]', session.partitioned), { quotes: true }),
-  );
+  const select = prepare<PgOrderRow>(selectOrders(s, ordersWithKeys(s, '$1::bytea[]'), { quotes: true }));
   const selectPlaced = prepare<readonly [key: Hex]>(
     `SELECT o.key FROM ${ordersByKey(s, '$2::bytea[]')} WHERE o.onchain_user = $1`,
   );
@@ -73,7 +71,7 @@ export function createOrderTable(
   );
   const selectWithEvents = prepare<readonly [key: Hex]>(
     `SELECT DISTINCT e.key FROM ${s}.chain_events e WHERE e.key = ANY($1::bytea[]) ` +
-      `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE ${isOrder('o', 'e.key')})`,
+      `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.key = e.key)`,
   );
 
   /** Inserts a batch in one statement. @returns undefined if a chain event of an order is already stored. */

@@ -26,8 +26,6 @@ export interface PgliteResult {
 export interface PgliteOptions {
   /** Schema of the tables: letters, digits and `_`, at most 40 characters. Default: `intentbook`. */
   readonly schema?: string;
-  /** Number of partitions of a new schema of a book, see `PostgresUrlOptions`. Default: 1. */
-  readonly partitions?: number;
 }
 
 /**

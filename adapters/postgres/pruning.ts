@@ -1,5 +1,4 @@
 import type { Hex, PruneRequest } from 'intentbook';
-import { isEntry, isOrder } from './conditions.ts';
 import { toByteArray } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
@@ -41,9 +40,9 @@ export function createPruner({
   // The condition is checked again: an order may be live again before its owner was locked. With a tombstone, the row
   // of the owner changes, so that a host transaction with stricter isolation and an older snapshot cannot lock it.
   const remove = prepare<readonly [Hex]>(
-    `WITH removed AS (DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE ${isOrder('o', 'k')} AND phase >= 2 ` +
+    `WITH removed AS (DELETE FROM ${s}.orders o USING unnest($1::bytea[]) k WHERE o.key = k AND phase >= 2 ` +
       'RETURNING key, cancelled_off_chain), ' +
-      `filled AS (DELETE FROM ${s}.fills f USING removed k WHERE ${isEntry('f', 'k.key')}), ` +
+      `filled AS (DELETE FROM ${s}.fills f USING removed k WHERE f.key = k.key), ` +
       `marked AS (INSERT INTO ${s}.tombstones (key) SELECT key FROM removed WHERE cancelled_off_chain ` +
       'ON CONFLICT DO NOTHING), ' +
       `touched AS (UPDATE ${s}.owners w SET live_open = w.live_open FROM (SELECT DISTINCT substr(key, 37) AS owner ` +
@@ -51,7 +50,7 @@ export function createPruner({
   );
   const release = prepare(
     `DELETE FROM ${s}.tombstones t USING (SELECT key FROM ${s}.tombstones ` +
-      `WHERE key < ${firstKey('$1')} ORDER BY key LIMIT $2) k WHERE ${isEntry('t', 'k.key')}`,
+      `WHERE key < ${firstKey('$1')} ORDER BY key LIMIT $2) k WHERE t.key = k.key`,
   );
 
   return ({ before, limit, tombstonesBefore }) =>

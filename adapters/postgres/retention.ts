@@ -1,6 +1,5 @@
 import type { ChainEventPruneOutcome, RetentionStore } from 'intentbook';
 import { CHAIN_EVENT_TYPES, countOldEntries } from 'intentbook/store-kit';
-import { isOrder } from './conditions.ts';
 import { firstKey, toValidTo } from './pruning.ts';
 import type { Query } from './query.ts';
 import { toNumberArray } from './rows.ts';
@@ -20,7 +19,7 @@ const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 /** Creates the deletion of old data besides orders. */
 export function createRetention(session: PostgresSession): RetentionStore {
   const { schema: s, prepare, read, write } = session;
-  const prunedThrough = prepare<readonly [number]>(`SELECT pruned_through FROM ${s}.log_lock`);
+  const prunedThrough = prepare<readonly [number]>(`SELECT pruned_through FROM ${s}.log_lock WHERE id = 1`);
   const removeDocuments = prepare(
     `DELETE FROM ${s}.documents WHERE hash = ANY(ARRAY(SELECT hash FROM ${s}.documents ` +
       'WHERE referenced AND used_until < $1 ORDER BY used_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1',
@@ -39,7 +38,7 @@ export function createRetention(session: PostgresSession): RetentionStore {
  * number of the remaining events. So the ids of these events do not change.
  */
 function createLogPruner({ schema: s, prepare, write }: PostgresSession): RetentionStore['pruneEvents'] {
-  const lock = prepare(`SELECT ${NO_SCANS} FROM ${s}.log_lock FOR UPDATE`);
+  const lock = prepare(`SELECT ${NO_SCANS} FROM ${s}.log_lock WHERE id = 1 FOR UPDATE`);
   const oldest = prepare<EntryRow>(
     'SELECT l.xid, e.ordinal, l.last - l.size + e.n, e.at, l.last FROM ' +
       '(SELECT * FROM (SELECT p.*, sum(p.size) OVER (ORDER BY p.last) - p.size AS earlier FROM ' +
@@ -53,7 +52,7 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
     `UPDATE ${s}.log SET size = last - $1 WHERE last = (SELECT min(last) FROM ${s}.log WHERE last > $1) AND last - size < $1`,
   );
   const removeRows = prepare(`DELETE FROM ${s}.log WHERE last = ANY($1::bigint[])`);
-  const recordPruned = prepare(`UPDATE ${s}.log_lock SET pruned_through = $1`);
+  const recordPruned = prepare(`UPDATE ${s}.log_lock SET pruned_through = $1 WHERE id = 1`);
 
   return ({ before, through, limit }) =>
     write('remove old events', async (run) => {
@@ -83,21 +82,22 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
 
 /**
  * Returns SQL for whether the order of a chain event `f` has ended before `$4`; null if it has no order. A placement is
- * needed until the other events of its order are deleted.
+ * needed until the other events of its order are deleted. `OFFSET 0` keeps lookups by key: the planner would hash the
+ * table.
  */
 const hasEnded = (s: string) =>
   `CASE WHEN f.key IS NULL THEN NULL WHEN f.key < ${firstKey('$4')} THEN true ELSE EXISTS (SELECT FROM ${s}.chain_events p WHERE p.key = f.key ` +
-  `AND p.type = ${PLACEMENT} AND (p.detail::json ->> 'userValidTo')::bigint < $4) AND (f.type <> ${PLACEMENT} OR ` +
-  `NOT EXISTS (SELECT FROM ${s}.chain_events x WHERE x.key = f.key AND x.type <> ${PLACEMENT})) END`;
+  `AND p.type = ${PLACEMENT} AND (p.detail::json ->> 'userValidTo')::bigint < $4 OFFSET 0) AND (f.type <> ${PLACEMENT} OR ` +
+  `NOT EXISTS (SELECT FROM ${s}.chain_events x WHERE x.key = f.key AND x.type <> ${PLACEMENT} OFFSET 0)) END`;
 
 function createChainEventPruner({ schema: s, prepare, write }: PostgresSession): RetentionStore['pruneChainEvents'] {
   // Locked by every transaction that changes chain events.
-  const lock = prepare(`SELECT ${NO_SCANS} FROM ${s}.progress FOR UPDATE`);
+  const lock = prepare(`SELECT ${NO_SCANS} FROM ${s}.progress WHERE id = 1 FOR UPDATE`);
   const examined = prepare<ChainEventRow>(
     `SELECT f.block, f.log, f."timestamp", f.type, coalesce((${hasEnded(s)}) AND ` +
-      `(SELECT true FROM ${s}.orders o WHERE ${isOrder('o', 'f.key')} OFFSET 0) IS NULL, f."timestamp" IS NOT NULL) ` +
+      `(SELECT true FROM ${s}.orders o WHERE o.key = f.key OFFSET 0) IS NULL, f."timestamp" IS NOT NULL) ` +
       `FROM ${s}.chain_events f WHERE (f.block, f.log) > ($1, $2) AND ` +
-      `f.block < coalesce((SELECT min(number) FROM ${s}.blocks), (SELECT number FROM ${s}.progress WHERE hash IS NOT NULL), 0) ` +
+      `f.block < coalesce((SELECT min(number) FROM ${s}.blocks), (SELECT number FROM ${s}.progress WHERE id = 1 AND hash IS NOT NULL), 0) ` +
       'ORDER BY f.block, f.log LIMIT $3',
   );
   // The first condition reads the index, whatever the planner expects of the second one.

@@ -1,5 +1,16 @@
-import { createFunctions } from './functions.ts';
+import type { SqlFunction } from './sql/function.ts';
+import { createFunctions } from './sql/functions.ts';
 import { createOwnedTables } from './tables.ts';
+
+/** The schema of a kind of store. */
+export interface PgSchema {
+  /** A released migration is never changed: new ones are appended. */
+  readonly migrations: readonly PgMigration[];
+  /** Functions of the newest migration. `migrate` replaces those that differ. */
+  readonly functions: (schema: string) => readonly SqlFunction[];
+  /** Returns a text that explains how to migrate a schema with a name. */
+  readonly getRemedy: (name: string) => string;
+}
 
 /** One schema migration. */
 export interface PgMigration {
@@ -10,11 +21,15 @@ export interface PgMigration {
    * Whether a release without this migration can no longer use the tables. Migrations only add, so few are breaking.
    */
   readonly breaking: boolean;
+  /** The locks that the migration takes, and what they delay: for operators. */
+  readonly locks: string;
+  /** Returns the SQL statements of one transaction. The schema is a quoted identifier, which is already validated. */
+  readonly sql: (schema: string) => string;
   /**
-   * Returns the SQL statements. The schema is a quoted identifier, which is already validated. With more than one
-   * partition, the tables with rows of owners are partitioned.
+   * Returns statements that run before `sql`, each outside of a transaction: `CREATE INDEX CONCURRENTLY`. Each can be
+   * repeated, since a process may end between them.
    */
-  readonly sql: (schema: string, partitions: number) => string;
+  readonly concurrently?: (schema: string) => readonly string[];
 }
 
 /**
@@ -74,8 +89,9 @@ const createBook: PgMigration = {
   version: 1,
   name: 'book',
   breaking: false,
-  sql: (s, partitions) => `
-${createOwnedTables(s, partitions)}
+  locks: 'none: the tables are new',
+  sql: (s) => `
+${createOwnedTables(s)}
 CREATE TABLE ${s}.documents (
   ordinal bigint GENERATED ALWAYS AS IDENTITY,
   used_until bigint NOT NULL DEFAULT 0,
@@ -187,8 +203,12 @@ CREATE TABLE ${s}.competitions (
   auction bigint PRIMARY KEY,
   body text NOT NULL CHECK (body::json IS NOT NULL)
 );
-${createFunctions(s, partitions)}`,
+`,
 };
 
-/** Schema migrations. A released migration is never changed: new ones are appended. */
-export const MIGRATIONS: readonly PgMigration[] = [createBook];
+/** The schema of a book. */
+export const BOOK_SCHEMA: PgSchema = {
+  migrations: [createBook],
+  functions: createFunctions,
+  getRemedy: (name) => `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\``,
+};

@@ -6,14 +6,11 @@ import type { PgClient, PgPool } from './database-driver.ts';
 import { getErrorCode, startRequest, TIMEOUTS, toStoreError } from './database-driver.ts';
 import type { PgSession, Query, Statement } from './query.ts';
 import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
-import { PARTITION_SETTINGS } from './tables.ts';
 
 /** Database access for the tables of the store. */
 export interface PostgresSession {
   /** Quoted schema name. */
   readonly schema: string;
-  /** Whether the tables of orders are partitioned. */
-  readonly partitioned: boolean;
   /** Returns a statement that each connection prepares on its first run. */
   prepare<Row extends readonly unknown[]>(text: string): Statement<Row>;
   /** Runs one or a few statements that only read. They are retried after a conflict. */
@@ -59,24 +56,13 @@ export interface SessionSettings {
   readonly committed?: (client?: PgClient) => Promise<void>;
   /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
-  /** Whether the tables are partitioned. Default: false. */
-  readonly partitioned?: boolean;
 }
 
 export function openSession(
   pool: PgPool,
-  {
-    schema,
-    named,
-    direct,
-    strict,
-    joinable = true,
-    wait,
-    partitioned = false,
-    committed = async () => {},
-  }: SessionSettings,
+  { schema, named, direct, strict, joinable = true, wait, committed = async () => {} }: SessionSettings,
 ): PostgresSession {
-  const resolver = createCommitOutcomeResolver(pool, wait, partitioned ? PLANNER_SETTINGS : '');
+  const resolver = createCommitOutcomeResolver(pool, wait);
   const statements = new Map<string, Statement>();
   const failures = new WeakMap<StoreError, PgSession>();
 
@@ -105,7 +91,6 @@ export function openSession(
 
   const session: PostgresSession = {
     schema,
-    partitioned,
     prepare(text) {
       const statement = statements.get(text) ?? (named ? { text, name: getStatementName(text) } : { text });
       statements.set(text, statement);
@@ -172,8 +157,6 @@ export async function withRetry<T>(
     }
   }
 }
-
-const PLANNER_SETTINGS = PARTITION_SETTINGS.map((name) => `SET LOCAL ${name} = off; `).join('');
 
 /** Number and interval of the attempts to end a session, in milliseconds. */
 const END = { times: 8, interval: 250 };

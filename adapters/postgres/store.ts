@@ -12,17 +12,15 @@ import { adoptLog, createEventTable } from './events.ts';
 import { createExpirySweeper, createReinstater } from './expiry.ts';
 import { createLeaseTable } from './leases.ts';
 import { createListing } from './listing.ts';
-import { assertPartitions, assertSchema, claimDomain, migrate, quote } from './migrate.ts';
+import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
-import { createQuery } from './query.ts';
 import { createQuoteTable } from './quotes.ts';
 import { createReaders, createReplica } from './replica.ts';
 import { createRetention } from './retention.ts';
-import type { PgMigration } from './schema.ts';
+import { BOOK_SCHEMA } from './schema.ts';
 import { openSession, withRetry } from './session.ts';
-import { readPartitions } from './tables.ts';
 import { createWatch } from './watch.ts';
 
 export interface StoreSettings {
@@ -34,16 +32,10 @@ export interface StoreSettings {
   /** Whether a connection listens. Default: unless a pooler is detected. */
   readonly listen: boolean | undefined;
   readonly pollInterval: number;
-  /** Number of partitions of the schema. Undefined accepts any, and creates a schema without partitions. */
-  readonly partitions: number | undefined;
 }
 
 /** Creates a store. */
-export function createPostgresStore(
-  source: PostgresSource,
-  settings: StoreSettings,
-  migrations: readonly PgMigration[],
-): Store {
+export function createPostgresStore(source: PostgresSource, settings: StoreSettings): Store {
   const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'PostgreSQL store',
     'this PostgreSQL store is in use by another book; create one for each book',
@@ -57,7 +49,7 @@ export function createPostgresStore(
       verifiesBodies: true,
       hostTransaction: !hasSingleConnection(source),
     },
-    open: (context) => open(() => start(source, settings, context, migrations)),
+    open: (context) => open(() => start(source, settings, context)),
     close,
     check: () => run((book) => book.check()),
     orders: {
@@ -131,23 +123,14 @@ export function createPostgresStore(
 const hasSingleConnection = (source: PostgresSource) => source.kind === 'pool' && source.pool.singleConnection === true;
 
 /** Checks server and schema before anything is changed, except for a requested migration. */
-async function start(
-  source: PostgresSource,
-  settings: StoreSettings,
-  { domain, clock }: StoreContext,
-  migrations: readonly PgMigration[],
-) {
+async function start(source: PostgresSource, settings: StoreSettings, { domain, clock }: StoreContext) {
   const connection = await connectPostgres(source);
   try {
     const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, settings.durable));
-    const { schema, partitions: expected } = settings;
-    if (settings.migrate) await migrate(connection.pool, schema, migrations, expected);
-    const partitions = await withRetry(connection.pool, 'open', (client) =>
-      readPartitions(createQuery(client), quote(schema)),
-    );
-    const book = assemble(connection, { ...resolveSettings(settings, traits), partitions }, clock);
-    await book.session.read('open', (run) => assertSchema(run, schema, migrations));
-    assertPartitions(quote(schema), partitions, expected);
+    const { schema } = settings;
+    if (settings.migrate) await migrate(connection.pool, schema, BOOK_SCHEMA);
+    const book = assemble(connection, resolveSettings(settings, traits), clock);
+    await book.session.read('open', (run) => assertSchema(run, schema, BOOK_SCHEMA));
     await claimDomain(book.session, domain);
     await adoptLog(book.session);
     return book;
@@ -158,35 +141,27 @@ async function start(
 }
 
 /** Settings for the connections that were found. */
-export type ResolvedSettings = Omit<StoreSettings, 'named' | 'listen' | 'partitions'> &
+export type ResolvedSettings = Omit<StoreSettings, 'named' | 'listen'> &
   ConnectionTraits & { readonly named: boolean; readonly listen: boolean; readonly notify: boolean };
 
 /**
  * Resolves the settings that depend on the connections. A pooler may lend another session to each transaction: a
  * prepared statement is then missing, and notifications are lost.
  */
-export function resolveSettings(
-  settings: Omit<StoreSettings, 'partitions'>,
-  traits: ConnectionTraits,
-): ResolvedSettings {
+export function resolveSettings(settings: StoreSettings, traits: ConnectionTraits): ResolvedSettings {
   const { named = traits.direct, listen = traits.direct } = settings;
   return { ...settings, ...traits, named, listen, notify: settings.listen !== false };
 }
 
-function assemble(
-  connection: PostgresConnection,
-  settings: ResolvedSettings & { readonly partitions: number },
-  clock: StoreContext['clock'],
-) {
+function assemble(connection: PostgresConnection, settings: ResolvedSettings, clock: StoreContext['clock']) {
   const { pool, readPool } = connection;
   const replica = readPool === undefined ? undefined : createReplica(readPool);
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const { named, direct, strict } = settings;
-  const partitioned = settings.partitions > 1;
   const joinable = !connection.pool.singleConnection;
   const committed = replica === undefined ? {} : { committed: replica.committed };
-  const session = openSession(pool, { schema, named, direct, strict, joinable, wait, partitioned, ...committed });
+  const session = openSession(pool, { schema, named, direct, strict, joinable, wait, ...committed });
   const readers = createReaders(session, replica, clock);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const owners = createOwnerCounts(session);

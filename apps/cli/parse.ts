@@ -169,20 +169,16 @@ function readTableOptions(
 }
 
 function toMigrateCommand({ flags }: CommandInfo, given: ReadonlyMap<string, string>, reader: SettingReader): Command {
-  const parsed = reader.values(flags) as { postgres?: string; schema?: string; postgresPartitions?: number }; // parsed
-  const { postgres, schema, postgresPartitions: partitions } = parsed;
+  const parsed = reader.values(flags) as { postgres?: string; schema?: string }; // parsed
+  const { postgres, schema } = parsed;
   const location = reader.value('accounts');
   const accounts = location === 'off' || location === ':memory:' ? undefined : location;
   if (postgres === undefined && accounts === undefined) {
     throw new UsageError('a database is missing: --postgres <url>, --accounts <location>, or both');
   }
   if (postgres === undefined && given.has('schema')) throw new UsageError('--schema requires --postgres <url>');
-  if (postgres === undefined && partitions !== undefined) {
-    throw new UsageError('--postgres-partitions requires --postgres <url>');
-  }
   const options = {
     ...(postgres && { postgres }),
-    ...(partitions === undefined ? {} : { partitions }),
     schema: schema ?? singleBook({ postgres: 'postgres:' }).schema ?? '',
     ...(accounts === undefined ? {} : { accounts: String(accounts) }),
   };

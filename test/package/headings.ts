@@ -249,7 +249,6 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'GET {bff_url}/restricted/deliveries',
   'POST {bff_url}/affiliate/{wallet_address}',
   'PUT /api/v1/app_data/{hash}',
-  'Partitions',
   'Parts',
   'Paths',
   'Performance',

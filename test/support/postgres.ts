@@ -59,7 +59,7 @@ export async function emptySchema({
   ];
   const { rows } = await pool.query(
     `SELECT relname AS tablename FROM pg_class WHERE relnamespace = '"${schema}"'::regnamespace
-       AND relkind IN ('r', 'p') AND NOT relispartition`,
+       AND relkind = 'r'`,
   );
   const expected = [...tables, 'log_lock', 'progress', 'migrations'].sort();
   const names = rows.map(({ tablename }) => tablename).sort();

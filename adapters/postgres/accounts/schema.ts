@@ -1,4 +1,4 @@
-import type { PgMigration } from '../schema.ts';
+import type { PgMigration, PgSchema } from '../schema.ts';
 
 /**
  * Creates the tables of the account interface. A transaction that changes related rows locks a row of `locks` until its
@@ -14,6 +14,7 @@ const createAccounts: PgMigration = {
   version: 1,
   name: 'accounts',
   breaking: false,
+  locks: 'none: the tables are new',
   sql: (s) => `
 CREATE TABLE ${s}.locks (
   name text PRIMARY KEY,
@@ -123,5 +124,9 @@ CREATE TABLE ${s}.leases (
 `,
 };
 
-/** Schema migrations. A released migration is never changed: new ones are appended. */
-export const ACCOUNT_MIGRATIONS: readonly PgMigration[] = [createAccounts];
+/** The schema of the account interface. */
+export const ACCOUNT_SCHEMA: PgSchema = {
+  migrations: [createAccounts],
+  functions: () => [],
+  getRemedy: () => 'run "intentbook migrate --accounts <url>", or open it with `migrate`',
+};

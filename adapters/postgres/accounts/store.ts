@@ -14,15 +14,12 @@ import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable, createOutbox } from './deliveries.ts';
 import { createNotificationTable } from './notifications.ts';
 import { createAccountRetention } from './retention.ts';
-import { ACCOUNT_MIGRATIONS } from './schema.ts';
+import { ACCOUNT_SCHEMA } from './schema.ts';
 import { createSerialLock, recordOrigin } from './serial-lock.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
 
 /** Creates an account store. */
-export function createPostgresAccountStore(
-  source: PostgresSource,
-  settings: Omit<StoreSettings, 'partitions'>,
-): AccountStore {
+export function createPostgresAccountStore(source: PostgresSource, settings: StoreSettings): AccountStore {
   const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'PostgreSQL account store',
     'this PostgreSQL account store is already in use; create one for each user',
@@ -74,15 +71,13 @@ export function createPostgresAccountStore(
   };
 }
 
-const REMEDY = 'run "intentbook migrate --accounts <url>", or open it with `migrate`';
-
-async function start(source: PostgresSource, settings: Omit<StoreSettings, 'partitions'>, clock: Clock) {
+async function start(source: PostgresSource, settings: StoreSettings, clock: Clock) {
   const connection = await connectPostgres(source);
   try {
     const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, settings.durable));
     const parts = assemble(connection, resolveSettings(settings, traits), clock);
-    if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_MIGRATIONS);
-    await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_MIGRATIONS, REMEDY));
+    if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_SCHEMA);
+    await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_SCHEMA));
     await recordOrigin(parts.session);
     return parts;
   } catch (cause) {

@@ -162,9 +162,9 @@ export async function openStore(place: StoreLocation, writeThread: boolean | 'au
     case 'file':
       return (await import('intentbook/sqlite')).sqliteStore({ path: place.path, writeThread });
     case 'postgres': {
-      const { url, readUrl, schema, migrate, connections, pooler, partitions } = place;
+      const { url, readUrl, schema, migrate, connections, pooler } = place;
       const { postgresStore } = await import('intentbook/postgres');
-      const traits = { ...defined({ readUrl, partitions }), ...toSessionOptions(pooler) };
+      const traits = { ...defined({ readUrl }), ...toSessionOptions(pooler) };
       return postgresStore({ url, schema, migrate, connections, ...traits });
     }
   }

@@ -5,16 +5,14 @@ import { accountStoreAt, isDatabase } from '../books/open-accounts.ts';
 export interface MigrateOptions {
   readonly postgres?: string;
   readonly schema: string;
-  /** Number of partitions of the schema of the book. */
-  readonly partitions?: number;
   /** Location of the account store. */
   readonly accounts?: string;
 }
 
 /** Migrates the given schemas. @returns one line per schema. */
-export async function migrateAll({ postgres, schema, partitions, accounts }: MigrateOptions): Promise<string[]> {
+export async function migrateAll({ postgres, schema, accounts }: MigrateOptions): Promise<string[]> {
   const lines: string[] = [];
-  if (postgres !== undefined) lines.push(await migrateBook(postgres, schema, partitions));
+  if (postgres !== undefined) lines.push(await migrateBook(postgres, schema));
   if (accounts === undefined) return lines;
   if (isDatabase(accounts)) return [...lines, await migrateAccounts(accounts)];
   // A store in a file migrates when it is opened.
@@ -24,9 +22,9 @@ export async function migrateAll({ postgres, schema, partitions, accounts }: Mig
   return [...lines, `the accounts in ${accounts} are up to date`];
 }
 
-async function migrateBook(url: string, schema: string, partitions: number | undefined): Promise<string> {
+async function migrateBook(url: string, schema: string): Promise<string> {
   const { migratePostgres } = await import('intentbook/postgres');
-  const applied = await migratePostgres(partitions === undefined ? { url, schema } : { url, schema, partitions });
+  const applied = await migratePostgres({ url, schema });
   return describeResult(`the schema ${schema}`, applied);
 }
 

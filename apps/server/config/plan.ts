@@ -22,7 +22,6 @@ export type StoreLocation =
       readonly migrate: boolean;
       readonly connections: number;
       readonly pooler: Pooler | undefined;
-      readonly partitions: number | undefined;
     };
 
 /** Default number of PostgreSQL connections of all books together. A PostgreSQL server allows 100. */
@@ -137,13 +136,13 @@ function toStoreLocation(
   name: string,
   { folder, share }: PlanContext,
 ): StoreLocation {
-  const { postgres: url, postgresRead: readUrl, postgresPooler: pooler, postgresPartitions: partitions } = settings;
+  const { postgres: url, postgresRead: readUrl, postgresPooler: pooler } = settings;
   // The file of a book wins over a shared database.
   if (url !== undefined && db === undefined) {
     const schema = settings.schema ?? `intentbook_${name.replaceAll('-', '_')}`;
     const connections = settings.postgresConnections ?? share;
     const { migrate } = settings;
-    return { kind: 'postgres', url, readUrl, schema, migrate, connections, pooler, partitions };
+    return { kind: 'postgres', url, readUrl, schema, migrate, connections, pooler };
   }
   return db === ':memory:' ? { kind: 'memory' } : { kind: 'file', path: resolve(folder, db ?? `${name}.sqlite`) };
 }

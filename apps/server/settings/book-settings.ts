@@ -209,15 +209,6 @@ export const COMMON_SETTINGS = {
     defaultText: '`detect`: `transaction` behind a pooler, otherwise `session`',
     requires: 'postgres',
   },
-  postgresPartitions: {
-    type: integer(1, 256),
-    group: 'Store',
-    help:
-      'Number of partitions in which a new PostgreSQL schema has its orders, by owner. An existing schema with another ' +
-      'number is rejected.',
-    defaultText: '1 for a new schema; any for an existing one',
-    requires: 'postgres',
-  },
   migrate: {
     type: onOffAlone(),
     group: 'Store',

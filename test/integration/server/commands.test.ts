@@ -59,14 +59,14 @@ async function shown(store: ReturnType<typeof sqliteStore>) {
 }
 
 describe('export and import', () => {
-  test('move a book from SQLite to a partitioned schema of PostgreSQL and back; a repeated import changes nothing', async () => {
+  test('move a book from SQLite to PostgreSQL and back; a repeated import changes nothing', async () => {
     const { db, folder } = await bookWith(300);
     const place = await temporarySchema();
     const postgres = ['--postgres', place.url, '--schema', place.schema];
     const [there, back] = [join(folder, 'there.ndjson'), join(folder, 'back.ndjson')];
     const exported = await done(['export', there, '--db', db]);
     expect(exported).toMatchObject({ ok: true, orders: 300, resumed: 0, left: 0 });
-    await intentbook(['migrate', ...postgres, '--postgres-partitions', '4']).ended;
+    await intentbook(['migrate', ...postgres]).ended;
     const imported = await done(['import', there, ...postgres]);
     expect(imported).toMatchObject({ orders: 300, inserted: 300, cancelled: 1, sha256: exported['sha256'] });
     expect(await done(['import', there, ...postgres])).toMatchObject({ orders: 300, inserted: 0, cancelled: 0 });

@@ -111,11 +111,6 @@ describe('command-line flags', () => {
   test('migrate accepts a database and a schema', () => {
     const options = { postgres: URL, schema: 'intentbook' };
     expect(parseCommand(['migrate', '--postgres', URL], {})).toEqual({ name: 'migrate', options, json: false });
-    expect(parseCommand(['migrate', '--postgres', URL, '--postgres-partitions', '16'], {})).toEqual({
-      name: 'migrate',
-      options: { ...options, partitions: 16 },
-      json: false,
-    });
     expect(parseCommand(['migrate'], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_SCHEMA: 'a' })).toEqual({
       name: 'migrate',
       json: false,
@@ -301,11 +296,6 @@ describe('command-line flags', () => {
       '--trusted-proxies must be addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8, got "10.0.0.0/33"',
     ],
     [['migrate'], {}, 'a database is missing: --postgres <url>, --accounts <location>, or both'],
-    [
-      ['migrate', '--accounts', 'a.sqlite', '--postgres-partitions', '4'],
-      {},
-      '--postgres-partitions requires --postgres <url>',
-    ],
     [['migrate', '--postgres', URL, '--port', '1'], {}, '--port is not a flag of "intentbook migrate"'],
     [['serve', '--postgres', URL, '--db', 'x'], {}, '--db and --postgres cannot be combined'],
     [['serve', '--smtp', 'smtp://a', '--mail-from', 'b@c.org'], {}, '--smtp requires --public-url'],

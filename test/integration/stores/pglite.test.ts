@@ -7,7 +7,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { getPglitePool } from '../../../adapters/postgres/pglite.ts';
 import { notification, notify, step } from '../../conformance/accounts/notifications.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
-import { ALICE, address, NOW, order, range } from '../../conformance/orders.ts';
+import { ALICE, NOW, order } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import { emptySchema } from '../../support/postgres.ts';
@@ -25,21 +25,19 @@ const place = (schema: string) => ({
 /** PGlite decodes text without the byte order mark at its start. The bytes in the table are complete. */
 const MARK = 'PGlite drops a byte order mark at the start of a text';
 
-const createHarness = (schema: string, partitions: number): StoreHarness => ({
+const createHarness = (schema: string): StoreHarness => ({
   traits: pgliteStore(database).traits,
   exceptions: {
     'returns a document unchanged, and undefined for an unknown hash': MARK,
     'stores a document with its order and returns both unchanged': MARK,
   },
   create: async () => ({
-    connect: () => pgliteStore(database, { schema, partitions }),
+    connect: () => pgliteStore(database, { schema }),
     dispose: () => emptySchema(place(schema)),
   }),
 });
 
-describeConformance('PostgreSQL store on PGlite', createHarness('intentbook', 1));
-// `INTENTBOOK_TEST_LONG` runs all groups.
-describeConformance('PostgreSQL store on PGlite with 16 partitions', createHarness('partitioned', 16), ['replace']);
+describeConformance('PostgreSQL store on PGlite', createHarness('intentbook'));
 
 test('the account log of a dump that was restored continues in a new log epoch', async () => {
   const schema = 'restored_accounts';
@@ -105,18 +103,6 @@ test('book on PGlite serves an order, and leaves the database to the application
   await book.close();
   const { rows } = await database.query<{ n: number }>('SELECT count(*)::integer AS n FROM books.orders');
   expect(rows).toEqual([{ n: 1 }]);
-});
-
-test('store on PGlite serves orders of every partition', async () => {
-  const store = pgliteStore(database, { schema: 'owners', partitions: 16 });
-  await store.open({ domain: DOMAIN, clock: systemClock });
-  const orders = range(40).map((n) => order(n, { owner: address(n) }));
-  await store.orders.insert(orders.map((each) => ({ order: each })));
-  expect(await store.orders.get(orders.map(({ uid }) => uid))).toHaveLength(orders.length);
-  expect(await store.orders.list({ limit: 100 })).toHaveLength(orders.length);
-  await store.close();
-  const { rows } = await database.query('SELECT DISTINCT tableoid FROM owners.orders');
-  expect(rows.length).toBeGreaterThan(8);
 });
 
 test('store on PGlite does not join a transaction of the host', () => {

@@ -27,8 +27,6 @@ describe('options of the PostgreSQL stores', () => {
     ['half a connection', { url: URL, connections: 2.5 }, integerError('connections', 2, 2.5)],
     ['a short interval', { url: URL, pollInterval: 9 }, integerError('pollInterval', 10, 9)],
     ['a long interval', { url: URL, pollInterval: 2 ** 31 }, integerError('pollInterval', 10, 2 ** 31)],
-    ['no partition', { url: URL, partitions: 0 }, integerError('partitions', 1, 0, 256)],
-    ['many partitions', { url: URL, partitions: 257 }, integerError('partitions', 1, 257, 256)],
     ['a schema with a digit in front', { url: URL, schema: '1a' }, schemaError],
     ['a schema of the system', { url: URL, schema: 'PG_x' }, schemaError],
     ['a schema with a quote', { url: URL, schema: 'a"b' }, schemaError],
@@ -48,8 +46,8 @@ describe('options of the PostgreSQL stores', () => {
     ['a store on a pool', () => postgresStore(pool, { url: URL } as never), 'postgresStore: unknown option "url"'],
     [
       'an account store on a pool',
-      () => postgresAccountStore(pool, { partitions: 2 } as never),
-      'postgresAccountStore: unknown option "partitions"',
+      () => postgresAccountStore(pool, { partition: 2 } as never),
+      'postgresAccountStore: unknown option "partition"',
     ],
     [
       'an account store at a URL',
@@ -59,15 +57,10 @@ describe('options of the PostgreSQL stores', () => {
     ['PGlite', () => pgliteStore({} as never, { durable: true } as never), 'pgliteStore: unknown option "durable"'],
     [
       'accounts on PGlite',
-      () => pgliteAccountStore({} as never, { partitions: 2 } as never),
-      'pgliteAccountStore: unknown option "partitions"',
+      () => pgliteAccountStore({} as never, { partition: 2 } as never),
+      'pgliteAccountStore: unknown option "partition"',
     ],
     ['migrations', () => postgresMigrations({ name: 'x' } as never), 'postgresMigrations: unknown option "name"'],
-    [
-      'partitions of accounts',
-      () => postgresMigrations({ of: 'accounts', partitions: 2 }),
-      'postgresMigrations: `partitions` must be absent for the schema of accounts',
-    ],
   ])('reject what %s cannot have', (_, create, message) => {
     expect(create).toThrow(message);
   });
@@ -75,10 +68,8 @@ describe('options of the PostgreSQL stores', () => {
   test('accept every option at its limits', () => {
     const common = { schema: `_${'a'.repeat(39)}`, migrate: true, durable: false, prepare: false, listen: false };
     const url = { url: URL, connections: 2, pollInterval: 10 };
-    expect(() => postgresStore({ ...common, ...url, readUrl: URL, partitions: 256 })).not.toThrow();
-    expect(() =>
-      postgresStore(pool, { ...common, readPool: pool, partitions: 1, pollInterval: 2 ** 31 - 1 }),
-    ).not.toThrow();
+    expect(() => postgresStore({ ...common, ...url, readUrl: URL })).not.toThrow();
+    expect(() => postgresStore(pool, { ...common, readPool: pool, pollInterval: 2 ** 31 - 1 })).not.toThrow();
     expect(() => postgresAccountStore({ ...common, ...url })).not.toThrow();
     expect(() => postgresAccountStore(pool, common)).not.toThrow();
   });
@@ -95,7 +86,20 @@ describe('options of the PostgreSQL stores', () => {
 });
 
 describe('check of a PostgreSQL server', () => {
-  const GOOD = [140_000, false, 'UTF8', 'hex', 'on', 'on', 'on', '', 'read committed', 42] as const;
+  const GOOD = [
+    140_000,
+    false,
+    'UTF8',
+    'hex',
+    'on',
+    'on',
+    'on',
+    '',
+    'read committed',
+    42,
+    'PostgreSQL 14.0',
+    false,
+  ] as const;
   const check = async (changes: Readonly<Record<number, unknown>> = {}, durable = true, processID?: number) => {
     const row = GOOD.map((value, i) => (i in changes ? changes[i] : value));
     const client = await createFakePool(() => [row], processID).pool.connect();
@@ -137,6 +141,18 @@ describe('check of a PostgreSQL server', () => {
       'the server has synchronous_commit = local, so a commit does not wait for the synchronous standby; set it to on, ' +
         'or accept this with durable: false',
     ],
+    ...(
+      [
+        ['Citus', { 11: true }],
+        ['CockroachDB', { 10: 'CockroachDB CCL v25.1.0 (x86_64-pc-linux-gnu)' }],
+        ['YugabyteDB', { 10: 'PostgreSQL 15.2-YB-2.25.0.0-b0 on x86_64-pc-linux-gnu' }],
+      ] as const
+    ).map(([engine, changes]): [string, Record<number, unknown>, string, string] => [
+      `the engine ${engine}`,
+      changes,
+      'Unsupported',
+      `the server is ${engine}, whose snapshots are not those of one server: events would be lost; use PostgreSQL`,
+    ]),
   ])('rejects %s', async (_, changes, code, message) => {
     await expect(check(changes)).rejects.toEqual(new StoreError(code as 'Unsupported' | 'Unavailable', message));
   });

@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { StoreError, systemClock } from 'intentbook';
 import { migratePostgres, postgresAccountStore, postgresMigrations, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrate } from '../../../adapters/postgres/migrate.ts';
 import type { PgMigration } from '../../../adapters/postgres/schema.ts';
-import { MIGRATIONS } from '../../../adapters/postgres/schema.ts';
+import { BOOK_SCHEMA } from '../../../adapters/postgres/schema.ts';
+import { createFunctions } from '../../../adapters/postgres/sql/functions.ts';
 import { apply, PLACED, placement } from '../../conformance/chain.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { order, place, range } from '../../conformance/orders.ts';
@@ -34,7 +37,9 @@ async function rejection(opening: Promise<unknown>): Promise<StoreError> {
 async function release(...steps: PgMigration[]): Promise<number[]> {
   const pool = new pg.Pool({ connectionString: here.url });
   try {
-    return await migrate(pool, here.schema, steps);
+    // The functions refer to the tables of the first step.
+    const functions = steps[0] === MIGRATIONS[0] ? BOOK_SCHEMA.functions : () => [];
+    return await migrate(pool, here.schema, { ...BOOK_SCHEMA, migrations: steps, functions });
   } finally {
     await pool.end();
   }
@@ -52,24 +57,30 @@ async function holdMigrations() {
   };
 }
 
+const MIGRATIONS = BOOK_SCHEMA.migrations;
 const newest = MIGRATIONS.length;
 const next = (changes: Partial<PgMigration> = {}): PgMigration => ({
   version: newest + 1,
   name: 'note',
   breaking: false,
+  locks: 'none',
   sql: (s) => `ALTER TABLE ${s}.orders ADD COLUMN note text`,
   ...changes,
 });
 
-/** Reads all tables, columns and indexes. */
+/** Reads all tables, columns, indexes and functions. */
 async function shape(): Promise<unknown> {
+  const functions = await here.query(
+    'SELECT proname, prosrc, proconfig FROM pg_proc WHERE pronamespace = $1::regnamespace ORDER BY 1, 2',
+    [`"${here.schema}"`],
+  );
   const columns = await here.query(
     `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
       WHERE table_schema = $1 ORDER BY 1, 2`,
     [here.schema],
   );
   const indexes = await here.query('SELECT indexdef FROM pg_indexes WHERE schemaname = $1 ORDER BY 1', [here.schema]);
-  return JSON.parse(JSON.stringify({ columns, indexes }).replaceAll(here.schema, 'schema'));
+  return JSON.parse(JSON.stringify({ columns, indexes, functions }).replaceAll(here.schema, 'schema'));
 }
 
 describe('PostgreSQL migration', () => {
@@ -89,7 +100,11 @@ describe('PostgreSQL migration', () => {
     for (const { sql } of postgresMigrations({ schema: here.schema })) await here.query(`BEGIN; ${sql} COMMIT`);
     expect(await shape()).toEqual(wanted);
     expect(await migrated()).toEqual([]);
-    expect(postgresMigrations().map(({ version }) => version)).toEqual(range(newest).map((n) => n + 1));
+    const steps = postgresMigrations().map(({ version, name, repeatable }) => [version, name, repeatable]);
+    expect(steps).toEqual([
+      ...MIGRATIONS.map(({ version, name }) => [version, name, false]),
+      [newest, 'functions', true],
+    ]);
     expect(postgresMigrations()[0]?.sql).toContain('CREATE SCHEMA IF NOT EXISTS "intentbook"');
   });
 
@@ -138,6 +153,146 @@ describe('PostgreSQL migration', () => {
     const stores = range(4).map(() => postgresStore({ url: here.url, schema: here.schema, migrate: true }));
     await Promise.all(stores.map((store) => store.open(context)));
     await Promise.all(stores.map((store) => store.close()));
+  });
+});
+
+/** Creates the schema of the first release, as it was. */
+async function createFirst(of: 'book' | 'accounts'): Promise<void> {
+  const file = fileURLToPath(new URL(`schemas/${of}-1.sql`, import.meta.url));
+  await here.query(`BEGIN; ${readFileSync(file, 'utf8').replaceAll('"released"', `"${here.schema}"`)} COMMIT`);
+}
+
+describe('PostgreSQL schema of the first release', () => {
+  test('is rejected before the migration, which replaces its functions', async () => {
+    await createFirst('book');
+    const error = await rejection(storeOn().open(context));
+    expect([error.code, error.message]).toEqual([
+      'SchemaTooOld',
+      newest > 1
+        ? expect.stringContaining('has version 1, this release needs version')
+        : expect.stringMatching(
+            /has other functions \(.*number_events.*\) than this release; run "intentbook migrate /,
+          ),
+    ]);
+    expect(await migrated()).toEqual(range(newest - 1).map((n) => n + 2));
+    const store = storeOn();
+    await store.open(context);
+    await place(store, order(1));
+    await store.close();
+    expect(await migrated()).toEqual([]);
+  });
+
+  test.each(['book', 'accounts'] as const)('of %s becomes equal to a new one', async (of) => {
+    const migrateTo = () => migratePostgres({ url: here.url, schema: here.schema, of });
+    await createFirst(of);
+    await migrateTo();
+    const upgraded = await shape();
+    await here.query(`DROP SCHEMA "${here.schema}" CASCADE`);
+    await migrateTo();
+    expect(upgraded).toEqual(await shape());
+  });
+
+  test('is migrated by several processes at once', async () => {
+    await createFirst('book');
+    await Promise.all(range(6).map(migrated));
+    const store = storeOn();
+    await store.open(context);
+    await store.close();
+  });
+});
+
+describe('PostgreSQL schema that was altered', () => {
+  const REBUILD = 'restore a backup, or export the book and import it into a new schema';
+
+  test.each([
+    ['an index', 'DROP INDEX s.orders_sell', `the schema s lacks the index orders_sell, which its version includes`],
+    [
+      'a table',
+      'DROP TABLE s.first_trades',
+      'the schema s lacks the table first_trades, the index first_trades_block,',
+    ],
+    [
+      'a migration',
+      "UPDATE s.migrations SET checksum = 'other' WHERE version = 1",
+      'the schema s was created by an unreleased version: its migration 1 differs',
+    ],
+  ])('by %s is rejected with its name', async (_, change, message) => {
+    await migrated();
+    await here.query(change.replaceAll('s.', `"${here.schema}".`));
+    const error = await rejection(storeOn().open(context));
+    expect(error.code).toBe('Unsupported');
+    expect(error.message).toContain(message.replace('schema s ', `schema "${here.schema}" `));
+    expect(error.message).toContain(REBUILD);
+  });
+
+  test.each([
+    [
+      'text',
+      'CREATE OR REPLACE FUNCTION s.cancel_stored(p_keys bytea[], p_at bigint) RETURNS void LANGUAGE sql AS $$$$',
+    ],
+    ['settings', 'ALTER FUNCTION s.cancel_orders(bytea[], bigint, bigint) SET jit = on'],
+    ['name', 'ALTER FUNCTION s.lock_owners(bytea[], boolean) RENAME TO lock_all'],
+  ])('by the %s of a function is rejected, and repaired by a migration', async (_, change) => {
+    await migrated();
+    await here.query(change.replaceAll('s.', `"${here.schema}".`));
+    expect(await rejection(storeOn().open(context))).toMatchObject({
+      code: 'SchemaTooOld',
+      message: expect.stringMatching(/has other functions \(\w+\) than this release/),
+    });
+    expect(await migrated()).toEqual([]);
+    const store = storeOn();
+    await store.open(context);
+    await store.close();
+  });
+
+  test('keeps the functions of a newer release, which this one uses', async () => {
+    await migrated();
+    const other = createFunctions(`"${here.schema}"`).map((each) => ({ ...each, body: `${each.body}-- newer\n` }));
+    const pool = new pg.Pool({ connectionString: here.url });
+    await migrate(pool, here.schema, { ...BOOK_SCHEMA, migrations: [...MIGRATIONS, next()], functions: () => other });
+    await pool.end();
+    expect(await migrated()).toEqual([]);
+    const store = storeOn();
+    await store.open(context);
+    await place(store, order(1));
+    await store.close();
+    const bodies = await here.query('SELECT prosrc FROM pg_proc WHERE pronamespace = $1::regnamespace', [
+      `"${here.schema}"`,
+    ]);
+    expect(bodies.every(({ prosrc }) => String(prosrc).endsWith('-- newer\n'))).toBe(true);
+  });
+});
+
+describe('PostgreSQL migration with concurrent statements', () => {
+  const step = next({
+    name: 'index',
+    sql: () => '',
+    concurrently: (s) => [
+      `DROP INDEX CONCURRENTLY IF EXISTS ${s}.orders_checksum`,
+      `CREATE INDEX CONCURRENTLY orders_checksum ON ${s}.orders (checksum)`,
+    ],
+  });
+  const findIndex = () =>
+    here.query('SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass($1)', [
+      `"${here.schema}".orders_checksum`,
+    ]);
+
+  test('creates an index once among several processes', async () => {
+    await migrated();
+    const applied = await Promise.all(range(4).map(() => release(...MIGRATIONS, step)));
+    expect(applied.flat()).toEqual([newest + 1]);
+    expect(await findIndex()).toEqual([{ valid: true }]);
+  });
+
+  test('is applied again if a process ended between its statements', async () => {
+    await migrated();
+    const broken = { ...step, concurrently: (s: string) => [...(step.concurrently?.(s) ?? []), 'SELECT 1 / 0'] };
+    await expect(release(...MIGRATIONS, broken)).rejects.toThrow('a value does not fit the schema (22012)');
+    expect(await here.query(`SELECT max(version) AS version FROM "${here.schema}".migrations`)).toEqual([
+      { version: newest },
+    ]);
+    expect(await release(...MIGRATIONS, step)).toEqual([newest + 1]);
+    expect(await findIndex()).toEqual([{ valid: true }]);
   });
 });
 

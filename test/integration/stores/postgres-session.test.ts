@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { migrate } from '../../../adapters/postgres/migrate.ts';
+import { BOOK_SCHEMA } from '../../../adapters/postgres/schema.ts';
 import type { SessionSettings } from '../../../adapters/postgres/session.ts';
 import { openSession } from '../../../adapters/postgres/session.ts';
 import type { Respond } from '../../support/postgres-fake.ts';
@@ -380,7 +381,7 @@ test('PostgreSQL migration is rolled back if its begin is cancelled, because it 
   const fake = createFakePool(() => {
     throw createPgError('57014');
   });
-  await expect(migrate(fake.pool, 'books', [])).rejects.toMatchObject({ code: 'Unavailable' });
+  await expect(migrate(fake.pool, 'books', BOOK_SCHEMA)).rejects.toMatchObject({ code: 'Unavailable' });
   expect(fake.texts.at(-1)).toBe('ROLLBACK');
 });
 

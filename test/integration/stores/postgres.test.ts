@@ -9,8 +9,6 @@ import { describeConformance } from './conformance.ts';
 const place = await temporarySchema();
 const { url, schema } = place;
 await migratePostgres({ url, schema });
-const partitioned = await temporarySchema();
-await migratePostgres({ url, schema: partitioned.schema, partitions: 16 });
 /** Planner settings for small tables: a subplan that repeats for each row must return the same rows each time. */
 const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'memoize'].map(
   (way) => `enable_${way}=off`,
@@ -27,7 +25,6 @@ hostPool.on('error', () => {});
 afterAll(async () => {
   await hostPool.end();
   await place[Symbol.asyncDispose]();
-  await partitioned[Symbol.asyncDispose]();
 });
 
 describeConformance('PostgreSQL store with its own connections', {
@@ -68,13 +65,6 @@ const createPoolHarness = (pool: pg.Pool, tables: TemporarySchema): StoreHarness
   },
 });
 
-/** Groups that write by key. `INTENTBOOK_TEST_LONG` runs all. */
-const PARTITION_GROUPS = ['insert', 'replace', 'cancel', 'quotas', 'pruning'];
-describeConformance(
-  'PostgreSQL store with 16 partitions',
-  createPoolHarness(partitioned.pool, partitioned),
-  PARTITION_GROUPS,
-);
 describeConformance('PostgreSQL store on a host pool', createPoolHarness(hostPool, place));
 
 async function transact(client: pg.ClientBase, work: (transaction: unknown) => Promise<void>): Promise<void> {

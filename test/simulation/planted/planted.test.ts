@@ -6,7 +6,7 @@ import { PLANTED } from './planted.ts';
 import { findRow, MARKERS, PAGE } from './planted-table.ts';
 import { findPlanted } from './run-planted.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Maximum number of seeds for each fault. Without it, the faults are not searched. */
 const SEEDS = Number(process.env['INTENTBOOK_PLANTED'] ?? 0);
