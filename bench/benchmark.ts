@@ -75,30 +75,36 @@ export function readMeasured(subject: string, measure: string): (round: Round) =
   return (round) => getSample(round, subject)[measure] ?? Number.NaN;
 }
 
-export interface MeasureTimeOptions<T> {
-  /** Number of times that the work is run. */
-  readonly repetitions: number;
+export interface MeasureTimeOptions<Prepared, Outcome> {
+  /**
+   * Throws if the outcome of a repetition is not that of the complete work. Runs outside of the measured time. It must
+   * read little, because it changes the caches of the processor: compare `checks.ts`.
+   */
+  readonly check: (outcome: Outcome, prepared: Prepared) => void;
+  /** Number of times that the work is run. Default: 1. */
+  readonly repetitions?: number;
   /** Prepares the input of one repetition, outside of the measured time. */
-  readonly prepare?: () => T;
+  readonly prepare?: () => Prepared;
 }
 
 /**
  * Measures the time of `work` for one of its operations. The result is the median of several repetitions: short ones
  * are rarely interrupted by other programs, long ones often are.
  */
-export async function measureTime<T = void>(
+export async function measureTime<Outcome, Prepared = void>(
   operations: number,
-  work: (prepared: T) => unknown,
-  { repetitions, prepare }: MeasureTimeOptions<T> = { repetitions: 1 },
+  work: (prepared: Prepared) => Outcome | Promise<Outcome>,
+  { check, repetitions = 1, prepare }: MeasureTimeOptions<Prepared, Outcome>,
 ): Promise<Sample> {
-  const prepared = Array.from({ length: repetitions }, () => prepare?.() as T); // undefined without `prepare`
+  const prepared = Array.from({ length: repetitions }, () => prepare?.() as Prepared); // undefined without `prepare`
   const figures: number[] = [];
   collectGarbage();
   for (const each of prepared) {
     const start = performance.now();
     const result = work(each);
-    if (result instanceof Promise) await result;
+    const outcome = result instanceof Promise ? await result : result;
     figures.push(((performance.now() - start) * 1000) / operations);
+    check(outcome, each);
   }
   return { time: quantile(figures, 0.5) };
 }

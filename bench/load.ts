@@ -11,6 +11,8 @@ export interface Load {
   readonly connections: number;
   /** Number of responses. */
   readonly count: number;
+  /** Length of the body of each response. Another length is an error. */
+  readonly length: number;
 }
 
 const port = parentPort;
@@ -22,12 +24,12 @@ port?.on('message', (load: Load) => {
   );
 });
 
-async function run({ port: server, requests, connections, count }: Load): Promise<number> {
+async function run({ port: server, requests, connections, count, length }: Load): Promise<number> {
   while (sockets.length < connections) sockets.push(await open(server));
   let sent = 0;
   const next = () => (sent < count ? requests[sent++ % requests.length] : undefined);
   const start = performance.now();
-  await Promise.all(sockets.slice(0, connections).map((socket) => sendAll(socket, next)));
+  await Promise.all(sockets.slice(0, connections).map((socket) => sendAll(socket, length, next)));
   return performance.now() - start;
 }
 
@@ -38,8 +40,8 @@ function open(server: number): Promise<Socket> {
   });
 }
 
-/** Sends requests over one connection, one at a time, until there are no more. */
-function sendAll(socket: Socket, next: () => string | undefined): Promise<void> {
+/** Sends requests over one connection, one at a time, until there are no more. @param expected - Length of a body. */
+function sendAll(socket: Socket, expected: number, next: () => string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     let missing = 0;
     const stop = (error?: Error) => {
@@ -57,11 +59,12 @@ function sendAll(socket: Socket, next: () => string | undefined): Promise<void> 
       if (missing === 0) {
         const head = chunk.indexOf('\r\n\r\n');
         const [, length] = /\r\ncontent-length: (\d+)/i.exec(chunk.toString('latin1', 0, head)) ?? [];
-        if (!chunk.toString('latin1', 0, 12).endsWith(' 200') || length === undefined) {
-          stop(new Error(`the server responded with ${chunk.toString('latin1', 0, 100)}`));
+        if (!chunk.toString('latin1', 0, 12).endsWith(' 200') || Number(length) !== expected) {
+          const start = chunk.toString('latin1', 0, Math.max(100, head));
+          stop(new Error(`the server must respond with 200 and ${expected} bytes, got ${start}`));
           return;
         }
-        missing = head + 4 + Number(length);
+        missing = head + 4 + expected;
       }
       missing -= chunk.length;
       if (missing === 0) send();

@@ -40,23 +40,27 @@ export function hashText(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Signs different orders of many owners. The result is the same for the same `seed` and `first`. */
-export async function signOrders(seed: string, first: number, count: number): Promise<Signed[]> {
+/**
+ * Signs different orders of many owners. The result is the same for the same `seed`, `first` and `validTo`.
+ *
+ * @param validTo - In seconds. Default: midnight in a week.
+ */
+export async function signOrders(seed: string, first: number, count: number, validTo = NEXT_WEEK): Promise<Signed[]> {
   const verifier = await createVerifier(DOMAIN);
-  return Array.from({ length: count }, (_, i) => signOrder(verifier, seed, first + i));
+  return Array.from({ length: count }, (_, i) => signOrder(verifier, seed, first + i, validTo));
 }
 
 const OWNERS = 64;
 const NEXT_WEEK = Math.floor(Date.now() / 1000 / 86_400 + 7) * 86_400;
 
-function signOrder(verifier: Verifier, seed: string, index: number): Signed {
+function signOrder(verifier: Verifier, seed: string, index: number, validTo: number): Signed {
   const key = hashText(`intentbook bench owner ${index % OWNERS}`);
   const salt = hashText(`${seed} ${index}`);
   const data: Parameters<Verifier['hasher']['digest']>[0] = {
     sellToken: WETH,
     buyToken: COW,
     receiver: null,
-    validTo: NEXT_WEEK,
+    validTo,
     // Typical amounts with 18 decimals: one fits 64 bits and the other does not.
     sellAmount: 10n ** 18n + salt.readBigUInt64BE(0) / 4n,
     buyAmount: 10n ** 21n + salt.readBigUInt64BE(8),

@@ -1,6 +1,7 @@
 import type { Hex, OrderInsert, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
-import { createModelOrder, getCreationDate, getOwner, getToken, VALID_TO } from './files.ts';
+import { checkOrders } from './checks.ts';
+import { createModelOrder, getCreationDate, getOwner, getToken, getUid, VALID_TO } from './files.ts';
 import { DOMAIN, hashText } from './orders.ts';
 import type { BenchServer } from './postgres.ts';
 import { createBenchStore } from './postgres.ts';
@@ -25,7 +26,7 @@ export async function fillStore(server: BenchServer, schema: string, count: numb
   const from = selectOrders(count);
   const hex = (column: string) => `'0x' || encode(${column}, 'hex')`;
   await client.query(`SET synchronous_commit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'`);
-  await client.query(
+  const inserted = await client.query(
     `INSERT INTO ${schema}.orders (created, valid_to, version, signing_scheme, phase, quota_class, key, owner,
        sell_token, buy_token, app_data, executed_sell_amount, executed_buy_amount, executed_fee, quote, body, checksum)
      SELECT ${getCreationDate(0)} + n * 20, ${VALID_TO}, 1 + n % 2, 0, CASE n % 2 WHEN 1 THEN 5 ELSE 0 END, 0,
@@ -47,6 +48,7 @@ export async function fillStore(server: BenchServer, schema: string, count: numb
       `${QUOTE}\x1e${METADATA}`,
     ],
   );
+  if (inserted.rowCount !== count) throw new Error(`${inserted.rowCount} of ${count} orders were inserted`);
   await client.query(
     `INSERT INTO ${schema}.chain_events (block, log, type, "timestamp", block_hash, transaction_hash, key, owner,
        detail)
@@ -58,6 +60,7 @@ export async function fillStore(server: BenchServer, schema: string, count: numb
     ],
   );
   await client.query(`VACUUM ANALYZE ${schema}.orders, ${schema}.documents, ${schema}.chain_events`);
+  checkOrders(await store.orders.get([getUid(0)]), [getUid(0)]);
   await store.close();
   return store;
 }

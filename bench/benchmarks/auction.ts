@@ -4,6 +4,7 @@ import { sqliteStore } from 'intentbook/sqlite';
 import { orderColumns, quoteColumns } from '../../adapters/sqlite/rows.ts';
 import type { CreateBenchmark } from '../benchmark.ts';
 import { divideTimes, getSample, measureTime, readMeasured } from '../benchmark.ts';
+import { expectCount } from '../checks.ts';
 import { orderFile } from '../files.ts';
 import { CHAIN_ID } from '../orders.ts';
 
@@ -22,11 +23,10 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
           async round() {
             const book = createOrderBook({ chainId: CHAIN_ID, store: sqliteStore({ path }) });
             await book.start();
-            const first = await measureTime(1, async () => {
-              const auction = await book.auctions.current();
-              if (auction.orders.length !== count) throw new Error('the auction has too few orders');
-            });
-            const again = await measureTime(1, () => book.auctions.current(), { repetitions: 5 });
+            const read = async () => (await book.auctions.current()).orders.length;
+            const check = expectCount(count);
+            const first = await measureTime(1, read, { check });
+            const again = await measureTime(1, read, { check, repetitions: 5 });
             await book.close();
             return { time: first.time, 'ms first': first.time / 1000, 'ms repeated': again.time / 1000 };
           },
@@ -40,11 +40,11 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
             const sql =
               `SELECT ${orderColumns('', 'full')}, ${quoteColumns} FROM orders o INDEXED BY orders_live ` +
               'LEFT JOIN order_quotes q ON q.order_id = o.id WHERE o.live = 1 ORDER BY o.created DESC, o.uid DESC';
-            const sample = await measureTime(1, () => {
+            const read = () => {
               const rows = database.prepare(sql).raw().all() as string[][];
-              const bodies = rows.map(([, body = '']) => JSON.parse(body) as object);
-              if (bodies.length !== count) throw new Error('the table has too few orders');
-            });
+              return rows.map(([, body = '']) => JSON.parse(body) as { readonly uid: string }).length;
+            };
+            const sample = await measureTime(1, read, { check: expectCount(count) });
             database.close();
             return sample;
           },

@@ -67,6 +67,13 @@ function createScriptedNode(logs: readonly Log[], perBlock: number) {
   };
 }
 
+function assertTrades(path: string, table: string, count: number): void {
+  const database = new Database(path, { readonly: true });
+  const found = database.prepare(`SELECT count(DISTINCT uid) FROM ${table}`).pluck().get();
+  database.close();
+  if (found !== count) throw new Error(`${table} must contain ${count} trades, got ${found}`);
+}
+
 /**
  * Trades of old blocks, read from a node and stored. The subject is a book with an indexer, including all effects of
  * the trades. The peer is viem's decoding and an insert of the same columns.
@@ -100,6 +107,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
             await book.start();
             const time = (((await done) - start) * 1000) / count;
             await book.close();
+            assertTrades(join(folder, 'book.sqlite'), 'chain_events', count);
             rmSync(folder, { recursive: true });
             return { time };
           },
@@ -148,6 +156,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
             }
             const time = ((performance.now() - start) * 1000) / count;
             database.close();
+            assertTrades(join(folder, 'bare.sqlite'), 'trades', count);
             rmSync(folder, { recursive: true });
             return { time };
           },

@@ -1,6 +1,8 @@
 import { createOrderBook } from 'intentbook';
+import type pg from 'pg';
 import type { CreateBenchmark, Measure, Subject } from '../benchmark.ts';
 import { measureTime, readMeasured } from '../benchmark.ts';
+import { checkOrders, createBodyCheck, expectCount } from '../checks.ts';
 import { VALID_TO } from '../files.ts';
 import { CHAIN_ID } from '../orders.ts';
 import type { BenchServer } from '../postgres.ts';
@@ -44,36 +46,34 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
             keys: [uids.map((uid) => Buffer.from(`${uid.slice(106)}${uid.slice(2, 106)}`, 'hex'))],
           };
         };
-        const expected = Math.min(UIDS, count);
-        const check = (length: number) => {
-          if (length !== expected) throw new Error(`${length} orders were returned instead of ${expected}`);
+        const timing = { repetitions, prepare };
+        const checkBody = createBodyCheck();
+        const checkKeys = ({ rows }: pg.QueryArrayResult, [keys = []]: readonly Buffer[][]) => {
+          expectCount(keys.length)(rows.length);
+          const first: unknown = rows[0]?.[0];
+          if (!keys.some((key) => first instanceof Buffer && first.equals(key)))
+            throw new Error('the query has returned another order');
         };
         return {
           note: server.version,
           async round() {
-            const read = await measureTime(1, async ({ uids }) => check((await store.orders.get(uids)).length), {
-              repetitions,
-              prepare,
+            const read = await measureTime(1, ({ uids }) => store.orders.get(uids), {
+              ...timing,
+              check: (found, { uids }) => checkOrders(found, uids),
             });
             const rendered = await measureTime(1, ({ uids }) => book.orders.rendered.getManyBytes(uids), {
-              repetitions,
-              prepare,
+              ...timing,
+              check: (body, { uids }) => checkBody(body, uids),
             });
             const summing = await measureTime(
               1,
-              async ({ bytes }) => {
-                const query = { ...SUMMING_QUERY, text: SUMMING_SELECT, values: bytes };
-                check((await server.client.query(query)).rows.length);
-              },
-              { repetitions, prepare },
+              ({ bytes }) => server.client.query({ ...SUMMING_QUERY, text: SUMMING_SELECT, values: bytes }),
+              { ...timing, check: (result, { bytes }) => checkKeys(result, bytes) },
             );
             const texts = await measureTime(
               1,
-              async ({ keys }) => {
-                const query = { ...TEXTS_QUERY, text: TEXTS_SELECT, values: keys };
-                check((await server.client.query(query)).rows.length);
-              },
-              { repetitions, prepare },
+              ({ keys }) => server.client.query({ ...TEXTS_QUERY, text: TEXTS_SELECT, values: keys }),
+              { ...timing, check: (result, { keys }) => checkKeys(result, keys) },
             );
             return {
               ...read,

@@ -1,5 +1,7 @@
+import type { Hex } from 'intentbook';
 import type { CreateBenchmark, Measure, Round, Subject } from '../benchmark.ts';
 import { divideTimes, getSample, measureTime } from '../benchmark.ts';
+import { checkRows, createBodyCheck, expectCount } from '../checks.ts';
 import { createByUidsRequest, createUidPicker, encodeRows, openApi, openBareDatabase, requestBytes } from '../stats.ts';
 
 const UIDS = 128;
@@ -12,19 +14,30 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const [smallest = 0] = orders;
   const largest = orders.at(-1) ?? 0;
 
+  /** Returns options of a measurement: requests for these orders, and the check of their responses. */
+  const createRequests = (pick: () => Hex[]) => {
+    const checkBody = createBodyCheck();
+    return {
+      repetitions,
+      prepare() {
+        const uids = pick();
+        return { uids, request: createByUidsRequest(uids) };
+      },
+      check: (body: Uint8Array, { uids }: { readonly uids: readonly Hex[] }) => checkBody(body, uids),
+    };
+  };
+
   const uncached = (count: number) => async (): Promise<Subject> => {
     const { api, close } = await openApi(count, 'cold', 0);
     const pick = createUidPicker(count, UIDS);
-    const prepare = () => createByUidsRequest(pick());
-    return { round: () => measureTime(1, (each) => requestBytes(api, each), { repetitions, prepare }), close };
+    return { round: () => measureTime(1, ({ request }) => requestBytes(api, request), createRequests(pick)), close };
   };
 
   const cached = async (): Promise<Subject> => {
     const { api, close } = await openApi(largest, 'hot');
     const pick = createUidPicker(largest, UIDS, Math.min(CACHED, largest));
-    const prepare = () => createByUidsRequest(pick());
-    for (let i = 0; i < (tiny ? 1 : 200); i++) await requestBytes(api, prepare());
-    return { round: () => measureTime(1, (each) => requestBytes(api, each), { repetitions, prepare }), close };
+    for (let i = 0; i < (tiny ? 1 : 200); i++) await requestBytes(api, createByUidsRequest(pick()));
+    return { round: () => measureTime(1, ({ request }) => requestBytes(api, request), createRequests(pick)), close };
   };
 
   /** The least work of a cached response: parses the list, finds finished elements in a map, and copies them once. */
@@ -32,9 +45,15 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     const among = Math.min(CACHED, largest);
     const { api, close } = await openApi(largest, 'map');
     const elements = new Map<string, Buffer>();
+    const checkBody = createBodyCheck();
+    let size = 0;
     for (const uid of createUidPicker(largest, among, among)()) {
-      const [element] = JSON.parse(Buffer.from(await requestBytes(api, createByUidsRequest([uid]))).toString());
-      elements.set(uid, Buffer.from(`${JSON.stringify(element)},`));
+      const body = await requestBytes(api, createByUidsRequest([uid]));
+      checkBody(body, [uid]);
+      const [element] = JSON.parse(Buffer.from(body).toString());
+      const text = Buffer.from(`${JSON.stringify(element)},`);
+      size = text.length; // the same for each
+      elements.set(uid, text);
     }
     await close();
     const pick = createUidPicker(largest, UIDS, among);
@@ -43,16 +62,26 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       const uids = JSON.parse(request.toString()) as string[]; // the list that was prepared
       return Buffer.concat(uids.map((uid) => elements.get(uid) ?? Buffer.alloc(0)));
     };
-    return { round: () => measureTime(1, respond, { repetitions, prepare }) };
+    const expectLength = expectCount(Math.min(UIDS, among) * size);
+    const check = (body: Buffer) => expectLength(body.length);
+    return { round: () => measureTime(1, respond, { repetitions, prepare, check }) };
   };
 
   const statement = (count: number) => async (): Promise<Subject> => {
     const { database, select } = await openBareDatabase(count, 'cold');
     const pick = createUidPicker(count, UIDS, count, 3);
     const query = select(Math.min(UIDS, count));
-    const prepare = () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex'));
+    const prepare = () => {
+      const uids = pick();
+      return { uids, keys: uids.map((uid) => Buffer.from(uid.slice(2), 'hex')) };
+    };
     return {
-      round: () => measureTime(1, (uids) => query.all(...uids), { repetitions, prepare }),
+      round: () =>
+        measureTime(1, ({ keys }) => query.all(...keys), {
+          repetitions,
+          prepare,
+          check: (rows, { uids }) => checkRows(rows, uids),
+        }),
       async close() {
         database.close();
       },
@@ -64,14 +93,18 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     const { database, select } = await openBareDatabase(largest, 'cold');
     const pick = createUidPicker(largest, UIDS, largest, 2);
     const query = select(Math.min(UIDS, largest));
-    const prepare = () => Buffer.from(JSON.stringify(pick()));
-    const respond = (request: Buffer) => {
+    const prepare = () => {
+      const uids = pick();
+      return { uids, request: Buffer.from(JSON.stringify(uids)) };
+    };
+    const checkBody = createBodyCheck();
+    const respond = ({ request }: ReturnType<typeof prepare>) => {
       const uids = JSON.parse(request.toString()) as string[]; // the list that was prepared
       const rows = query.all(...uids.map((uid) => Buffer.from(uid.slice(2), 'hex')));
       return encodeRows(rows);
     };
     return {
-      round: () => measureTime(1, respond, { repetitions, prepare }),
+      round: () => measureTime(1, respond, { repetitions, prepare, check: (body, { uids }) => checkBody(body, uids) }),
       async close() {
         database.close();
       },

@@ -1,9 +1,10 @@
 import { createKeccak } from 'hash-wasm';
-import { createVerifier } from 'intentbook';
+import { createVerifier, type Hex } from 'intentbook';
 import { ORDER_TYPES } from '../../test/support/orders.ts';
 import type { CreateBenchmark } from '../benchmark.ts';
 import { divideTimes, measureTime } from '../benchmark.ts';
-import { DOMAIN, signOrders } from '../orders.ts';
+import { expectCount } from '../checks.ts';
+import { DOMAIN, type Signed, signOrders } from '../orders.ts';
 import { toTypedData } from '../typed-data.ts';
 
 /** The EIP-712 digest of an order, compared with the two hashes that it consists of. */
@@ -16,18 +17,18 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
     subjects: {
       intentbook: async () => {
         const { hasher } = await createVerifier(DOMAIN);
-        const orders = (await signOrders('digest', 0, count)).map((order) => ({
-          ...toTypedData(order).message,
-          receiver: null,
-        }));
+        const signed = await signOrders('digest', 0, count);
+        const orders = signed.map((order) => ({ ...toTypedData(order).message, receiver: null }));
         return {
           round: () =>
             measureTime(
               count,
               () => {
-                for (const order of orders) hasher.digest(order);
+                let last: Uint8Array | undefined;
+                for (const order of orders) last = hasher.digest(order);
+                return last;
               },
-              { repetitions },
+              { repetitions, check: (last) => checkDigest(last, signed.at(-1)) },
             ),
         };
       },
@@ -39,12 +40,14 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
             measureTime(
               count,
               () => {
+                let last: Uint8Array | undefined;
                 for (let i = 0; i < count; i++) {
                   hasher.init().update(struct).digest('binary');
-                  hasher.init().update(message).digest('binary');
+                  last = hasher.init().update(message).digest('binary');
                 }
+                return last;
               },
-              { repetitions },
+              { repetitions, check: (last) => expectCount(32)(last?.length ?? 0) },
             ),
         };
       },
@@ -52,31 +55,33 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
         const signed = await signOrders('digest', 0, count);
         const orders = signed.map((order) => toTypedData(order).message);
         const digest = await createSimpleHasher();
-        if (orders.some((order, i) => !digest(order).equals(signed[i]?.digest ?? Buffer.alloc(0))))
-          throw new Error('the digest of an order is wrong');
         return {
           round: () =>
             measureTime(
               count,
               () => {
-                for (const order of orders) digest(order);
+                let last: Uint8Array | undefined;
+                for (const order of orders) last = digest(order);
+                return last;
               },
-              { repetitions },
+              { repetitions, check: (last) => checkDigest(last, signed.at(-1)) },
             ),
         };
       },
       viem: async () => {
         const { hashTypedData } = await import('viem');
-        const orders = (await signOrders('digest', 0, count)).map(toTypedData);
-        const batch = orders.slice(0, 8);
+        const signed = await signOrders('digest', 0, Math.min(8, count));
+        const batch = signed.map(toTypedData);
         return {
           round: () =>
             measureTime(
               batch.length,
               () => {
-                for (const order of batch) hashTypedData(order);
+                let last: Hex | undefined;
+                for (const order of batch) last = hashTypedData(order);
+                return last;
               },
-              { repetitions },
+              { repetitions, check: (last = '0x') => checkDigest(Buffer.from(last.slice(2), 'hex'), signed.at(-1)) },
             ),
         };
       },
@@ -98,6 +103,11 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
     ],
   };
 };
+
+function checkDigest(digest: Uint8Array | undefined, signed: Signed | undefined): void {
+  if (signed === undefined || digest === undefined || Buffer.compare(digest, signed.digest) !== 0)
+    throw new Error('the digest of an order is wrong');
+}
 
 type Message = ReturnType<typeof toTypedData>['message'];
 

@@ -4,6 +4,7 @@ import { createOrderBook, createVerifier } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import type { CreateBenchmark, Measure, Sample, Subject } from '../benchmark.ts';
 import { readMeasured } from '../benchmark.ts';
+import { createBodyCheck } from '../checks.ts';
 import { scratchFile } from '../files.ts';
 import { collectGarbage } from '../gc.ts';
 import { CHAIN_ID, DOMAIN, signOrders } from '../orders.ts';
@@ -44,22 +45,38 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       const { api, close } = await openApi(count, 'cold', 0);
       const pick = createUidPicker(count, 128);
       const perCaller = tiny ? 1 : 6;
+      const uids = pick();
+      const body = await requestBytes(api, createByUidsRequest(uids));
+      createBodyCheck()(body, uids);
       return {
-        round() {
+        async round() {
+          const lengths = new Set<number>();
           const queue = Array.from({ length: 16 * perCaller }, () => createByUidsRequest(pick()));
           const caller = async () => {
-            for (let next = queue.pop(); next !== undefined; next = queue.pop()) await requestBytes(api, next);
+            for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+              lengths.add((await requestBytes(api, next)).length);
+            }
           };
-          return measureBlocking(16 * perCaller, () => Promise.all(Array.from({ length: 16 }, caller)));
+          const sample = await measureBlocking(16 * perCaller, () => Promise.all(Array.from({ length: 16 }, caller)));
+          if (lengths.size !== 1 || !lengths.has(body.length)) throw new Error('a response lacks orders');
+          return sample;
         },
         close,
       };
     },
     'recoverMany of 10,000': async () => {
       const count = tiny ? 100 : 10_000;
-      const signed = (await signOrders('event loop', 0, count)).map(({ hashed }) => hashed);
+      const signed = await signOrders('event loop', 0, count);
+      const orders = signed.map(({ hashed }) => hashed);
       const verifier = await createVerifier({ ...DOMAIN, backend: 'native' });
-      return { round: () => measureBlocking(count, () => verifier.recoverMany(signed)) };
+      return {
+        round: () =>
+          measureBlocking(count, async () => {
+            const results = await verifier.recoverMany(orders);
+            if (results.some(({ signer }, i) => signer !== signed[i]?.owner))
+              throw new Error('an order was not recovered');
+          }),
+      };
     },
   };
 

@@ -1,10 +1,9 @@
-import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { createOrderBook, type Store, systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import type { CreateBenchmark, Subject } from '../benchmark.ts';
 import { divideTimes } from '../benchmark.ts';
-import { orderFile, scratchFile, VALID_TO } from '../files.ts';
+import { copyOrderFile, VALID_TO } from '../files.ts';
 import { CHAIN_ID } from '../orders.ts';
 
 /** Number of orders in one step of the engine, so that both subjects commit equally often. */
@@ -17,10 +16,9 @@ const LATER = (VALID_TO + 1) * 1000;
  */
 export const benchmark: CreateBenchmark = ({ orders }) => {
   const count = Math.min(orders[0] ?? 0, 10_000);
-  const copyFile = async (name: string) => {
-    const path = scratchFile(name);
-    copyFileSync(await orderFile(count), path);
-    return path;
+
+  const assertExpired = (recorded: number) => {
+    if (recorded !== count) throw new Error(`${recorded} orders were recorded as expired instead of ${count}`);
   };
 
   return {
@@ -29,7 +27,7 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
     subjects: {
       intentbook: async (): Promise<Subject> => ({
         async round() {
-          const store = sqliteStore({ path: await copyFile('expire') });
+          const store = sqliteStore({ path: await copyOrderFile(count, 'expire') });
           let start = 0;
           let recorded = 0;
           let end = (_at: number): void => {};
@@ -52,13 +50,13 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
           await book.start();
           const time = (((await ended) - start) * 1000) / count;
           await book.close();
-          if (recorded !== count) throw new Error(`${recorded} orders were recorded as expired instead of ${count}`);
+          assertExpired(recorded);
           return { time };
         },
       }),
       'SQL statements': async (): Promise<Subject> => ({
         async round() {
-          const database = new Database(await copyFile('expire-bare'));
+          const database = new Database(await copyOrderFile(count, 'expire-bare'));
           database.pragma('journal_mode = WAL');
           database.pragma('synchronous = FULL');
           const due = database
@@ -75,9 +73,11 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
             return rows.length;
           });
           const start = performance.now();
-          while (step() === STEP);
+          let recorded = 0;
+          for (let last = STEP; last === STEP; recorded += last) last = step();
           const time = ((performance.now() - start) * 1000) / count;
           database.close();
+          assertExpired(recorded);
           return { time };
         },
       }),

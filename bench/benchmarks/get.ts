@@ -1,5 +1,7 @@
+import type { Hex } from 'intentbook';
 import type { CreateBenchmark, Subject } from '../benchmark.ts';
 import { divideTimes, measureTime } from '../benchmark.ts';
+import { checkRows, createBodyCheck, expectCount } from '../checks.ts';
 import { createGetRequest, createUidPicker, encodeRows, openApi, openBareDatabase, requestBytes } from '../stats.ts';
 
 /** Number of orders that the cached benchmark reads. */
@@ -16,25 +18,47 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const read = (lane: string, among: number, cacheBytes?: number) => async (): Promise<Subject> => {
     const { api, close } = await openApi(largest, lane, cacheBytes);
     const pick = createUidPicker(largest, size, Math.min(among, largest));
-    const prepare = () => pick().map((uid) => createGetRequest(`/api/v1/orders/${uid}`));
-    const readAll = async (requests: ReturnType<typeof prepare>) => {
-      for (const each of requests) await requestBytes(api, each);
+    const prepare = () => {
+      const uids = pick();
+      return { uids, requests: uids.map((uid) => createGetRequest(`/api/v1/orders/${uid}`)) };
+    };
+    const readAll = async ({ requests }: ReturnType<typeof prepare>) => {
+      const bodies: Uint8Array[] = [];
+      for (const each of requests) bodies.push(await requestBytes(api, each));
+      return bodies;
     };
     for (let i = 0; i < (tiny ? 1 : WARM_UP); i++) await readAll(prepare());
-    return { round: () => measureTime(size, readAll, { repetitions, prepare }), close };
+    const checkBody = createBodyCheck();
+    const check = (bodies: readonly Uint8Array[], { uids }: ReturnType<typeof prepare>) => {
+      for (const [i, uid] of uids.entries()) checkBody(bodies[i] ?? Buffer.alloc(0), [uid]);
+    };
+    return { round: () => measureTime(size, readAll, { repetitions, prepare, check }), close };
   };
 
-  /** Reads rows. @param use - Processes each. */
-  async function readRows(use: (rows: readonly unknown[]) => unknown, seed: number): Promise<Subject> {
+  /** Reads rows. @param use - Processes the row of one order. @param checkOne - Checks the result. */
+  async function readRows<T>(
+    use: (rows: readonly unknown[]) => T,
+    checkOne: (result: T, uids: readonly Hex[]) => void,
+    seed: number,
+  ): Promise<Subject> {
     const { database, select } = await openBareDatabase(largest, 'cold');
     const statement = select(1);
     const pick = createUidPicker(largest, size, largest, seed);
-    const prepare = () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex'));
-    const readAll = (uids: Buffer[]) => {
-      for (const uid of uids) use(statement.all(uid));
+    const prepare = () => {
+      const uids = pick();
+      return { uids, keys: uids.map((uid) => Buffer.from(uid.slice(2), 'hex')) };
+    };
+    const readAll = ({ keys }: ReturnType<typeof prepare>) => {
+      const results: T[] = [];
+      for (const key of keys) results.push(use(statement.all(key)));
+      return results;
+    };
+    const check = (results: readonly T[], { uids }: ReturnType<typeof prepare>) => {
+      expectCount(uids.length)(results.length);
+      for (const [i, result] of results.entries()) checkOne(result, uids.slice(i, i + 1));
     };
     return {
-      round: () => measureTime(size, readAll, { repetitions, prepare }),
+      round: () => measureTime(size, readAll, { repetitions, prepare, check }),
       async close() {
         database.close();
       },
@@ -46,8 +70,8 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     subjects: {
       uncached: read('cold', largest, 0),
       cached: read('hot', CACHED),
-      'SQL statement': () => readRows((rows) => rows, 3),
-      'SQL statement, checksum and encoding': () => readRows(encodeRows, 2),
+      'SQL statement': () => readRows((rows) => rows, checkRows, 3),
+      'SQL statement, checksum and encoding': () => readRows(encodeRows, createBodyCheck(), 2),
     },
     measures: [
       {

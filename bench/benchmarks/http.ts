@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { createApi, createOrderBook, type OrderBook } from 'intentbook';
+import { createApi, createOrderBook, type Hex, type OrderBook } from 'intentbook';
 import { expressRouter } from 'intentbook/express';
 import { fastifyPlugin } from 'intentbook/fastify';
 import { fetchHandler } from 'intentbook/fetch';
@@ -10,6 +10,7 @@ import { nodeHandler } from 'intentbook/node-http';
 import { sqliteStore } from 'intentbook/sqlite';
 import type { CreateBenchmark, Measure, Round, Sample, Subject } from '../benchmark.ts';
 import { divideTimes, measureTime, readMeasured } from '../benchmark.ts';
+import { createBodyCheck, expectCount } from '../checks.ts';
 import { orderFile } from '../files.ts';
 import type { Load } from '../load.ts';
 import { CHAIN_ID } from '../orders.ts';
@@ -39,8 +40,12 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const pick = createUidPicker(count, UIDS, cached);
   const bodies = Array.from({ length: 16 }, () => JSON.stringify(pick()));
 
-  /** Creates a subject that receives requests over sockets from another thread. */
-  async function overSockets(server: Server, close: () => Promise<void>): Promise<Subject> {
+  /**
+   * Creates a subject that receives requests over sockets from another thread.
+   *
+   * @param lengths - Bytes of the responses.
+   */
+  async function overSockets(server: Server, lengths: Lengths, close: () => Promise<void>): Promise<Subject> {
     server.keepAliveTimeout = 0; // connections stay open during the rounds of other subjects
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -63,8 +68,8 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     };
     return {
       async round() {
-        const get = await run({ requests, connections: 32, count: gets });
-        const list = await run({ requests: posts, connections: 4, count: lists });
+        const get = await run({ requests, connections: 32, count: gets, length: lengths.one });
+        const list = await run({ requests: posts, connections: 4, count: lists, length: lengths.many });
         return { ...get, by_uids: list.time, 'by_uids busy': list['busy'] ?? list.time };
       },
       async close() {
@@ -77,25 +82,37 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   }
 
   /** Creates a subject that calls a fetch handler in this process, because its transport depends on the host. */
-  function inProcess(handler: (request: Request) => Promise<Response>, close: () => Promise<void>): Subject {
+  function inProcess(
+    handler: (request: Request) => Promise<Response>,
+    lengths: Lengths,
+    close: () => Promise<void>,
+  ): Subject {
     const origin = 'http://127.0.0.1';
     const send = async (request: Request) => {
       const response = await handler(request);
       if (response.status !== 200) throw new Error(`the response has status ${response.status}`);
-      await response.arrayBuffer();
+      return (await response.arrayBuffer()).byteLength;
     };
     const headers = { 'content-type': 'application/json' };
     return {
       async round() {
-        const get = await measureTime(gets, async () => {
-          for (let i = 0; i < gets; i++) await send(new Request(`${origin}/api/v1/orders/${uids[i % uids.length]}`));
-        });
-        const list = await measureTime(lists, async () => {
+        const readOrders = async () => {
+          let bytes = 0;
+          for (let i = 0; i < gets; i++) {
+            bytes += await send(new Request(`${origin}/api/v1/orders/${uids[i % uids.length]}`));
+          }
+          return bytes;
+        };
+        const readLists = async () => {
+          let bytes = 0;
           for (let i = 0; i < lists; i++) {
             const body = bodies[i % bodies.length] ?? '';
-            await send(new Request(`${origin}/api/v1/orders/by_uids`, { method: 'POST', headers, body }));
+            bytes += await send(new Request(`${origin}/api/v1/orders/by_uids`, { method: 'POST', headers, body }));
           }
-        });
+          return bytes;
+        };
+        const get = await measureTime(gets, readOrders, { check: expectCount(gets * lengths.one) });
+        const list = await measureTime(lists, readLists, { check: expectCount(lists * lengths.many) });
         return { ...get, by_uids: list.time, 'by_uids busy': list.time };
       },
       close,
@@ -104,40 +121,51 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
 
   const mounted = (mount: Mount) => async (): Promise<Subject> => {
     const book = await openBook(mount);
+    const lengths = getLengths(await readResponses(book));
     const close = () => book.close();
     switch (mount) {
       case 'node:http':
-        return overSockets(createServer(nodeHandler(book)), close);
+        return overSockets(createServer(nodeHandler(book)), lengths, close);
       case 'express': {
         const { default: express } = await import('express');
-        return overSockets(createServer(express().use(expressRouter(book))), close);
+        return overSockets(createServer(express().use(expressRouter(book))), lengths, close);
       }
       case 'fastify': {
         const { default: fastify } = await import('fastify');
         const app = fastify();
         app.register(fastifyPlugin, { book });
         await app.ready();
-        return overSockets(app.server, close);
+        return overSockets(app.server, lengths, close);
       }
       case 'fetch':
-        return inProcess(fetchHandler(book), close);
+        return inProcess(fetchHandler(book), lengths, close);
     }
   };
 
-  /** Returns the responses of the API, for a host without an API. */
-  async function readResponses() {
-    const book = await openBook('bare');
+  /** Returns the responses of the API, which are also those of a host without an API. */
+  async function readResponses(book: OrderBook) {
     const api = createApi(book);
+    const listed: Hex[] = JSON.parse(bodies[0] ?? '[]');
     const get = await api.handle(createGetRequest(`/api/v1/orders/${uids[0]}`));
-    const list = await api.handle(createByUidsRequest(JSON.parse(bodies[0] ?? '[]')));
-    await book.close();
+    const list = await api.handle(createByUidsRequest(listed));
     const [one, many] = [get.body, list.body];
     if (typeof one !== 'string' || !(many instanceof Uint8Array)) throw new Error('a response has an unexpected type');
+    createBodyCheck()(Buffer.from(one), uids.slice(0, 1));
+    createBodyCheck()(many, listed);
     return { one, many, oneHeaders: get.headers, manyHeaders: list.headers };
   }
 
+  async function readResponsesOnce() {
+    const book = await openBook('bare');
+    const responses = await readResponses(book);
+    await book.close();
+    return responses;
+  }
+
   const bare = (mount: Mount) => async (): Promise<Subject> => {
-    const { one, many, oneHeaders, manyHeaders } = await readResponses();
+    const responses = await readResponsesOnce();
+    const { one, many, oneHeaders, manyHeaders } = responses;
+    const lengths = getLengths(responses);
     const close = async () => {};
     // Everything that is constant is computed in advance.
     const bareServer = () => {
@@ -150,7 +178,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     };
     switch (mount) {
       case 'node:http':
-        return overSockets(bareServer(), close);
+        return overSockets(bareServer(), lengths, close);
       case 'express': {
         const { default: express } = await import('express');
         const app = express();
@@ -158,7 +186,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
         app.post('/api/v1/orders/by_uids', express.json({ limit: '1mb' }), (_request, response) => {
           response.set(manyHeaders).send(Buffer.from(many.buffer, many.byteOffset, many.length));
         });
-        return overSockets(createServer(app), close);
+        return overSockets(createServer(app), lengths, close);
       }
       case 'fastify': {
         const { default: fastify } = await import('fastify');
@@ -166,21 +194,26 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
         app.get('/api/v1/orders/:uid', (_request, reply) => reply.headers(oneHeaders).send(one));
         app.post('/api/v1/orders/by_uids', (_request, reply) => reply.headers(manyHeaders).send(many));
         await app.ready();
-        return overSockets(app.server, close);
+        return overSockets(app.server, lengths, close);
       }
       case 'fetch':
-        return inProcess(async (request) => {
-          if (request.method === 'GET') return new Response(one, { headers: oneHeaders });
-          await request.json();
-          return new Response(many, { headers: manyHeaders });
-        }, close);
+        return inProcess(
+          async (request) => {
+            if (request.method === 'GET') return new Response(one, { headers: oneHeaders });
+            await request.json();
+            return new Response(many, { headers: manyHeaders });
+          },
+          lengths,
+          close,
+        );
     }
   };
 
   /** A handler with the least work for a cached `by_uids`: it parses the body, finds the orders and copies them. */
   const minimal = async (): Promise<Subject> => {
-    const { one, many, oneHeaders, manyHeaders } = await readResponses();
-    const size = Math.floor(many.length / UIDS);
+    const { one, many, oneHeaders, manyHeaders } = await readResponsesOnce();
+    const listed = Math.min(UIDS, cached);
+    const size = Math.floor(many.length / listed);
     const texts = new Map(uids.map((uid, i) => [uid as string, Buffer.alloc(size, String(i % 10))]));
     const unused: Buffer[] = [];
     const server = createServer((request, response) => {
@@ -193,12 +226,18 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       request.once('end', () => {
         const keys = JSON.parse(Buffer.concat(chunks).toString()) as string[];
         const body = unused.pop() ?? Buffer.alloc(keys.length * size);
-        for (const [i, key] of keys.entries()) body.set(texts.get(key) ?? body.subarray(0, 0), i * size);
+        let length = 0;
+        for (const key of keys) {
+          const text = texts.get(key);
+          if (text === undefined) continue;
+          body.set(text, length);
+          length += size;
+        }
         response.once('finish', () => unused.push(body));
-        response.writeHead(200, { 'content-length': body.length, ...manyHeaders }).end(body);
+        response.writeHead(200, { 'content-length': length, ...manyHeaders }).end(body);
       });
     });
-    return overSockets(server, async () => {});
+    return overSockets(server, { one: Buffer.byteLength(one), many: listed * size }, async () => {});
   };
 
   return {
@@ -228,6 +267,16 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     ],
   };
 };
+
+/** Bytes of a response with one order, and of one with a list. All orders of a file have texts of equal length. */
+interface Lengths {
+  readonly one: number;
+  readonly many: number;
+}
+
+function getLengths({ one, many }: { readonly one: string; readonly many: Uint8Array }): Lengths {
+  return { one: Buffer.byteLength(one), many: many.length };
+}
 
 /** Divides the time in which the event loop works, because the client of a bare handler is slower than the handler. */
 function divideBusy(subject: string, other: string): (round: Round) => number {

@@ -3,7 +3,8 @@ import { createApi, createOrderBook } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import type { CreateBenchmark, Measure, Sample, Subject } from '../benchmark.ts';
 import { quantile, readMeasured } from '../benchmark.ts';
-import { orderFile, scratchFile } from '../files.ts';
+import { createBodyCheck } from '../checks.ts';
+import { copyOrderFile, scratchFile } from '../files.ts';
 import { collectGarbage } from '../gc.ts';
 import type { Signed } from '../orders.ts';
 import { CHAIN_ID, signOrders } from '../orders.ts';
@@ -22,11 +23,12 @@ const SUBSCRIBERS = 1000;
 export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const reads = (writeThread: boolean) => async (): Promise<Subject> => {
     const count = Math.min(100_000, orders.at(-1) ?? 0);
-    const path = await orderFile(count, `latency-${writeThread}`);
+    const path = await copyOrderFile(count, `latency-${writeThread}`);
     const book = await openBook(path, writeThread);
     const api = createApi(book);
     const pick = createUidPicker(count, 1);
-    const seed = `latency ${writeThread} ${Date.now()}`;
+    const checkBody = createBodyCheck();
+    const seed = `latency ${writeThread}`;
     let first = 0;
     const sign = async (size: number) => {
       const signed = await signOrders(seed, first, size);
@@ -40,17 +42,20 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
         const rate = maximum * LOAD;
         const queue = await sign(tiny ? 16 : Math.ceil(rate * 1000));
         const duration = queue.length / rate;
-        const requests = Array.from({ length: Math.ceil(duration / READ_INTERVAL) }, () =>
-          createGetRequest(`/api/v1/orders/${pick()[0]}`),
-        );
+        const requests = Array.from({ length: Math.ceil(duration / READ_INTERVAL) }, () => {
+          const uids = pick();
+          return { uids, request: createGetRequest(`/api/v1/orders/${uids[0]}`) };
+        });
         const waits: number[] = [];
         collectGarbage();
         await Promise.all([
           runAtRate(queue.length, 1 / rate, (i) => submit(book, queue[i])),
           runAtRate(requests.length, READ_INTERVAL, async (i, due) => {
-            const request = requests[i];
-            if (request !== undefined) await requestBytes(api, request);
+            const next = requests[i];
+            if (next === undefined) throw new Error('there are too few requests');
+            const body = await requestBytes(api, next.request);
             waits.push(performance.now() - due);
+            checkBody(body, next.uids);
           }),
         ]);
         return toSample(waits);
@@ -72,10 +77,11 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     for (const events of subscribers) {
       void (async () => {
         let received = 0;
-        for await (const _ of events) {
+        for await (const event of events) {
           // The event may arrive before the submission continues.
           const now = performance.now();
           waits.push(Math.max(0, now - (acknowledged[received++] ?? now)));
+          if (event.type !== 'item') throw new Error(`the stream must send orders, got ${event.type}`);
           if (--missing === 0) done();
         }
       })();

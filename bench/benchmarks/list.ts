@@ -1,8 +1,9 @@
-import type { OrderQuery } from 'intentbook';
+import type { Hex, OrderQuery } from 'intentbook';
 import { listingSql, pageSql } from '../../adapters/sqlite/listing.ts';
 import { orderColumns } from '../../adapters/sqlite/rows.ts';
-import type { CreateBenchmark, Round, Sample, Subject } from '../benchmark.ts';
+import type { CreateBenchmark, Round, Subject } from '../benchmark.ts';
 import { getSample, measureTime, readMeasured } from '../benchmark.ts';
+import { checkRows, createBodyCheck } from '../checks.ts';
 import { getCreationDate, getOwner, getToken, getUid } from '../files.ts';
 import { createGetRequest, encodeRows, openApi, openBareDatabase, requestBytes } from '../stats.ts';
 
@@ -10,6 +11,14 @@ const PAGE_SIZE = 100;
 
 /** Titles of the pages. */
 const TITLES = { newest: 'time', deep: 'deep', 'one token': 'token', 'one owner': 'owner' } as const;
+
+interface Page {
+  readonly path: string;
+  readonly query: string;
+  readonly storeQuery: OrderQuery;
+  /** Indexes of the orders of this page and of later ones. */
+  readonly listed: readonly number[];
+}
 
 /** Pages of a listing: the first, one with a deep cursor, and those of one token and one owner. */
 export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
@@ -21,31 +30,57 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const limit = PAGE_SIZE + 1; // the API reads one more order to detect whether there is another page
   const now = Math.floor(Date.now() / 1000);
 
-  /** Pages as HTTP requests and as queries of the store. */
-  const pages: Readonly<Record<string, { path: string; query: string; storeQuery: OrderQuery }>> = {
-    time: { path: '/api/v1/orders', query: `limit=${PAGE_SIZE}`, storeQuery: { limit } },
-    deep: { path: '/api/v1/orders', query: `limit=${PAGE_SIZE}&cursor=${cursor}`, storeQuery: { limit, after: deep } },
+  /** Indexes of all orders, the newest first. */
+  const indexes = Array.from({ length: count }, (_, i) => count - 1 - i);
+
+  /** Pages as HTTP requests and as queries of the store, and the orders that they list. */
+  const pages: Readonly<Record<string, Page>> = {
+    time: { path: '/api/v1/orders', query: `limit=${PAGE_SIZE}`, storeQuery: { limit }, listed: indexes },
+    deep: {
+      path: '/api/v1/orders',
+      query: `limit=${PAGE_SIZE}&cursor=${cursor}`,
+      storeQuery: { limit, after: deep },
+      listed: indexes.slice(count - position),
+    },
     token: {
       path: '/api/v1/orders',
       query: `limit=${PAGE_SIZE}&status=open&sellToken=${getToken(3)}`,
       storeQuery: { limit, sellToken: getToken(3), status: { is: 'open', now } },
+      listed: indexes.filter((i) => getToken(i) === getToken(3)),
     },
     owner: {
       path: `/api/v1/account/${getOwner(5)}/orders`,
       query: `limit=${PAGE_SIZE}`,
       storeQuery: { limit, owner: getOwner(5), offset: 0 },
+      listed: indexes.filter((i) => getOwner(i) === getOwner(5)),
     },
   };
 
-  async function measurePages(work: (page: string) => unknown): Promise<Sample> {
-    const samples: Record<string, number> = {};
-    for (const page of Object.keys(pages))
-      samples[page] = (await measureTime(1, () => work(page), { repetitions })).time;
-    return { time: 0, ...samples };
+  /** Creates a subject that reads each page of `size` orders. @param createCheck - Creates the check of a page. */
+  function createSubject<T>(
+    work: (page: string) => T | Promise<T>,
+    size: number,
+    createCheck: () => (result: T, uids: readonly Hex[]) => void,
+  ): Subject {
+    const checks = Object.entries(pages).map(([page, { listed }]) => {
+      const [uids, check] = [listed.slice(0, size).map(getUid), createCheck()];
+      return [page, (result: T) => check(result, uids)] as const;
+    });
+    return {
+      async round() {
+        const samples: Record<string, number> = {};
+        for (const [page, check] of checks)
+          samples[page] = (await measureTime(1, () => work(page), { repetitions, check })).time;
+        return { time: 0, ...samples };
+      },
+    };
   }
 
   /** Reads the rows of pages. @param use - Processes the rows of a page. */
-  async function selectPages(use: (rows: readonly unknown[]) => unknown): Promise<Subject> {
+  async function selectPages<T>(
+    use: (rows: readonly unknown[]) => T,
+    createCheck: () => (result: T, uids: readonly Hex[]) => void,
+  ): Promise<Subject> {
     const { database } = await openBareDatabase(count, 'cold');
     const statements = Object.entries(pages).map(([page, { storeQuery }]) => {
       const ids = listingSql('', storeQuery);
@@ -58,8 +93,13 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       return [page, () => use(read())] as const;
     });
     const byPage = new Map(statements);
+    const read = (page: string) => {
+      const select = byPage.get(page);
+      if (select === undefined) throw new Error(`there is no page "${page}"`);
+      return select();
+    };
     return {
-      round: () => measurePages((page) => byPage.get(page)?.()),
+      ...createSubject(read, limit, createCheck),
       async close() {
         database.close();
       },
@@ -75,13 +115,15 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
           ([page, { path, query }]) => [page, createGetRequest(path, query)] as const,
         );
         const byPage = new Map(requests);
-        return {
-          round: () => measurePages((page) => requestBytes(api, byPage.get(page) ?? createGetRequest('/'))),
-          close,
-        };
+        const read = (page: string) => requestBytes(api, byPage.get(page) ?? createGetRequest('/'));
+        return { ...createSubject(read, PAGE_SIZE, createBodyCheck), close };
       },
-      'SQL statement': () => selectPages((rows) => rows),
-      'SQL statement, checksums and encoding': () => selectPages(encodeRows),
+      'SQL statement': () =>
+        selectPages(
+          (rows) => rows,
+          () => checkRows,
+        ),
+      'SQL statement, checksums and encoding': () => selectPages(encodeRows, createBodyCheck),
     },
     measures: [
       ...Object.entries(TITLES).map(([title, page]) => ({

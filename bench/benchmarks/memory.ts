@@ -1,5 +1,6 @@
 import type { CreateBenchmark, Measure, Subject } from '../benchmark.ts';
 import { measureTime, readMeasured } from '../benchmark.ts';
+import { createBodyCheck, expectCount } from '../checks.ts';
 import { collectAllGarbage, collectGarbage } from '../gc.ts';
 import { createByUidsRequest, createUidPicker, openApi, requestBytes } from '../stats.ts';
 
@@ -16,13 +17,20 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     const { api, close } = await openApi(count, lane, cacheBytes);
     const atStart = process.memoryUsage().rss;
     const pick = createUidPicker(count, 128);
+    const uids = pick();
+    const body = await requestBytes(api, createByUidsRequest(uids));
+    createBodyCheck()(body, uids);
+    const { length } = body;
     const requests = tiny ? 2 : Math.ceil(READS / ROUNDS / 128);
     return {
       note: `${count} orders, SQLite`,
       async round() {
-        const sample = await measureTime(requests, async () => {
-          for (let i = 0; i < requests; i++) await requestBytes(api, createByUidsRequest(pick()));
-        });
+        const readAll = async () => {
+          let bytes = 0;
+          for (let i = 0; i < requests; i++) bytes += (await requestBytes(api, createByUidsRequest(pick()))).length;
+          return bytes;
+        };
+        const sample = await measureTime(requests, readAll, { check: expectCount(requests * length) });
         collect();
         const { rss, heapUsed } = process.memoryUsage();
         return { ...sample, 'MB at start': atStart / 1e6, 'resident MB': rss / 1e6, 'heap MB': heapUsed / 1e6 };

@@ -1,9 +1,10 @@
-import type { Address, Hex, OrderInsert, Store } from 'intentbook';
+import type { Address, Hex, OrderInsert, OrderQuery, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import type { CreateBenchmark, Measure, Subject } from '../benchmark.ts';
 import { measureTime, readMeasured } from '../benchmark.ts';
-import { createModelOrder, getCreationDate, getUid, scratchFile, VALID_TO } from '../files.ts';
+import { checkOwner, expectCount } from '../checks.ts';
+import { assertInserted, createModelOrder, getCreationDate, getUid, scratchFile, VALID_TO } from '../files.ts';
 import { DOMAIN, hashText } from '../orders.ts';
 import { createBenchStore, openBenchServer } from '../postgres.ts';
 
@@ -39,33 +40,37 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
       i % Math.ceil(count / QUIET_ORDERS) === 1 ? QUIET : BUSY,
     );
     for (let start = 0; start < owners.length; start += BATCH) {
-      await store.orders.insert(owners.slice(start, start + BATCH).map(createOrder));
+      const inserts = owners.slice(start, start + BATCH).map(createOrder);
+      assertInserted(await store.orders.insert(inserts), inserts.length);
     }
     const before = await store.orders.list({ owner: BUSY, limit: 1, offset: PAGE * (PAGES - 1) - 1 });
     const [last] = before;
     if (last === undefined) throw new Error('the busy owner has too few orders');
     const deep = { creationDate: last.creationDate, uid: last.uid };
-    const page = async (query: Parameters<typeof store.orders.list>[0]) => {
-      if ((await store.orders.list(query)).length !== PAGE) throw new Error('a page is not full');
-    };
-    const insert = async (inserts: readonly OrderInsert[]) => {
-      const [outcome] = await store.orders.insert(inserts);
-      if (outcome?.status !== 'inserted') throw new Error('an order was rejected');
-    };
+    const readPage = (query: OrderQuery & { readonly owner: Address }) =>
+      measureTime(1, () => store.orders.list(query), {
+        repetitions,
+        check(page) {
+          expectCount(PAGE)(page.length);
+          checkOwner(page, query.owner);
+        },
+      });
+    const insert = (inserts: readonly OrderInsert[]) =>
+      measureTime(1, () => store.orders.insert(inserts), { check: (outcomes) => assertInserted(outcomes, 1) });
     let otherOwners = 0;
     return {
       note,
       async round() {
-        const first = await measureTime(1, () => page({ owner: BUSY, limit: PAGE }), { repetitions });
-        const hundredth = await measureTime(1, () => page({ owner: BUSY, limit: PAGE, after: deep }), { repetitions });
-        const quiet = await measureTime(1, () => page({ owner: QUIET, limit: PAGE }), { repetitions });
+        const first = await readPage({ owner: BUSY, limit: PAGE });
+        const hundredth = await readPage({ owner: BUSY, limit: PAGE, after: deep });
+        const quiet = await readPage({ owner: QUIET, limit: PAGE });
         // Interleaved, so that other activity of the disk affects both.
         const busyTimes: number[] = [];
         const otherTimes: number[] = [];
         for (let i = 0; i < repetitions / 2; i++) {
           const [busy, other] = [createOrder(BUSY), createOrder(createAddress(`stranger ${otherOwners++}`))];
-          busyTimes.push((await measureTime(1, () => insert([busy]))).time);
-          otherTimes.push((await measureTime(1, () => insert([other]))).time);
+          busyTimes.push((await insert([busy])).time);
+          otherTimes.push((await insert([other])).time);
         }
         return {
           time: first.time,

@@ -6,7 +6,8 @@ import type { RecordingPool } from '../../test/support/postgres-explain.ts';
 import { createRecordingPool } from '../../test/support/postgres-explain.ts';
 import type { CreateBenchmark, Sample, Subject } from '../benchmark.ts';
 import { readMeasured } from '../benchmark.ts';
-import { createModelOrder, getOwner } from '../files.ts';
+import { expectCount } from '../checks.ts';
+import { assertInserted, createModelOrder, getOwner } from '../files.ts';
 import { DOMAIN, hashText } from '../orders.ts';
 import type { BenchServer } from '../postgres.ts';
 import { openBenchServer } from '../postgres.ts';
@@ -110,8 +111,7 @@ async function createBook(server: BenchServer, store: Store, pool: RecordingPool
     const inserts: OrderInsert[] = [];
     for (let i = 0; i < orders; i += GROUP) {
       const group = Array.from({ length: GROUP }, createOrder);
-      const outcomes = await store.orders.insert(group);
-      if (outcomes.some(({ status }) => status !== 'inserted')) throw new Error('an order was not inserted');
+      assertInserted(await store.orders.insert(group), GROUP);
       inserts.push(...group);
     }
     return inserts;
@@ -184,7 +184,10 @@ async function createBook(server: BenchServer, store: Store, pool: RecordingPool
       );
       await client.query(`VACUUM ANALYZE ${SCHEMA}.chain_events`);
       return {
-        'trade blocks': await countBlocks(pool, () => store.chain.trades({ filter: { account }, limit: 10 })),
+        'trade blocks': await countBlocks(pool, async () => {
+          const page = await store.chain.trades({ filter: { account }, limit: 10 });
+          expectCount(10)(page.length);
+        }),
       };
     },
 
@@ -196,7 +199,9 @@ async function createBook(server: BenchServer, store: Store, pool: RecordingPool
         await insert(GROUP);
         const last = await store.events.last();
         await insert(1);
-        return countBlocks(pool, () => store.events.after(last, 10));
+        return countBlocks(pool, async () => {
+          expectCount(10)((await store.events.after(last, 10)).length);
+        });
       };
       await readOne();
       const first = await readOne();

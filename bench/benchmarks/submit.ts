@@ -4,7 +4,8 @@ import { sqliteStore } from 'intentbook/sqlite';
 import { recoveryPool } from 'intentbook/workers';
 import type { CreateBenchmark, Round, Sample, Subject } from '../benchmark.ts';
 import { divideTimes, measureTime, readMeasured } from '../benchmark.ts';
-import { scratchFile, toInserts } from '../files.ts';
+import { expectCount } from '../checks.ts';
+import { assertAccepted, assertInserted, scratchFile, toInserts } from '../files.ts';
 import { CHAIN_ID, DOMAIN, recoverKey, type Signed, signOrders } from '../orders.ts';
 import { toTypedData } from '../typed-data.ts';
 
@@ -35,7 +36,8 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
               waits.push(performance.now() - start);
             }
           };
-          const { time } = await measureTime(count, () => Promise.all(Array.from({ length: callers }, caller)));
+          const submitAll = () => Promise.all(Array.from({ length: callers }, caller));
+          const { time } = await measureTime(count, submitAll, { check: () => expectCount(count)(waits.length) });
           const sorted = waits.toSorted((a, b) => a - b);
           return {
             time,
@@ -64,12 +66,14 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
       async round(): Promise<Sample> {
         const signed = await signOrders(`submit lists ${threads}`, first, lists * length);
         first += signed.length;
-        return measureTime(signed.length, async () => {
+        const submitAll = async () => {
+          const outcomes: Awaited<ReturnType<typeof book.orders.submitMany>>[number][] = [];
           for (let i = 0; i < signed.length; i += length) {
-            const results = await book.orders.submitMany(signed.slice(i, i + length).map(({ order }) => order));
-            if (results.some(({ status }) => status !== 'accepted')) throw new Error('an order was rejected');
+            outcomes.push(...(await book.orders.submitMany(signed.slice(i, i + length).map(({ order }) => order))));
           }
-        });
+          return outcomes;
+        };
+        return measureTime(signed.length, submitAll, { check: (results) => assertAccepted(results, signed.length) });
       },
       async close() {
         await book.close();
@@ -99,14 +103,15 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
               typed: toTypedData(signed),
             }));
             first += count;
-            return measureTime(count, async () => {
+            const submitAll = async () => {
               for (const { signed, typed } of orders) {
                 const signature = signed.hashed.signature as `0x${string}`; // created by signOrders
                 const signer = await recoverTypedDataAddress({ ...typed, signature });
                 if (signer.toLowerCase() !== signed.owner) throw new Error('an order was not recovered');
                 insert([signed]);
               }
-            });
+            };
+            return measureTime(count, submitAll, { check: () => assertRows('peer', first) });
           },
         };
       },
@@ -120,13 +125,15 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
             const orders = await signOrders('store', first, count);
             first += count;
             const inserts = await toInserts(orders);
-            return measureTime(count, async () => {
+            const insertAll = async () => {
+              const results: Awaited<ReturnType<typeof store.orders.insert>> = [];
               for (let start = 0; start < count; start += 128) {
                 orders.slice(start, start + 128).map(recoverKey);
-                const outcomes = await store.orders.insert(inserts.slice(start, start + 128));
-                if (outcomes.some(({ status }) => status !== 'inserted')) throw new Error('an order was rejected');
+                results.push(...(await store.orders.insert(inserts.slice(start, start + 128))));
               }
-            });
+              return results;
+            };
+            return measureTime(count, insertAll, { check: (results) => assertInserted(results, count) });
           },
           close: () => store.close(),
         };
@@ -139,14 +146,17 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
           async round() {
             const orders = await signOrders('baseline', first, count);
             first += count;
-            const { time: recovery } = await measureTime(count, () => orders.map(recoverKey));
-            const sample = await measureTime(count, () => {
+            const { time: recovery } = await measureTime(count, () => orders.map(recoverKey), {
+              check: (keys) => expectCount(count)(keys.filter(([prefix]) => prefix === 4).length),
+            });
+            const insertAll = () => {
               for (let start = 0; start < count; start += 128) {
                 const group = orders.slice(start, start + 128);
                 group.map(recoverKey);
                 insert(group);
               }
-            });
+            };
+            const sample = await measureTime(count, insertAll, { check: () => assertRows('baseline', first) });
             return { ...sample, recovery };
           },
         };
@@ -225,6 +235,14 @@ function createBareTable(name: string): (orders: readonly Signed[]) => void {
   return database.transaction((orders: readonly Signed[]) => {
     for (const { digest, owner, order } of orders) insert.run(digest, owner, JSON.stringify(order));
   });
+}
+
+/** Throws if a minimal table has another number of orders. */
+function assertRows(name: string, count: number): void {
+  const database = new Database(scratchFile(name), { readonly: true });
+  const found = database.prepare('SELECT count(*) FROM orders').pluck().get();
+  database.close();
+  if (found !== count) throw new Error(`the table must contain ${count} orders, got ${found}`);
 }
 
 function getQuantile(sorted: readonly number[], share: number): number {

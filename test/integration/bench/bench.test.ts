@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,12 +12,15 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'intentbook-bench-test-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** Runs a benchmark like `npm run bench`, on the built package. */
+/** Runs a benchmark like `npm run bench` on a new machine: with the built package and without files of earlier runs. */
 function bench(...args: string[]): Report {
   const json = join(scratch, 'report.json');
+  const folder = mkdtempSync(join(scratch, 'machine-'));
+  for (const each of [scratch, folder]) chmodSync(each, 0o755); // PostgreSQL may run as another user
   execFileSync(process.execPath, ['bench/built/run.js', '--tiny', '--json', json, ...args], {
     cwd: root,
     stdio: 'pipe',
+    env: { ...process.env, TMPDIR: folder },
   });
   return JSON.parse(readFileSync(json, 'utf8')) as Report;
 }
@@ -44,6 +47,11 @@ describe('benchmarks', () => {
   test('every benchmark runs with one process per subject', () => {
     const { digest } = bench('digest');
     expect(Object.keys(digest?.subjects ?? {})).toContain('intentbook');
+  });
+
+  test('files of orders contain several orders of each owner', () => {
+    const { list } = bench('list', '--together', '--orders', '20k');
+    expect(list?.title).toContain('20000 orders');
   });
 
   test('an unknown benchmark is rejected by name', () => {
