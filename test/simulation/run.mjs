@@ -4,11 +4,13 @@
 //   npm run simulate -- --seed 42 --trace
 //
 // `--only 1,4-9` runs these actions of a plan, `--short` a quarter of the usual actions, and `--hashes` shows the hash
-// of each trace. A failure prints the command that replays it, with few actions.
+// of each trace. A failure prints the command that replays it, with few actions. INTENTBOOK_WRITE=1 adds the run to the
+// table of docs/internals/testing.md.
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { writeRun } from './seed-table.mjs';
 
 const { shrink, simulate } = await import('./built/index.js');
 
@@ -109,6 +111,7 @@ async function runMany({ seeds, from, store, jobs, hashes, short }) {
   );
   show();
   console.log(COUNTED.map((name) => `${name} ${sums[name].toLocaleString('en')}`).join(', '));
+  if (process.env['INTENTBOOK_WRITE'] === '1') writeRun({ store, from: first, seeds: done, findings: failed.length });
   if (failed.length === 0) return;
   process.exitCode = 1;
   await printShrunk(failed[0], store, short);
