@@ -129,28 +129,28 @@ const HIGHLIGHTS = [
   {
     benchmark: 'verify',
     title: 'viem ÷ full check, native',
-    label: 'Check of a signature: time of viem ÷ time of intentbook (native backend)',
+    label: 'Check of a signature, native backend: times as fast as viem',
   },
   {
     benchmark: 'submit',
     title: 'viem, one commit per order ÷ 256 concurrent',
-    label: 'Durable submission: time of viem and a commit per order ÷ time of intentbook with 256 concurrent orders',
+    label: 'Durable submission of 256 concurrent orders: times as fast as viem with one commit per order',
   },
   {
     benchmark: 'by-uids',
     title: 'uncached, 1M orders ÷ SQL statement',
     label:
-      'Response of `POST /api/v1/orders/by_uids` with 128 of 1,000,000 orders, uncached: time ÷ time of the SQL statement alone',
+      'Response of `POST /api/v1/orders/by_uids` with 128 of 1,000,000 orders, uncached: times as long as the SQL statement alone',
   },
   {
     benchmark: 'backfill',
     title: 'backfill ÷ viem decoding and bulk insert',
-    label: 'Indexing of old blocks: time ÷ time of decoding with viem and a bulk insert',
+    label: 'Indexing of old blocks: times as long as decoding with viem and a bulk insert',
   },
   {
     benchmark: 'http',
     title: 'GET, node:http: requests per second ÷ those of a bare handler',
-    label: 'Requests per second of `GET` on node:http ÷ those of a bare handler',
+    label: '`GET` over node:http: share of the requests per second of a handler that sends a prepared text',
   },
 ] as const;
 
@@ -183,7 +183,11 @@ export function withHighlights(readme: string, report: Report): string {
     const range = `${formatValue(measure.low)} … ${formatValue(measure.high)}`;
     return `| ${label} | ${formatBetter(measure)} | ${formatValue(measure.median, measure.unit)} | ${range} |`;
   });
-  return withContent(readme, ['| ratio | better | median | half of the rounds |', '|---|---|---|---|', ...rows]);
+  return withContent(readme, [
+    '| comparison | better | median | range of the middle half of all rounds |',
+    '|---|---|---|---|',
+    ...rows,
+  ]);
 }
 
 /** Returns the page of benchmarks with the table of all measures and the chart. */
@@ -200,7 +204,7 @@ export function withMeasures(page: string, report: Report): string {
   return withContent(page, [
     measuredOn(report),
     '',
-    '| benchmark | ratio or value | median | half of the rounds | target |',
+    '| benchmark | ratio or value | median | range of the middle half of all rounds | target |',
     '|---|---|---|---|---|',
     ...rows,
     '',
