@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openApiDocument } from 'intentbook/openapi';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../apps/cli/commands.ts';
@@ -63,11 +64,28 @@ const PAGES = [
 ];
 const TESTS = listFiles('test', /\.ts$/);
 
+/** Rules of descriptions in the OpenAPI document, whose subjects are components and values. */
+const DESCRIPTION_RULES: readonly Rule[] = [
+  { words: 'who|whom|whoever|what|whatever', reason: PERSONS, use: 'a noun phrase' },
+  { words: 'today|nowadays', reason: 'a document has no date', use: 'a condition' },
+  { words: 'speaks?|knows|believes?|looks?|brings?', reason: SPEECH, use: 'a standard verb' },
+];
+const QUESTION = /^(when|where|why|how)\b/i;
+
+/** Returns the summaries and descriptions of an OpenAPI document, without examples. */
+function readDescriptions(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    if ((key === 'description' || key === 'summary') && typeof member === 'string') return [member];
+    return key === 'example' || key === 'examples' ? [] : readDescriptions(member);
+  });
+}
+
 /** Finds words that must not occur, as "file:line: word (reason; use …)". */
-function findWords(file: string, text: string): string[] {
+function findWords(file: string, text: string, rules = RULES): string[] {
   const found: string[] = [];
   text.split('\n').forEach((line, i) => {
-    for (const { words, reason, use } of RULES) {
+    for (const { words, reason, use } of rules) {
       for (const [word] of line.matchAll(new RegExp(`\\b(?:${words})\\b`, 'gi'))) {
         if (ALLOWED.some((each) => each.file === file && line.includes(each.text))) continue;
         found.push(`${file}:${i + 1}: "${word}": ${reason}; use ${use}`);
@@ -113,6 +131,19 @@ describe('the words of the code and the documents', () => {
   it.each(ALLOWED)('the exception "$text" of $file still occurs', ({ file, text }) =>
     expect(read(file)).toContain(text),
   );
+});
+
+describe('the descriptions of the OpenAPI document', () => {
+  const descriptions = [...new Set(readDescriptions(openApiDocument({ standalone: true })))];
+  const all = [...RULES, ...DESCRIPTION_RULES];
+
+  it('are found', () => expect(descriptions.length).toBeGreaterThan(200));
+  it('use standard terms', () => expect(descriptions.flatMap((text) => findWords(text, text, all))).toEqual([]));
+  it('are no questions', () => expect(descriptions.filter((text) => QUESTION.test(text))).toEqual([]));
+  it('have sentences of at most 25 words', () => {
+    const sentences = descriptions.flatMap((text) => text.split(/[.;:] |\n/));
+    expect(sentences.filter((sentence) => sentence.split(' ').length > 25)).toEqual([]);
+  });
 });
 
 describe('the form of the code', () => {

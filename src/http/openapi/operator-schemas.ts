@@ -25,7 +25,7 @@ export function createOperatorSchemas({ creation, order, trade, competitionStatu
           id: z.int(),
           block: z.int(),
           listed: z.boolean().describe('Whether the order is in the current auction.'),
-          filterReason: z.enum(FILTER_REASONS).nullable().describe('Why an open order is not in it.'),
+          filterReason: z.enum(FILTER_REASONS).nullable().describe('Reason for the absence of an open order.'),
         })
         .optional()
         .describe('The last auction. Absent before the first.'),

@@ -18,7 +18,7 @@ import { purchase, sale } from '../../quotes/request.ts';
 import { createOperatorSchemas } from './operator-schemas.ts';
 import { address, atoms, bytes, callData, decimal, moment, seconds } from './primitives.ts';
 
-/** The data that the interface speaks of, by the names of the contract ("Resources and their fields"). */
+/** The data of the interface, by the names of the contract ("Resources and their fields"). */
 export function createSchemas() {
   const uid = bytes(56, 'The digest of an order, its owner and its expiry.');
   const appDataHash = bytes(32, 'The hash of an app-data document.');
@@ -31,10 +31,10 @@ export function createSchemas() {
     gasAmount: decimal('Units of gas that the trade was expected to take.'),
     gasPrice: decimal('Wei for a unit of gas.'),
     sellTokenPrice: decimal('Wei for one atom of the sell token.'),
-    sellAmount: atoms('What was to be sold.'),
-    buyAmount: atoms('What was to be bought.'),
+    sellAmount: atoms('Amount that was to be sold.'),
+    buyAmount: atoms('Amount that was to be bought.'),
     feeAmount: atoms('ceil(gasAmount × gasPrice / sellTokenPrice).'),
-    solver: address('Who has quoted.'),
+    solver: address('Source of the quote.'),
     verified: z.boolean().describe('Whether a simulation of the trade succeeded.'),
     metadata: z
       .record(z.string(), z.unknown())
@@ -47,12 +47,12 @@ export function createSchemas() {
     uid,
     sellToken: address(),
     buyToken: address(),
-    receiver: address('Who receives the buy token; null for the owner.').nullable(),
-    sellAmount: atoms('What is sold at most.'),
-    buyAmount: atoms('What is bought at least.'),
+    receiver: address('Receiver of the buy token; null for the owner.').nullable(),
+    sellAmount: atoms('Maximum amount that is sold.'),
+    buyAmount: atoms('Minimum amount that is bought.'),
     validTo: seconds('The last moment in which it can be filled.'),
     appData: appDataHash,
-    feeAmount: atoms('The signed fee: 0 for every order of today.'),
+    feeAmount: atoms('The signed fee: 0 for every new order.'),
     kind: z.enum(ORDER_KINDS),
     partiallyFillable: z.boolean(),
     sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
@@ -60,7 +60,7 @@ export function createSchemas() {
     signingScheme: z.enum(SIGNING_SCHEMES),
     signature: callData().describe('ECDSA: r, s and v in 65 bytes. presign: 0x.'),
     owner: address('The signer, or the signing contract.'),
-    creationDate: moment('When it was accepted.'),
+    creationDate: moment('Time of the acceptance.'),
     class: z.enum(['market', 'limit', 'liquidity']),
     isLiquidityOrder: z.boolean(),
     settlementContract: address('The contract that it was signed for.'),
@@ -70,14 +70,14 @@ export function createSchemas() {
     fullAppData: z.string().nullable().describe('The document behind appData; null if unknown.'),
     status: z.enum(ORDER_STATUSES),
     invalidated: z.boolean().describe('Whether it was cancelled or replaced.'),
-    executedSellAmount: atoms('What was taken from the owner so far.'),
+    executedSellAmount: atoms('Amount that was taken from the owner so far.'),
     executedSellAmountBeforeFees: atoms('The same without the signed fee.'),
-    executedBuyAmount: atoms('What was bought so far.'),
+    executedBuyAmount: atoms('Amount that was bought so far.'),
     executedFeeAmount: atoms('The signed fee that was executed.').meta({ deprecated: true }),
     executedFee: atoms('Network and protocol fees, the signed one included.'),
     executedFeeToken: address('The token of executedFee.'),
     quote: storedQuote.optional(),
-    onchainUser: address('Of orders placed on chain: who has placed it.').optional(),
+    onchainUser: address('Of orders placed on chain: the account that has placed it.').optional(),
     onchainOrderData: z
       .object({
         sender: address(),
@@ -87,7 +87,7 @@ export function createSchemas() {
     ethflowData: z
       .object({
         userValidTo: seconds('The validity that the user chose.'),
-        refundTxHash: bytes(32, 'What has refunded it.').nullable(),
+        refundTxHash: bytes(32, 'Transaction of the refund.').nullable(),
         isRefunded: z.boolean(),
       })
       .optional(),
@@ -96,12 +96,12 @@ export function createSchemas() {
     sellToken: address(),
     buyToken: address(),
     receiver: address().nullable(),
-    sellAmount: atoms('What is traded.'),
-    buyAmount: atoms('What is bought.'),
+    sellAmount: atoms('Amount that is traded.'),
+    buyAmount: atoms('Amount that is bought.'),
     validTo: seconds('Until when the order would be valid.'),
     appData: z.string().describe('As in the request.'),
     appDataHash: appDataHash.optional(),
-    feeAmount: atoms('What gas costs, in the sell token.'),
+    feeAmount: atoms('Cost of gas, in the sell token.'),
     gasAmount: decimal('Units of gas that the trade takes.'),
     gasPrice: decimal('Wei for a unit of gas.'),
     sellTokenPrice: decimal('Wei for one atom of the sell token.'),
@@ -123,8 +123,8 @@ export function createSchemas() {
     blockNumber: z.int(),
     logIndex: z.int(),
     orderUid: uid,
-    buyAmount: atoms('What was bought.'),
-    sellAmount: atoms('What was sold.'),
+    buyAmount: atoms('Amount that was bought.'),
+    sellAmount: atoms('Amount that was sold.'),
     sellAmountBeforeFees: atoms('The same without the signed fee.'),
     owner: address(),
     buyToken: address(),
@@ -148,7 +148,7 @@ export function createSchemas() {
     sellAmount: atoms('The signed one.'),
     buyAmount: atoms('The signed one.'),
     protocolFees: z.array(z.record(z.string(), z.unknown())),
-    created: seconds('When it was created.'),
+    created: seconds('Time of the creation.'),
     validTo: seconds('The signed one.'),
     kind: z.enum(ORDER_KINDS),
     partiallyFillable: z.boolean(),
@@ -163,8 +163,8 @@ export function createSchemas() {
     signature: z.string(),
     quote: z.object({
       sellAmount: atoms('Sold.'),
-      buyAmount: atoms('Bought; 0 where the order has no quote.'),
-      fee: atoms('What gas costs, in the sell token.'),
+      buyAmount: atoms('Amount that is bought; 0 if the order has no quote.'),
+      fee: atoms('Cost of gas, in the sell token.'),
       solver: address(),
     }),
   });
@@ -172,7 +172,7 @@ export function createSchemas() {
     auctionId: z.int(),
     auctionStartBlock: z.int(),
     auctionDeadlineBlock: z.int(),
-    transactionHashes: z.array(bytes(32, 'What has settled it.')),
+    transactionHashes: z.array(bytes(32, 'Transaction of the settlement.')),
     referenceScores: z.record(z.string(), atoms('By solver.')),
     auction: z.object({ orders: z.array(uid), prices }),
     solutions: z.array(
@@ -192,7 +192,7 @@ export function createSchemas() {
         ),
         isWinner: z.boolean(),
         filteredOut: z.boolean(),
-        txHash: bytes(32, 'What has settled it.').nullable(),
+        txHash: bytes(32, 'Transaction of the settlement.').nullable(),
         referenceScore: atoms('In wei.').nullable(),
       }),
     ),
@@ -252,7 +252,7 @@ export function createSchemas() {
       account: address(),
       type: z.string(),
       message: z.string(),
-      timestamp: moment('When its cause happened.'),
+      timestamp: moment('Time of its cause.'),
       metadata: z.record(z.string(), z.unknown()),
     }),
     SubscriptionRequest: z.object({
@@ -272,9 +272,9 @@ export function createSchemas() {
       target: z.string(),
       types: z.array(z.enum(NOTIFICATION_TYPES)),
       state: z.enum(['pending', 'active']),
-      createdAt: moment('When it was made.'),
+      createdAt: moment('Time of the creation.'),
       secret: z.string().optional().describe('The signing secret of webhooks. Returned once.'),
-      confirm: z.string().optional().describe('Where to confirm the subscription. Returned once.'),
+      confirm: z.string().optional().describe('Address that confirms the subscription. Returned once.'),
     }),
     RemovedSubscription: z.object({ removed: z.literal(true) }),
     Delivery: z.object({
@@ -289,7 +289,7 @@ export function createSchemas() {
     }),
     ReplayedDeliveries: z.object({ replayed: z.int().describe('Number of deliveries that are pending again.') }),
     AffiliateRegistration: affiliateRegistration,
-    AffiliateCode: z.object({ code: z.string(), createdAt: moment('When it was bound.') }),
+    AffiliateCode: z.object({ code: z.string(), createdAt: moment('Time of the binding.') }),
     AffiliateTerms: z
       .looseObject({ code: z.string() })
       .describe('The code with the terms of the program, if configured.'),
@@ -336,8 +336,8 @@ export function createSchemas() {
     SlippageTolerance: z.object({ slippageBps: z.int().min(0).max(10_000).describe('Basis points: 0.01 %.') }),
     UsdPrice: z.object({ price: z.number().describe('Dollars for one whole token.') }),
     TokenBalance: z.object({
-      balance: atoms('What the account has.'),
-      allowance: atoms('What the vault relayer may move of it.'),
+      balance: atoms('Balance of the account.'),
+      allowance: atoms('Amount that the vault relayer may move.'),
       token: z.object({
         address: address(),
         decimals: z.int().min(0).max(255).optional(),
