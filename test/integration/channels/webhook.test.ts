@@ -74,6 +74,7 @@ describe('webhook channel', () => {
       const listed = await fixture.http.send('GET', PATH, { headers: await authorization() });
       return (listed.json() as unknown[]).length === 0;
     });
+    assert.equal((await fixture.http.send('GET', PATH, { headers: await authorization() })).text, '[]');
   });
 
   test('rejects a target that does not echo the challenge', async () => {

@@ -134,6 +134,7 @@ test('fastifyPlugin closes although a client has left before its stream began', 
   steps.emit('opened');
   await until(() => released === 1);
   await app.close();
+  expect(released).toBe(1);
 });
 
 describe('fetchHandler', () => {

@@ -33,8 +33,27 @@ export function encode({ headers = {}, body }: Sent): {
   return { headers: { 'content-type': 'application/json', ...headers }, bytes };
 }
 
+/**
+ * Creates a response. Its body can be read without its status only if that is 200: a test that reads the body of
+ * another response must also state the status.
+ */
 export function answer(status: number, header: (name: string) => string | undefined, text: string): Answer {
-  return { status, header, text, json: () => JSON.parse(text) };
+  let isStatusKnown = status === 200;
+  const readText = () => {
+    if (!isStatusKnown) throw new Error(`the status ${status} must be read before the body ${text}`);
+    return text;
+  };
+  return {
+    get status() {
+      isStatusKnown = true;
+      return status;
+    },
+    header,
+    get text() {
+      return readText();
+    },
+    json: () => JSON.parse(readText()),
+  };
 }
 
 /** Serves from the core without a socket. */

@@ -166,6 +166,7 @@ describe('generated types', () => {
   test('swagger-typescript-api generates a complete client', async () => {
     const { generateApi } = await import('swagger-typescript-api');
     const { files } = await generateApi({ input: file, output: false, silent: true, httpClientType: 'fetch' });
+    expect(files).not.toEqual([]);
     writeFileSync(
       join(folder, 'client.ts'),
       `${files.map(({ fileContent }) => fileContent).join('\n')}

@@ -305,6 +305,7 @@ describe('time and prices', () => {
     const trader = await sandbox.createTrader({ WETH: '1' });
     const uid = await trader.placeOrder(TERMS);
     await sandbox.waitFor(uid, 'fulfilled');
+    expect((await sandbox.book.orders.get(uid))?.status).toBe('fulfilled');
   });
 });
 

@@ -32,6 +32,7 @@ describe.each(CHAINS)('a sandbox on %s', (chain) => {
     const uid = await trader.placeOrder({ sell: ['1', 'WETH'], for: ['2000', 'DAI'] }, { scheme });
     if (scheme === 'presign') await trader.presign(uid);
     await sandbox.waitFor(uid, 'fulfilled');
+    expect((await sandbox.book.orders.get(uid))?.signingScheme).toBe(scheme);
   });
 
   it.each(['eip1271', 'presign'] as const)('settles an order of a contract wallet: %s', async (scheme) => {
@@ -63,7 +64,10 @@ describe.each(CHAINS)('a sandbox on %s', (chain) => {
     const trader = sandbox.traderOf(account);
     const uid = await trader.placeOrder({ sell: ['100', 'COW'], for: ['20', 'USDC'] });
     const sale = await trader.sellNative('1', { for: ['2400', 'USDC'] });
-    for (const each of [uid, sale.uid]) await sandbox.waitFor(each, 'fulfilled');
+    for (const each of [uid, sale.uid]) {
+      await sandbox.waitFor(each, 'fulfilled');
+      expect((await sandbox.book.orders.get(each))?.status).toBe('fulfilled');
+    }
   });
 
   it('returns the native currency of an order that is cancelled, and of one that has expired', async () => {
@@ -164,6 +168,8 @@ describe.each(CHAINS)('every order status on %s', (chain) => {
     const expired = await trader.placeOrder(terms, { validFor: 120 });
     await sandbox.advance(121);
     await sandbox.waitFor(expired, 'expired');
+    const orders = await Promise.all([accepted, cancelled, invalidated].map((uid) => sandbox.book.orders.get(uid)));
+    expect(orders.map((order) => order?.status)).toEqual(['fulfilled', 'cancelled', 'cancelled']);
   });
 });
 

@@ -164,6 +164,8 @@ describe('reference engine', () => {
     await sandbox.settle();
     await sandbox.waitFor(uids[0] ?? '', 'fulfilled');
     await sandbox.waitFor(uids[1] ?? '', 'open');
+    const orders = await Promise.all(uids.map((uid) => sandbox.book.orders.get(uid)));
+    expect(orders.map((order) => order?.status)).toEqual(['fulfilled', 'open']);
   });
 });
 

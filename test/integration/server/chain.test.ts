@@ -131,6 +131,7 @@ describe('server with a node', () => {
       () => read<Order>(server.url, `/orders/${uid}`),
       ({ status }) => status === 'fulfilled',
     );
+    expect((await read<Order>(server.url, `/orders/${uid}`)).executedSellAmount).not.toBe('0');
   });
 
   test('rejects a node of another chain or without the contract, and names it', async () => {

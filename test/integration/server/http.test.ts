@@ -130,6 +130,7 @@ describe('client that is too slow loses its connection', () => {
     socket.on('error', () => {});
     await once(socket, 'close');
     clearInterval(drip);
+    expect(socket.closed).toBe(true);
   });
 
   test('between two requests, and when it does not read its response', async () => {

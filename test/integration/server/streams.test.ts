@@ -54,7 +54,7 @@ test('server shutdown aborts a stream whose reader has stopped reading', async (
   socket.on('error', () => {});
   await new Promise((resolve) => socket.once('readable', resolve)); // the source is not read
   api.closeStreams();
-  await server.close(GRANTED);
+  await expect(server.close(GRANTED)).resolves.toBeUndefined();
   socket.destroy();
 });
 

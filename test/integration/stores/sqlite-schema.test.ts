@@ -195,6 +195,7 @@ describe('SQLite file', () => {
     const store = sqliteStore({ path: file.path });
     await store.open(context());
     await place(store, order(1));
+    expect(await store.orders.list({ limit: 2 })).toHaveLength(1);
     await store.close();
   });
 

@@ -300,9 +300,10 @@ describe('quote request with', () => {
   test('rules of submissions do not apply to an order on chain or without a known owner', async () => {
     const { book } = await fixture();
     const appData = documentOf({ hooks: { pre: [GREEDY_HOOK] }, validFrom: 4_000_000_000, signer: COW });
-    await quoted(book, { ...SELL, appData, signingScheme: 'eip1271', onchainOrder: true });
+    const onchain = await quoted(book, { ...SELL, appData, signingScheme: 'eip1271', onchainOrder: true });
+    expect(onchain.quote.kind).toBe('sell');
     const from = `0x${'00'.repeat(20)}`;
-    await quoted(book, { ...SELL, from, appData: documentOf({ signer: COW }) });
+    expect((await quoted(book, { ...SELL, from, appData: documentOf({ signer: COW }) })).quote.kind).toBe('sell');
   });
 
   test('validity of a year is rejected for ECDSA and quoted for a presignature, like its order', async () => {
