@@ -1,6 +1,8 @@
 // `npm test` runs every check of a change in sequence and prints one summary.
 //
-// `npm test -- --long` runs each loop at its full length. `npm run test:long` is in `resilience/long/run.mjs`.
+// `npm run test:all` runs the files `*.matrix.test.ts`, which have the volume: enumerations, versions, hosts and
+// benchmarks. `npm test -- --long` runs each loop at its full length. `npm run test:long` is in
+// `resilience/long/run.mjs`.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,6 +33,9 @@ const STEPS = [
   { name: 'attw', command: ['attw', '--pack', '.', '--profile', 'esm-only', '--format', 'ascii'] },
   { name: 'knip', command: ['knip'] },
 ];
+
+/** The steps of `npm run test:all`, after `npm test`. */
+const MATRIX_STEPS = ['build', 'tests'];
 
 function run([command, ...args], loud) {
   return new Promise((resolve) => {
@@ -86,11 +91,14 @@ function readReport() {
 }
 
 if (process.argv.includes('--long')) process.env.INTENTBOOK_TEST_LONG = '1';
+const isMatrix = process.argv.includes('--matrix');
+if (isMatrix) process.env.INTENTBOOK_TEST_MATRIX = '1';
 
 let passed = 0;
 let failed = 0;
 const failures = [];
 for (const { name, command, essential = false, loud = false } of STEPS) {
+  if (isMatrix && !MATRIX_STEPS.includes(name)) continue;
   const start = performance.now();
   const { ok, output } = await run(command, loud);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);

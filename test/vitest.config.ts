@@ -2,6 +2,10 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+/** `npm run test:all` runs the files with volume, and so does a command that names one. */
+const isMatrix =
+  process.env['INTENTBOOK_TEST_MATRIX'] !== undefined || process.argv.some((argument) => argument.includes('.matrix'));
+
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   // The same paths as the compiler, so that tests run on the sources without a build.
@@ -11,7 +15,7 @@ export default defineConfig({
     alias: { '#internal': fileURLToPath(new URL('../src/internal.ts', import.meta.url)) },
   },
   test: {
-    include: ['test/**/*.test.ts'],
+    include: [isMatrix ? 'test/**/*.matrix.test.ts' : 'test/**/!(*.matrix).test.ts'],
     globalSetup: ['test/support/postgres-once.ts'],
     retry: 0,
     // Many tests wait for processes, so two files at once are faster than one even on one core.

@@ -99,3 +99,15 @@ export async function temporarySchema(server?: string): Promise<TemporarySchema>
     },
   };
 }
+
+/** Runs work in a transaction of the host. */
+export async function runTransaction(client: pg.ClientBase, work: (transaction: unknown) => Promise<void>) {
+  await client.query('BEGIN');
+  try {
+    await work(client);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  }
+}

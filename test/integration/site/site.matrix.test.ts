@@ -17,9 +17,6 @@ import {
   scrollsSideways,
 } from '../../support/browser.ts';
 
-/** The build takes a minute or two. */
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
-
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const BUILT = join(ROOT, 'docs/.vitepress/dist');
 
@@ -31,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-describe.skipIf(!LONG || CHROMIUM === undefined)(`documentation site (long run only)${SKIP_REASON}`, () => {
+describe.skipIf(CHROMIUM === undefined)(`documentation site${SKIP_REASON}`, () => {
   let browser: Browser;
   let server: Server;
   let url: string;
