@@ -135,7 +135,7 @@ export function createStreamBroadcaster({
   async function findLostEnd(after: number, newest: number): Promise<number | undefined> {
     if (after === 0 || newest - after < EPOCH_DISTANCE) return undefined;
     const { gapEnd } = await log.follow(after, new Set());
-    return gapEnd === undefined || gapEnd <= (await log.prunedThrough()) + 1 ? undefined : newest;
+    return gapEnd === undefined || gapEnd <= (await log.prunedThrough()) + 1 ? undefined : gapEnd - 1;
   }
 
   function unlist(key: string, subscriber: StreamSubscriber): void {

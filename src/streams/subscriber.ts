@@ -28,10 +28,11 @@ export interface StreamSubscriber extends Stream {
   /** Makes the subscriber read the log separately, since it may have missed an item. */
   fallBehind(): void;
   /**
-   * Replaces the queue by a gap up to a position, since the log has begun a new epoch and may have lost entries. Has no
-   * effect on a subscriber that has received nothing, or that has reached this epoch.
+   * Replaces the queue by a gap up to the start of a new epoch of the log, which may have lost entries. Has no effect on
+   * a subscriber that has received nothing, or that has reached this epoch.
    *
    * @param first - The first id of the epoch.
+   * @param through - The newest id that has been read.
    */
   restart(first: number, through: number): void;
   /** Adds a gap between two positions, whose entries have been deleted before they were distributed. */
@@ -63,13 +64,25 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     } else replaceQueue(item.id);
   }
 
-  /** Replaces the queue by a gap from its first entry up to a position. */
-  function replaceQueue(to: number): void {
+  /** Returns the first id that waits for the reader. */
+  function getFirstWaiting(): number {
     const [first] = queue;
-    const from = first?.type === 'item' ? first.id : (first?.from ?? position + 1);
-    gap = { from: gap?.from ?? from, to };
+    return gap?.from ?? (first?.type === 'item' ? first.id : (first?.from ?? position + 1));
+  }
+
+  /** Replaces the queue by a gap from its first entry up to a position. Later entries extend the gap until it is read. */
+  function replaceQueue(to: number): void {
+    gap = { from: getFirstWaiting(), to };
     queue = [];
     position = to;
+    wake?.();
+  }
+
+  /** Replaces the queue by a gap up to the start of an epoch, whose entries follow it. */
+  function restart(first: number): void {
+    queue = [{ type: 'gap', from: getFirstWaiting(), to: first - 1 }];
+    gap = undefined;
+    position = first - 1;
     wake?.();
   }
 
@@ -149,7 +162,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
       hasBegun = true;
       const last = Math.max(known, restarted?.through ?? 0);
       const isBehind = restarted !== undefined && after > 0 && after < restarted.first;
-      const skipped = isBehind ? last : lostEnd;
+      const skipped = isBehind ? (restarted?.first ?? 1) - 1 : lostEnd;
       position = after;
       if (after > last) {
         // The position belongs to another log, or the log was reset.
@@ -171,7 +184,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     },
     restart(first, through) {
       if (!hasBegun) restarted = { first, through };
-      else if (position > 0 && position < first) replaceQueue(through);
+      else if (position > 0 && position < first) restart(first);
     },
     skip(from, through) {
       // A subscriber that is not live reads the log itself.

@@ -43,7 +43,7 @@ describe('stream subscriber that begins while the log begins a new epoch', () =>
     const { subscriber } = fixture({ at: NEWEST });
     subscriber.restart(END + 1, NEWEST);
     await subscriber.begin(after, 4);
-    const first = after === 0 ? `1..${NEWEST - 10}` : `5..${NEWEST}`;
+    const first = after === 0 ? `1..${NEWEST - 10}` : `5..${END}`;
     expect(shown(await subscriber.take())).toEqual([first]);
     subscriber.push(item(NEWEST + 1));
     expect(shown(await subscriber.take())).toEqual([NEWEST + 1]);
@@ -118,7 +118,7 @@ describe('stream subscriber queue', () => {
     await subscriber.begin(5, 20);
     expect([subscriber.start, subscriber.backlog]).toEqual([10, 10]);
     subscriber.restart(END + 1, END + 21);
-    expect(shown(await subscriber.take())).toEqual([`6..${END + 21}`]);
+    expect(shown(await subscriber.take())).toEqual([`6..${END}`]);
   });
 
   test('omits items that it has received, at or below its position', async () => {
@@ -214,7 +214,7 @@ describe('stream subscriber that resumes', () => {
       ],
     });
     await subscriber.begin(1, 3);
-    expect(shown(await subscriber.take())).toEqual([`2..${END + 100}`]);
+    expect(shown(await subscriber.take())).toEqual([`2..${END}`]);
     subscriber.push(item(END + 101));
     expect(shown(await subscriber.take())).toEqual([END + 101]);
   });
@@ -231,13 +231,13 @@ describe('stream subscriber that resumes', () => {
 });
 
 describe('stream subscriber of a log that has lost entries', () => {
-  test('announces queued entries and those up to the new position as one gap', async () => {
+  test('announces queued entries and those up to the start of the epoch as one gap', async () => {
     const { subscriber } = fixture();
     await subscriber.begin(0, 0);
     subscriber.push(item(1));
     subscriber.push(item(2));
     subscriber.restart(END + 1, END + 9);
-    expect(shown(await subscriber.take())).toEqual([`1..${END + 9}`]);
+    expect(shown(await subscriber.take())).toEqual([`1..${END}`]);
   });
 
   test('keeps the beginning of a gap that is not read yet', async () => {
@@ -245,7 +245,15 @@ describe('stream subscriber of a log that has lost entries', () => {
     await subscriber.begin(0, 0);
     for (const id of [1, 2, 3]) subscriber.push(item(id));
     subscriber.restart(END + 1, END + 9);
-    expect(shown(await subscriber.take())).toEqual([`1..${END + 9}`]);
+    expect(shown(await subscriber.take())).toEqual([`1..${END}`]);
+  });
+
+  test('sends the entries of the new epoch after the gap, also before the gap is read', async () => {
+    const { subscriber } = fixture();
+    await subscriber.begin(3, 3);
+    subscriber.restart(END + 1, END + 2);
+    for (const id of [END + 1, END + 2]) subscriber.push(item(id));
+    expect(shown(await subscriber.take())).toEqual([`4..${END}`, END + 1, END + 2]);
   });
 
   test('wakes a waiting reader', async () => {
@@ -253,7 +261,7 @@ describe('stream subscriber of a log that has lost entries', () => {
     await subscriber.begin(3, 3);
     const waiting = subscriber.take();
     subscriber.restart(END + 1, END + 4);
-    expect(shown(await waiting)).toEqual([`4..${END + 4}`]);
+    expect(shown(await waiting)).toEqual([`4..${END}`]);
   });
 
   test('has no gap if it has reached the new epoch, or received nothing', async () => {
