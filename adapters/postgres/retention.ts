@@ -46,8 +46,8 @@ function createLogPruner({ schema: s, prepare, write }: PostgresSession): Retent
       `(SELECT row_number() OVER (ORDER BY x.ordinal) AS n, x.ordinal, x.at FROM ${s}.events x WHERE x.xid = l.xid) e ` +
       `WHERE l.last - l.size + e.n <= $1 AND l.last - l.size + e.n < (SELECT max(last) FROM ${s}.log) ORDER BY 3 LIMIT $2`,
   );
-  // An ordinal identifies an event; the transaction is the first column of the index. Before version 17, two arrays that
-  // an index is compared with cost a lookup for each pair.
+  // An ordinal identifies an event; the transaction is the first column of the index. Before version 17, two arrays
+  // that an index is compared with cost a lookup for each pair.
   const remove = prepare(
     `DELETE FROM ${s}.events WHERE xid = ANY($1::bigint[]) AND ordinal IN (SELECT unnest($2::bigint[]))`,
   );

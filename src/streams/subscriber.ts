@@ -28,8 +28,8 @@ export interface StreamSubscriber extends Stream {
   /** Makes the subscriber read the log separately, since it may have missed an item. */
   fallBehind(): void;
   /**
-   * Replaces the queue by a gap up to the start of a new epoch of the log, which may have lost entries. Has no effect on
-   * a subscriber that has received nothing, or that has reached this epoch.
+   * Replaces the queue by a gap up to the start of a new epoch of the log, which may have lost entries. Has no effect
+   * on a subscriber that has received nothing, or that has reached this epoch.
    *
    * @param first - The first id of the epoch.
    * @param through - The newest id that has been read.
@@ -70,7 +70,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     return gap?.from ?? (first?.type === 'item' ? first.id : (first?.from ?? position + 1));
   }
 
-  /** Replaces the queue by a gap from its first entry up to a position. Later entries extend the gap until it is read. */
+  /** Replaces the queue by a gap from its first entry up to a position. Later entries extend it until it is read. */
   function replaceQueue(to: number): void {
     gap = { from: getFirstWaiting(), to };
     queue = [];
