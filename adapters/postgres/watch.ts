@@ -52,6 +52,9 @@ export function createWatch(
     if (stopWaiting !== undefined) return;
     requested = false;
     notifyAll();
+    // A notification has just made this process read the log.
+    stopPolling?.();
+    poll();
     stopWaiting = clock.after(HINT_INTERVAL, () => {
       stopWaiting = undefined;
       if (requested) notify();

@@ -1,3 +1,4 @@
+import type { PgPool, PgQuery } from 'intentbook/postgres';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
 import { expect, test } from 'vitest';
@@ -45,4 +46,42 @@ test('PostgreSQL store takes no more statements for orders that were traded befo
     await client.end();
     await store.close();
   }
+});
+
+test('PostgreSQL store needs one statement to find that a lease is held, and renews it after half of its time', async () => {
+  await using here = await temporarySchema();
+  await migratePostgres({ url: here.url, schema: here.schema });
+  const connections = new pg.Pool({ connectionString: here.url });
+  let texts: string[] = [];
+  const pool: PgPool = {
+    async connect() {
+      const client = await connections.connect();
+      const counting = Object.create(client);
+      counting.query = (query: PgQuery) => {
+        texts.push(query.text);
+        return client.query(query as unknown as pg.QueryConfig); // the part that the store uses
+      };
+      return counting;
+    },
+  };
+  const clock = manualClock();
+  const store = postgresStore(pool, { schema: here.schema, listen: false });
+  await store.open({ domain: DOMAIN, clock });
+  const acquire = async (holder: string) => {
+    texts = [];
+    const { status } = await store.leases.acquire({ name: 'sweep', holder, ttl: 10_000 });
+    return [status, texts.length === 1];
+  };
+  expect(await acquire('a')).toEqual(['held', false]);
+  clock.advance(4_999);
+  expect([await acquire('a'), await acquire('b')]).toEqual([
+    ['held', true],
+    ['taken', true],
+  ]);
+  clock.advance(1);
+  expect(await acquire('a')).toEqual(['held', false]);
+  clock.advance(9_000);
+  expect(await acquire('b')).toEqual(['taken', true]);
+  await store.close();
+  await connections.end();
 });
