@@ -31,8 +31,9 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
   const show = prepare(`UPDATE ${p}notifications SET visible = ? WHERE seq = ?`);
   const record = prepare(`INSERT INTO ${p}account_log (id, account, withdrawn, notification) VALUES (?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}account_log`).pluck();
-  const dropDeliveries = prepare(`UPDATE ${p}deliveries SET state = 3 WHERE notification = ? AND state = 0`);
-  const restoreDeliveries = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND state = 3`);
+  // The sign excludes the index of states, which has few values.
+  const dropDeliveries = prepare(`UPDATE ${p}deliveries SET state = 3 WHERE notification = ? AND +state = 0`);
+  const restoreDeliveries = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND +state = 3`);
   const deliver = prepare(
     `INSERT INTO ${p}deliveries (subscription, notification, state, due) ` +
       `SELECT n, ?, 0, ? FROM ${p}subscriptions WHERE account = ? AND active = 1 ` +
