@@ -52,10 +52,10 @@ export {
 } from './protocol/chains.ts';
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
+export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
-export { formatSecret } from './protocol/shape.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';

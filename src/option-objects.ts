@@ -1,5 +1,5 @@
 import type { ChainClient } from './ports/chain-client.ts';
-import { formatValue } from './protocol/shape.ts';
+import { formatValue } from './protocol/format-value.ts';
 import { assertFunctions } from './validation/options.ts';
 
 /** Options of a book that are objects of the application or of an adapter. */

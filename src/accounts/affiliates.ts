@@ -6,9 +6,10 @@ import type { AffiliateStatistics, PayoutSource, StatisticsResponse } from '../p
 import type { Affiliate, AffiliateStore } from '../ports/affiliate-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate.ts';
+import { formatValue } from '../protocol/format-value.ts';
 import type { Address } from '../protocol/hex.ts';
 import { bytesToHex, parseHex } from '../protocol/hex.ts';
-import { formatValue, hexSchema, parseShape } from '../protocol/shape.ts';
+import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver } from './observations.ts';

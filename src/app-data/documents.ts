@@ -1,9 +1,10 @@
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { AppData } from '../protocol/app-data.ts';
-import { appDataHash, getBuiltInDocument, parseAppData } from '../protocol/app-data.ts';
+import { appDataHash, getBuiltInDocument } from '../protocol/app-data.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { parseAppData } from '../protocol/parse-app-data.ts';
 import type { FindDocument } from './find-document.ts';
 
 const encoder = /* @__PURE__ */ new TextEncoder();

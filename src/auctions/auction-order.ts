@@ -1,12 +1,12 @@
 import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../orders/order-json.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
-import { parseAppData } from '../protocol/app-data.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { Metadata } from '../protocol/metadata.ts';
 import { NO_METADATA } from '../protocol/metadata.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
+import { parseAppData } from '../protocol/parse-app-data.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 import type { AuctionPrices } from './auction-prices.ts';

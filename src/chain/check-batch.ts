@@ -1,4 +1,4 @@
-import { formatValue } from '../protocol/shape.ts';
+import { formatValue } from '../protocol/format-value.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { ChainBatch } from './decode-batch.ts';
 

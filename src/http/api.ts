@@ -1,7 +1,7 @@
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
-import { formatValue } from '../protocol/shape.ts';
+import { formatValue } from '../protocol/format-value.ts';
 import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
 import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';

@@ -1,4 +1,3 @@
-import { resolveDocument } from '../app-data/documents.ts';
 import type { AbortState } from '../concurrency/abort.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
@@ -43,6 +42,9 @@ export type SubmitResult =
 
 /** The schema of orders. Only invalid ones need it. */
 const schema = lazy(() => import('./creation-schema.ts'));
+
+/** Loaded on first use, with the schema of app-data documents. */
+const documents = lazy(() => import('../app-data/documents.ts'));
 
 /** The search for the quotes of orders. Loaded when a book starts. */
 const quoteLink = lazy(() => import('./quote-link.ts'));
@@ -150,6 +152,7 @@ export async function parseInput(input: unknown, context: AdmissionContext): Pro
   const creation = parseValidCreation(input) ?? (await schema.load()).parseOrderCreation(input);
   if (creation instanceof OrderBookError) return creation;
   if (!creation.feeIsZero) return new OrderBookError('NonZeroFee', undefined, { field: 'feeAmount', allowed: '0' });
+  const { resolveDocument } = documents.loaded ?? (await documents.load());
   const document = await resolveDocument(creation, context.store.appData, context.documents);
   if (document instanceof OrderBookError) return document;
   return parseUnverifiedOrder(creation, document, context.verifier.hasher, context.domain);

@@ -1,7 +1,7 @@
 import { keccak256Text } from '../crypto/keccak.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
-import { appDataHash, EMPTY_DOCUMENT, parseAppData, ZERO_APP_DATA } from '../protocol/app-data.ts';
+import { appDataHash, EMPTY_DOCUMENT, ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { CHAINS, deployment, ENVIRONMENTS } from '../protocol/chains.ts';
 import type { Domain } from '../protocol/eip712.ts';
 import { parseDomain } from '../protocol/eip712.ts';
@@ -9,6 +9,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { createOrderHasher } from '../protocol/order.ts';
+import { parseAppData } from '../protocol/parse-app-data.ts';
 import type { EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';

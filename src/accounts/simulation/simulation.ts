@@ -11,7 +11,8 @@ import type {
 } from '../../ports/bundle-simulation.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import { formatValue, hex, hexSchema, parseShape } from '../../protocol/shape.ts';
+import { formatValue } from '../../protocol/format-value.ts';
+import { hex, hexSchema, parseShape } from '../../protocol/shape.ts';
 import { AccountError } from '../account-error.ts';
 import type { SourceObserver } from '../observations.ts';
 import { requireChainId } from '../parameters.ts';

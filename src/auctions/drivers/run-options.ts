@@ -1,6 +1,6 @@
+import { formatSecret } from '../../protocol/format-value.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { parseHex } from '../../protocol/hex.ts';
-import { formatSecret } from '../../protocol/shape.ts';
 import { assertFunctions, assertKnownOptions } from '../../validation/options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 

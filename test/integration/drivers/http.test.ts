@@ -165,6 +165,8 @@ describe('driver as an estimator', () => {
     await book.start();
     const http = directFixture(createApi(book), () => 0);
     const body = { sellToken: SELL, buyToken: BUY, from: SOLVER, kind: 'sell', sellAmountBeforeFee: '1000' };
-    expect((await http.send('POST', '/api/v1/quote', { body })).json()).toMatchObject({ errorType: code });
+    const answer = await http.send('POST', '/api/v1/quote', { body });
+    expect(answer.status).toBe(code === 'NoLiquidity' ? 404 : 400);
+    expect(answer.json()).toMatchObject({ errorType: code });
   });
 });

@@ -1,4 +1,5 @@
 import type { Api, ApiRequest, ApiResponse } from 'intentbook';
+import { onTestFinished } from 'vitest';
 
 /** A request of the suite. */
 export interface Sent {
@@ -34,13 +35,19 @@ export function encode({ headers = {}, body }: Sent): {
 }
 
 /**
- * Creates a response. Its body can be read without its status only if that is 200: a test that reads the body of
- * another response must also state the status.
+ * Creates a response. A test that reads the body of another status than 200 must also read the status, before or after
+ * the body: otherwise it fails at its end.
  */
 export function answer(status: number, header: (name: string) => string | undefined, text: string): Answer {
   let isStatusKnown = status === 200;
+  let isObserved = false;
   const readText = () => {
-    if (!isStatusKnown) throw new Error(`the status ${status} must be read before the body ${text}`);
+    if (!isStatusKnown && !isObserved) {
+      isObserved = true;
+      onTestFinished(() => {
+        if (!isStatusKnown) throw new Error(`the test must read the status ${status} of the body ${text}`);
+      });
+    }
     return text;
   };
   return {

@@ -601,7 +601,8 @@ describe('competition', () => {
       { authorization: TOKEN },
       { authorization: `Bearer ${TOKEN}x` },
     ]) {
-      expect((await record(competitionOf(7, order), headers)).json()).toMatchObject({ errorType: 'Forbidden' });
+      const rejected = await record(competitionOf(7, order), headers);
+      expect([rejected.status, rejected.json()]).toMatchObject([403, { errorType: 'Forbidden' }]);
     }
     const closed = directFixture(createApi(book), () => 0);
     const answer = await closed.send('POST', '/restricted/api/v1/competition', {

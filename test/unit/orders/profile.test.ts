@@ -234,10 +234,10 @@ describe('enableFastPath', () => {
     await using fixture = await admissionFixture();
     const body = { sellToken: COW, buyToken: WETH, from: alice, kind: 'sell', sellAmountBeforeFee: '1', appData };
     const answer = await fixture.http.send('POST', '/api/v1/quote', { body });
-    expect(answer.json()).toMatchObject({
-      errorType: 'InvalidAppData',
-      description: 'enableFastPath is not supported',
-    });
+    expect([answer.status, answer.json()]).toMatchObject([
+      400,
+      { errorType: 'InvalidAppData', description: 'enableFastPath is not supported' },
+    ]);
   });
 
   test('is rejected as a key of the body; another value is ignored', async () => {
