@@ -30,14 +30,15 @@ import { createFunding } from './funding.ts';
 import { findInFlight } from './in-flight.ts';
 import type { SettledAuction } from './settled-auction.ts';
 import { readSettledAuction } from './settled-auction.ts';
+import type { ExecutedSettlement } from './settled-solution.ts';
 
 /** The auction methods, after they are loaded. */
 export interface AuctionService {
   readonly methods: AuctionApi;
   /** Returns the status of an order in the solver competition. */
   status(uid: Hex): Promise<CompetitionStatus>;
-  /** Returns the values of an auction that its trades are evaluated with, if they are still stored. */
-  settled(auctionId: number): Promise<SettledAuction | undefined>;
+  /** Returns the values of the auction that a settlement belongs to, which its trades are evaluated with. */
+  settled(auctionId: number, settlement: ExecutedSettlement): Promise<SettledAuction | undefined>;
   /** Returns whether a solver bids on an order in one of the last auctions. */
   isBidOn(uid: Hex): Promise<boolean>;
   /** Ends all streams and runs. */
@@ -139,7 +140,7 @@ export function createAuctionService(configuration: Configuration, context: Auct
       await Promise.all([...runs].map((run) => run.stop()));
       runs.clear();
     },
-    settled: (auctionId) => readSettledAuction(auctionId, store, getFees(seconds(clock))),
+    settled: (auctionId, settlement) => readSettledAuction(auctionId, settlement, store, getFees(seconds(clock))),
     async isBidOn(uid) {
       const recent = await store.auctions.competitions(RECENT);
       return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type

@@ -36,7 +36,7 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
       competitionOfTransaction: (hash, query) => use((api) => api.competitionOfTransaction(hash, query)),
     },
     status: (uid) => service.use(({ status }) => status(uid)),
-    settled: (auctionId) => service.use(({ settled }) => settled(auctionId)),
+    settled: (...settlement) => service.use(({ settled }) => settled(...settlement)),
     isBidOn: (uid) => service.use(({ isBidOn }) => isBidOn(uid)),
     close: async () => service.loaded?.close(),
   };

@@ -4,7 +4,7 @@ import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { Competition } from './competition.ts';
-import { hasOrder, latestCompetition, readCompetition } from './competition.ts';
+import { competitionOfSettlement, hasOrder, latestCompetition } from './competition.ts';
 
 /** The execution of an order by a solver. Null: the solution does not contain the order. */
 export interface SolverExecution {
@@ -64,10 +64,9 @@ async function toExecutions(trade: TradeChainEvent, store: Store): Promise<reado
   // A transaction may settle several auctions. The contract emits the trades of a settlement before its own event.
   const settlement = settlements.find(({ logIndex }) => logIndex > trade.logIndex);
   if (settlement === undefined) return [];
-  const { auctionId, solver } = settlement;
-  const competition = auctionId === null ? undefined : await readCompetition(auctionId, store);
+  const competition = await competitionOfSettlement(settlement, store);
   if (competition !== undefined) return bids(competition, trade.uid);
-  return [{ solver, executedAmounts: { sell: trade.sellAmount, buy: trade.buyAmount } }];
+  return [{ solver: settlement.solver, executedAmounts: { sell: trade.sellAmount, buy: trade.buyAmount } }];
 }
 
 function bids({ solutions }: Competition, uid: Hex): readonly SolverExecution[] {

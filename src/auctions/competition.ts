@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { StoredCompetition } from '../ports/auction-store.ts';
+import type { SettlementChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
@@ -162,24 +163,29 @@ export async function competitionOfTransaction(
   store: Store,
   query?: CompetitionQuery,
 ): Promise<Competition | undefined> {
-  for (const { auctionId } of await store.chain.settlements(hash)) {
-    const found = auctionId === null ? undefined : await readCompetition(auctionId, store, query);
+  for (const settlement of await store.chain.settlements(hash)) {
+    const found = await competitionOfSettlement(settlement, store, query);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** The search for the transactions of the winners. Only competitions with settlements need it. */
-const winnerTransactions = lazy(() => import('./winner-transactions.ts'));
+/** The comparison with settlements. Only competitions with settlements need it. */
+const settledSolutions = lazy(() => import('./settled-solution.ts'));
 
-async function completed({ auctionId, body }: StoredCompetition, store: Store): Promise<Competition> {
-  const subject = JSON.parse(body) as Competition; // stored from this type
-  const settlements = await store.chain.settlementsOfAuction(auctionId);
-  if (settlements.length === 0) return subject;
-  const hashes = settlements.map(({ transactionHash }) => transactionHash);
-  const settled = await winnerTransactions.use(({ findTransactions }) =>
-    findTransactions(subject.solutions, settlements, store),
-  );
+async function completed(stored: StoredCompetition, store: Store): Promise<Competition> {
+  const subject = JSON.parse(stored.body) as Competition; // stored from this type
+  const settlements = await store.chain.settlementsOfAuction(stored.auctionId);
+  const hashes: Hex[] = [];
+  const settled = new Map<CompetitionSolution, Hex>();
+  for (const settlement of settlements) {
+    const solution = await findSolutionOf(subject, settlement, store);
+    if (solution === undefined) continue;
+    hashes.push(settlement.transactionHash);
+    // A solver may settle a solution of partially fillable orders twice.
+    if (!settled.has(solution)) settled.set(solution, settlement.transactionHash);
+  }
+  if (hashes.length === 0) return subject;
   return {
     ...subject,
     transactionHashes: [...new Set([...subject.transactionHashes, ...hashes])],
@@ -188,6 +194,23 @@ async function completed({ auctionId, body }: StoredCompetition, store: Store): 
       txHash: solution.txHash ?? settled.get(solution) ?? null,
     })),
   };
+}
+
+/** Returns the solution of a competition that a settlement has executed. */
+function findSolutionOf(subject: Competition, settlement: SettlementChainEvent, store: Store) {
+  return settledSolutions.use(async ({ findSettledSolution, readExecutedSettlement }) =>
+    findSettledSolution(subject, await readExecutedSettlement(settlement, store)),
+  );
+}
+
+/** Returns the competition that a settlement belongs to. */
+export async function competitionOfSettlement(
+  settlement: SettlementChainEvent,
+  store: Store,
+  query?: CompetitionQuery,
+): Promise<Competition | undefined> {
+  const found = settlement.auctionId === null ? undefined : await readCompetition(settlement.auctionId, store, query);
+  return found && (await findSolutionOf(found, settlement, store)) && found;
 }
 
 /** Returns whether a solution of a competition contains an order. */

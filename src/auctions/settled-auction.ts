@@ -6,6 +6,8 @@ import type { AuctionPrices } from './auction-prices.ts';
 import { readCompetition } from './competition.ts';
 import type { FeeRules } from './fee-policies.ts';
 import { computeProtocolFees } from './protocol-fees.ts';
+import type { ExecutedSettlement } from './settled-solution.ts';
+import { findSettledSolution } from './settled-solution.ts';
 
 /** The values of an auction that its trades are evaluated with. */
 export interface SettledAuction {
@@ -33,22 +35,23 @@ export function renderAuctionValues(prices: AuctionPrices, { protocolFees, maxPa
 }
 
 /**
- * Reads the values of an auction from the store, or from its competition.
+ * Reads the values of the auction that a settlement belongs to, from the store or from its competition.
  *
+ * @param auctionId - The id that the calldata of the settlement contains.
  * @param rules - The rules of this book, of which the policies are replaced by those of the auction.
  */
 export async function readSettledAuction(
   auctionId: number,
+  settlement: ExecutedSettlement,
   store: Store,
   rules: FeeRules,
 ): Promise<SettledAuction | undefined> {
   const [auction, competition] = await Promise.all([store.auctions.get(auctionId), readCompetition(auctionId, store)]);
-  if (auction === undefined) {
-    return competition && { prices: competition.auction.prices, protocolFees: async () => [] };
-  }
+  if (competition === undefined || findSettledSolution(competition, settlement) === undefined) return undefined;
+  if (auction === undefined) return { prices: competition.auction.prices, protocolFees: async () => [] };
   // Stored by `renderAuctionValues`.
   const { fees = NO_RULES, ...prices } = JSON.parse(auction.prices) as AuctionPrices & { readonly fees?: StoredFees };
-  const listed = new Set(competition?.auction.orders);
+  const listed = new Set(competition.auction.orders);
 
   async function findOrder(uid: SettledTrade['uid']): Promise<AuctionOrder | undefined> {
     // A solver may settle an order that was not in the auction, which has no policies there.

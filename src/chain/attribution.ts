@@ -1,3 +1,6 @@
+import type { SettledAuction } from '../auctions/settled-auction.ts';
+import type { ExecutedSettlement } from '../auctions/settled-solution.ts';
+import { toExecutedTrade } from '../auctions/settled-solution.ts';
 import type { EventPosition, ProtocolEvent, SettlementEvent } from '../protocol/event-decoder.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { SettleCall } from '../protocol/settle-calldata.ts';
@@ -7,13 +10,6 @@ import { executedFee } from './fees.ts';
 /** A `Trade` of the settlement contract. */
 export type Trade = EventPosition & Extract<SettlementEvent, { event: 'Trade' }>;
 type Settlement = EventPosition & Extract<SettlementEvent, { event: 'Settlement' }>;
-
-/** The fees and auction ids that a transaction's calldata reveals, by log index. */
-export interface Attribution {
-  readonly fees: ReadonlyMap<number, bigint>;
-  /** Auction ids of trades and settlements. */
-  readonly auctions: ReadonlyMap<number, number | null>;
-}
 
 /** A settlement with its trades and its calldata. */
 export interface Settled {
@@ -45,24 +41,46 @@ export function pairSettlements(events: readonly ProtocolEvent[], inputs: readon
   return settled;
 }
 
-/** Computes the fee of each trade of a transaction and the auction id of each settlement. See `pairSettlements`. */
-export function attribute(events: readonly ProtocolEvent[], inputs: readonly Hex[]): Attribution {
-  const fees = new Map<number, bigint>();
-  const auctions = new Map<number, number | null>();
-  for (const { trades, settlement, input } of pairSettlements(events, inputs)) {
-    const call = decodeSettle(input);
-    if (call === undefined) continue;
-    for (const each of [...trades, settlement]) auctions.set(each.logIndex, call.auctionId);
-    for (const [logIndex, fee] of computeFees(trades, call)) fees.set(logIndex, fee);
-  }
-  return { fees, auctions };
+/** The values that calldata and the auctions of the book add to an event of a settlement. */
+export interface Attribution {
+  /** Fee of a trade in atoms of the sell token. `undefined`: unknown. */
+  readonly fee: bigint | undefined;
+  /** The id that the calldata contains, which may be that of an auction of another book. */
+  readonly auctionId: number | null;
+  /** The auction of this book that was settled. */
+  readonly auction: SettledAuction | undefined;
 }
 
-function computeFees(trades: readonly Trade[], call: SettleCall): [logIndex: number, fee: bigint][] {
-  if (trades.length !== call.trades.length) return [];
-  return trades.flatMap((trade, i): [number, bigint][] => {
+/** Returns the auction of this book that a settlement with this auction id belongs to. */
+export type FindAuction = (auctionId: number, settlement: ExecutedSettlement) => Promise<SettledAuction | undefined>;
+
+/** Finds the fees, the auction id and the auction of each settlement and of its trades. */
+export async function attribute(
+  settlements: readonly Settled[],
+  findAuction: FindAuction,
+): Promise<ReadonlyMap<ProtocolEvent, Attribution>> {
+  const attributions = new Map<ProtocolEvent, Attribution>();
+  for (const { trades, settlement, input } of settlements) {
+    const call = decodeSettle(input);
+    if (call === undefined) continue;
+    const { auctionId } = call;
+    const { solver, blockNumber } = settlement;
+    const executed = { solver, blockNumber, trades: trades.map((trade) => toExecutedTrade(trade.orderUid, trade)) };
+    const auction = auctionId === null ? undefined : await findAuction(auctionId, executed);
+    const fees = computeFees(trades, call);
+    for (const event of [...trades, settlement]) attributions.set(event, { fee: fees.get(event), auctionId, auction });
+  }
+  return attributions;
+}
+
+/** Computes the fee of each trade of a settlement whose calldata belongs to it. */
+function computeFees(trades: readonly Trade[], call: SettleCall): ReadonlyMap<ProtocolEvent, bigint> {
+  const fees = new Map<ProtocolEvent, bigint>();
+  if (trades.length !== call.trades.length) return fees;
+  for (const [i, trade] of trades.entries()) {
     const settled = call.trades[i];
     const fee = settled && executedFee(settled, trade);
-    return fee === undefined ? [] : [[trade.logIndex, fee]];
-  });
+    if (fee !== undefined) fees.set(trade, fee);
+  }
+  return fees;
 }

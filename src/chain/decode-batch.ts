@@ -1,6 +1,5 @@
 import type { AuctionPrices } from '../auctions/auction-prices.ts';
 import { ONE_NATIVE } from '../auctions/auction-prices.ts';
-import type { SettledAuction } from '../auctions/settled-auction.ts';
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import type {
   BlockRef,
@@ -13,7 +12,8 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import { attribute } from './attribution.ts';
+import type { Attribution, FindAuction } from './attribution.ts';
+import { attribute, pairSettlements } from './attribution.ts';
 import type { JustInTimeContext } from './just-in-time.ts';
 import { readJustInTimeOrders } from './just-in-time.ts';
 import { compareLogPositions } from './log-position.ts';
@@ -53,8 +53,7 @@ export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 
   readonly now: number;
   /** Number of blocks whose hashes are stored. */
   readonly hashesKept: number;
-  /** Returns the known values of an auction. */
-  readonly findAuction: (auctionId: number) => Promise<SettledAuction | undefined>;
+  readonly findAuction: FindAuction;
 }
 
 /** A decoded batch for the store. */
@@ -77,33 +76,23 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
   assertOneFork(through, [...blocks, ...events.map(({ blockNumber: number, blockHash: hash }) => ({ number, hash }))]);
 
   const transactions = groupByTransaction(events);
-  const attributions = new Map(
-    [...transactions].map(([hash, group]) => [hash, attribute(group, settleCalls.get(hash) ?? [])]),
-  );
+  const settlements = [...transactions].flatMap(([hash, group]) => pairSettlements(group, settleCalls.get(hash) ?? []));
+  const attributions = await attribute(settlements, context.findAuction);
   const decoded = new Map<ProtocolEvent, ChainEvent>();
   const placements = await readPlacements(events, context);
-  const found = new Map<number, SettledAuction | undefined>();
   let [unattributed, ignored] = [0, 0];
   for (const event of events) {
-    const { fees, auctions } = attributions.get(event.transactionHash) ?? NO_ATTRIBUTION;
-    const auctionId = auctions.get(event.logIndex) ?? null;
-    if (auctionId !== null && !found.has(auctionId)) found.set(auctionId, await context.findAuction(auctionId));
-    const attribution = {
-      fee: fees.get(event.logIndex),
-      auctionId,
-      auction: auctionId === null ? undefined : found.get(auctionId),
-    };
     const chainEvent =
-      event.event === 'OrderPlacement' ? placements.get(event) : await toChainEvent(event, attribution);
+      event.event === 'OrderPlacement'
+        ? placements.get(event)
+        : await toChainEvent(event, attributions.get(event) ?? NO_ATTRIBUTION);
     if (chainEvent === undefined) ignored++;
     else decoded.set(event, chainEvent);
     if (chainEvent?.type === 'trade' && chainEvent.executedFee === null) unattributed++;
   }
   const placed = new Set([...decoded.values()].flatMap((each) => (each.type === 'placement' ? each.uid : [])));
-  const orders = await readJustInTimeOrders(transactions, settleCalls, placed, {
-    ...context,
-    isOwnAuction: async (id) => (await context.findAuction(id)) !== undefined,
-  });
+  const isOwnAuction = (event: ProtocolEvent) => attributions.get(event)?.auction !== undefined;
+  const orders = await readJustInTimeOrders(settlements, placed, { ...context, isOwnAuction });
   const chainEvents = [...decoded].map(([event, each]) => {
     const order = each.type === 'trade' ? orders.get(event) : undefined;
     return order === undefined || each.type !== 'trade' ? each : { ...each, order };
@@ -121,14 +110,7 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
   return { batch, unattributed, ignored };
 }
 
-const NO_ATTRIBUTION = { fees: new Map<number, bigint>(), auctions: new Map<number, number | null>() };
-
-/** The data of an event that calldata adds. */
-interface TradeAttribution {
-  readonly fee: bigint | undefined;
-  readonly auctionId: number | null;
-  readonly auction: SettledAuction | undefined;
-}
+const NO_ATTRIBUTION: Attribution = { fee: undefined, auctionId: null, auction: undefined };
 
 /** Reads the orders that were placed on chain. An event that is not an order of this protocol has no entry. */
 async function readPlacements(
@@ -148,7 +130,7 @@ async function readPlacements(
 
 async function toChainEvent(
   event: Exclude<ProtocolEvent, { event: 'OrderPlacement' }>,
-  attribution: TradeAttribution,
+  attribution: Attribution,
 ): Promise<ChainEvent | undefined> {
   const position = toLogPosition(event);
   switch (event.event) {
@@ -174,7 +156,7 @@ function isOwnOrder({ address, orderUid }: { readonly address: Address; readonly
 
 async function toTradeEvent(
   event: EventPosition & Extract<ProtocolEvent, { event: 'Trade' }>,
-  { fee, auction }: TradeAttribution,
+  { fee, auction }: Attribution,
 ): Promise<TradeChainEvent> {
   const { orderUid: uid, owner, sellToken, buyToken } = event;
   const prices = auction?.prices;
@@ -207,12 +189,24 @@ function toLogPosition({ blockNumber, blockHash, logIndex, transactionHash, time
   return { blockNumber, blockHash, logIndex, transactionHash, timestamp };
 }
 
-/** Sorts events by position and removes duplicates. */
+/** Sorts events by position and removes duplicates. Different events at one position are kept: the store refuses them. */
 function sortEvents(events: readonly ProtocolEvent[]): ProtocolEvent[] {
-  const sorted = [...events].sort(compareLogPositions);
-  return sorted.filter((event, i) => {
-    const before = sorted[i - 1];
-    return before === undefined || compareLogPositions(before, event) !== 0 || before.blockHash !== event.blockHash;
+  const sorted: ProtocolEvent[] = [];
+  for (const event of [...events].sort(compareLogPositions)) {
+    const isKnown = (before: ProtocolEvent) =>
+      compareLogPositions(before, event) === 0 && formatEvent(before) === formatEvent(event);
+    const first = sorted.findLastIndex((before) => compareLogPositions(before, event) !== 0) + 1;
+    if (!sorted.slice(first).some(isKnown)) sorted.push(event);
+  }
+  return sorted;
+}
+
+/** Formats an event without the time of its block, which not every node returns with a log. */
+function formatEvent({ timestamp: _, ...event }: ProtocolEvent): string {
+  return JSON.stringify(event, (_name, value: unknown) => {
+    if (typeof value === 'bigint') return String(value);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? Object.fromEntries(Object.entries(value).sort()) : value;
   });
 }
 

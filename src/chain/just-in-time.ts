@@ -4,11 +4,9 @@ import type { ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
-import { decodeSettle } from '../protocol/settle-calldata.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { Settled, Trade } from './attribution.ts';
-import { pairSettlements } from './attribution.ts';
 
 /**
  * The storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
@@ -25,35 +23,29 @@ export interface JustInTimeContext {
   readonly now: number;
   /** Returns those of `uids` that are stored. */
   readonly findKnown: (uids: readonly Hex[]) => Promise<ReadonlySet<Hex>>;
-  /** Returns whether the book has built an auction. */
-  readonly isOwnAuction: (auctionId: number) => Promise<boolean>;
+  /** Returns whether a settlement belongs to an auction of the book. */
+  readonly isOwnAuction: (settlement: ProtocolEvent) => boolean;
 }
 
 /**
  * Reads the orders that settlements have traded and the book does not have, from the calldata. The digest of each is
  * compared with the UID of the trade, so calldata cannot invent an order.
  *
- * @param transactions - The events of each transaction, in order.
- * @param settleCalls - The calldata of each transaction's calls of `settle`, in order.
  * @param placed - UIDs of orders that the same batch places on chain.
  * @returns The orders by trade.
  */
 export async function readJustInTimeOrders(
-  transactions: ReadonlyMap<Hex, readonly ProtocolEvent[]>,
-  settleCalls: ReadonlyMap<Hex, readonly Hex[]>,
+  settlements: readonly Settled[],
   placed: ReadonlySet<Hex>,
   context: JustInTimeContext,
 ): Promise<ReadonlyMap<ProtocolEvent, NewOrder>> {
   const found = new Map<ProtocolEvent, NewOrder>();
   if (context.justInTimeOrders === 'off') return found;
-  const settlements = [...transactions].flatMap(([hash, events]) =>
-    pairSettlements(events, settleCalls.get(hash) ?? []),
-  );
   const uids = new Set(settlements.flatMap(({ trades }) => trades.map(({ orderUid }) => orderUid)));
   if (uids.size === 0) return found;
   const known = new Set([...(await context.findKnown([...uids])), ...placed]);
   for (const settlement of settlements) {
-    if (!(await isOwn(settlement, known, context))) continue;
+    if (!isOwn(settlement, known, context)) continue;
     for (const [i, trade] of settlement.trades.entries()) {
       const order = known.has(trade.orderUid) ? undefined : readOrder(settlement.input, i, trade, context);
       if (order !== undefined) found.set(trade, order);
@@ -62,10 +54,9 @@ export async function readJustInTimeOrders(
   return found;
 }
 
-async function isOwn({ trades, input }: Settled, known: ReadonlySet<Hex>, context: JustInTimeContext) {
+function isOwn({ trades, settlement }: Settled, known: ReadonlySet<Hex>, context: JustInTimeContext): boolean {
   if (context.justInTimeOrders === 'all' || trades.some(({ orderUid }) => known.has(orderUid))) return true;
-  const auctionId = decodeSettle(input)?.auctionId ?? null;
-  return auctionId !== null && (await context.isOwnAuction(auctionId));
+  return context.isOwnAuction(settlement);
 }
 
 function readOrder(

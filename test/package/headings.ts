@@ -50,6 +50,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Storages',
   'Faults',
   'Invariants',
+  'Attribution of settlements',
   'Planted faults',
   'Findings of reviews',
   'Tokens',

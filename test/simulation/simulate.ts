@@ -158,7 +158,7 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     isHidden: (hash) => isHidden(hash),
     report,
   });
-  const { nameAuction, getAuction } = competitions;
+  const { nameAuction, findAttribution } = competitions;
   const chain = createSimulatedChain({ pool, settlementContract, hasSettlements, nameAuction, now: blockTime });
   const statistics = createStatisticsCheck({ pool, model, affiliates: accountStore.affiliates });
   if (hasStatistics) await statistics.register();
@@ -172,7 +172,8 @@ async function run({ seed, store: name = 'memory', scenario = {}, only, trace: k
     isHidden: (hash) => hidden.has(hash),
     retention,
     settlements,
-    getAuction,
+    findAttribution,
+    time: () => virtual.time,
     now: () => START + Math.floor(virtual.time / 1000),
     onRemove: (orders) => notifications.onRemove(orders),
     report,

@@ -66,8 +66,8 @@ export interface SimulatedChainContext {
   readonly settlementContract: Address;
   /** Whether the trades of a transaction are a settlement, with an event and calldata. */
   readonly hasSettlements: boolean;
-  /** Returns the auction that a settlement of orders names. */
-  readonly nameAuction: (transactionHash: Hex, orders: readonly number[]) => number | undefined;
+  /** Returns the auction that a settlement with these trades names. */
+  readonly nameAuction: (transactionHash: Hex, trades: readonly ChainFact[]) => number | undefined;
   /** Returns the time in seconds since 1970. */
   readonly now: () => number;
 }
@@ -111,10 +111,7 @@ export function createSimulatedChain(context: SimulatedChainContext): SimulatedC
     const trades = facts.filter(({ type }) => type === 'trade');
     return [...new Set(trades.map((fact) => fact.transactionHash))].map((transactionHash, i): ChainLog => {
       const own = trades.filter((fact) => fact.transactionHash === transactionHash);
-      const auction = nameAuction(
-        transactionHash,
-        own.map(({ order }) => order),
-      );
+      const auction = nameAuction(transactionHash, own);
       settleCalls.set(transactionHash, [encodeSettleCall(own, pool, auction)]);
       const position = { blockNumber, blockHash, logIndex: facts.length + i, transactionHash, timestamp };
       return { ...position, address: settlementContract, ...encodeSettlementLog() };

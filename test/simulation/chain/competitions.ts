@@ -5,18 +5,34 @@ import type { VirtualProcess } from '../machine/process.ts';
 import type { SeededRandom } from '../machine/random.ts';
 import type { Scheduler } from '../machine/scheduler.ts';
 import type { Pool } from '../orders/pool.ts';
+import type { PoolOrder } from '../orders/pool-order.ts';
 import { BUY_TOKEN, SELL_TOKEN } from '../orders/pool-order.ts';
 import type { ChainFact } from './chain.ts';
 import { SOLVER } from './settlements.ts';
 
 /** A competition of an auction with one order in its solution. */
-export interface Competition {
+export interface Competition extends Solution {
   readonly auction: number;
   readonly process: string;
+}
+
+/** A solution with one order. */
+export interface Solution {
   readonly order: number;
+  /** Atoms. */
+  readonly sold: bigint;
+  readonly bought: bigint;
+  /** The block of the auction. */
+  readonly start: number;
   /** The block until which it must be settled. */
   readonly deadline: number;
 }
+
+/** Atoms of the fixed token of an order that solutions execute. */
+export const SOLVED_AMOUNT = 2;
+
+/** Blocks after the deadline in which a settlement still belongs to its auction. */
+const MARGIN = 100;
 
 /** A call whose result depends on the orders in flight. */
 export interface FlightQuery {
@@ -34,9 +50,9 @@ export interface Competitions {
   /** Returns whether an order is in flight: a solution with it can still be settled. */
   findFlight(order: number, query: FlightQuery): 'certain' | 'possible' | 'none';
   /** Draws the auction that a settlement names. A transaction that a fork includes again keeps it. */
-  nameAuction(transactionHash: string, orders: readonly number[]): number | undefined;
-  /** Returns the auction that a settlement names. */
-  getAuction(transactionHash: string): number | undefined;
+  nameAuction(transactionHash: string, trades: readonly ChainFact[]): number | undefined;
+  /** Returns whether a settlement in a block belongs to an auction, as far as it was recorded before a virtual time. */
+  findAttribution(transactionHash: string, block: number, before: number): 'certain' | 'possible' | 'none';
   /** Returns whether a solution must be settled before a block. */
   hasDeadline(block: number): boolean;
   /** Returns whether a competition has a solution with an order. */
@@ -78,46 +94,71 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
   const all: RecordedCompetition[] = [];
   /** The auctions that settlements name, by transaction. */
   const named = new Map<string, number | undefined>();
+  /** The trades of settlements, by transaction. */
+  const trades = new Map<string, readonly ChainFact[]>();
 
-  /** Returns the settlements that name an auction. */
-  const listSettlements = (auction: number, { settlements }: IndexedState): readonly Hex[] =>
-    settlements.filter((hash) => named.get(hash) === auction);
+  /** Returns whether a settlement has executed a solution. */
+  function executes(hash: string, block: number, { order, sold, bought, start, deadline }: Solution): boolean {
+    if (block < start || block > deadline + MARGIN) return false;
+    const own = trades.get(hash) ?? [];
+    if (own.some((trade) => trade.order !== order)) return false;
+    const total = { sold: 0n, bought: 0n };
+    for (const trade of own) {
+      total.sold += trade.sold;
+      total.bought += trade.bought;
+    }
+    return total.sold === sold || total.bought === bought;
+  }
+
+  const isPresent = (hash: Hex) => (state: IndexedState) => {
+    const stored = state.facts.filter((fact) => fact.type === 'trade' && fact.transactionHash === hash);
+    return stored.length === trades.get(hash)?.length;
+  };
 
   /**
-   * Returns the transactions that may have settled a solution when it was read: of several settlements, those that
-   * trade its order. The book reads the settlements in one of the states, and the trades of each of them later. `null`:
-   * none has settled it.
+   * Returns the settlements that belong to a solution in a state. The book reads the settlements in that state, and the
+   * trades of each of them later.
    */
-  function listTransactions(
-    { auction, order }: Pick<Competition, 'auction' | 'order'>,
-    states: readonly IndexedState[],
-  ): readonly (Hex | null)[] {
-    return states.flatMap((state, i) => {
-      const settlements = listSettlements(auction, state);
-      if (settlements.length < 2) return settlements[0] ?? null;
-      const hasTraded = (hash: Hex) => (later: IndexedState) =>
-        later.facts.some((fact) => fact.type === 'trade' && fact.order === order && fact.transactionHash === hash);
-      const traded = settlements.filter((hash) => states.slice(i).some(hasTraded(hash)));
-      const mayBeNone = settlements.every((hash) => !states.slice(i).every(hasTraded(hash)));
-      return mayBeNone ? [...traded, null] : traded;
+  function listSettlements(auction: number, solution: Solution, states: readonly IndexedState[], i: number) {
+    const own = (states[i]?.settlements ?? [])
+      .filter(({ transactionHash: hash, number }) => named.get(hash) === auction && executes(hash, number, solution))
+      .map(({ transactionHash }) => transactionHash);
+    const later = states.slice(i);
+    return {
+      possible: own.filter((hash) => later.some(isPresent(hash))),
+      certain: own.filter((hash) => later.every(isPresent(hash))),
+    };
+  }
+
+  /** Returns the transactions that may have settled a solution when it was read. `null`: none has settled it. */
+  function listTransactions(competition: Competition, states: readonly IndexedState[]): readonly (Hex | null)[] {
+    return states.flatMap((_, i) => {
+      const { possible, certain } = listSettlements(competition.auction, competition, states, i);
+      return certain.length === 0 ? [...possible, null] : possible;
     });
   }
 
   /** Returns whether the settlements of an auction may have been found without a new block. */
   const isUncertain = (auction: number) => [...named].some(([hash, each]) => each === auction && isHidden(hash));
 
-  function checkTransactions(auction: number, hashes: readonly string[], interval: Interval): void {
+  function checkTransactions(auction: number, solution: Solution, hashes: readonly Hex[], interval: Interval): void {
     const states = observer().statesBetween(interval.from, interval.to);
-    const expected = states.map((state) => [...listSettlements(auction, state)].sort().join());
-    if (!expected.includes([...hashes].sort().join()))
-      report('competitions', `auction ${auction} has the settlements ${hashes}, expected ${expected.join(' or ')}`);
+    const isExpected = states.some((_, i) => {
+      const { possible, certain } = listSettlements(auction, solution, states, i);
+      return certain.every((hash) => hashes.includes(hash)) && hashes.every((hash) => possible.includes(hash));
+    });
+    if (isExpected) return;
+    const expected = states.map((_, i) => listSettlements(auction, solution, states, i).possible.join());
+    report('competitions', `auction ${auction} has the settlements ${hashes}, expected ${expected.join(' or ')}`);
   }
 
-  function checkSolution(auction: number, order: number, hash: string | null, interval: Interval): void {
+  function checkSolution(competition: Competition, hash: Hex | null, interval: Interval): void {
     const states = observer().statesBetween(interval.from, interval.to);
-    const expected: readonly (string | null)[] = listTransactions({ auction, order }, states);
-    if (!expected.includes(hash))
-      report('competitions', `auction ${auction} was settled by ${hash}, expected ${expected.join(' or ')}`);
+    const expected = listTransactions(competition, states);
+    if (!expected.includes(hash)) {
+      const auction = `auction ${competition.auction}`;
+      report('competitions', `${auction} was settled by ${hash}, expected ${expected.join(' or ')}`);
+    }
   }
 
   return {
@@ -155,16 +196,22 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
       );
       return certain.length > 0 ? 'certain' : possible.length > 0 ? 'possible' : 'none';
     },
-    nameAuction(transactionHash, orders) {
+    nameAuction(transactionHash, facts) {
+      trades.set(transactionHash, facts);
       if (!named.has(transactionHash)) {
-        const own = all.findLast(({ order }) => orders.includes(order));
+        const own = all.findLast(({ order }) => facts.some((fact) => fact.order === order));
         const isOwn = own !== undefined && random.chance(0.9);
         const other = random.chance(0.2) ? all.at(-1) : undefined;
         named.set(transactionHash, (isOwn ? own : other)?.auction);
       }
       return named.get(transactionHash);
     },
-    getAuction: (transactionHash) => named.get(transactionHash),
+    findAttribution(hash, block, before) {
+      const own = all.filter(({ auction }) => auction === named.get(hash));
+      const matches = own.filter((each) => executes(hash, block, each));
+      if (matches.some((each) => !each.isReplaced && each.recorded < before)) return 'certain';
+      return matches.length > 0 ? 'possible' : 'none';
+    },
     hasDeadline: (block) => all.some(({ deadline }) => deadline === block),
     isBidOn: (order) => all.some((each) => each.order === order),
     isNamed: ({ type, transactionHash }) => type === 'trade' && named.get(transactionHash) !== undefined,
@@ -183,34 +230,37 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
         report('competitions', `the competition of auction ${auction} is missing`);
         return 'absent';
       }
-      const { transactionHashes, solutions } = found;
+      const { transactionHashes, solutions, auctionStartBlock: start, auctionDeadlineBlock: deadline } = found;
       if (isUncertain(auction)) return 'uncertain';
-      checkTransactions(auction, transactionHashes, interval);
       for (const { orders, txHash } of solutions) {
-        const { index } = pool.byUid.get(orders[0]?.id ?? '') ?? { index: -1 };
-        checkSolution(auction, index, txHash, interval);
+        const [{ id = '', sellAmount = '0', buyAmount = '0' } = {}] = orders;
+        const order = pool.byUid.get(id)?.index ?? -1;
+        const solution = { order, sold: BigInt(sellAmount), bought: BigInt(buyAmount), start, deadline };
+        checkTransactions(auction, solution, transactionHashes, interval);
+        checkSolution({ ...solution, auction, process: process.name }, txHash, interval);
       }
       return `${auction} ${transactionHashes.length}`;
     },
   };
 }
 
-/**
- * Creates the record of a competition whose winner includes an order.
- *
- * @param start - The block of the auction.
- */
-export function createRecord({
-  auction: auctionId,
-  uid,
-  start,
-  deadline,
-}: {
-  readonly auction: number;
-  readonly uid: Hex;
-  readonly start: number;
-  readonly deadline: number;
-}): Parameters<OrderBook['auctions']['record']>[0] {
+/** Returns the solution that executes a part of an order at its limit price. */
+export function solve(
+  { index: order, kind, sellAmount, buyAmount }: PoolOrder,
+  start: number,
+  deadline: number,
+): Solution {
+  const fixed = BigInt(SOLVED_AMOUNT);
+  const other = kind === 'sell' ? (fixed * buyAmount + sellAmount - 1n) / sellAmount : (fixed * sellAmount) / buyAmount;
+  return { order, start, deadline, sold: kind === 'sell' ? fixed : other, bought: kind === 'sell' ? other : fixed };
+}
+
+/** Creates the record of a competition with a solution that wins. */
+export function createRecord(
+  auctionId: number,
+  uid: Hex,
+  { sold, bought, start, deadline }: Solution,
+): Parameters<OrderBook['auctions']['record']>[0] {
   return {
     auctionId,
     auctionStartBlock: start,
@@ -224,7 +274,15 @@ export function createRecord({
         score: '1',
         ranking: 1,
         clearingPrices: {},
-        orders: [{ id: uid, sellAmount: '1', buyAmount: '1', sellToken: SELL_TOKEN, buyToken: BUY_TOKEN }],
+        orders: [
+          {
+            id: uid,
+            sellAmount: String(sold),
+            buyAmount: String(bought),
+            sellToken: SELL_TOKEN,
+            buyToken: BUY_TOKEN,
+          },
+        ],
         isWinner: true,
         filteredOut: false,
         txHash: null,

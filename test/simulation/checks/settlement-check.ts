@@ -1,4 +1,5 @@
 import type { ChainEvent, ChainEventBatch, NewOrder, Store } from 'intentbook';
+import type { Competitions } from '../chain/competitions.ts';
 import type { SettlementMode } from '../chain/settlements.ts';
 import { hasOtherTerms } from '../chain/settlements.ts';
 import type { Pool } from '../orders/pool.ts';
@@ -18,8 +19,9 @@ export interface SettlementCheckContext {
   readonly model: Model;
   readonly pool: Pool;
   readonly mode: SettlementMode;
-  /** Returns the auction that a settlement names. It is one of the book. */
-  readonly getAuction: (transactionHash: string) => number | undefined;
+  readonly findAttribution: Competitions['findAttribution'];
+  /** Returns the virtual time in milliseconds. */
+  readonly time: () => number;
   readonly report: Report;
 }
 
@@ -27,9 +29,10 @@ export interface SettlementCheckContext {
 export const getEventKey = ({ blockHash, logIndex }: ChainEvent) => `${blockHash} ${logIndex}`;
 
 export function createSettlementCheck(context: SettlementCheckContext): SettlementCheck {
-  const { inner, model, pool, mode, getAuction, report } = context;
+  const { inner, model, pool, mode, findAttribution, time, report } = context;
   /** The commit of the last batch. A later one was read after it. */
   let previous = 0;
+  let previousTime = 0;
   /** The orders that settlements have added, and whose tombstone was not checked. */
   const added = new Map<number, NewOrder>();
 
@@ -54,9 +57,11 @@ export function createSettlementCheck(context: SettlementCheckContext): Settleme
         const own = explain(uid, placed);
         const others = trades.filter((each) => each.transactionHash === transactionHash).map((each) => each.uid);
         const isOwn = (each: string) => explain(each, placed);
-        const addsAll = mode === 'all' || getAuction(transactionHash) !== undefined;
-        const mayAdd = addsAll || (mode === 'own' && others.some((each) => isOwn(each).mayBe));
-        const mustAdd = addsAll || (mode === 'own' && others.some((each) => isOwn(each).mustBe));
+        const attribution = findAttribution(transactionHash, event.blockNumber, previousTime);
+        const mayAdd =
+          mode === 'all' || attribution !== 'none' || (mode === 'own' && others.some((each) => isOwn(each).mayBe));
+        const mustAdd =
+          mode === 'all' || attribution === 'certain' || (mode === 'own' && others.some((each) => isOwn(each).mustBe));
         const isReadable = !hasOtherTerms(pool.orders[findOrder(uid)]);
         if (order !== undefined && (own.mustBe || !mayAdd || !isReadable))
           report('settlements', `the trade ${key} of order ${findOrder(uid)} must not add the order`);
@@ -69,6 +74,7 @@ export function createSettlementCheck(context: SettlementCheckContext): Settleme
         }
       }
       previous = model.commit + 1;
+      previousTime = time();
     },
     async onRollback() {
       for (const [n, order] of added) {

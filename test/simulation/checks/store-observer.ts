@@ -17,8 +17,9 @@ import type {
   RollbackOutcome,
   Store,
 } from 'intentbook';
-import type { ChainFact, SimulatedChain } from '../chain/chain.ts';
+import type { ChainFact, SettlementPosition, SimulatedChain } from '../chain/chain.ts';
 import { listPositions, listSettlements } from '../chain/chain.ts';
+import type { Competitions } from '../chain/competitions.ts';
 import { OWNING_CONTRACT, PLACING_CONTRACT } from '../chain/placements.ts';
 import type { SettlementMode } from '../chain/settlements.ts';
 import type { Pool } from '../orders/pool.ts';
@@ -78,8 +79,7 @@ export interface IndexedState {
   readonly number: number;
   /** In chain order. */
   readonly facts: readonly ChainFact[];
-  /** The transactions of settlements. */
-  readonly settlements: readonly Hex[];
+  readonly settlements: readonly Pick<SettlementPosition, 'transactionHash' | 'number'>[];
 }
 
 export interface Insertion {
@@ -104,7 +104,9 @@ export interface StoreObserverContext {
   /** The orders of settlements that the books store. */
   readonly settlements: SettlementMode;
   /** Returns the auction that a settlement names. */
-  readonly getAuction: (transactionHash: string) => number | undefined;
+  readonly findAttribution: Competitions['findAttribution'];
+  /** Returns the virtual time in milliseconds. */
+  readonly time: () => number;
   /** Returns the true time, in seconds since 1970. */
   readonly now: () => number;
   /** Called with orders before they are deleted. */
@@ -117,8 +119,16 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
   const { model, pool, chain, quotes, report } = context;
   const insertions: Insertion[] = [];
   const log = createLogCheck({ model, pool, report });
-  const { inner, retention: ages, onRemove, getAuction } = context;
-  const settlements = createSettlementCheck({ inner, model, pool, mode: context.settlements, getAuction, report });
+  const { inner, retention: ages, onRemove, findAttribution, time } = context;
+  const settlements = createSettlementCheck({
+    inner,
+    model,
+    pool,
+    mode: context.settlements,
+    findAttribution,
+    time,
+    report,
+  });
   const retention = createRetentionCheck({ inner, model, pool, log, ages, onRemove, report });
   /** Keys of the chain events that are stored. */
   const applied = new Set<string>();
@@ -189,8 +199,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
 
   function addState(): void {
     const number = (checkpoint === undefined ? undefined : chain.find(checkpoint))?.number ?? 0;
-    const settlements = listStoredSettlements().map(({ transactionHash }) => transactionHash);
-    states.push({ commit: model.commit + 1, number, facts: model.facts, settlements });
+    states.push({ commit: model.commit + 1, number, facts: model.facts, settlements: listStoredSettlements() });
   }
 
   async function onChainEventsPruned(request: ChainEventPruneRequest, outcome: ChainEventPruneOutcome): Promise<void> {

@@ -1,7 +1,7 @@
 import type { ApiRequest, Order } from 'intentbook';
 import type { SimulatedChain } from '../chain/chain.ts';
 import type { Competitions } from '../chain/competitions.ts';
-import { createRecord } from '../chain/competitions.ts';
+import { createRecord, solve } from '../chain/competitions.ts';
 import type { AuctionCheck } from '../checks/auction-check.ts';
 import type { ReadCheck } from '../checks/read-check.ts';
 import type { Report } from '../checks/store-observer.ts';
@@ -99,12 +99,10 @@ export function createHttpClient(context: HttpClientContext): HttpClient {
     const { id, orders } = JSON.parse(cached.body) as { id: number; orders: { uid: string }[] }; // an auction
     // Most solutions have an order of the auction.
     const offered = n % 4 === 0 ? undefined : pool.byUid.get(orders[n % orders.length]?.uid ?? '');
-    const { uid, index } = offered ?? (pool.orders[n] as PoolOrder); // indexes are those of the pool
-    const deadline = chain.head.number + blocks;
-    const acknowledge = competitions.add({ auction: id, process: process.name, order: index, deadline });
-    const { status } = await book.auctions.record(
-      createRecord({ auction: id, uid, start: chain.head.number, deadline }),
-    );
+    const order = offered ?? (pool.orders[n] as PoolOrder); // indexes are those of the pool
+    const solution = solve(order, chain.head.number, chain.head.number + blocks);
+    const acknowledge = competitions.add({ ...solution, auction: id, process: process.name });
+    const { status } = await book.auctions.record(createRecord(id, order.uid, solution));
     acknowledge();
     return `${status} ${id}`;
   }

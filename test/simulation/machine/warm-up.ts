@@ -99,7 +99,7 @@ async function use(): Promise<void> {
   }
   const { number: deadline } = chain.head;
   const uid = pool.orders[0]?.uid ?? '0x';
-  await book.auctions.record(createRecord({ auction: 1, uid, start: deadline, deadline }));
+  await book.auctions.record(createRecord(1, uid, { order: 0, sold: 1n, bought: 1n, start: deadline, deadline }));
   await book.auctions.competition(1);
   await accounts.close();
   await book.close();

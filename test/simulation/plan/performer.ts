@@ -1,5 +1,6 @@
 import type { FactPlan, SimulatedBlock, SimulatedChain } from '../chain/chain.ts';
 import type { Competitions } from '../chain/competitions.ts';
+import { SOLVED_AMOUNT } from '../chain/competitions.ts';
 import type { Clients } from '../clients/clients.ts';
 import type { Subscriber } from '../clients/subscribers.ts';
 import type { Machine } from '../machine/machine.ts';
@@ -64,7 +65,7 @@ export function createPerformer(context: PerformerContext): (action: Action) => 
   /** Mines a block, in which a solver may settle an order in flight. */
   function mine(facts: readonly FactPlan[]): void {
     const settled = hasSettlements ? competitions.drawSettled(chain.head.number) : undefined;
-    chain.mine(settled === undefined ? facts : [...facts, { type: 'trade', order: settled, amount: 2 }]);
+    chain.mine(settled === undefined ? facts : [...facts, { type: 'trade', order: settled, amount: SOLVED_AMOUNT }]);
     if (competitions.hasDeadline(chain.head.number))
       for (const delay of DEADLINE_READS) readLater({ kind: 'auction' }, delay);
     readSettled();

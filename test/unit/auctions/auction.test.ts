@@ -18,6 +18,7 @@ import {
 } from '../../support/chain-events.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
+import { wonWith } from '../../support/competitions.ts';
 import type { OrderChoice } from '../../support/orders.ts';
 import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
 import { settleData } from '../../support/settlement.ts';
@@ -427,17 +428,24 @@ describe('orders that are left out of the auction', () => {
     expect((await listed()).sort()).toEqual([order.uid, other.uid].sort());
   });
 
-  test('are offered again after the settlement of a partial fill', async () => {
+  test.each([
+    ['are offered again after the settlement of a partial fill', 100n, true],
+    ['stay in flight after a settlement of other amounts', 50n, false],
+  ])('%s', async (_name, sold, isOffered) => {
     const order = await orderOf({ partiallyFillable: true });
-    await record(competitionOf(77, order));
+    const solutions = [solution(SOLVER, 1, [{ order, sell: '100', buy: '60' }], true)];
+    await record(competitionOf(77, order, { solutions }));
     expect(await listed()).toEqual([]);
     const transactionHash = hashOf('a settlement');
-    const data = settleData([{ order, executed: 100n }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, 77);
+    const data = settleData([{ order, executed: sold }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, 77);
     const through = blockOf(6);
-    const happenings = [tradeOf(order, 100n, 60n, transactionHash), { ...SETTLEMENT_HAPPENING, transactionHash }];
+    const happenings = [
+      tradeOf(order, sold, (sold * 6n) / 10n, transactionHash),
+      { ...SETTLEMENT_HAPPENING, transactionHash },
+    ];
     const settleCalls = new Map([[transactionHash, [data]]]);
     await book.chain.apply({ events: eventsIn(through, happenings), through, settleCalls });
-    expect(await listed()).toEqual([order.uid]);
+    expect(await listed()).toEqual(isOffered ? [order.uid] : []);
   });
 
   test('of losing solutions stay in the auction', async () => {
@@ -648,7 +656,9 @@ describe('competition', () => {
     const [first, second] = [await orderOf(), await orderOf({ sellAmount: '1001' })] as const;
     await record(competitionOf(77, first));
     await record(
-      competitionOf(78, second, { solutions: [solution(SOLVER, 1, [{ order: second, sell: '1001', buy: '600' }])] }),
+      competitionOf(78, second, {
+        solutions: [solution(SOLVER, 1, [{ order: second, sell: '1001', buy: '600' }], true)],
+      }),
     );
     const through = blockOf(8);
     const transactionHash = hashOf('both settlements');
@@ -677,7 +687,9 @@ describe('competition', () => {
       await orderOf({ sellAmount: '1001' }),
       await orderOf({ sellAmount: '1002' }),
     ] as const;
-    const solutions = orders.map((order, i) => solution(SOLVER, i + 1, [{ order, sell: '1000', buy: '590' }], i < 2));
+    const solutions = orders.map((order, i) =>
+      solution(SOLVER, i + 1, [{ order, sell: order.sellAmount, buy: '590' }], i < 2),
+    );
     await record(competitionOf(77, orders[0], { solutions }));
     const through = blockOf(8);
     const [first, second] = [hashOf('first settlement'), hashOf('second settlement')] as const;
@@ -794,8 +806,7 @@ describe('trade surplus', () => {
   test.each(['of the auction', 'of the competition'])('is valued with the prices %s', async (source) => {
     const order = await orderOf({ partiallyFillable: true });
     let id = 77;
-    if (source === 'of the competition') await record(competitionOf(77, order));
-    else {
+    if (source === 'of the auction') {
       await reopen({
         quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => '2', estimate: () => undefined }] },
       });
@@ -803,11 +814,19 @@ describe('trade surplus', () => {
       id = (await auction()).id;
     }
     // Two fills of 500 and 300, each at 0.6 with a limit of 0.4: 100 and 60 surplus atoms, at 2 wei.
-    for (const [i, sold] of [500n, 300n].entries()) {
+    const fills = [500n, 300n].map((sold) => ({ sold, bought: (sold * 6n) / 10n }));
+    const prices = source === 'of the auction' ? {} : competitionOf(id, order).auction.prices;
+    const { uid } = order;
+    const competition = wonWith(
+      fills.map((fill) => [{ order, ...fill }]),
+      id,
+    );
+    await book.auctions.record({ ...competition, auction: { orders: [uid], prices } });
+    for (const [i, { sold, bought }] of fills.entries()) {
       const transactionHash = hashOf(`settlement ${i}`);
       const data = settleData([{ order, executed: sold }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, id);
       const through = blockOf(8 + i);
-      const trade = tradeOf(order, sold, (sold * 6n) / 10n, transactionHash);
+      const trade = tradeOf(order, sold, bought, transactionHash);
       const events = eventsIn(through, [trade, { ...SETTLEMENT_HAPPENING, transactionHash }]);
       await book.chain.apply({ events, through, settleCalls: new Map([[transactionHash, [data]]]) });
     }

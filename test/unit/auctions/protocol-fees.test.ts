@@ -8,6 +8,7 @@ import { computeProtocolFees } from '../../../src/auctions/protocol-fees.ts';
 import { directFixture } from '../../integration/http/http-fixture.ts';
 import { blockOf, eventsIn, hashOf, SETTLEMENT_HAPPENING, tradeOf } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';
+import { wonBy } from '../../support/competitions.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import { expectedFees, feeCase } from '../../support/protocol-fees.ts';
 import { settleData } from '../../support/settlement.ts';
@@ -92,6 +93,7 @@ describe('executedProtocolFees', () => {
     await open(memoryStore(), { protocolFees: [{ kind: 'surplus', factor: 500_000, maxVolumeFactor: 900_000 }] });
     const order = await submit({ appData });
     const { id, orders } = await book.auctions.current();
+    await book.auctions.record(wonBy([{ order, sold: 1000n, bought: 600n }], id));
     await settle(order, id);
     const fees = [
       { policy: orders[0]?.protocolFees[0], amount: '206', token: order.buyToken },
@@ -109,6 +111,7 @@ describe('executedProtocolFees', () => {
     await open(store, { protocolFees: [{ kind: 'volume', factor: 10_000 }] });
     const order = await submit();
     const { id } = await book.auctions.current();
+    await book.auctions.record(wonBy([{ order, sold: 1000n, bought: 600n }], id));
     await book.close();
     await open(store, { protocolFees: [] });
     await settle(order, id);
@@ -121,9 +124,8 @@ describe('executedProtocolFees', () => {
     await open(memoryStore(), { protocolFees: [{ kind: 'volume', factor: 10_000 }] });
     const [order, other] = [await submit(), await submit({ sellAmount: '2000' })];
     const { id: auctionId } = await book.auctions.current();
-    const competition = { auctionStartBlock: 1, auctionDeadlineBlock: 9, transactionHashes: [], referenceScores: {} };
     const auction = { orders: [other.uid], prices: {} };
-    await book.auctions.record({ auctionId, ...competition, auction, solutions: [] });
+    await book.auctions.record(wonBy([{ order, sold: 1000n, bought: 600n }], auctionId, { auction }));
     const read = async () =>
       (await book.trades.list({ orderUid: order.uid })).map((trade) => trade.executedProtocolFees);
     await settle(order, auctionId);

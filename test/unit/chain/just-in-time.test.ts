@@ -4,6 +4,7 @@ import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, test } from 'vitest';
 import { blockOf, eventsIn, hashOf, SETTLEMENT_HAPPENING, tradeOf } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';
+import { wonBy } from '../../support/competitions.ts';
 import type { OrderChoice } from '../../support/orders.ts';
 import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
 import { settleData } from '../../support/settlement.ts';
@@ -145,10 +146,11 @@ describe('just-in-time order', () => {
     expect(await book.trades.list({ orderUid: order.uid })).toHaveLength(1);
   });
 
-  test('is stored if the settlement names an auction of the book', async () => {
+  test('is stored if the settlement executes a winning solution of the book', async () => {
     const order = await orderOfAnotherBook();
     const book = await open();
     const { id } = await book.auctions.current();
+    await book.auctions.record(wonBy([{ order, sold: 1000n, bought: 1000n }], id));
     await settle(book, [{ order }], { auctionId: id });
     expect((await read(book, order.uid)).class).toBe('liquidity');
   });

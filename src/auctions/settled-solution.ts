@@ -1,0 +1,78 @@
+import type { SettlementChainEvent } from '../ports/chain-store.ts';
+import type { Store } from '../ports/store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { Competition, CompetitionSolution } from './competition.ts';
+
+/** A settlement with its trades. */
+export interface ExecutedSettlement {
+  readonly solver: Address;
+  readonly blockNumber: number;
+  readonly trades: readonly ExecutedTrade[];
+}
+
+/** Amounts in atoms. */
+export interface ExecutedTrade {
+  readonly uid: Hex;
+  readonly sold: bigint;
+  readonly bought: bigint;
+}
+
+/**
+ * Blocks after the deadline of an auction in which a transaction that its solver has sent in time may still be included.
+ * A later settlement is of another book on the same contract.
+ */
+export const SETTLEMENT_MARGIN = 100;
+
+/** Maximum number of trades of a transaction that are compared. */
+const MAX_TRADES = 1000;
+
+/**
+ * Finds the winning solution that a settlement has executed. Other books on the same contract give out the same auction
+ * ids. So the solver and the executed orders and amounts decide, and the blocks of the auction.
+ */
+export function findSettledSolution(
+  { auctionStartBlock, auctionDeadlineBlock, solutions }: Competition,
+  { solver, blockNumber, trades }: ExecutedSettlement,
+): CompetitionSolution | undefined {
+  if (blockNumber < auctionStartBlock || blockNumber > auctionDeadlineBlock + SETTLEMENT_MARGIN) return undefined;
+  const executed = new Map<Hex, Omit<ExecutedTrade, 'uid'>>();
+  for (const { uid, sold, bought } of trades) {
+    const before = executed.get(uid) ?? { sold: 0n, bought: 0n };
+    executed.set(uid, { sold: before.sold + sold, bought: before.bought + bought });
+  }
+  return solutions.find(({ isWinner, solverAddress, orders }) => {
+    if (!isWinner || solverAddress !== solver || orders.length !== executed.size) return false;
+    // One amount is fixed by the solution. The other one may be better than promised, or rounded.
+    return orders.every(({ id, sellAmount, buyAmount }) => {
+      const trade = executed.get(id);
+      return trade !== undefined && (trade.sold === BigInt(sellAmount) || trade.bought === BigInt(buyAmount));
+    });
+  });
+}
+
+/** Reads the trades of a settlement. The contract emits them before its event, and after an earlier settlement. */
+export async function readExecutedSettlement(
+  { solver, blockNumber, transactionHash, logIndex }: SettlementChainEvent,
+  { chain }: Pick<Store, 'chain'>,
+): Promise<ExecutedSettlement> {
+  const [settlements, trades] = await Promise.all([
+    chain.settlements(transactionHash),
+    chain.trades({ filter: { transactionHash }, limit: MAX_TRADES }),
+  ]);
+  const before = settlements.reduce((last, each) => (each.logIndex < logIndex ? each.logIndex : last), -1);
+  return {
+    solver,
+    blockNumber,
+    trades: trades
+      .filter((trade) => trade.logIndex > before && trade.logIndex < logIndex)
+      .map((trade) => toExecutedTrade(trade.uid, trade)),
+  };
+}
+
+/** Returns the amounts of a trade. The signed fee of very old orders is part of the sold amount. */
+export function toExecutedTrade(
+  uid: Hex,
+  { sellAmount, buyAmount }: { readonly sellAmount: string | bigint; readonly buyAmount: string | bigint },
+): ExecutedTrade {
+  return { uid, sold: BigInt(sellAmount), bought: BigInt(buyAmount) };
+}
