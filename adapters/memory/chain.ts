@@ -20,12 +20,14 @@ import type { KnownOrder, RowChange } from 'intentbook/store-kit';
 import {
   blockHashes,
   compareLogPositions,
+  findNewEvents,
   firstTradeBlocks,
   getAffectedUids,
   isBatchStale,
   isCursorStale,
   isOrderChainEvent,
   projectOrderState,
+  toConflict,
   unpackUid,
 } from 'intentbook/store-kit';
 import { SortedList } from './sorted-list.ts';
@@ -74,9 +76,14 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
     return hashes.get(block) ?? (event?.blockNumber === block ? event.blockHash : undefined);
   }
 
-  function isStored(event: ChainEvent): boolean {
-    const [stored] = chainEvents.from(chainEvents.indexOf(event));
-    return stored !== undefined && compareLogPositions(stored, event) === 0;
+  /** Returns the stored events of the blocks of a batch. */
+  function listOfBlocks(events: readonly ChainEvent[]): ChainEvent[] {
+    return [...new Set(events.map(({ blockNumber }) => blockNumber))].flatMap((block) => {
+      const [from, to] = [block, block + 1].map((least) =>
+        chainEvents.firstWhere((event) => event.blockNumber >= least),
+      );
+      return [...chainEvents.from(from ?? 0)].slice(0, (to ?? 0) - (from ?? 0));
+    });
   }
 
   function remove(event: ChainEvent): void {
@@ -170,7 +177,9 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
           return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
         }
       }
-      const added = batch.events.filter((event) => !isStored(event));
+      const found = findNewEvents(batch.events, listOfBlocks(batch.events));
+      if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
+      const added = found.events;
       changeAndProject(added, batch.at, () => added.forEach(add));
       for (const [token, first] of firstTradeBlocks(added)) {
         firstTrades.set(token, Math.min(first, firstTrades.get(token) ?? first));

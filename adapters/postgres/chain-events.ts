@@ -22,12 +22,9 @@ import type { PostgresSession } from './session.ts';
 
 /** Table of chain events. */
 export interface PgChainEventTable {
-  /**
-   * Stores chain events unless their log position is already stored.
-   *
-   * @returns The log positions of the new ones, see {@link formatLogPosition}.
-   */
-  add(run: Query, events: readonly ChainEvent[]): Promise<ReadonlySet<string>>;
+  /** Stores chain events. Their log positions must be free. */
+  add(run: Query, events: readonly ChainEvent[]): Promise<void>;
+  listOfBlocks(run: Query, blocks: readonly number[]): Promise<readonly ChainEvent[]>;
   listByOrders(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderChainEvent[]>>;
   /**
    * Returns the stored hashes of the given blocks.
@@ -56,15 +53,14 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
   const getUser = (key: string) =>
     `(SELECT p.onchain_user FROM ${s}.chain_events p WHERE p.key = ${key} AND p.type = ${PLACEMENT} ` +
     'ORDER BY p.block, p.log LIMIT 1)';
-  const insert = prepare<readonly [number, number]>(
+  const insert = prepare(
     `INSERT INTO ${s}.chain_events AS f (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, ` +
       'auction, onchain_user) ' +
       'SELECT block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, ' +
       `CASE WHEN type = ${TRADE} THEN ${getUser('e.key')} ELSE onchain_user END ` +
       'FROM unnest($1::bigint[], $2::integer[], $3::bytea[], $4::bytea[], $5::bigint[], $6::smallint[], ' +
       '$7::bytea[], $8::bytea[], $9::text[], $10::bigint[], $11::bytea[]) ' +
-      'e (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, onchain_user) ' +
-      'ON CONFLICT (block, log) DO NOTHING RETURNING f.block, f.log',
+      'e (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, onchain_user) ',
   );
   const assignUsers = prepare(
     `UPDATE ${s}.chain_events t SET onchain_user = ${getUser('t.key')} ` +
@@ -74,6 +70,9 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
   const selectByKeys = prepare<ChainEventRow>(
     `SELECT ${columns} FROM unnest($1::bytea[]) k (key) CROSS JOIN LATERAL ` +
       `(SELECT * FROM ${s}.chain_events f WHERE f.key = k.key OFFSET 0) f ORDER BY f.block, f.log`,
+  );
+  const selectOfBlocks = prepare<ChainEventRow>(
+    `SELECT ${columns} FROM ${s}.chain_events f WHERE f.block = ANY($1::bigint[])`,
   );
   const hashes = prepare<readonly [number, Hex]>(
     `SELECT n, coalesce((SELECT b.hash FROM ${s}.blocks b WHERE b.number = n), ` +
@@ -109,9 +108,9 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
 
   return {
     async add(run, events) {
-      if (events.length === 0) return new Set();
+      if (events.length === 0) return;
       const placed = getAffectedUids(events.filter(({ type }) => type === 'placement'));
-      const rows = await run(
+      await run(
         insert,
         toNumberArray(events.map(({ blockNumber }) => blockNumber)),
         toNumberArray(events.map(({ logIndex }) => logIndex)),
@@ -126,8 +125,7 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
         events.map((event) => (event.type === 'placement' ? toBytes(event.sender) : null)),
       );
       if (placed.length > 0) await run(assignUsers, toByteArray(placed.map(toKey)));
-      const added = new Set(rows.map(([block, log]) => `${block} ${log}`));
-      const firstTrades = [...firstTradeBlocks(events.filter((event) => added.has(formatLogPosition(event))))];
+      const firstTrades = [...firstTradeBlocks(events)];
       if (firstTrades.length > 0) {
         await run(
           insertFirstTrades,
@@ -135,8 +133,9 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
           firstTrades.map(([, block]) => block),
         );
       }
-      return added;
     },
+
+    listOfBlocks: async (run, blocks) => (await run(selectOfBlocks, blocks)).map(readRow),
 
     async listByOrders(run, uids) {
       const byOrder = new Map<Hex, OrderChainEvent[]>(uids.map((uid) => [uid, []]));

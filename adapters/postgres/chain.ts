@@ -12,11 +12,13 @@ import type {
 import {
   blockHashes,
   compareLogPositions,
+  findNewEvents,
   getAffectedUids,
   isBatchStale,
   isCursorStale,
   isOrderChainEvent,
   projectOrderState,
+  toConflict,
 } from 'intentbook/store-kit';
 import type { PgChainEventTable } from './chain-events.ts';
 import { formatLogPosition } from './chain-events.ts';
@@ -92,8 +94,13 @@ export function createChainStore(
           }
         }
 
-        const uids = await lockAffected(run, batch.events);
-        const added = await chainEvents.add(run, batch.events);
+        const blocks = [...new Set(batch.events.map(({ blockNumber }) => blockNumber))];
+        const known = blocks.length === 0 ? [] : await chainEvents.listOfBlocks(run, blocks);
+        const found = findNewEvents(batch.events, known);
+        if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
+        const uids = await lockAffected(run, found.events);
+        await chainEvents.add(run, found.events);
+        const added = new Set(found.events.map(formatLogPosition));
         const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
         const affected = uids.map((uid) => {
           const after = stored.get(uid) ?? [];

@@ -6,8 +6,10 @@ import type { SqliteSession } from './session.ts';
 
 /** Table of chain events. All methods run within a transaction or a read of the caller. */
 export interface ChainEventTable {
-  /** Stores a chain event unless its log position is already stored. @returns whether it was stored. */
-  add(event: ChainEvent): boolean;
+  /** Stores a chain event. Its log position must be free. */
+  add(event: ChainEvent): void;
+  /** Returns the events of a block. */
+  listOfBlock(block: number): ChainEvent[];
   listByOrder(uid: Buffer): OrderChainEvent[];
   /** Returns the newest block that has chain events; -1 if there is none. */
   newestBlock(): number;
@@ -30,13 +32,14 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
     `${hexOrNull('f.uid')}, ${hexOrNull('f.owner')}, f.detail`;
   const insert = prepare(
     `INSERT INTO ${p}chain_events (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, auction, detail) ` +
-      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (block, log) DO NOTHING',
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const selectByUid = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ORDER BY f.block, f.log`,
   ).raw();
   const selectBlockHash = prepare(`SELECT block_hash FROM ${p}chain_events WHERE block = ? LIMIT 1`).pluck();
   const selectNewestBlock = prepare(`SELECT coalesce(max(block), -1) FROM ${p}chain_events`).pluck();
+  const selectOfBlock = prepare(`SELECT ${columns} FROM ${p}chain_events f WHERE f.block = ?`).raw();
   const selectAbove = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.block > ? ORDER BY f.block, f.log`,
   ).raw();
@@ -65,7 +68,7 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
       const { blockNumber, logIndex, blockHash, transactionHash, timestamp } = event;
       const uid = isOrderChainEvent(event) ? toBytes(event.uid) : null;
       const owner = event.type === 'trade' ? toBytes(event.owner) : null;
-      const { changes } = insert.run(
+      insert.run(
         blockNumber,
         logIndex,
         toBytes(blockHash),
@@ -77,7 +80,6 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
         event.type === 'settlement' ? event.auctionId : null,
         formatChainEventDetail(event),
       );
-      return changes > 0;
     },
     // The columns selected.
     listByOrder: (uid) => (selectByUid.all(uid) as ChainEventRow[]).map(readChainEvent).filter(isOrderChainEvent),
@@ -86,6 +88,7 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
       const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && toHex(hash);
     },
+    listOfBlock: (block) => (selectOfBlock.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
     listAbove: (block) => (selectAbove.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
     removeAbove: (block) => void removeAbove.run(block),
     trades({ filter, after, limit, offset = 0 }) {

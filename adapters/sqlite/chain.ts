@@ -16,6 +16,7 @@ import type {
 import type { OrderStateProjection } from 'intentbook/store-kit';
 import {
   blockHashes,
+  findNewEvents,
   firstTradeBlocks,
   getAffectedUids,
   getEndTime,
@@ -23,6 +24,7 @@ import {
   isBatchStale,
   isCursorStale,
   projectOrderState,
+  toConflict,
 } from 'intentbook/store-kit';
 import type { AppDataTable } from './app-data.ts';
 import { createChainEventTable } from './chain-events.ts';
@@ -127,10 +129,12 @@ export function createChainStore(
             return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
           }
         }
-        const added: ChainEvent[] = [];
-        changeAndProject(batch.events, batch.at, () => {
-          for (const event of batch.events) if (chainEvents.add(event)) added.push(event);
-        });
+        const numbers = new Set(batch.events.map(({ blockNumber }) => blockNumber));
+        const stored = [...numbers].flatMap((number) => (number > newest ? [] : chainEvents.listOfBlock(number)));
+        const found = findNewEvents(batch.events, stored);
+        if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
+        const added = found.events;
+        changeAndProject(added, batch.at, () => added.forEach(chainEvents.add));
         for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
         for (const [number, hash] of hashes) if (number >= batch.forgetBelow) insertBlock.run(number, toBytes(hash));
         deleteBlocksBelow.run(batch.forgetBelow);

@@ -15,7 +15,7 @@ import type { ChainBatch } from './decode-batch.ts';
 import { createDeepForkError } from './deep-fork.ts';
 import type { IndexerObservation, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
 import { ReorganisationTooDeep } from './indexer-options.ts';
-import { createLogReader, Inconsistent } from './log-reader.ts';
+import { createLogReader, Inconsistent, toInconsistent } from './log-reader.ts';
 
 /** The dependencies of the indexer. */
 export interface ChainIndexerContext {
@@ -289,7 +289,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       const missed = await reader.read(node, logs);
       if (missed.events.length > 0) {
         const outcome = await context.apply({ ...missed, through: indexedBlock, after: indexedBlock });
-        if (outcome.status !== 'applied') return;
+        if (outcome.status === 'conflict') throw toInconsistent(outcome);
+        if (outcome.status === 'moved') return;
         if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
       }
       [recheckedTo, isFirstRecheck, recheckOffset] = [to, false, 1];
@@ -322,7 +323,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
         observe({ type: 'progress', block: outcome.indexedBlock.number, head: head.number });
         return true;
       case 'conflict':
-        throw new Inconsistent(`block ${outcome.block} has another hash than ${outcome.stored}`);
+        throw toInconsistent(outcome);
       case 'moved':
         return false;
     }

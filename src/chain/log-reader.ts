@@ -1,5 +1,6 @@
 import type { ChainCall } from '../ports/chain-client.ts';
 import type { BlockHeader, ChainSource, LogQuery } from '../ports/chain-source.ts';
+import type { ApplyOutcome } from '../ports/chain-store.ts';
 import { mayContain } from '../protocol/bloom.ts';
 import type { Domain } from '../protocol/eip712.ts';
 import type { ChainLog, ProtocolEvent } from '../protocol/event-decoder.ts';
@@ -11,6 +12,12 @@ import type { IndexerObservation } from './indexer-options.ts';
 /** Thrown when a node contradicts itself or an earlier response. The indexer retries. */
 export class Inconsistent extends Error {
   override readonly name = 'Inconsistent';
+}
+
+/** Creates the error of a node whose batch contradicts the stored blocks. */
+export function toInconsistent({ block, stored, log }: ApplyOutcome & { readonly status: 'conflict' }): Inconsistent {
+  if (log === undefined) return new Inconsistent(`block ${block} has another hash than ${stored}`);
+  return new Inconsistent(`block ${block} has two different logs with the index ${log}`);
 }
 
 export interface LogReaderContext {

@@ -128,8 +128,17 @@ export interface ChainEventBatch {
 export type ApplyOutcome =
   /** `applied` events are new, `known` events were already stored. */
   | { readonly status: 'applied'; readonly applied: number; readonly known: number; readonly indexedBlock: BlockRef }
-  /** A block of the batch has another hash than the stored one: the caller must roll back first. */
-  | { readonly status: 'conflict'; readonly block: number; readonly stored: Hex; readonly indexedBlock: BlockRef }
+  /**
+   * A block of the batch has another hash than the stored one: the caller must roll back first. With `log`, the hashes
+   * are equal, but two different events have this log index. Nothing was written.
+   */
+  | {
+      readonly status: 'conflict';
+      readonly block: number;
+      readonly stored: Hex;
+      readonly log?: number;
+      readonly indexedBlock: BlockRef;
+    }
   /** The checkpoint differs from `after`, or the last rollback from `rolledBackTo`; nothing was written. */
   | { readonly status: 'moved'; readonly indexedBlock: BlockRef | null };
 
@@ -186,8 +195,8 @@ export interface ChainStore {
   /**
    * Stores chain events, each once, and moves the checkpoint. The same step writes everything that depends on them: the
    * orders' rows, the owners' counters and the log. `projectOrderState` of `intentbook/store-kit` computes a row from
-   * all events of the order. An event at the position of a stored event of the same block is already known. Events of
-   * orders that are not stored are kept, and `insert` applies them later.
+   * all events of the order. `findNewEvents` finds the events that are already known, also under another log index.
+   * Events of orders that are not stored are kept, and `insert` applies them later.
    */
   apply(batch: ChainEventBatch): Promise<ApplyOutcome>;
 

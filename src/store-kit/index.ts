@@ -9,6 +9,8 @@ export { blockHashes, getAffectedUids, isBatchStale, isCursorStale } from '../ch
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../chain/expiry-event.ts';
 export { firstTradeBlocks } from '../chain/first-trades.ts';
 export { compareLogPositions, isOrderChainEvent } from '../chain/log-position.ts';
+export type { NewEvents } from '../chain/new-events.ts';
+export { findNewEvents, toConflict } from '../chain/new-events.ts';
 export type {
   AffectedOrder,
   KnownOrder,

@@ -252,6 +252,52 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'stores a chain event once if nodes number the logs of its block differently',
+    async run({ store }) {
+      await place(store, SELL);
+      const fill = (log: number) => trade(SELL, 10, { ...at(10, log), sellAmount: '60' });
+      const twice = (log: number) => trade(SELL, 10, { ...at(10, log), sellAmount: '10', transactionHash: word(77) });
+      const first = [fill(5), twice(6), twice(7)];
+      await apply(store, 10, ...first);
+      const again = batch(10, fill(8), twice(0), twice(9));
+      const indexedBlock = block(10);
+      assert.deepEqual(await store.chain.apply(again), { status: 'applied', applied: 0, known: 3, indexedBlock });
+      // The third equal event is new.
+      const third = batch(10, twice(1), twice(2), twice(3));
+      assert.deepEqual(await store.chain.apply(third), { status: 'applied', applied: 1, known: 2, indexedBlock });
+      assert.deepEqual(await store.chain.apply(batch(10, ...first)), {
+        status: 'applied',
+        applied: 0,
+        known: 3,
+        indexedBlock,
+      });
+      const { executedSellAmount } = await read(store, SELL);
+      assert.equal(executedSellAmount, '90');
+      const trades = await store.chain.trades({ filter: { uid: SELL.uid }, limit: 10 });
+      assert.deepEqual(
+        trades.map(({ logIndex }) => logIndex),
+        [7, 6, 5, 3],
+      );
+    },
+  },
+  {
+    name: 'rejects two different chain events at one log position',
+    async run({ store }) {
+      await place(store, SELL);
+      const [stored, other] = [trade(SELL, 10), trade(SELL, 10, { sellAmount: '2' })];
+      const elsewhere = trade(SELL, 10, { transactionHash: word(77) });
+      const outcome = (indexedBlock: BlockRef) =>
+        ({ status: 'conflict', block: 10, stored: block(10).hash, log: stored.logIndex, indexedBlock }) as const;
+      assert.deepEqual(await store.chain.apply(batch(10, stored, elsewhere)), outcome(block(10)));
+      assert.equal((await store.chain.progress()).indexedBlock, null);
+      await apply(store, 10, stored);
+      for (const event of [other, elsewhere])
+        assert.deepEqual(await store.chain.apply(batch(12, event)), outcome(block(10)));
+      assert.deepEqual((await store.chain.progress()).indexedBlock, block(10));
+      assert.equal((await read(store, SELL)).version, 2);
+    },
+  },
+  {
     name: 'rejects a batch of another fork and names the block',
     async run({ store }) {
       await place(store, SELL);
@@ -456,10 +502,13 @@ export const CHAIN: readonly Rule[] = [
     name: 'keeps chain events of an unknown order until it is inserted',
     async run({ store }) {
       const waiting = presignOrder(3);
-      await apply(store, 10, trade(SELL, 10), presignature(waiting, 10, true), {
-        ...invalidation(BUY, 10),
-        logIndex: 2,
-      });
+      await apply(
+        store,
+        10,
+        trade(SELL, 10),
+        { ...presignature(waiting, 10, true), logIndex: 1 },
+        { ...invalidation(BUY, 10), logIndex: 2 },
+      );
       await apply(
         store,
         11,

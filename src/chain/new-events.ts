@@ -1,0 +1,76 @@
+import type { ApplyOutcome, BlockRef, ChainEvent } from '../ports/chain-store.ts';
+import { compareLogPositions } from './log-position.ts';
+
+/** The events of a batch that are not stored, or an event that contradicts another one at its position. */
+export type NewEvents =
+  | { readonly status: 'new'; readonly events: readonly ChainEvent[] }
+  | { readonly status: 'contradiction'; readonly event: ChainEvent };
+
+/**
+ * Finds the events of a batch that are not stored. Nodes may number the logs of a block differently. So an event is
+ * known if a stored one of its block has the same transaction and content: the one at its position, otherwise the n-th
+ * such event is the n-th stored one.
+ *
+ * @param events - In chain order, of the same blocks as the stored ones.
+ * @param stored - All stored events of the blocks of the batch.
+ */
+export function findNewEvents(events: readonly ChainEvent[], stored: readonly ChainEvent[]): NewEvents {
+  const taken = new Map(stored.map((event) => [formatPosition(event), formatContent(event)]));
+  /** Numbers of stored events without an event of the batch, by content. */
+  const unmatched = new Map<string, number>();
+  const count = (content: string, change: number) => unmatched.set(content, (unmatched.get(content) ?? 0) + change);
+  for (const content of taken.values()) count(content, 1);
+  const moved: ChainEvent[] = [];
+  const matched = new Set<string>();
+  for (const event of events) {
+    const [position, content] = [formatPosition(event), formatContent(event)];
+    if (taken.get(position) !== content || matched.has(position)) {
+      moved.push(event);
+      continue;
+    }
+    matched.add(position);
+    count(content, -1);
+  }
+  const found: ChainEvent[] = [];
+  for (const event of moved) {
+    const [position, content] = [formatPosition(event), formatContent(event)];
+    if ((unmatched.get(content) ?? 0) > 0) {
+      count(content, -1);
+      continue;
+    }
+    if (taken.has(position)) return { status: 'contradiction', event };
+    taken.set(position, content);
+    found.push(event);
+  }
+  return { status: 'new', events: found.sort(compareLogPositions) };
+}
+
+/** Returns the outcome of a batch with an event that contradicts another one at its position. */
+export function toConflict({ blockNumber, blockHash, logIndex }: ChainEvent, indexedBlock: BlockRef): ApplyOutcome {
+  return { status: 'conflict', block: blockNumber, stored: blockHash, log: logIndex, indexedBlock };
+}
+
+const formatPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
+
+/** Formats the values that an event has on chain. Others, such as prices, depend on the time at which it was read. */
+function formatContent(event: ChainEvent): string {
+  return [event.blockNumber, event.transactionHash, event.type, ...listValues(event)].join(' ');
+}
+
+function listValues(event: ChainEvent): readonly unknown[] {
+  switch (event.type) {
+    case 'trade': {
+      const { uid, owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount } = event;
+      return [uid, owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount];
+    }
+    case 'settlement':
+      return [event.solver];
+    case 'presignature':
+      return [event.uid, event.signed];
+    case 'placement':
+      return [event.uid, event.sender, event.userValidTo];
+    case 'invalidation':
+    case 'refund':
+      return [event.uid];
+  }
+}
