@@ -50,6 +50,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     holder: systemRandom.uuid(),
     assertStarted,
     driverObserver: emitter.observer('driverCalled'),
+    findHead: () => chain.findHead(),
     nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
   });
   const admission: Omit<AdmissionContext, 'verifier'> = {

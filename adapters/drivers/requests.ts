@@ -68,9 +68,10 @@ export function findError(body: unknown): DriverError | undefined {
   return { kind: body.kind.slice(0, MAX_DESCRIPTION), description: text?.slice(0, MAX_DESCRIPTION) };
 }
 
-/** Creates the error of a response that is not 200. */
+/** Creates the error of a response that is not 200, with the `kind` of the driver. */
 export function createResponseError({ name }: DriverConnection, { status, body }: DriverResponse): Error {
   const error = findError(body);
   const reason = error && `${error.kind}${error.description === undefined ? '' : `: ${error.description}`}`;
-  return new Error(`${name} responded with status ${status}${reason === undefined ? '' : ` (${reason})`}`);
+  const failure = new Error(`${name} responded with status ${status}${reason === undefined ? '' : ` (${reason})`}`);
+  return error === undefined ? failure : Object.assign(failure, { kind: error.kind });
 }

@@ -1,13 +1,13 @@
-import type { NewAuction, StoredAuction, StoredCompetition } from 'intentbook';
+import type { NewAuction, StoredAuction, StoredCompetition, StoredCompetitionQuery } from 'intentbook';
 import { SortedList } from './sorted-list.ts';
 
 /** Auctions and competitions in memory. All methods are synchronous, so each is one atomic step. */
 export interface MemoryAuctions {
-  insert(auction: NewAuction, keep: number): number;
+  insert(auction: NewAuction, keep: number, least: number): number;
   get(id: number): StoredAuction | undefined;
   record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced';
   competition(auctionId: number): StoredCompetition | undefined;
-  competitions(limit: number): StoredCompetition[];
+  competitions(query: StoredCompetitionQuery): StoredCompetition[];
 }
 
 /** Creates auctions and competitions without entries. */
@@ -18,8 +18,9 @@ export function createMemoryAuctions(): MemoryAuctions {
   let last = 0;
 
   return {
-    insert(auction, keep) {
-      const id = ++last;
+    insert(auction, keep, least) {
+      last = Math.max(last + 1, least);
+      const id = last;
       auctions.set(id, { ...auction, id });
       for (const oldest of auctions.keys()) {
         if (auctions.size <= keep) break;
@@ -40,12 +41,12 @@ export function createMemoryAuctions(): MemoryAuctions {
       return isNew ? 'recorded' : 'replaced';
     },
     competition: (auctionId) => competitions.get(auctionId),
-    competitions(limit) {
+    competitions({ limit, deadlineAbove = -1, deadlineBelow = Number.POSITIVE_INFINITY }) {
       const page: StoredCompetition[] = [];
       for (const auctionId of highestFirst.from(0)) {
         const competition = competitions.get(auctionId);
         if (competition === undefined || page.length === limit) break;
-        page.push(competition);
+        if (competition.deadline > deadlineAbove && competition.deadline < deadlineBelow) page.push(competition);
       }
       return page;
     },

@@ -3,7 +3,12 @@ import type { PostgresSession } from './session.ts';
 
 /** Creates the auction operations. Reads use the primary: a replica may lack the auction of a recent settlement. */
 export function createAuctionTable({ schema: s, prepare, read, write }: PostgresSession): AuctionStore {
-  const insert = prepare<readonly [number]>(`INSERT INTO ${s}.auctions (block, prices) VALUES ($1, $2) RETURNING id`);
+  // The id follows from the stored ones, so one transaction at a time inserts.
+  const lock = prepare(`LOCK TABLE ${s}.auctions IN SHARE ROW EXCLUSIVE MODE`);
+  const insert = prepare<readonly [number]>(
+    `INSERT INTO ${s}.auctions (id, block, prices) OVERRIDING SYSTEM VALUE VALUES ` +
+      `(greatest($3::bigint, (SELECT max(id) + 1 FROM ${s}.auctions), 1), $1, $2) RETURNING id`,
+  );
   const deleteOldAuctions = prepare(
     `DELETE FROM ${s}.auctions WHERE id <= (SELECT id FROM ${s}.auctions ORDER BY id DESC LIMIT 1 OFFSET $1)`,
   );
@@ -11,22 +16,27 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     `SELECT id, block, prices FROM ${s}.auctions WHERE id = $1`,
   );
   const record = prepare<readonly [number]>(
-    `INSERT INTO ${s}.competitions (auction, body) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING auction`,
+    `INSERT INTO ${s}.competitions (auction, deadline, body) VALUES ($1, $2, $3) ` +
+      'ON CONFLICT DO NOTHING RETURNING auction',
   );
-  const replace = prepare(`UPDATE ${s}.competitions SET body = $2 WHERE auction = $1`);
+  const replace = prepare(`UPDATE ${s}.competitions SET deadline = $2, body = $3 WHERE auction = $1`);
   const deleteOldCompetitions = prepare(
     `DELETE FROM ${s}.competitions WHERE auction <= ` +
       `(SELECT auction FROM ${s}.competitions ORDER BY auction DESC LIMIT 1 OFFSET $1)`,
   );
-  const selectCompetition = prepare<CompetitionRow>(`SELECT auction, body FROM ${s}.competitions WHERE auction = $1`);
-  const selectNewest = prepare<CompetitionRow>(
-    `SELECT auction, body FROM ${s}.competitions ORDER BY auction DESC LIMIT $1`,
+  const columns = `SELECT auction, deadline, body FROM ${s}.competitions`;
+  const selectCompetition = prepare<CompetitionRow>(`${columns} WHERE auction = $1`);
+  const selectNewest = prepare<CompetitionRow>(`${columns} WHERE deadline < $2 ORDER BY auction DESC LIMIT $1`);
+  // Few competitions wait for their deadline. `OFFSET 0` keeps the planner from reading all others before them.
+  const selectPending = prepare<CompetitionRow>(
+    `SELECT * FROM (${columns} WHERE deadline > $3 OFFSET 0) c WHERE deadline < $2 ORDER BY auction DESC LIMIT $1`,
   );
 
   return {
-    insert: ({ block, prices }, keep) =>
+    insert: ({ block, prices }, keep, least) =>
       write('store an auction', async (run) => {
-        const [row] = await run(insert, block, prices);
+        await run(lock);
+        const [row] = await run(insert, block, prices, least);
         if (row === undefined) throw new Error('the server returned no id for an auction');
         await run(deleteOldAuctions, keep);
         return row[0];
@@ -38,10 +48,10 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
         return row && { id: row[0], block: row[1], prices: row[2] };
       }),
 
-    record: ({ auctionId, body }, keep) =>
+    record: ({ auctionId, deadline, body }, keep) =>
       write('record a competition', async (run) => {
-        const [row] = await run(record, auctionId, body);
-        if (row === undefined) await run(replace, auctionId, body);
+        const [row] = await run(record, auctionId, deadline, body);
+        if (row === undefined) await run(replace, auctionId, deadline, body);
         await run(deleteOldCompetitions, keep);
         return row === undefined ? 'replaced' : 'recorded';
       }),
@@ -49,11 +59,19 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     competition: (auctionId) =>
       read('read a competition', async (run) => (await run(selectCompetition, auctionId)).map(readCompetition)[0]),
 
-    competitions: (limit) =>
-      read('read competitions', async (run) => (await run(selectNewest, limit)).map(readCompetition)),
+    competitions: ({ limit, deadlineAbove, deadlineBelow = Number.MAX_SAFE_INTEGER }) =>
+      read('read competitions', async (run) => {
+        const rows =
+          deadlineAbove === undefined
+            ? await run(selectNewest, limit, deadlineBelow)
+            : await run(selectPending, limit, deadlineBelow, deadlineAbove);
+        return rows.map(readCompetition);
+      }),
   };
 }
 
-type CompetitionRow = readonly [auction: number, body: string];
+type CompetitionRow = readonly [auction: number, deadline: number, body: string];
 
-const readCompetition = ([auctionId, body]: CompetitionRow): StoredCompetition => ({ auctionId, body });
+const readCompetition = ([auctionId, deadline, body]: CompetitionRow): StoredCompetition => {
+  return { auctionId, deadline, body };
+};

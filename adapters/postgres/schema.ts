@@ -206,9 +206,21 @@ CREATE TABLE ${s}.competitions (
 `,
 };
 
+/** Creates the index of competitions by their deadline, so that those in flight are found among all others. */
+const createDeadlines: PgMigration = {
+  version: 2,
+  name: 'deadlines of competitions',
+  breaking: false,
+  sql: (s) => `
+ALTER TABLE ${s}.competitions ADD COLUMN deadline bigint NOT NULL DEFAULT 0;
+UPDATE ${s}.competitions SET deadline = coalesce((body::json ->> 'auctionDeadlineBlock')::bigint, 0);
+CREATE INDEX competitions_deadline ON ${s}.competitions (deadline);
+`,
+};
+
 /** The schema of a book. */
 export const BOOK_SCHEMA: PgSchema = {
-  migrations: [createBook],
+  migrations: [createBook, createDeadlines],
   functions: createFunctions,
   getRemedy: (name) => `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\``,
 };

@@ -101,11 +101,11 @@ export function createPostgresStore(source: PostgresSource, settings: StoreSetti
         ),
     },
     auctions: {
-      insert: (auction, keep) => run((book) => book.auctions.insert(auction, keep)),
+      insert: (...auction) => run((book) => book.auctions.insert(...auction)),
       get: (id) => run((book) => book.auctions.get(id)),
       record: (competition, keep) => run((book) => book.auctions.record(competition, keep)),
       competition: (auctionId) => run((book) => book.auctions.competition(auctionId)),
-      competitions: (limit) => run((book) => book.auctions.competitions(limit)),
+      competitions: (query) => run((book) => book.auctions.competitions(query)),
     },
     retention: {
       prunedThrough: () => run((book) => book.retention.prunedThrough()),

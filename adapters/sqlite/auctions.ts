@@ -1,37 +1,47 @@
-import type { NewAuction, StoredAuction, StoredCompetition } from 'intentbook';
+import type { NewAuction, StoredAuction, StoredCompetition, StoredCompetitionQuery } from 'intentbook';
 import type { SqliteSession } from './session.ts';
 
 /** Tables of auctions and competitions, as in `AuctionStore`. Each method is synchronous and one atomic step. */
 export interface AuctionTable {
-  insert(auction: NewAuction, keep: number): number;
+  insert(auction: NewAuction, keep: number, least: number): number;
   get(id: number): StoredAuction | undefined;
   record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced';
   competition(auctionId: number): StoredCompetition | undefined;
-  competitions(limit: number): StoredCompetition[];
+  competitions(query: StoredCompetitionQuery): StoredCompetition[];
 }
 
 /** Creates the operations on auctions and competitions. */
 export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSession): AuctionTable {
-  const insert = prepare(`INSERT INTO ${p}auctions (block, prices) VALUES (?, ?)`);
+  // AUTOINCREMENT never assigns an id twice.
+  const insert = prepare(
+    `INSERT INTO ${p}auctions (id, block, prices) VALUES ` +
+      `(max(?, 1 + coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${p}auctions'), 0)), ?, ?)`,
+  );
   const deleteOldAuctions = prepare(
     `DELETE FROM ${p}auctions WHERE id <= (SELECT id FROM ${p}auctions ORDER BY id DESC LIMIT 1 OFFSET ?)`,
   );
   const byId = prepare(`SELECT id, block, prices FROM ${p}auctions WHERE id = ?`).raw();
   const exists = prepare(`SELECT 1 FROM ${p}competitions WHERE auction = ?`).pluck();
   const record = prepare(
-    `INSERT INTO ${p}competitions (auction, body) VALUES (?, ?) ON CONFLICT (auction) DO UPDATE SET body = excluded.body`,
+    `INSERT INTO ${p}competitions (auction, deadline, body) VALUES (?, ?, ?) ` +
+      'ON CONFLICT (auction) DO UPDATE SET deadline = excluded.deadline, body = excluded.body',
   );
   const deleteOldCompetitions = prepare(
     `DELETE FROM ${p}competitions WHERE auction <= ` +
       `(SELECT auction FROM ${p}competitions ORDER BY auction DESC LIMIT 1 OFFSET ?)`,
   );
-  const selectCompetition = prepare(`SELECT auction, body FROM ${p}competitions WHERE auction = ?`).raw();
-  const selectNewest = prepare(`SELECT auction, body FROM ${p}competitions ORDER BY auction DESC LIMIT ?`).raw();
+  const selectCompetition = prepare(`SELECT auction, deadline, body FROM ${p}competitions WHERE auction = ?`).raw();
+  const newest = `SELECT auction, deadline, body FROM ${p}competitions`;
+  const selectNewest = prepare(`${newest} WHERE deadline < ? ORDER BY auction DESC LIMIT ?`).raw();
+  // Few competitions wait for their deadline. The planner would read all others before them.
+  const selectPending = prepare(
+    `${newest} INDEXED BY ${p}competitions_deadline WHERE deadline > ? AND deadline < ? ORDER BY auction DESC LIMIT ?`,
+  ).raw();
 
   return {
-    insert: ({ block, prices }, keep) =>
+    insert: ({ block, prices }, keep, least) =>
       write('store an auction', () => {
-        const { lastInsertRowid } = insert.run(block, prices);
+        const { lastInsertRowid } = insert.run(least, block, prices);
         deleteOldAuctions.run(keep);
         return Number(lastInsertRowid);
       }),
@@ -42,10 +52,10 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
         return row && { id: row[0], block: row[1], prices: row[2] };
       }),
 
-    record: ({ auctionId, body }, keep) =>
+    record: ({ auctionId, deadline, body }, keep) =>
       write('record a competition', () => {
         const isNew = exists.get(auctionId) === undefined;
-        record.run(auctionId, body);
+        record.run(auctionId, deadline, body);
         deleteOldCompetitions.run(keep);
         return isNew ? 'recorded' : 'replaced';
       }),
@@ -54,16 +64,21 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
       // The columns selected.
       read('read a competition', () => readCompetition(selectCompetition.get(auctionId) as CompetitionRow | undefined)),
 
-    competitions: (limit) =>
-      // Likewise.
-      read('read competitions', () => (selectNewest.all(limit) as CompetitionRow[]).map((row) => readCompetition(row))),
+    competitions: ({ limit, deadlineAbove, deadlineBelow = Number.MAX_SAFE_INTEGER }) =>
+      read('read competitions', () => {
+        const rows =
+          deadlineAbove === undefined
+            ? selectNewest.all(deadlineBelow, limit)
+            : selectPending.all(deadlineAbove, deadlineBelow, limit);
+        return (rows as CompetitionRow[]).map((row) => readCompetition(row)); // likewise
+      }),
   };
 }
 
-type CompetitionRow = readonly [auction: number, body: string];
+type CompetitionRow = readonly [auction: number, deadline: number, body: string];
 
 function readCompetition(row: CompetitionRow): StoredCompetition;
 function readCompetition(row: CompetitionRow | undefined): StoredCompetition | undefined;
 function readCompetition(row: CompetitionRow | undefined): StoredCompetition | undefined {
-  return row && { auctionId: row[0], body: row[1] };
+  return row && { auctionId: row[0], deadline: row[1], body: row[2] };
 }

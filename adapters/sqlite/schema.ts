@@ -294,6 +294,13 @@ const dropOwnerExpiry: Migration = (p) => `
   CREATE INDEX ${p}orders_live_owner ON ${p}orders (owner, created, uid, state, valid_to, quota_class) WHERE live = 1;
 `;
 
+/** Creates the index of competitions by their deadline, so that those in flight are found among all others. */
+const createDeadlines: Migration = (p) => `
+  ALTER TABLE ${p}competitions ADD COLUMN deadline INTEGER NOT NULL DEFAULT 0;
+  UPDATE ${p}competitions SET deadline = coalesce(json_extract(body, '$.auctionDeadlineBlock'), 0);
+  CREATE INDEX ${p}competitions_deadline ON ${p}competitions (deadline);
+`;
+
 /** Schema migrations; the first one creates version 1. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly Migration[] = [
   createBook,
@@ -307,4 +314,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createChecksums,
   createRetention,
   dropOwnerExpiry,
+  createDeadlines,
 ];

@@ -117,11 +117,11 @@ export function createStoreFromOperations(
       settlementsOfAuction: async (auctionId) => book().chain.settlementsOfAuction(auctionId),
     },
     auctions: {
-      insert: async (auction, keep) => book().auctions.insert(auction, keep),
+      insert: async (...auction) => book().auctions.insert(...auction),
       get: async (id) => book().auctions.get(id),
       record: async (competition, keep) => book().auctions.record(competition, keep),
       competition: async (auctionId) => book().auctions.competition(auctionId),
-      competitions: async (limit) => book().auctions.competitions(limit),
+      competitions: async (query) => book().auctions.competitions(query),
     },
     retention: {
       prunedThrough: async () => book().retention.prunedThrough(),

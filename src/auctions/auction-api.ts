@@ -77,5 +77,7 @@ export interface AuctionModuleContext {
   readonly holder: string;
   readonly onFailure: (failure: unknown) => void;
   readonly driverObserver: Observer<DriverObservation>;
+  /** Returns the newest block of the chain. `undefined`: the book is behind it, or no node responds. */
+  readonly findHead: () => Promise<number | undefined>;
   readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
 }

@@ -10,6 +10,12 @@ export interface AuctionOptions {
   readonly protocolFees?: readonly FeePolicyOption[];
   /** Maximum total of the partner fees of an order, as a share of its volume. Default: 10000, one per cent. */
   readonly maxPartnerFee?: number;
+  /**
+   * The lowest id of new auctions. Ids are never used twice by books that start at different times, such as a memory
+   * store after a restart, a restored backup, or two books on one contract. Default: the time of the start, in
+   * milliseconds since 1970.
+   */
+  readonly firstId?: number;
   /** Fees that replace `protocolFees` and `maxPartnerFee` from a time on. Default: none. */
   readonly upcomingFees?: UpcomingFees;
 }
@@ -24,7 +30,8 @@ export interface UpcomingFees {
 }
 
 /** Options with their defaults. */
-export type ParsedAuctionOptions = Required<Omit<AuctionOptions, 'upcomingFees'>> & {
+export type ParsedAuctionOptions = Required<Omit<AuctionOptions, 'upcomingFees' | 'firstId'>> & {
+  readonly firstId: number | undefined;
   readonly upcomingFees: Required<UpcomingFees> | undefined;
 };
 
@@ -56,16 +63,18 @@ export interface FeeCondition {
 
 /** Parses the options of auctions. @throws TypeError naming the option that is unknown or malformed. */
 export function parseAuctionOptions(options: AuctionOptions): ParsedAuctionOptions {
-  const names = ['minValidity', 'protocolFees', 'maxPartnerFee', 'upcomingFees'];
+  const names = ['minValidity', 'protocolFees', 'maxPartnerFee', 'firstId', 'upcomingFees'];
   assertKnownOptions('createOrderBook, auctions', options, names);
-  const { minValidity = 60, protocolFees = [], maxPartnerFee = 10_000, upcomingFees } = options;
+  const { minValidity = 60, protocolFees = [], maxPartnerFee = 10_000, firstId, upcomingFees } = options;
   requireWhole('minValidity', minValidity);
+  if (firstId !== undefined) requireWhole('firstId', firstId);
   const fees = parseFees('', { protocolFees, maxPartnerFee });
-  if (upcomingFees === undefined) return { minValidity, ...fees, upcomingFees };
+  const parsed = { minValidity, firstId, ...fees };
+  if (upcomingFees === undefined) return { ...parsed, upcomingFees };
   requireWhole('upcomingFees.from', upcomingFees.from);
   const { maxPartnerFee: upcomingPartnerFee = maxPartnerFee } = upcomingFees;
   const upcoming = { ...upcomingFees, maxPartnerFee: upcomingPartnerFee };
-  return { minValidity, ...fees, upcomingFees: { ...upcoming, ...parseFees('upcomingFees.', upcoming) } };
+  return { ...parsed, upcomingFees: { ...upcoming, ...parseFees('upcomingFees.', upcoming) } };
 }
 
 type Fees = Pick<ParsedAuctionOptions, 'protocolFees' | 'maxPartnerFee'>;

@@ -27,7 +27,7 @@ import { createFindDenied } from './denied.ts';
 import type { AuctionRun } from './drivers/run-options.ts';
 import { createFeeSchedule } from './fee-policies.ts';
 import { createFunding } from './funding.ts';
-import { findInFlight } from './in-flight.ts';
+import { findInFlight, formatSolutionId } from './in-flight.ts';
 import type { SettledAuction } from './settled-auction.ts';
 import { readSettledAuction } from './settled-auction.ts';
 import type { ExecutedSettlement } from './settled-solution.ts';
@@ -59,7 +59,7 @@ export function createAuctionService(configuration: Configuration, context: Auct
     sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
   const getFees = createFeeSchedule(configuration.auctions, isSame);
   const remote = createDeadlineLimiter(clock, checkTimeout);
-  /** The newest block when the settlement of a winner failed. */
+  /** The newest block when the settlement of a solution failed. */
   const failed = new Map<string, number>();
   const runs = new Set<AuctionRun>();
   let started = 0;
@@ -72,11 +72,12 @@ export function createAuctionService(configuration: Configuration, context: Auct
     onAuction: feed.add,
     deniedTokens: tokens.deniedTokens,
     minValidity: configuration.auctions.minValidity,
+    firstId: configuration.auctions.firstId ?? clock.now(),
     getFees,
     findDenied: createFindDenied(configuration.host, remote, onFailure),
     findInFlight: () =>
-      findInFlight(store, (auctionId, solver, block) => {
-        return block > (failed.get(`${auctionId} ${solver}`) ?? Number.POSITIVE_INFINITY);
+      findInFlight(store, (solution, block) => {
+        return block > (failed.get(formatSolutionId(solution)) ?? Number.POSITIVE_INFINITY);
       }),
     funding:
       chain !== undefined && readsFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
@@ -115,8 +116,10 @@ export function createAuctionService(configuration: Configuration, context: Auct
           holder: `${holder} ${++started}`,
           current: auctions.current,
           record,
-          settlementFailed(auctionId, solver, block) {
-            failed.set(`${auctionId} ${solver}`, block);
+          competition: (auctionId) => readCompetition(auctionId, store),
+          findHead: context.findHead,
+          settlementFailed(solution, block) {
+            failed.set(formatSolutionId(solution), block);
             const [oldest = ''] = failed.keys();
             if (failed.size > MAX_FAILED) failed.delete(oldest);
           },
@@ -142,7 +145,7 @@ export function createAuctionService(configuration: Configuration, context: Auct
     },
     settled: (auctionId, settlement) => readSettledAuction(auctionId, settlement, store, getFees(seconds(clock))),
     async isBidOn(uid) {
-      const recent = await store.auctions.competitions(RECENT);
+      const recent = await store.auctions.competitions({ limit: RECENT });
       return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type
     },
   };

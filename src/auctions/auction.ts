@@ -35,6 +35,8 @@ export interface AuctionContext {
   readonly deniedTokens: ReadonlySet<Address>;
   /** Seconds that an order must remain valid. */
   readonly minValidity: number;
+  /** The lowest id of new auctions. */
+  readonly firstId: number;
   readonly getFees: GetFeeRules;
   readonly findDenied: FindDenied;
   /** Returns the orders of winning solutions that may still be settled. */
@@ -55,7 +57,7 @@ const MAX_AGE_MS = 12_000;
 
 export function createAuctions(context: AuctionContext): Auctions {
   const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
-  const { findDenied, findInFlight, getFees, onAuction } = context;
+  const { findDenied, findInFlight, firstId, getFees, onAuction } = context;
   const openOrders = createOpenOrders(store, onFailure);
   let latest: AuctionSnapshot | undefined;
   let building: Promise<AuctionSnapshot> | undefined;
@@ -75,7 +77,7 @@ export function createAuctions(context: AuctionContext): Auctions {
       latest = { ...latest, key, ...times, reasons };
       return latest;
     }
-    const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS);
+    const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS, firstId);
     const orders: AuctionOrder[] = [];
     const listed = new Set<Hex>();
     await inSteps(chosen, ({ order }) => {

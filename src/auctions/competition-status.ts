@@ -3,8 +3,9 @@ import { getOrderStatus } from '../orders/status.ts';
 import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { Competition } from './competition.ts';
-import { competitionOfSettlement, hasOrder, latestCompetition } from './competition.ts';
+import type { AuctionSelection } from './auction-api.ts';
+import type { Competition, CompetitionSolution } from './competition.ts';
+import { competitionOfSettlement, hasOrder, pendingCompetitions } from './competition.ts';
 
 /** The execution of an order by a solver. Null: the solution does not contain the order. */
 export interface SolverExecution {
@@ -23,13 +24,13 @@ export interface CompetitionStatusContext {
   /** In seconds since 1970. */
   readonly now: number;
   /** The last auction. */
-  readonly selection: { readonly listed: ReadonlySet<Hex>; readonly filtered: ReadonlyMap<Hex, unknown> } | undefined;
+  readonly selection: Pick<AuctionSelection, 'block' | 'listed' | 'filtered'> | undefined;
 }
 
 /**
- * Returns the status of an order, from its newest trade, its state, its solutions in the latest competition, and
- * whether it is in the auction. See docs/internals/decisions.md#d4-3. Without recorded competitions only the order
- * itself counts. An order that was left out of the last auction is `open`.
+ * Returns the status of an order, from its state, its newest trade, and its solutions in the competitions whose deadline
+ * block has not passed. See docs/internals/decisions.md#d4-3. Without recorded competitions only the order itself counts.
+ * An order that was left out of the last auction is `open`. A part that is left after a fill has its own status.
  *
  * @throws OrderBookError `NotFound` if neither the order nor a trade of it exists.
  */
@@ -39,24 +40,34 @@ export async function competitionStatus(uid: Hex, context: CompetitionStatusCont
     store.orders.get([uid]),
     store.chain.trades({ filter: { uid }, limit: 1 }),
   ]);
-  if (trade !== undefined) return { type: 'traded', value: await toExecutions(trade, store) };
-  if (order === undefined) throw new OrderBookError('NotFound', 'there is no order with this UID');
-  const status = getOrderStatus(order, now);
+  if (order === undefined && trade === undefined)
+    throw new OrderBookError('NotFound', 'there is no order with this UID');
+  const status = order && getOrderStatus(order, now);
   if (status === 'cancelled') return { type: 'cancelled' };
-  if (status !== 'open') return { type: 'open' };
-  const latest = await running(store);
-  if (latest !== undefined && hasOrder(latest, uid)) {
-    const wins = latest.solutions.some(({ isWinner, orders }) => isWinner && orders.some(({ id }) => id === uid));
-    return { type: wins ? 'executing' : 'solved', value: bids(latest, uid) };
-  }
-  if (selection?.filtered.has(uid)) return { type: 'open' };
-  return { type: selection?.listed.has(uid) ? 'active' : 'scheduled' };
+  const traded = async () =>
+    trade && ({ type: 'traded', value: await toExecutions(trade, store) } satisfies CompetitionStatus);
+  if (status !== 'open') return (await traded()) ?? { type: 'open' };
+  const tradedAt = trade?.blockNumber ?? 0;
+  const bid = await findBid(uid, tradedAt, store);
+  if (bid !== undefined) return bid;
+  const isAfterTrade = selection !== undefined && selection.block >= tradedAt;
+  if (isAfterTrade && selection.filtered.has(uid)) return { type: 'open' };
+  if (isAfterTrade && selection.listed.has(uid)) return { type: 'active' };
+  return (await traded()) ?? { type: 'scheduled' };
 }
 
-/** Returns the latest competition until its deadline block has passed. */
-async function running(store: Store): Promise<Competition | undefined> {
-  const [latest, { indexedBlock }] = await Promise.all([latestCompetition(store), store.chain.progress()]);
-  return latest !== undefined && latest.auctionDeadlineBlock >= (indexedBlock?.number ?? 0) ? latest : undefined;
+/** Finds a winning solution that is in flight, otherwise a solution of the latest competition. */
+async function findBid(uid: Hex, tradedAt: number, store: Store): Promise<CompetitionStatus | undefined> {
+  const { indexedBlock } = await store.chain.progress();
+  const pending = await pendingCompetitions((indexedBlock?.number ?? 0) - 1, store);
+  const isInFlight = ({ isWinner, txHash, orders }: CompetitionSolution) =>
+    isWinner && txHash === null && orders.some(({ id }) => id === uid);
+  const winning = pending.find(({ solutions }) => solutions.some(isInFlight));
+  if (winning !== undefined) return { type: 'executing', value: bids(winning, uid) };
+  const [latest] = await store.auctions.competitions({ limit: 1 });
+  const solved = pending.find(({ auctionId }) => auctionId === latest?.auctionId);
+  const isSolved = solved !== undefined && solved.auctionStartBlock >= tradedAt && hasOrder(solved, uid);
+  return isSolved ? { type: 'solved', value: bids(solved, uid) } : undefined;
 }
 
 async function toExecutions(trade: TradeChainEvent, store: Store): Promise<readonly SolverExecution[]> {

@@ -110,7 +110,8 @@ export function parseCompetition(input: unknown): Competition | OrderBookError {
 }
 
 export function recordCompetition(subject: Competition, { auctions }: Store): Promise<'recorded' | 'replaced'> {
-  return auctions.record({ auctionId: subject.auctionId, body: JSON.stringify(subject) }, KEPT);
+  const { auctionId, auctionDeadlineBlock: deadline } = subject;
+  return auctions.record({ auctionId, deadline, body: JSON.stringify(subject) }, KEPT);
 }
 
 /** Returns the competition of an auction, with the settlement transactions indexed since. */
@@ -125,37 +126,31 @@ export async function readCompetition(
 
 /** Returns the competition of the highest auction id. */
 export async function latestCompetition(store: Store, query?: CompetitionQuery): Promise<Competition | undefined> {
-  let searched = 0;
-  for (const limit of query?.published ? SEARCHES : [1]) {
-    const found = await store.auctions.competitions(limit);
-    for (const stored of found.slice(searched)) {
-      if (await isVisible(stored, store, query)) return completed(stored, store);
-    }
-    if (found.length < limit) break;
-    searched = limit;
-  }
-  return undefined;
+  const block = query?.published === true ? await readBlock(store) : undefined;
+  const found = await store.auctions.competitions(
+    block === undefined ? { limit: 1 } : { limit: 1, deadlineBelow: block },
+  );
+  return found[0] && completed(found[0], store);
 }
 
-/**
- * Numbers of competitions that are searched for the newest published one. Few of them wait for their deadline, and each
- * may be large.
- */
-const SEARCHES = [4, 20, 100] as const;
-
-async function isVisible({ body }: StoredCompetition, store: Store, query: CompetitionQuery = {}): Promise<boolean> {
-  if (query.published !== true) return true;
-  const { indexedBlock } = await store.chain.progress();
-  return indexedBlock !== null && indexedBlock.number > readDeadline(body);
+/** Returns the competitions whose deadline is above a block, the highest auction id first. */
+export async function pendingCompetitions(block: number, store: Store): Promise<Competition[]> {
+  const found = await store.auctions.competitions({ limit: KEPT, deadlineAbove: block });
+  return Promise.all(found.map((stored) => completed(stored, store)));
 }
 
-/** Returns the deadline block of a stored competition without parsing its orders. */
-export function readDeadline(body: string): number {
-  return Number(DEADLINE.exec(body)?.[1]);
+async function isVisible(
+  { deadline }: StoredCompetition,
+  store: Store,
+  query: CompetitionQuery = {},
+): Promise<boolean> {
+  return query.published !== true || deadline < (await readBlock(store));
 }
 
-/** Matches the member. Inside a JSON string its quotes would be escaped. */
-const DEADLINE = /"auctionDeadlineBlock": ?(\d+)/;
+/** Returns the indexed block. Without one, no deadline has passed. */
+async function readBlock(store: Store): Promise<number> {
+  return (await store.chain.progress()).indexedBlock?.number ?? 0;
+}
 
 /** Returns the competition of the auction that a transaction settled. */
 export async function competitionOfTransaction(
@@ -223,7 +218,7 @@ const SEARCHED = 50;
 
 /** Returns the competitions with an order among the newest, newest first. Their solutions are those with the order. */
 export async function competitionsOfOrder(uid: Hex, store: Store): Promise<Competition[]> {
-  const stored = (await store.auctions.competitions(SEARCHED)).filter(({ body }) => body.includes(uid));
+  const stored = (await store.auctions.competitions({ limit: SEARCHED })).filter(({ body }) => body.includes(uid));
   const found = await Promise.all(stored.map((each) => completed(each, store)));
   return found
     .map((each) => ({ ...each, solutions: each.solutions.filter(({ orders }) => orders.some(({ id }) => id === uid)) }))

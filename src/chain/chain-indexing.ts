@@ -15,6 +15,11 @@ export interface ChainIndexing {
    * if no node responds.
    */
   getBlockTime(): Promise<number | undefined>;
+  /**
+   * Returns the number of the newest block of the chain, if the book has indexed it, or another process is about to.
+   * `undefined`: the book is behind, or no node responds. Without an indexer, it is the indexed block.
+   */
+  findHead(): Promise<number | undefined>;
   /** Returns the checks that readiness shows. */
   checks(): Readonly<Record<string, string>>;
   /**
@@ -25,6 +30,9 @@ export interface ChainIndexing {
   start(): void;
   stop(): Promise<void>;
 }
+
+/** Seconds by which the index of another process may be behind the chain. It is read with each new block. */
+const MAX_LAG = 60;
 
 /** Creates the chain methods and the lazy indexer. Books without a chain do not load the indexing code. */
 export function createChainIndexing(context: ChainContext): ChainIndexing {
@@ -92,6 +100,24 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
       const remote = createDeadlineLimiter(clock, options.timeout);
       const heads = options.sources.map((node) => remote.run(settlementContract, (signal) => node.head({ signal })));
       return (await Promise.any(heads)).timestamp;
+    },
+    async findHead() {
+      const { indexedBlock } = await store.chain.progress();
+      if (options === undefined) return indexedBlock?.number ?? 0;
+      if (indexedBlock === null) return undefined;
+      if (state() !== 'standing by') return indexer?.loaded?.isAtHead === true ? indexedBlock.number : undefined;
+      const remote = createDeadlineLimiter(clock, options.timeout);
+      const heads = options.sources.map((node) =>
+        remote.run(settlementContract, async (signal) => {
+          const [head, indexed] = await Promise.all([
+            node.head({ signal }),
+            node.block(indexedBlock.number, { signal }),
+          ]);
+          const lag = indexed === undefined ? 0 : head.timestamp - indexed.timestamp;
+          return lag > MAX_LAG ? undefined : Math.max(head.number, indexedBlock.number);
+        }),
+      );
+      return Promise.any(heads).catch(() => undefined);
     },
     checks: () => ({
       chain: formatState(),

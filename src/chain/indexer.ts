@@ -15,7 +15,7 @@ import type { ChainBatch } from './decode-batch.ts';
 import { createDeepForkError } from './deep-fork.ts';
 import type { IndexerObservation, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
 import { ReorganisationTooDeep } from './indexer-options.ts';
-import { createLogReader, Inconsistent, toInconsistent } from './log-reader.ts';
+import { createLogReader, Inconsistent, readConfirmedBlock, toInconsistent } from './log-reader.ts';
 
 /** The dependencies of the indexer. */
 export interface ChainIndexerContext {
@@ -33,6 +33,8 @@ export interface ChainIndexerContext {
 /** Follows the chain in the background. */
 export interface ChainIndexer {
   readonly state: IndexerState;
+  /** Whether the last step has indexed the newest block of its node. */
+  readonly isAtHead: boolean;
   /** Why the indexer has stopped after a failure. `undefined` while it runs. */
   readonly stopReason: string | undefined;
   start(): void;
@@ -72,6 +74,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   const diverged = new Set<ChainSource>();
   let usable = sources;
   let state: IndexerState = 'starting';
+  let isAtHead = false;
   let stopReason: string | undefined;
   let nodeIndex = 0;
   let failures = 0;
@@ -114,7 +117,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   async function step(node: ChainSource): Promise<boolean> {
     if (!(await acquireLease())) {
       if (state !== 'standing by') observe({ type: 'standingBy' });
-      state = 'standing by';
+      [state, isAtHead] = ['standing by', false];
       return false;
     }
     if (!verified.has(node)) {
@@ -138,12 +141,14 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
 
     const newestFinal = head.number - reorgLimit;
     if (indexedBlock.number < newestFinal) {
-      state = 'catching up';
+      [state, isAtHead] = ['catching up', false];
       await catchUp(node, indexedBlock, recheckedTo + 1, newestFinal, head);
       return true;
     }
     state = 'following';
+    isAtHead &&= head.number <= indexedBlock.number + 1;
     const end = await advance(node, indexedBlock, head);
+    isAtHead = end.number >= head.number;
     await recheck(end, recheckedTo, blocks);
     if (end.number === indexedBlock.number) return tryNextNodeIfStale();
     movedAt = readMonotonic(clock);
@@ -226,7 +231,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const to = Math.min(from + range.size - 1, newestFinal);
     const logs = await logsBetween(node, from, to);
     if (logs === undefined) return; // the next step tries a smaller range
-    const through = to > indexedBlock.number ? await readConfirmedBlock(node, to, head) : indexedBlock;
+    const through =
+      to > indexedBlock.number
+        ? await readConfirmedBlock((each) => query((call) => node.block(each, call)), to, head)
+        : indexedBlock;
     if (logs.some(({ blockNumber, blockHash }) => blockNumber === through.number && blockHash !== through.hash)) {
       throw new Inconsistent(`block ${through.number} has two hashes`);
     }
@@ -235,21 +243,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     range.succeeded(logs.length);
     movedAt = readMonotonic(clock);
     [recheckedTo, isFirstRecheck] = [to, false];
-  }
-
-  /**
-   * Returns a block whose successor names its hash. A wrong hash in the checkpoint would look like a reorganisation
-   * beyond the limit, which stops the indexer.
-   */
-  async function readConfirmedBlock(node: ChainSource, number: number, head: BlockHeader): Promise<BlockHeader> {
-    const [block, next] = await Promise.all(
-      [number, number + 1].map((each) => query((call) => node.block(each, call))),
-    );
-    if (block === undefined || next === undefined) {
-      throw new Inconsistent(`it has block ${head.number}, but not block ${block === undefined ? number : number + 1}`);
-    }
-    if (next.parentHash !== block.hash) throw new Inconsistent(`block ${number} has two hashes`);
-    return block;
   }
 
   /** Reads logs. @returns `undefined` if the range was too large for a node that otherwise responds. */
@@ -354,7 +347,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       if (wait !== undefined) await sleep(clock, wait, stop);
     }
     if (stop.aborted) return;
-    state = 'stopped';
+    [state, isAtHead] = ['stopped', false];
     stopReason ??= 'every node serves another chain';
   }
 
@@ -366,7 +359,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       usable = usable.filter((each) => each !== node);
       return undefined;
     }
-    state = 'unavailable';
+    [state, isAtHead] = ['unavailable', false];
     nodeIndex++;
     failures++;
     if (failures % usable.length !== 0) return undefined;
@@ -377,12 +370,15 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     get state() {
       return state;
     },
+    get isAtHead() {
+      return isAtHead;
+    },
     get stopReason() {
       return stopReason;
     },
     start() {
       if (running !== undefined) return;
-      state = 'starting';
+      [state, isAtHead] = ['starting', false];
       stopReason = undefined;
       stopping = new AbortController();
       running = run(stopping.signal).catch(onFailure);

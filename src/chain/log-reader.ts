@@ -20,6 +20,23 @@ export function toInconsistent({ block, stored, log }: ApplyOutcome & { readonly
   return new Inconsistent(`block ${block} has two different logs with the index ${log}`);
 }
 
+/**
+ * Returns a block whose successor names its hash. A wrong hash in the checkpoint would look like a reorganisation beyond
+ * the limit, which stops the indexer.
+ */
+export async function readConfirmedBlock(
+  read: (number: number) => Promise<BlockHeader | undefined>,
+  number: number,
+  head: BlockHeader,
+): Promise<BlockHeader> {
+  const [block, next] = await Promise.all([read(number), read(number + 1)]);
+  if (block === undefined || next === undefined) {
+    throw new Inconsistent(`it has block ${head.number}, but not block ${block === undefined ? number : number + 1}`);
+  }
+  if (next.parentHash !== block.hash) throw new Inconsistent(`block ${number} has two hashes`);
+  return block;
+}
+
 export interface LogReaderContext {
   readonly domain: Domain;
   /** Runs a request to a node with a timeout. */

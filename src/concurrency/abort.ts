@@ -24,6 +24,31 @@ export function assertNotAborted(state: AbortState | undefined): void {
   throw state instanceof AbortSignal ? state.reason : new AbortedError();
 }
 
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls a function when a signal is aborted. The functions of one signal share a listener: Node.js prints a warning for
+ * more than ten.
+ *
+ * @returns A function that removes it.
+ */
+export function onAbort(signal: AbortSignal, call: () => void): () => void {
+  let calls = waiting.get(signal);
+  if (calls === undefined) {
+    const added = new Set<() => void>();
+    calls = added;
+    waiting.set(signal, added);
+    const callAll = () => {
+      waiting.delete(signal);
+      for (const each of added) each();
+    };
+    signal.addEventListener('abort', callAll, { once: true });
+  }
+  const own = () => call(); // the same function may be added twice
+  calls.add(own);
+  return () => void calls.delete(own);
+}
+
 /** Counts the rows that a read takes from the store, for the rate limit. */
 export interface RowMeter {
   rows: number;

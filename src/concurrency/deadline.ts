@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { AbortState } from './abort.ts';
-import { AbortedError } from './abort.ts';
+import { AbortedError, onAbort } from './abort.ts';
 import { thenAlways } from './then-always.ts';
 
 /** Maximum number of concurrent requests per queue. See docs/internals/decisions.md#d2-2. */
@@ -72,11 +72,11 @@ export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLi
       const cancel = () => giveUp(cancelled?.reason);
       const finish = () => {
         cancelTimer?.();
-        cancelled?.removeEventListener('abort', cancel);
+        removeCancel?.();
       };
       const onTimeout = () => giveUp(new QueueFullError(`no free slot within ${maxWait} ms`));
       const cancelTimer = maxWait === undefined ? undefined : clock.after(maxWait, onTimeout);
-      cancelled?.addEventListener('abort', cancel);
+      const removeCancel = cancelled && onAbort(cancelled, cancel);
       waiting.add(start);
     });
   }
@@ -127,9 +127,9 @@ export function withDeadline<T>(
     const cancelTimer = clock.after(timeout, () => abort(new DeadlineError(`no response within ${timeout} ms`)));
     const finish = () => {
       cancelTimer();
-      cancelled?.removeEventListener('abort', cancel);
+      removeCancel?.();
     };
-    cancelled?.addEventListener('abort', cancel);
+    const removeCancel = cancelled && onAbort(cancelled, cancel);
     // A result after the deadline is dropped, since the outer promise is settled.
     const result = new Promise<T>((settle) => settle(request(controller.signal)));
     thenAlways(result, finish).then(resolve, reject);

@@ -17,8 +17,19 @@ export interface StoredAuction extends NewAuction {
 /** The solver competition of an auction, as recorded by its operator. */
 export interface StoredCompetition {
   readonly auctionId: number;
+  /** The last block in which its winners may be settled. */
+  readonly deadline: number;
   /** The wire format, rendered as a JSON object. The store keeps the text unchanged. */
   readonly body: string;
+}
+
+/** The competitions to read: those with the highest auction ids. */
+export interface StoredCompetitionQuery {
+  readonly limit: number;
+  /** Only competitions whose deadline is above this block. */
+  readonly deadlineAbove?: number;
+  /** Only competitions whose deadline is below this block. */
+  readonly deadlineBelow?: number;
 }
 
 /** Auctions and their competitions. */
@@ -26,9 +37,10 @@ export interface AuctionStore {
   /**
    * Stores an auction. Only the `keep` newest auctions are kept.
    *
+   * @param least - The lowest id that it may have.
    * @returns Its id: a positive safe integer, greater than all earlier ids, including those of deleted auctions.
    */
-  insert(auction: NewAuction, keep: number): Promise<number>;
+  insert(auction: NewAuction, keep: number, least: number): Promise<number>;
 
   get(id: number): Promise<StoredAuction | undefined>;
 
@@ -40,6 +52,9 @@ export interface AuctionStore {
 
   competition(auctionId: number): Promise<StoredCompetition | undefined>;
 
-  /** Reads the competitions with the highest auction ids, highest first. */
-  competitions(limit: number): Promise<StoredCompetition[]>;
+  /**
+   * Reads competitions, highest auction id first. The duration of a query by deadline MUST NOT grow with the number of
+   * other competitions, except of those with a higher id.
+   */
+  competitions(query: StoredCompetitionQuery): Promise<StoredCompetition[]>;
 }

@@ -1,6 +1,7 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { isRecent, readMonotonic } from '../../ports/clock.ts';
+import type { SolutionId } from '../in-flight.ts';
 import type { AuctionRunSettings } from './run-options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 
@@ -8,25 +9,55 @@ import type { SolverDriver } from './solver-driver.ts';
 export interface Participation {
   /** Returns the drivers that are not excluded. */
   admitted(): readonly SolverDriver[];
-  /** Counts the result of a winner. Excludes and notifies its driver after too many auctions without a settlement. */
-  ended(auctionId: number, driver: string, failed: boolean): Promise<void>;
+  /** Adds an auction that a driver has won, with its winning solutions. */
+  won(driver: string, solutions: readonly SolutionId[], deadline: number): void;
+  /** Evaluates the auctions whose deadline has passed. Excludes and notifies drivers that have settled none of them. */
+  update(indexedBlock: number): Promise<void>;
 }
 
-/** The unsettled auctions of a driver since its last settlement. */
-interface Unsettled {
-  readonly count: number;
-  readonly auctionId: number;
+export interface ParticipationContext {
+  readonly clock: Clock;
+  /** Returns whether a settlement of a solution is indexed. */
+  readonly isSettled: (solution: SolutionId) => Promise<boolean>;
+  /** Aborted when the run ends. */
+  readonly signal: AbortSignal;
 }
 
-/** Creates the record of settlements. It is kept by this process, and begins empty. */
+/** An auction that a driver has won. */
+interface Win {
+  readonly solutions: readonly SolutionId[];
+  /** The last block in which it may be settled. */
+  readonly deadline: number;
+}
+
+/**
+ * Creates the record of settlements. The chain decides, not the response of a driver. It is kept by this process, and
+ * begins empty.
+ */
 export function createParticipation(
   { drivers, banAfter, banTime, revealTime }: AuctionRunSettings,
-  clock: Clock,
-  signal: AbortSignal,
+  { clock, isSettled, signal }: ParticipationContext,
 ): Participation {
-  const unsettled = new Map<string, Unsettled>();
+  /** The auctions since the last one that is known to be settled, by driver, in order. */
+  const wins = new Map<string, readonly Win[]>();
   /** The start of the last ban in milliseconds of `readMonotonic`, by name. */
   const bannedAt = new Map<string, number>();
+
+  /** Returns the wins after the last settled one. A settlement may be indexed late. */
+  async function findUnsettled(won: readonly Win[]): Promise<readonly Win[]> {
+    for (const [i, { solutions }] of [...won.entries()].reverse()) {
+      const settled = await Promise.all(solutions.map(isSettled));
+      if (settled.includes(true)) return won.slice(i + 1);
+    }
+    return won;
+  }
+
+  async function ban(name: string): Promise<void> {
+    bannedAt.set(name, readMonotonic(clock));
+    const driver = drivers.find((each) => each.name === name);
+    const notification = { reason: 'unsettledConsecutiveAuctions', until: clock.now() + banTime } as const;
+    await withDeadline(clock, revealTime, async (each) => driver?.notify?.(notification, { signal: each }), signal);
+  }
 
   return {
     admitted() {
@@ -35,19 +66,21 @@ export function createParticipation(
         return at === undefined || !isRecent(clock, at, banTime);
       });
     },
-    async ended(auctionId, name, failed) {
-      const { count, auctionId: last } = unsettled.get(name) ?? { count: 0, auctionId: 0 };
-      if (!failed || last === auctionId) {
-        if (!failed) unsettled.delete(name);
-        return;
+    won(driver, solutions, deadline) {
+      if (banAfter === 'never') return;
+      wins.set(driver, [...(wins.get(driver) ?? []), { solutions, deadline }]);
+    },
+    async update(indexedBlock) {
+      const banned: string[] = [];
+      for (const [driver, won] of wins) {
+        const due = won.filter(({ deadline }) => deadline < indexedBlock);
+        if (banAfter === 'never' || due.length < banAfter) continue;
+        const unsettled = await findUnsettled(due);
+        if (unsettled.length >= banAfter) banned.push(driver);
+        const left = unsettled.length >= banAfter ? [] : unsettled;
+        wins.set(driver, [...left, ...won.filter(({ deadline }) => deadline >= indexedBlock)]);
       }
-      unsettled.set(name, { count: count + 1, auctionId });
-      if (banAfter === 'never' || count + 1 < banAfter) return;
-      unsettled.delete(name);
-      bannedAt.set(name, readMonotonic(clock));
-      const driver = drivers.find((each) => each.name === name);
-      const notification = { reason: 'unsettledConsecutiveAuctions', until: clock.now() + banTime } as const;
-      await withDeadline(clock, revealTime, async (each) => driver?.notify?.(notification, { signal: each }), signal);
+      await Promise.all(banned.map(ban));
     },
   };
 }

@@ -6,6 +6,7 @@ import type { Store } from '../../ports/store.ts';
 import type { Address } from '../../protocol/hex.ts';
 import type { Auction } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
+import type { SolutionId } from '../in-flight.ts';
 import type { DriverObservation } from './observed-driver.ts';
 import { observedDriver } from './observed-driver.ts';
 import { createParticipation } from './participation.ts';
@@ -22,11 +23,23 @@ export interface RunContext {
   readonly holder: string;
   readonly current: () => Promise<Auction>;
   readonly record: (competition: Competition) => Promise<unknown>;
-  /** Called when a winner has failed. Its orders can be offered again after `block`. */
-  readonly settlementFailed: (auctionId: number, solver: Address, block: number) => void;
+  readonly competition: (auctionId: number) => Promise<Competition | undefined>;
+  /** Returns the newest block of the chain. `undefined`: the book is behind it, or no node responds. */
+  readonly findHead: () => Promise<number | undefined>;
+  /** Called when a winner has failed for certain. Its orders can be offered again after `block`. */
+  readonly settlementFailed: (solution: SolutionId, block: number) => void;
   readonly driverObserver: Observer<DriverObservation>;
   readonly onFailure: (failure: unknown) => void;
 }
+
+/**
+ * Kinds of errors of drivers after which no transaction is pending. After any other error, such as a lost connection,
+ * the settlement may still be included until its deadline.
+ */
+const FINAL_KINDS: ReadonlySet<unknown> = new Set(['FailedToSubmit', 'SolutionNotAvailable', 'MalformedRequest']);
+
+const isFinal = (failure: unknown) =>
+  typeof failure === 'object' && failure !== null && 'kind' in failure && FINAL_KINDS.has(failure.kind);
 
 const LEASE = 'auctions';
 
@@ -39,8 +52,17 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   const stopped = new AbortController();
   const observed = options.drivers.map((driver) => observedDriver(driver, clock, context.driverObserver));
   const settings = { ...options, drivers: observed };
-  const participation = createParticipation(settings, clock, stopped.signal);
+  const participation = createParticipation(settings, { clock, isSettled, signal: stopped.signal });
   let last = 0;
+
+  async function isSettled({ auctionId, ranking }: SolutionId): Promise<boolean> {
+    const competition = await context.competition(auctionId);
+    return competition?.solutions.some((each) => each.ranking === ranking && each.txHash !== null) ?? false;
+  }
+
+  async function readIndexedBlock(): Promise<number> {
+    return (await store.chain.progress()).indexedBlock?.number ?? 0;
+  }
 
   async function holdsLease(): Promise<boolean> {
     const ttl = settings.solveTime + settings.revealTime + settings.interval + LEASE_MARGIN;
@@ -48,27 +70,35 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   }
 
   async function runOnce(): Promise<void> {
-    if (!(await holdsLease())) return;
+    // An old block would give deadlines that have passed, and offer orders that are filled.
+    if ((await context.findHead()) === undefined || !(await holdsLease())) return;
+    await participation.update(await readIndexedBlock()).catch(onFailure);
     const auction = await context.current();
     if (auction.id === last) return;
-    await runAuction(auction);
-    last = auction.id;
+    if (await runAuction(auction)) last = auction.id;
   }
 
-  async function runAuction(auction: Auction): Promise<void> {
+  /** @returns false if the auction must be repeated. */
+  async function runAuction(auction: Auction): Promise<boolean> {
     const drivers = participation.admitted();
-    if (auction.orders.length === 0 || drivers.length === 0) return;
+    if (auction.orders.length === 0 || drivers.length === 0) return true;
     const { signal } = stopped;
     const round = { clock, settings: { ...settings, drivers }, wrappedNative, signal };
     const { selection, problems } = await solveAuction(auction, round);
+    const head = await context.findHead();
     // Another process may run the auctions by now.
-    if (signal.aborted || !(await holdsLease())) return;
-    const { indexedBlock } = await store.chain.progress();
-    const deadlineBlock = Math.max(auction.block, indexedBlock?.number ?? 0) + settings.submissionBlocks;
+    if (head === undefined || signal.aborted || !(await holdsLease())) return false;
+    const deadlineBlock = Math.max(auction.block, head) + settings.submissionBlocks;
     if (selection.ranked.length > 0) await context.record(toCompetition(auction, selection, deadlineBlock));
-    for (const { solution, isWinner } of selection.ranked) {
-      if (isWinner) void settle(auction.id, solution, deadlineBlock);
+    const won = new Map<string, SolutionId[]>();
+    for (const [i, { solution, isWinner }] of selection.ranked.entries()) {
+      if (!isWinner) continue;
+      const { driver, solver: solverAddress } = solution;
+      const id = { auctionId: auction.id, solverAddress, ranking: i + 1 };
+      won.set(driver, [...(won.get(driver) ?? []), id]);
+      void settle(id, solution, deadlineBlock);
     }
+    for (const [driver, solutions] of won) participation.won(driver, solutions, deadlineBlock);
     const finished = {
       auctionId: auction.id,
       block: auction.block,
@@ -81,32 +111,32 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
       problems,
     };
     callListener(settings.onRound, finished, onFailure);
+    return true;
   }
 
   /** Settles a winner. The next auctions do not wait for it: its orders are in flight. */
-  async function settle(auctionId: number, { driver: name, solutionId, solver }: DriverSolution, latest: number) {
+  async function settle(id: SolutionId, { driver: name, solutionId }: DriverSolution, latest: number): Promise<void> {
+    const { auctionId } = id;
     const driver = settings.drivers.find((each) => each.name === name);
     const request = { solutionId, auctionId, submissionDeadlineLatestBlock: latest };
-    const failed = await withDeadline(
+    const failure: unknown = await withDeadline(
       clock,
       settings.settleTime,
       (signal) => driver?.settle(request, { signal }),
       stopped.signal,
-    ).then(() => undefined, describeError);
+    ).then(
+      () => undefined,
+      (error: unknown) => error ?? new Error('the settlement has failed'),
+    );
     if (stopped.signal.aborted) return;
+    const settlement = { auctionId, driver: name, solutionId };
     try {
-      const { indexedBlock } = await store.chain.progress();
-      if (failed !== undefined) context.settlementFailed(auctionId, solver, indexedBlock?.number ?? 0);
-      const settlement = { auctionId, driver: name, solutionId };
-      callListener(
-        settings.onSettled,
-        failed === undefined ? settlement : { ...settlement, reason: failed },
-        onFailure,
-      );
-    } catch (failure) {
-      onFailure(failure);
+      if (isFinal(failure)) context.settlementFailed(id, await readIndexedBlock());
+    } catch (error) {
+      onFailure(error);
     }
-    await participation.ended(auctionId, name, failed !== undefined).catch(onFailure);
+    const reason = failure === undefined ? {} : { reason: describeError(failure) };
+    callListener(settings.onSettled, { ...settlement, ...reason }, onFailure);
     wake();
   }
 

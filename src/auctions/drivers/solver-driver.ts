@@ -19,7 +19,11 @@ export interface SolverDriver {
   /** Returns the calldata of a solution: the body of the response as parsed JSON. Absent: calldata is not verified. */
   reveal?(request: RevealRequest, context: DriverContext): Promise<unknown>;
 
-  /** Settles a solution on chain. Resolves when the settlement is in a block, and rejects if it fails. */
+  /**
+   * Settles a solution on chain. Resolves when the settlement is in a block, and rejects if it fails. If the property
+   * `kind` of the error is `FailedToSubmit`, `SolutionNotAvailable` or `MalformedRequest`, the orders are offered again
+   * in the next block. After any other error they are in flight until the deadline.
+   */
   settle(request: SettleRequest, context: DriverContext): Promise<void>;
 
   /** Informs the solver that it is excluded from auctions. Absent: it is not informed. */

@@ -2,7 +2,6 @@ import type {
   Address,
   AuctionRound,
   AuctionRunOptions,
-  DriverNotification,
   DriverObservation,
   DriverSettlement,
   NewOrder,
@@ -210,7 +209,7 @@ describe('auction run', () => {
     await place(store.current, orderOf(1));
     const { uid } = orderOf(1);
     const settle = async () => {
-      throw new Error('reverted');
+      throw Object.assign(new Error('reverted'), { kind: 'FailedToSubmit' });
     };
     const solve = () => ({ solutions: [toSolution(ONE, 1, { [uid]: getExecution(1, 5) })] });
     const { driver, calls } = driverOf('a', solve, { settle });
@@ -324,66 +323,6 @@ describe('auction run', () => {
       const { first } = await runWith(() => Promise.reject(new Error('must not be called')), { reveal: false });
       expect(first.calls.settled).toHaveLength(1);
     });
-  });
-
-  test('excludes and notifies a driver that wins auctions and does not settle them', async () => {
-    await place(store.current, orderOf(1));
-    const { uid } = orderOf(1);
-    const notifications: DriverNotification[] = [];
-    let reverts = true;
-    const solve = () => ({ solutions: [toSolution(ONE, 1, { [uid]: getExecution(1, 5) })] });
-    const { driver, calls } = driverOf('a', solve, {
-      settle: async () => {
-        if (reverts) throw new Error('reverted');
-      },
-      notify: async (notification) => {
-        notifications.push(notification);
-        throw new Error('not available');
-      },
-    });
-    await run({ drivers: [driver], banAfter: 2, banTime: 60_000 });
-    for (const block of [1, 2, 3]) {
-      await applyBlock(block);
-      await next();
-    }
-    expect(calls.solved).toHaveLength(2);
-    expect(notifications).toEqual([{ reason: 'unsettledConsecutiveAuctions', until: NOW * 1000 + 61_000 }]);
-    expect(failures).toMatchObject([{ message: 'not available' }]);
-    reverts = false;
-    clock.advance(60_000);
-    await applyBlock(4);
-    await next();
-    expect(calls.solved).toHaveLength(3);
-    expect(notifications).toHaveLength(1);
-  });
-
-  test('does not prolong the exclusion of a driver when the clock is set back', async () => {
-    await place(store.current, orderOf(1));
-    const { uid } = orderOf(1);
-    const { driver, calls } = driverOf(
-      'a',
-      () => ({ solutions: [toSolution(ONE, 1, { [uid]: getExecution(1, 5) })] }),
-      {
-        settle: async () => {
-          throw new Error('reverted');
-        },
-      },
-    );
-    await run({ drivers: [driver], banAfter: 1, banTime: 60_000 });
-    for (const block of [1, 2]) {
-      await applyBlock(block);
-      await next();
-    }
-    expect(calls.solved).toHaveLength(1);
-    clock.advance(50_000);
-    clock.jump(-50_000);
-    await applyBlock(3);
-    await next();
-    expect(calls.solved).toHaveLength(1);
-    clock.advance(10_000);
-    await applyBlock(4);
-    await next();
-    expect(calls.solved).toHaveLength(2);
   });
 
   test('reports each call of a driver, and a driver that ignores its deadline', async () => {

@@ -1,0 +1,303 @@
+import type {
+  AuctionRunOptions,
+  ChainSource,
+  DriverNotification,
+  Hex,
+  OrderBook,
+  SettleRequest,
+  SolveRequest,
+  SolverDriver,
+} from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { address, NOW, place, USDC, WETH, word } from '../../../conformance/orders.ts';
+import type { ManualClock } from '../../../support/clock.ts';
+import { manualClock } from '../../../support/clock.ts';
+import { completeOrder } from '../../../support/complete-orders.ts';
+import { SEPOLIA } from '../../../support/orders.ts';
+
+const SOLVER = address(0x51);
+
+let clock: ManualClock;
+let book: OrderBook;
+let store: ReturnType<typeof memoryStore>;
+let failures: unknown[];
+let requests: SettleRequest[];
+let auctions: (readonly Hex[])[];
+/** What `settle` of the driver does. Default: it succeeds. */
+let onSettle: (request: SettleRequest) => Promise<void>;
+let notifications: DriverNotification[];
+
+beforeEach(async () => {
+  clock = manualClock(NOW * 1000);
+  store = memoryStore();
+  [failures, requests, auctions, notifications] = [[], [], [], []];
+  onSettle = async () => {};
+  await open();
+});
+afterEach(() => book.close());
+
+async function open(sources?: readonly ChainSource[]): Promise<void> {
+  book = createOrderBook({
+    chainId: SEPOLIA,
+    clock,
+    store,
+    expiryInterval: 'off',
+    auctions: { minValidity: 0 },
+    quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => '1', estimate: () => undefined }] },
+    ...(sources && { indexer: { sources, fromBlock: 1 } }),
+  });
+  book.on('failure', (failure) => failures.push(failure));
+  await book.start();
+}
+
+/** Order `n` sells `n + 1` atoms of a pair with another token. */
+const orderOf = (n: number) =>
+  completeOrder(n, {
+    validTo: NOW + 100_000,
+    sellToken: n % 2 === 0 ? USDC : WETH,
+    buyToken: n % 2 === 0 ? WETH : USDC,
+  });
+
+/** Solves each order of an auction alone, at five times its limit. */
+function solve({ auction }: SolveRequest) {
+  auctions.push(auction.orders.map(({ uid }) => uid));
+  const solutions = auction.orders.map(({ uid, kind: side, sellToken, buyToken, sellAmount, buyAmount }, i) => {
+    const executed = { executedSell: sellAmount, executedBuy: String(5n * BigInt(buyAmount)) };
+    const orders = { [uid]: { side, sellToken, limitSell: sellAmount, buyToken, limitBuy: buyAmount, ...executed } };
+    return { solutionId: i + 1, submissionAddress: SOLVER, orders };
+  });
+  return { solutions };
+}
+
+const driver: SolverDriver = {
+  name: 'a',
+  solve: async (request) => solve(request),
+  settle(request) {
+    requests.push(request);
+    return onSettle(request);
+  },
+  async notify(notification) {
+    notifications.push(notification);
+  },
+};
+
+/** Waits until everything that needs no time has happened. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 40; i++) await new Promise(setImmediate);
+}
+
+async function run(options: Partial<AuctionRunOptions> = {}): Promise<void> {
+  await book.auctions.run({ drivers: [driver], ...options });
+  await settled();
+}
+
+async function next(ms = 1000): Promise<void> {
+  clock.advance(ms);
+  await settled();
+}
+
+async function applyBlock(number: number, uid?: Hex): Promise<void> {
+  const through = { number, hash: word(number) };
+  const at = { blockNumber: number, blockHash: word(number), transactionHash: word(7000 + number), timestamp: NOW };
+  const order = uid === undefined ? undefined : [1, 2, 3, 4].map(orderOf).find((each) => each.uid === uid);
+  const trade = order && {
+    type: 'trade' as const,
+    ...at,
+    logIndex: 0,
+    uid: order.uid,
+    owner: order.owner,
+    sellToken: order.sellToken,
+    buyToken: order.buyToken,
+    ...(JSON.parse(order.body) as { sellAmount: string; buyAmount: string }),
+    feeAmount: '0',
+    executedFee: null,
+    prices: null,
+    protocolFees: [],
+  };
+  const auctionId = requests.at(-1)?.auctionId ?? null;
+  const settlement = { type: 'settlement' as const, ...at, logIndex: 1, solver: SOLVER, auctionId };
+  const events = trade === undefined ? [] : [trade, settlement];
+  await store.chain.apply({ events, blocks: [], through, forgetBelow: 0, at: clock.now() });
+  await next();
+}
+
+const settledIds = () => requests.map(({ auctionId, solutionId }) => [auctionId, solutionId]);
+const failed = (kind: string) => Object.assign(new Error(kind), { kind });
+
+describe('settlement of a winner', () => {
+  test('keeps the other orders of its solver in flight when it has failed', async () => {
+    const [first, second] = [orderOf(1), orderOf(2)];
+    await place(store, first, second);
+    onSettle = ({ solutionId }) =>
+      solutionId === 1 ? Promise.reject(failed('FailedToSubmit')) : new Promise(() => {});
+    await applyBlock(1);
+    await run();
+    expect(auctions).toEqual([[first.uid, second.uid]]);
+    await applyBlock(2);
+    expect(auctions).toEqual([[first.uid, second.uid], [first.uid]]);
+    expect(settledIds().map(([, solution]) => solution)).toEqual([1, 2, 1]);
+  });
+
+  test.each([
+    ['of which the result is unknown', new Error('socket hang up'), 1],
+    ['after the deadline of the driver', failed('DeadlineExceeded'), 1],
+    ['that was not sent', failed('FailedToSubmit'), 2],
+  ])('%s is requested again before its deadline only if no transaction is pending', async (_, error, before) => {
+    await place(store, orderOf(1));
+    onSettle = () => Promise.reject(error);
+    await applyBlock(1);
+    await run();
+    for (const block of [2, 3, 4, 5]) await applyBlock(block);
+    expect(Math.min(requests.length, 2)).toBe(before);
+    await applyBlock(6);
+    expect(requests.length).toBeGreaterThan(before);
+  });
+
+  test('whose response takes too long is not requested again before its deadline', async () => {
+    await place(store, orderOf(1));
+    onSettle = () => new Promise(() => {});
+    await applyBlock(1);
+    await run({ settleTime: 500 });
+    await applyBlock(2);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('stays in flight however many newer competitions there are', async () => {
+    const { uid } = orderOf(1);
+    await place(store, orderOf(1));
+    onSettle = () => new Promise(() => {});
+    await applyBlock(1);
+    await run({ submissionBlocks: 500 });
+    for (let i = 0; i < 120; i++) {
+      const [auctionId] = settledIds().at(-1) ?? [0];
+      await book.auctions.record({
+        auctionId: Number(auctionId) + 1 + i,
+        auctionStartBlock: 1,
+        auctionDeadlineBlock: 400,
+        transactionHashes: [],
+        referenceScores: {},
+        auction: { orders: [], prices: {} },
+        solutions: [],
+      });
+    }
+    expect((await book.auctions.current()).orders).toEqual([]);
+    expect((await book.orders.competitionStatus(uid)).type).toBe('executing');
+    await applyBlock(450);
+    expect((await book.auctions.latestCompetition({ published: true }))?.auctionId).toBeGreaterThan(0);
+    expect((await book.auctions.current()).orders).toEqual([]);
+  });
+
+  test('of many winners prints no warning', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning);
+    process.on('warning', onWarning);
+    const drivers = Array.from({ length: 12 }, (_, i) => ({ ...driver, name: `driver ${i}` }));
+    await place(store, orderOf(1));
+    await applyBlock(1);
+    await run({ drivers });
+    await settled();
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('exclusion of a driver', () => {
+  const failing = () => Promise.reject(new Error('socket hang up'));
+
+  test('does not affect one whose response was lost, if its settlement is indexed', async () => {
+    await place(store, orderOf(1));
+    onSettle = failing;
+    await applyBlock(1);
+    await run({ banAfter: 1 });
+    await applyBlock(2, auctions[0]?.[0]);
+    for (const block of [7, 8]) await applyBlock(block);
+    expect(notifications).toEqual([]);
+    expect(failures).toEqual([]);
+  });
+
+  test('begins after the deadlines of auctions that it has won and not settled, whatever it has responded', async () => {
+    await place(store, orderOf(1));
+    await applyBlock(1);
+    await run({ banAfter: 2, banTime: 60_000 });
+    for (const block of [6, 11]) await applyBlock(block);
+    expect([requests.length, notifications]).toEqual([3, []]);
+    await applyBlock(12);
+    expect(notifications).toMatchObject([{ reason: 'unsettledConsecutiveAuctions' }]);
+    await applyBlock(17);
+    expect(requests).toHaveLength(3);
+    await next(60_000);
+    await applyBlock(18);
+    expect(requests).toHaveLength(4);
+  });
+
+  test('is not prolonged when the clock is set back', async () => {
+    await place(store, orderOf(1));
+    await applyBlock(1);
+    await run({ banAfter: 1, banTime: 60_000 });
+    await applyBlock(7);
+    expect([requests.length, notifications.length]).toEqual([1, 1]);
+    clock.advance(50_000);
+    clock.jump(-50_000);
+    await applyBlock(8);
+    expect(requests).toHaveLength(1);
+    await next(10_000);
+    await applyBlock(9);
+    expect(requests).toHaveLength(2);
+  });
+});
+
+describe('auction run while the book is behind the chain', () => {
+  /** A node with empty blocks up to its head. */
+  function nodeAt(view: { head: number; fails?: boolean }): ChainSource {
+    const hashOf = (number: number) => word(1_000_000 + number);
+    const blockOf = (number: number) => {
+      if (view.fails === true) throw new Error('unavailable');
+      return { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: NOW + number * 12 };
+    };
+    return {
+      name: 'node',
+      id: 'node',
+      verify: async () => {},
+      head: async () => blockOf(view.head),
+      block: async (number) => (number > view.head ? undefined : blockOf(number)),
+      logs: async () => [],
+      settleCalls: async () => new Map(),
+    };
+  }
+
+  /** Lets the indexer and the run take their steps. */
+  async function pass(): Promise<void> {
+    for (let i = 0; i < 40; i++) await next(500);
+  }
+
+  test('waits until the book has read all blocks, and counts the deadline from the head', async () => {
+    await book.close();
+    const view = { head: 20_000 };
+    await open([nodeAt(view)]);
+    await place(store, orderOf(1));
+    await run({ banAfter: 1 });
+    await pass();
+    expect(requests.map((each) => each.submissionDeadlineLatestBlock)).toEqual([20_005]);
+    expect(notifications).toEqual([]);
+  });
+
+  test('waits while no node responds, and excludes no driver meanwhile', async () => {
+    await book.close();
+    const view = { head: 10, fails: false };
+    await open([nodeAt(view)]);
+    await run({ banAfter: 1 });
+    await pass();
+    view.fails = true;
+    await pass();
+    await place(store, orderOf(1));
+    await pass();
+    expect([auctions, requests]).toEqual([[], []]);
+    [view.fails, view.head] = [false, 40];
+    await pass();
+    await pass();
+    expect(requests.map((each) => each.submissionDeadlineLatestBlock)).toEqual([45]);
+    expect(notifications).toEqual([]);
+  });
+});
