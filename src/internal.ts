@@ -5,6 +5,7 @@
  */
 
 export { toCsvLine } from './accounts/history/csv-line.ts';
+export { deductProtocolFees } from './auctions/protocol-fees.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './chain/expiry-event.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';

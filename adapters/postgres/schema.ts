@@ -211,6 +211,7 @@ const createDeadlines: PgMigration = {
   version: 2,
   name: 'deadlines of competitions',
   breaking: false,
+  locks: 'competitions, while at most 20,000 rows are rewritten: reads and records of competitions wait',
   sql: (s) => `
 ALTER TABLE ${s}.competitions ADD COLUMN deadline bigint NOT NULL DEFAULT 0;
 UPDATE ${s}.competitions SET deadline = coalesce((body::json ->> 'auctionDeadlineBlock')::bigint, 0);

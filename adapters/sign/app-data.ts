@@ -93,10 +93,16 @@ function hookJson(hook: OrderHook): object {
 
 /** Renders JSON with sorted keys and without members that are undefined. */
 function stringify(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) => {
-    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
-    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+  const plain: unknown = JSON.parse(JSON.stringify(value)); // as `toJSON` of its values defines
+  return render(plain);
+}
+
+/** Renders a JSON value. An object would begin with its keys that are integers, whatever their order. */
+function render(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(render).join()}]`;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${render(member)}`).join()}}`;
 }
 
 /**

@@ -34,14 +34,16 @@ export interface UnsignedOrder extends Required<OrderToSign> {
 }
 
 const BASIS = 10_000n;
+const MILLION = 1_000_000n;
+const MAX_UINT256 = 2n ** 256n - 1n;
 
 /** The hash that a quote returns if its request has no app data. */
 const NO_APP_DATA = `0x${'0'.repeat(64)}`;
 
 /**
- * Creates an order from a quote. The fee of the quote is added to the sell amount, and the signed fee is 0. The
- * slippage is subtracted from the buy amount of a sale, and added to the sell amount of a purchase. Both are rounded in
- * favour of a fill.
+ * Creates an order from a quote. The fee of the quote is added to the sell amount, and the signed fee is 0. The partner
+ * fee on the volume that the app data contains is subtracted from the buy amount of a sale, and added to the sell amount
+ * of a purchase; then the slippage. Both are rounded in favour of a fill. The minimum to buy is 1 atom.
  *
  * ```ts
  * const order = orderFromQuote(quote, { slippageBps: 50 });
@@ -49,7 +51,8 @@ const NO_APP_DATA = `0x${'0'.repeat(64)}`;
  * await book.orders.submit({ ...order, from: account.address, signature, signingScheme: 'eip712' });
  * ```
  *
- * @throws TypeError if an option is unknown, or if a member of the quote or an option is malformed.
+ * @throws TypeError if an option is unknown, if a member of the quote or an option is malformed, or if an amount exceeds
+ * 256 bits.
  */
 export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOptions = {}): UnsignedOrder {
   assertMembers('orderFromQuote', options, ['slippageBps', 'validTo', 'receiver', 'partiallyFillable', 'appData']);
@@ -59,14 +62,20 @@ export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOpt
   const bought = toAmount('buyAmount', quote.buyAmount);
   const isSale = toChoice('kind', quote.kind, ['sell', 'buy']) === 'sell';
   const { receiver = quote.receiver ?? null } = options;
+  const appData = options.appData ?? (quote.appData === NO_APP_DATA ? '{}' : quote.appData);
+  const partnerFee = readPartnerFee(appData);
+  // The fee is a share of the volume before network costs.
+  const whole = isSale && sold > 0n ? ceilDiv(bought * sold, toAmount('sellAmount', quote.sellAmount) || 1n) : bought;
+  const fee = ceilDiv((isSale ? whole : toAmount('sellAmount', quote.sellAmount)) * partnerFee, MILLION);
+  const least = ((bought > fee ? bought - fee : 0n) * (BASIS - slippage)) / BASIS;
   return {
     sellToken: quote.sellToken,
     buyToken: quote.buyToken,
     receiver,
-    sellAmount: String(isSale ? sold : ceilDiv(sold * (BASIS + slippage), BASIS)),
-    buyAmount: String(isSale ? (bought * (BASIS - slippage)) / BASIS : bought),
+    sellAmount: formatAmount('sellAmount', isSale ? sold : ceilDiv((sold + fee) * (BASIS + slippage), BASIS)),
+    buyAmount: formatAmount('buyAmount', isSale && least === 0n ? 1n : isSale ? least : bought),
     validTo: options.validTo ?? quote.validTo,
-    appData: options.appData ?? (quote.appData === NO_APP_DATA ? '{}' : quote.appData),
+    appData,
     feeAmount: '0',
     kind: quote.kind,
     partiallyFillable: options.partiallyFillable ?? quote.partiallyFillable ?? false,
@@ -77,3 +86,24 @@ export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOpt
 }
 
 const ceilDiv = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / divisor;
+
+function formatAmount(name: string, amount: bigint): string {
+  if (amount <= MAX_UINT256) return String(amount);
+  throw new TypeError(`${name} must be below 2^256, got ${amount}`);
+}
+
+/** Returns the total of the partner fees on the volume in a document, in parts per million. A hash contains none. */
+function readPartnerFee(document: string): bigint {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(document);
+  } catch {
+    return 0n;
+  }
+  const fee: unknown = Object(Object(Object(parsed).metadata)).partnerFee;
+  return (Array.isArray(fee) ? (fee as unknown[]) : [fee]).reduce<bigint>((total, each) => {
+    const { volumeBps, bps } = Object(each) as { volumeBps?: unknown; bps?: unknown };
+    const share = typeof volumeBps === 'number' ? volumeBps : bps;
+    return typeof share === 'number' && share > 0 ? total + BigInt(Math.round(share * 100)) : total;
+  }, 0n);
+}

@@ -35,6 +35,9 @@ export interface Driver {
   handle(request: Request): Promise<Response>;
 }
 
+/** Earlier offers of an auction that are kept when it is solved again. */
+const MAX_EARLIER = 100;
+
 /** A solution that can be settled. */
 interface Offer {
   readonly solution: Solution;
@@ -74,8 +77,10 @@ export function createDriver(options: DriverOptions): Driver {
   const keep = read('keep', 20);
   const maxSolutions = read('maxSolutions', 3);
   const maxBytes = read('maxBytes', 50_000_000);
-  /** Solutions by auction. The index is the id of a solution. */
-  const solved = new Map<number, readonly Offer[]>();
+  /** Solutions by auction and id. */
+  const solved = new Map<number, ReadonlyMap<number, Offer>>();
+  // Another process may have solved the same auctions before.
+  let lastId = Date.now() * 1000;
   // One account sends one transaction at a time, so that their nonces do not collide.
   let sending: Promise<unknown> = Promise.resolve();
 
@@ -89,19 +94,20 @@ export function createDriver(options: DriverOptions): Driver {
       return found.filter((_, i) => reasons[i] === undefined);
     });
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);
-    solved.set(
-      auction.id,
-      solutions.map((solution) => ({ solution, receipt: undefined })),
-    );
+    const offers = solutions.map((solution): [number, Offer] => [++lastId, { solution, receipt: undefined }]);
+    // An earlier offer of the same auction may still be settled, such as one to a book that has restarted.
+    solved.set(auction.id, new Map([...[...(solved.get(auction.id) ?? [])].slice(-MAX_EARLIER), ...offers]));
     const [oldest] = solved.keys();
     if (solved.size > keep && oldest !== undefined) solved.delete(oldest);
-    return { solutions: solutions.map((each, i) => describeSolution(each, i, settler.address, auction.prices)) };
+    return {
+      solutions: offers.map(([id, { solution }]) => describeSolution(solution, id, settler.address, auction.prices)),
+    };
   }
 
   function findOffer(body: unknown): { readonly offer: Offer; readonly auctionId: number } {
     const { solutionId, auctionId: id } = requireObject(body);
     const auctionId = parseInteger('auctionId', id);
-    const offer = solved.get(auctionId)?.[parseInteger('solutionId', solutionId)];
+    const offer = solved.get(auctionId)?.get(parseInteger('solutionId', solutionId));
     if (offer === undefined) throw new DriverFailure('SolutionNotAvailable', 'the solution is unknown');
     return { offer, auctionId };
   }
@@ -128,9 +134,9 @@ export function createDriver(options: DriverOptions): Driver {
   }
 
   async function settle(body: unknown): Promise<object> {
-    const { offer, auctionId } = findOffer(body);
     const name = 'submissionDeadlineLatestBlock';
     const latest = parseInteger(name, requireObject(body)[name]);
+    const { offer, auctionId } = findOffer(body);
     const { reverted, transactionHash } = await send(offer, auctionId, latest);
     if (reverted) throw new DriverFailure('FailedToSubmit', `transaction ${transactionHash} was reverted`);
     return { transactionHash };

@@ -39,10 +39,10 @@ export function encodeSettlement(solution: Solution, auctionId?: number): Hex {
 }
 
 function encodeTrade(fill: Fill, { prices }: Solution, tokens: Address[], clearingPrices: bigint[]): Encoded {
-  const { order, executed, fee = 0n } = fill;
+  const { order, executed } = fill;
   let [sellIndex, buyIndex] = [tokens.indexOf(order.sellToken), tokens.indexOf(order.buyToken)];
   const { sell, buy } = tradePrices(fill, prices);
-  if (fee > 0n) {
+  if (sell !== prices[order.sellToken] || buy !== prices[order.buyToken]) {
     // A token that is listed again has a price for this trade alone.
     [sellIndex, buyIndex] = [tokens.length, tokens.length + 1];
     tokens.push(order.sellToken, order.buyToken);

@@ -1,4 +1,5 @@
 import type { Address } from 'intentbook';
+import { deductProtocolFees } from '#internal';
 import type { Fill, Solution } from './types.ts';
 
 /** The address that stands for native currency as a buy token (GPv2Transfer.sol). */
@@ -19,19 +20,39 @@ export interface TradePrices {
 }
 
 /**
- * Computes the prices of a trade: the uniform clearing prices, or, with a fee, custom prices that include it.
+ * Computes the prices of a trade: the uniform clearing prices, or, with fees, custom prices that include them. The
+ * protocol fees are those of the policies of the order.
  *
  * @throws RangeError if a token of the order has no price.
  */
-export function tradePrices({ order, executed, fee = 0n }: Fill, prices: Solution['prices']): TradePrices {
+export function tradePrices(fill: Fill, prices: Solution['prices']): TradePrices {
+  const { order, executed, fee = 0n } = fill;
   const [sell, buy] = [prices[order.sellToken], prices[order.buyToken]];
   if (sell === undefined || buy === undefined || sell <= 0n || buy <= 0n) {
     throw new RangeError(`prices must contain ${order.sellToken} and ${order.buyToken}`);
   }
-  if (fee === 0n) return { sell, buy };
+  const { sold, bought } = getGross(fill, { sell, buy });
+  const protocolFee = getProtocolFee(fill, prices);
+  if (fee === 0n && protocolFee === 0n) return { sell, buy };
   // The prices are the amounts, so that the contract computes exactly these.
-  if (order.kind === 'sell') return { sell: (sell * (executed - fee) + buy - 1n) / buy, buy: executed };
-  return { sell: executed, buy: (executed * buy) / sell + fee };
+  if (order.kind === 'sell') return { sell: bought - protocolFee, buy: executed };
+  return { sell: executed, buy: sold + protocolFee };
+}
+
+/** Computes the transfers of a fill with its network fee, before protocol fees. */
+function getGross({ order, executed, fee = 0n }: Fill, { sell, buy }: TradePrices): Execution {
+  if (order.kind === 'sell') return { sold: executed, bought: ((executed - fee) * sell + buy - 1n) / buy };
+  return { sold: (executed * buy) / sell + fee, bought: executed };
+}
+
+/** Computes the protocol fees of a fill, in atoms of the buy token for `sell`, of the sell token for `buy`. */
+function getProtocolFee(fill: Fill, prices: Solution['prices']): bigint {
+  // Orders of a book without fee policies may lack the member.
+  const { kind, sellToken, buyToken, sellAmount, buyAmount, protocolFees = [] } = fill.order;
+  if (protocolFees.length === 0) return 0n;
+  const gross = getGross(fill, { sell: prices[sellToken] ?? 1n, buy: prices[buyToken] ?? 1n });
+  const terms = { kind, sellAmount: BigInt(sellAmount), buyAmount: BigInt(buyAmount) };
+  return deductProtocolFees({ ...terms, ...gross }, protocolFees);
 }
 
 /**
@@ -63,13 +84,13 @@ export function getSurplus(fill: Fill, prices: Solution['prices']): bigint {
     : (bought * sellAmount) / buyAmount - sold;
 }
 
-/** Computes the score of a solution: the surplus of all fills, in wei. Tokens without a native price count as 0. */
+/** Computes the score of a solution: the surplus and the protocol fees of all fills, in wei. Tokens without a native price count as 0. */
 export function getScore({ fills, prices }: Solution, nativePrices: Readonly<Record<Address, string>>): bigint {
   return fills.reduce((sum, fill) => {
     const { kind, sellToken, buyToken } = fill.order;
     const token = kind === 'sell' ? buyToken : sellToken;
     const native = token === NATIVE ? 10n ** 18n : BigInt(nativePrices[token] ?? '0');
-    return sum + (getSurplus(fill, prices) * native) / 10n ** 18n;
+    return sum + ((getSurplus(fill, prices) + getProtocolFee(fill, prices)) * native) / 10n ** 18n;
   }, 0n);
 }
 

@@ -38,13 +38,42 @@ export function computeProtocolFees(trade: FeeTrade, policies: readonly WireFeeP
   return fees;
 }
 
+/**
+ * Computes the protocol fees that a solver deducts from a trade, in the order of the policies. Each is rounded down to
+ * whole atoms.
+ *
+ * @param trade - The amounts before these fees.
+ * @returns The total, in atoms of the buy token for `sell`, of the sell token for `buy`.
+ */
+export function deductProtocolFees(trade: FeeTrade, policies: readonly WireFeePolicy[]): bigint {
+  let total = 0n;
+  for (const policy of policies) {
+    const current =
+      trade.kind === 'sell' ? { ...trade, bought: trade.bought - total } : { ...trade, sold: trade.sold + total };
+    const volume = current.kind === 'sell' ? current.bought : current.sold;
+    const share = (factor: number) => (volume * toPpm(factor)) / MILLION;
+    if ('volume' in policy) {
+      total += share(policy.volume.factor);
+      continue;
+    }
+    const { factor, maxVolumeFactor } = 'surplus' in policy ? policy.surplus : policy.priceImprovement;
+    const fee = (surplusOver(current, findRate(current, policy)) * toPpm(factor)) / MILLION;
+    const most = share(maxVolumeFactor);
+    total += fee < most ? fee : most;
+  }
+  return total;
+}
+
+/** Returns the rate over which a policy counts the surplus. */
+function findRate(trade: FeeTrade, policy: Exclude<WireFeePolicy, { volume: unknown }>): Rate {
+  if ('surplus' in policy) return { sell: trade.sellAmount, buy: trade.buyAmount };
+  return quotedRate(trade, policy.priceImprovement.quote);
+}
+
 function computeFee(trade: FeeTrade, policy: WireFeePolicy): bigint {
   if ('volume' in policy) return volumeFee(trade, policy.volume.factor);
-  const isSurplus = 'surplus' in policy;
-  const { factor, maxVolumeFactor } = isSurplus ? policy.surplus : policy.priceImprovement;
-  const rate = isSurplus
-    ? { sell: trade.sellAmount, buy: trade.buyAmount }
-    : quotedRate(trade, policy.priceImprovement.quote);
+  const { factor, maxVolumeFactor } = 'surplus' in policy ? policy.surplus : policy.priceImprovement;
+  const rate = findRate(trade, policy);
   const ppm = toPpm(factor);
   // A share f of the surplus before the fee is f / (1 - f) of the surplus after it.
   const fee = (surplusOver(trade, rate) * ppm) / (MILLION - ppm);

@@ -37,7 +37,8 @@ export async function solveAuction(auction: Auction, context: RoundContext): Pro
     settings.drivers.map((driver) => solveWith(driver, { auction, deadline, body }, orders, context, problems)),
   );
   const policies = new Map(auction.orders.map(({ uid, protocolFees }) => [uid, protocolFees]));
-  const rules = { prices: auction.prices, policies, wrappedNative, maxWinners: settings.maxWinners };
+  const { id: auctionId, prices } = auction;
+  const rules = { auctionId, prices, policies, wrappedNative, maxWinners: settings.maxWinners };
   let solutions = responses.flat();
   for (;;) {
     const selection = selectWinners(solutions, rules);
@@ -76,8 +77,8 @@ async function solveWith(
     const solve = (signal: AbortSignal) => driver.solve(request, { signal });
     const response = await withDeadline(clock, settings.solveTime, solve, stopped);
     const { name, submissionAddress } = driver;
-    const { maxSolutions } = settings;
-    const parsed = parseSolutions(response, { driver: name, submissionAddress, orders, maxSolutions });
+    const { maxSolutions, maxPriceSpread } = settings;
+    const parsed = parseSolutions(response, { driver: name, submissionAddress, orders, maxSolutions, maxPriceSpread });
     for (const problem of parsed.problems) report(problem);
     return parsed.solutions;
   } catch (error) {
@@ -135,7 +136,7 @@ export function toCompetition(
       solverAddress: solution.solver,
       score: String(score),
       ranking: i + 1,
-      clearingPrices: {},
+      clearingPrices: solution.clearingPrices,
       orders: solution.orders.map(({ uid: id, executedSell, executedBuy, buyToken, sellToken }) => {
         return { id, sellAmount: String(executedSell), buyAmount: String(executedBuy), buyToken, sellToken };
       }),

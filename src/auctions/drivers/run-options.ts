@@ -20,6 +20,11 @@ export interface AuctionRunOptions {
   readonly maxWinners?: number;
   /** Maximum number of solutions of one solver. Default: 3. */
   readonly maxSolutions?: number;
+  /**
+   * Maximum difference between the prices of two orders of one direction in a solution, before protocol fees, in parts
+   * per million. Network fees of orders may differ. A solution above it is dropped. Default: 10000.
+   */
+  readonly maxPriceSpread?: number;
   /** Whether the calldata of winners is requested and verified before they settle. Default: true. */
   readonly reveal?: boolean;
   /** Tokens that solvers may keep in the settlement contract. Default: none. */
@@ -105,6 +110,7 @@ const INTEGERS = {
   submissionBlocks: [5, 1, 10_000],
   maxWinners: [20, 1, 1000],
   maxSolutions: [3, 1, 1000],
+  maxPriceSpread: [10_000, 0, 1_000_000],
   interval: [1000, 1, 3_600_000],
   banTime: [300_000, 1, 86_400_000],
 } as const;
@@ -143,6 +149,7 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
     submissionBlocks: integer('submissionBlocks'),
     maxWinners: integer('maxWinners'),
     maxSolutions: integer('maxSolutions'),
+    maxPriceSpread: integer('maxPriceSpread'),
     interval: integer('interval'),
     banTime: integer('banTime'),
     banAfter: banAfter === 'never' ? banAfter : parseInteger('banAfter', banAfter, 1, MAX_BAN_AFTER),

@@ -4,6 +4,7 @@ import type { Address, Hex } from '../../protocol/hex.ts';
 import { hexSchema, parseShape } from '../../protocol/shape.ts';
 import { MAX_UINT256 } from '../../protocol/uint256.ts';
 import type { AuctionOrder } from '../auction-order.ts';
+import { computeProtocolFees } from '../protocol-fees.ts';
 import type { CompetingSolution, ExecutedOrder } from './winner-selection.ts';
 
 /** A valid solution of a driver. */
@@ -11,6 +12,8 @@ export interface DriverSolution extends CompetingSolution {
   readonly driver: string;
   /** Id of the driver, unique within the auction. */
   readonly solutionId: number;
+  /** Uniform prices by token, decimal: those that the driver reports, otherwise derived from its executed amounts. */
+  readonly clearingPrices: Readonly<Record<Address, string>>;
 }
 
 /** The solutions of a response, and the reasons for which others were dropped. */
@@ -26,6 +29,8 @@ export interface ParseContext {
   readonly orders: ReadonlyMap<Hex, AuctionOrder>;
   /** Maximum number of solutions of one driver. Further ones are dropped. */
   readonly maxSolutions: number;
+  /** Maximum difference of the prices of orders of one direction, in parts per million. */
+  readonly maxPriceSpread: number;
 }
 
 /** Maximum number of orders of one solution. */
@@ -53,6 +58,7 @@ const solution = /* @__PURE__ */ z.object({
   solutionId: z.int('must be an integer').check(z.minimum(0, { error: 'must not be negative' })),
   submissionAddress: hexSchema(20),
   orders: z.record(hexSchema(56), order),
+  clearingPrices: z._default(z.record(hexSchema(20), amount()), {}),
 });
 
 /** Parses the response of `POST /solve`. Each solution is checked for itself. */
@@ -88,7 +94,12 @@ function parseSolution(item: unknown, context: ParseContext): DriverSolution | s
     if (problem !== undefined) return `order ${uid} ${problem}`;
     orders.push(executed);
   }
-  return { driver: context.driver, solutionId, solver, orders };
+  const unequal = findUnequalPrice(orders, context);
+  if (unequal !== undefined) return `order ${unequal} has another price than orders of the same direction`;
+  const given = Object.entries(parsed.clearingPrices) as [Address, bigint][]; // keys of the schema
+  const prices = [...(given.length > 0 ? new Map(given) : derivePrices(orders))];
+  const clearingPrices = Object.fromEntries(prices.map(([token, price]) => [token, String(price)]));
+  return { driver: context.driver, solutionId, solver, orders, clearingPrices };
 }
 
 /** Checks an execution against the order of the auction. An order that is not in the auction is of the solver. */
@@ -108,4 +119,63 @@ function findProblem(executed: ExecutedOrder, order: AuctionOrder | undefined): 
   const rest = whole - BigInt(order.executed);
   if (fixed === 0n || fixed > rest) return `must be executed with 1 to ${rest} atoms, got ${fixed}`;
   return order.partiallyFillable || fixed === whole ? undefined : 'cannot be filled in part';
+}
+
+/** Derives prices from executed amounts, if a driver reports none: those of the first order of each token count. */
+function derivePrices(orders: readonly ExecutedOrder[]): ReadonlyMap<Address, bigint> {
+  const prices = new Map<Address, bigint>();
+  for (const { sellToken, buyToken, executedSell: sold, executedBuy: bought } of orders) {
+    if (sold === 0n || bought === 0n) continue;
+    const [sell, buy] = [prices.get(sellToken), prices.get(buyToken)];
+    prices.set(sellToken, sell ?? (buy === undefined ? bought : (buy * bought) / sold));
+    prices.set(buyToken, buy ?? (sell === undefined ? sold : (sell * sold) / bought));
+  }
+  return prices;
+}
+
+/** An executed price as a fraction of bought by sold atoms, with its rounding: at least `low`, at most `high`. */
+interface ExecutedPrice {
+  readonly low: readonly [bought: bigint, sold: bigint];
+  readonly high: readonly [bought: bigint, sold: bigint];
+}
+
+const MILLION = 1_000_000n;
+
+/**
+ * Finds an order whose price before protocol fees is worse than that of another order of its direction. Network fees may
+ * differ, so a spread is allowed.
+ */
+function findUnequalPrice(
+  executed: readonly ExecutedOrder[],
+  { orders, maxPriceSpread }: ParseContext,
+): Hex | undefined {
+  const best = new Map<string, ExecutedPrice>();
+  const prices = executed.flatMap((each) => {
+    const listed = orders.get(each.uid);
+    return listed === undefined ? [] : { ...each, price: getPrice(each, listed) };
+  });
+  for (const { sellToken, buyToken, price } of prices) {
+    const pair = `${sellToken} ${buyToken}`;
+    const other = best.get(pair);
+    if (other === undefined || isAbove(price.low, other.low, 0)) best.set(pair, price);
+  }
+  return prices.find(({ sellToken, buyToken, price }) => {
+    const other = best.get(`${sellToken} ${buyToken}`);
+    return other !== undefined && isAbove(other.low, price.high, maxPriceSpread);
+  })?.uid;
+}
+
+function getPrice({ executedSell: sold, executedBuy: bought, ...terms }: ExecutedOrder, order: AuctionOrder) {
+  const fees = computeProtocolFees({ ...terms, sold, bought }, order.protocolFees).reduce((sum, fee) => sum + fee, 0n);
+  const [sell, buy] = terms.kind === 'sell' ? [sold, bought + fees] : [sold - fees, bought];
+  // Each amount and each fee is rounded by one atom at most.
+  const slack = BigInt(1 + order.protocolFees.length);
+  const positive = (value: bigint) => (value > 0n ? value : 1n);
+  const low: [bigint, bigint] = [buy > slack ? buy - slack : 0n, positive(sell + slack)];
+  return { low, high: [buy + slack, positive(sell - slack)] } satisfies ExecutedPrice;
+}
+
+/** Whether a fraction is above another one by more than a spread in parts per million. */
+function isAbove(a: readonly [bigint, bigint], b: readonly [bigint, bigint], spread: number): boolean {
+  return a[0] * b[1] * (MILLION - BigInt(spread)) > b[0] * a[1] * MILLION;
 }

@@ -1,5 +1,7 @@
+import { keccak256 } from '../../crypto/keccak.ts';
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
+import { bytesToHex } from '../../protocol/hex.ts';
 import type { OrderKind } from '../../protocol/order.ts';
 import type { AuctionPrices } from '../auction-prices.ts';
 import { ONE_NATIVE } from '../auction-prices.ts';
@@ -7,7 +9,7 @@ import type { WireFeePolicy } from '../fee-policies.ts';
 import { computeProtocolFees, surplusOver } from '../protocol-fees.ts';
 
 /** Version of the rules below. A change that can select other winners increases it. */
-export const SELECTION_RULES = 1;
+export const SELECTION_RULES = 2;
 
 /** One order that a solution executes. Amounts in atoms, executed amounts with all fees. */
 export interface ExecutedOrder {
@@ -30,6 +32,7 @@ export interface CompetingSolution {
 
 /** The auction that solutions are scored with. */
 export interface SelectionContext {
+  readonly auctionId: number;
   readonly prices: AuctionPrices;
   /** The fee policies of the orders of the auction. Executions of other orders have no score. */
   readonly policies: ReadonlyMap<Hex, readonly WireFeePolicy[]>;
@@ -64,20 +67,22 @@ interface Scored<S> {
 /**
  * Selects the winners of an auction (CIP-38 scores, CIP-67 combinatorial auction):
  *
- * 1. The score of an order is its surplus and its protocol fees, in wei. A solution without a scored order, or with a
- *    token without a price, does not compete.
+ * 1. The score of an order is its surplus and its protocol fees, in wei. A solution whose score is 0, or with a token
+ *    without a price, does not compete.
  * 2. The baseline of a directed pair is the best score of a solution with this pair only. A solution with several pairs
  *    that is below the baseline of any of them is filtered out.
  * 3. The best solution wins, then each next one without a directed pair of an earlier winner, up to `maxWinners`.
  *
- * Solutions with equal scores keep their order.
+ * Solutions with equal scores are sorted by a hash of the auction id and of their solver, so that no driver is
+ * preferred. Those of one solver keep their order.
  */
 export function selectWinners<S extends CompetingSolution>(
   solutions: readonly S[],
   context: SelectionContext,
 ): Selection<S> {
   const scored = solutions.flatMap((solution) => score(solution, context));
-  scored.sort((a, b) => compareDescending(a.score, b.score));
+  const draw = createDraw(context.auctionId);
+  scored.sort((a, b) => compareDescending(a.score, b.score) || draw(a.solution.solver, b.solution.solver));
   const baselines = findBaselines(scored);
   const isFair = ({ pairs }: Scored<S>) =>
     pairs.size === 1 || [...pairs].every(([pair, value]) => value >= (baselines.get(pair) ?? 0n));
@@ -107,8 +112,8 @@ function score<S extends CompetingSolution>(solution: S, { prices, policies }: S
     const pair = `${order.sellToken} ${order.buyToken}`;
     pairs.set(pair, (pairs.get(pair) ?? 0n) + value);
   }
-  if (pairs.size === 0) return [];
-  return [{ solution, pairs, score: [...pairs.values()].reduce((sum, each) => sum + each, 0n) }];
+  const total = [...pairs.values()].reduce((sum, each) => sum + each, 0n);
+  return total === 0n ? [] : [{ solution, pairs, score: total }];
 }
 
 /** Returns surplus and fees in wei. Those of a purchase are converted to the buy token at its limit price. */
@@ -175,4 +180,15 @@ function computeReferenceScores<S extends CompetingSolution>(
 
 function compareDescending(a: bigint, b: bigint): number {
   return a > b ? -1 : a < b ? 1 : 0;
+}
+
+/** Creates a comparison of solvers in an order that differs by auction. */
+function createDraw(auctionId: number): (a: Address, b: Address) => number {
+  const lots = new Map<Address, string>();
+  const lotOf = (solver: Address): string => {
+    const lot = lots.get(solver) ?? bytesToHex(keccak256(new TextEncoder().encode(`${auctionId} ${solver}`)));
+    lots.set(solver, lot);
+    return lot;
+  };
+  return (a, b) => (lotOf(a) < lotOf(b) ? -1 : lotOf(a) > lotOf(b) ? 1 : 0);
 }

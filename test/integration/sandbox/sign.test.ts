@@ -117,6 +117,39 @@ describe('orderFromQuote', () => {
     expect(() => orderFromQuote({ quote: { ...order, feeAmount: '0' } }, options)).toThrow(message);
   });
 
+  const quoteOf = (changes: object) => ({
+    quote: { ...order, sellAmount: '990', feeAmount: '10', buyAmount: '990000', ...changes },
+  });
+  const partnerFee = (fee: unknown) => JSON.stringify({ metadata: { partnerFee: fee } });
+
+  it.each([
+    ['no fee', '{}', 985_050],
+    ['a fee on the volume', partnerFee({ volumeBps: 100, recipient: WETH }), 975_100],
+    ['a fee in the old format', partnerFee({ bps: 100, recipient: WETH }), 975_100],
+    ['two fees', partnerFee([{ volumeBps: 60 }, { volumeBps: 40 }]), 975_100],
+    ['a fee on the surplus', partnerFee({ surplusBps: 5000, maxVolumeBps: 100 }), 985_050],
+  ])('subtracts the partner fee from the minimum of a sale: %s', (_, appData, least) => {
+    // 990000 after the network fee are 1000000 before it: 1 % of them is 10000.
+    expect(orderFromQuote(quoteOf({ appData })).buyAmount).toBe(String(least));
+    expect(orderFromQuote(quoteOf({}), { appData }).buyAmount).toBe(String(least));
+  });
+
+  it('adds the partner fee to the maximum of a purchase', () => {
+    const changes = { kind: 'buy', sellAmount: '10000', appData: partnerFee({ volumeBps: 100 }) };
+    // 10000, 10 for the network and 100 for the partner; then 0.5 %.
+    expect(orderFromQuote(quoteOf(changes)).sellAmount).toBe('10161');
+  });
+
+  it('has a minimum of one atom', () => {
+    expect(orderFromQuote(quoteOf({ buyAmount: '1' })).buyAmount).toBe('1');
+    expect(orderFromQuote(quoteOf({}), { slippageBps: 10_000 }).buyAmount).toBe('1');
+  });
+
+  it.each(['sell', 'buy'])('rejects an amount above 256 bits: %s', (kind) => {
+    const sellAmount = String(2n ** 256n - 1n);
+    expect(() => orderFromQuote(quoteOf({ kind, sellAmount }))).toThrow('sellAmount must be below 2^256, got ');
+  });
+
   it('rejects a quote without a kind, whose slippage would be added to the wrong side', () => {
     const quote = { ...order, feeAmount: '0', kind: undefined } as never;
     expect(() => orderFromQuote({ quote })).toThrow('kind must be one of sell, buy, got undefined');
@@ -129,6 +162,13 @@ describe('appDataDocument', () => {
     const other = appDataDocument({ metadata: { a: { c: 2, d: 1 }, b: 1 }, slippageBps: 50, appCode: 'é' });
     expect(one).toBe(other);
     expect(appDataHash(one)).toBe(keccak256(toHex(one)));
+  });
+
+  it('sorts keys that are integers as texts', () => {
+    const metadata = { 10: 'c', 9: 'b', 1: 'a', x: { 2: 0, 11: [1, { 20: 0, 3: 0 }] } };
+    expect(appDataDocument({ metadata })).toBe(
+      '{"metadata":{"1":"a","10":"c","9":"b","x":{"11":[1,{"20":0,"3":0}],"2":0}},"version":"1.15.0"}',
+    );
   });
 
   it('keeps each key of the metadata that no option replaces', () => {

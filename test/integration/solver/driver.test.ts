@@ -12,19 +12,20 @@ async function getDriver(settler: Partial<Settler>) {
   });
   const send = async (path: string, content: object) => {
     const request = new Request(`http://driver/${path}`, { method: 'POST', body: JSON.stringify(content) });
-    return (await driver.handle(request)).json();
+    // The format of the interface.
+    return (await driver.handle(request)).json() as Promise<{ solutions: { solutionId: number }[] }>;
   };
   const deadline = new Date(Date.now() + 10_000).toISOString();
-  await send('solve', { id: '1', orders: [createOrder(1, { partiallyFillable: true })], tokens: [], deadline });
-  return send;
+  const auction = { id: '1', orders: [createOrder(1, { partiallyFillable: true })], tokens: [], deadline };
+  const { solutions } = await send('solve', auction);
+  const request = { auctionId: '1', solutionId: solutions[0]?.solutionId, submissionDeadlineLatestBlock: 12 };
+  return { send, auction, request };
 }
-
-const request = { auctionId: '1', solutionId: 0, submissionDeadlineLatestBlock: 12 };
 
 describe('settlement of a driver', () => {
   it('is submitted once for repeated requests', async () => {
     let submissions = 0;
-    const send = await getDriver({
+    const { send, request } = await getDriver({
       async submit() {
         submissions++;
         return { transactionHash: '0x01', block: 2, reverted: false };
@@ -37,7 +38,7 @@ describe('settlement of a driver', () => {
 
   it('is not submitted again if the result of the first submission is unknown', async () => {
     let submissions = 0;
-    const send = await getDriver({
+    const { send, request } = await getDriver({
       async submit() {
         submissions++;
         throw new Error('no receipt');
@@ -49,12 +50,28 @@ describe('settlement of a driver', () => {
 
   it('is submitted after an attempt whose simulation failed', async () => {
     const reasons = [undefined, 'execution reverted', undefined];
-    const send = await getDriver({
+    const { send, request } = await getDriver({
       simulate: async () => reasons.shift(),
       submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
     });
     expect(await send('settle', request)).toEqual({ kind: 'FailedToSubmit', description: 'execution reverted' });
     expect(await send('settle', request)).toEqual({ transactionHash: '0x01' });
+  });
+
+  it('sends the solution that was offered under its id, however often the auction is solved', async () => {
+    const sent: unknown[] = [];
+    const { send, auction, request } = await getDriver({
+      async submit({ fills }) {
+        sent.push(fills.map(({ order }) => order.uid));
+        return { transactionHash: '0x01', block: 2, reverted: false };
+      },
+    });
+    const { solutions } = await send('solve', { ...auction, orders: [createOrder(2)] });
+    expect(solutions[0]?.solutionId).not.toBe(request.solutionId);
+    await send('settle', request);
+    await send('settle', { ...request, solutionId: solutions[0]?.solutionId });
+    await send('settle', request);
+    expect(sent).toEqual([[createOrder(1).uid], [createOrder(2).uid]]);
   });
 
   it.each([
@@ -65,7 +82,7 @@ describe('settlement of a driver', () => {
     { auctionId: null },
     { submissionDeadlineLatestBlock: null },
   ])('is rejected with a malformed member: %j', async (member) => {
-    const send = await getDriver({
+    const { send, request } = await getDriver({
       submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
     });
     const [name] = Object.keys(member);

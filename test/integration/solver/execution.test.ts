@@ -40,3 +40,23 @@ describe('execution with a fee', () => {
     expect(respectsLimit({ order, executed: 1000n, fee: 101n }, prices)).toBe(false);
   });
 });
+
+describe('execution with protocol fees', () => {
+  const prices = { [SELL]: 1n, [BUY]: 1n };
+  const volume = { volume: { factor: 0.01 } };
+  const surplus = { surplus: { factor: 0.5, maxVolumeFactor: 0.9 } };
+
+  it('deducts the fees of a sale from the bought amount, and respects the limit with them', () => {
+    const order = createOrder(1, { sellAmount: '1000', buyAmount: '500', protocolFees: [surplus, volume] });
+    // Half of the surplus of 500, then 1 % of 750.
+    expect(getExecution({ order, executed: 1000n }, prices)).toEqual({ sold: 1000n, bought: 743n });
+    const tight = createOrder(1, { sellAmount: '1000', buyAmount: '991', protocolFees: [volume] });
+    expect(respectsLimit({ order: tight, executed: 1000n }, prices)).toBe(false);
+    expect(respectsLimit({ order: { ...tight, buyAmount: '990' }, executed: 1000n }, prices)).toBe(true);
+  });
+
+  it('adds the fees of a purchase to the sold amount', () => {
+    const order = createOrder(1, { kind: 'buy', sellAmount: '2000', buyAmount: '1000', protocolFees: [volume] });
+    expect(getExecution({ order, executed: 1000n }, prices)).toEqual({ sold: 1010n, bought: 1000n });
+  });
+});

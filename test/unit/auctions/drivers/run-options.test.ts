@@ -50,7 +50,13 @@ describe('solutions of a driver', () => {
         executedBuy: '1',
       },
     };
-    const context = { driver: 'a', submissionAddress: account, orders: new Map(), maxSolutions: 1 } as const;
+    const context = {
+      driver: 'a',
+      submissionAddress: account,
+      orders: new Map(),
+      maxSolutions: 1,
+      maxPriceSpread: 0,
+    } as const;
     for (const submissionAddress of [account, account.toLowerCase()]) {
       const response = { solutions: [{ solutionId: 0, submissionAddress, orders }] };
       const { solutions, problems } = parseSolutions(response, context);

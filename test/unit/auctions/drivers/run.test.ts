@@ -172,7 +172,7 @@ describe('auction run', () => {
     expect(better.calls.settled).toEqual([
       { solutionId: 9, auctionId: auction?.auctionId, submissionDeadlineLatestBlock: 12 },
     ]);
-    expect(rounds).toMatchObject([{ block: 7, deadlineBlock: 12, rules: 1, problems: [] }]);
+    expect(rounds).toMatchObject([{ block: 7, deadlineBlock: 12, rules: 2, problems: [] }]);
     expect(rounds[0]?.solutions.map(({ driver, score, isWinner }) => [driver, score, isWinner])).toEqual([
       ['better', 19n, true],
       ['worse', 9n, false],
@@ -243,6 +243,36 @@ describe('auction run', () => {
     expect(rounds[0]?.problems).toEqual([{ driver: 'bad', step: 'solve', reason: expect.stringContaining(reason) }]);
     expect(good.calls.settled).toHaveLength(1);
     expect(bad.calls.settled).toHaveLength(0);
+  });
+
+  test.each([
+    ['drops', '1000', 0],
+    ['keeps', '1195', 1],
+  ])('%s a solution that pays 1200 and %s for two orders of one pair', async (_, second, settled) => {
+    const orders = [999, 998].map((n) => orderOf(n));
+    await place(store.current, ...orders);
+    const [first = orderOf(0), other = orderOf(0)] = orders;
+    const executions = { [first.uid]: getExecution(999, 1200), [other.uid]: getExecution(998, Number(second)) };
+    const { driver, calls } = driverOf('a', () => ({ solutions: [toSolution(ONE, 1, executions)] }));
+    await run({ drivers: [driver] });
+    const problems = rounds[0]?.problems.map(({ reason }) => reason);
+    expect(problems).toEqual(settled === 1 ? [] : [expect.stringContaining('another price than orders of the same')]);
+    expect(calls.settled).toHaveLength(settled);
+  });
+
+  test.each([
+    [
+      { [WETH]: '7', [USDC]: '0x10' },
+      { [WETH]: '7', [USDC]: '16' },
+    ],
+    [undefined, { [WETH]: '5', [USDC]: '2' }],
+  ])('records the clearing prices %j', async (given, expected) => {
+    await place(store.current, orderOf(1));
+    const orders = { [orderOf(1).uid]: getExecution(1, 5) };
+    const solution = { ...toSolution(ONE, 1, orders), ...(given && { clearingPrices: given }) };
+    const { driver } = driverOf('a', () => ({ solutions: [solution] }));
+    await run({ drivers: [driver] });
+    expect((await book.auctions.latestCompetition())?.solutions[0]?.clearingPrices).toEqual(expected);
   });
 
   test('drops solutions of another account, repeated ids and those beyond the maximum', async () => {

@@ -31,6 +31,7 @@ interface Choice {
   readonly prices?: Readonly<Record<Address, string>>;
   readonly policies?: ReadonlyMap<Hex, readonly WireFeePolicy[]>;
   readonly maxWinners?: number;
+  readonly auctionId?: number;
 }
 
 /** The orders 1 to 9 are in the auction, and a token is worth as much as native currency. */
@@ -38,6 +39,7 @@ function select(solutions: readonly (CompetingSolution & { readonly name: string
   const one = String(ETHER);
   const policies = new Map<Hex, readonly WireFeePolicy[]>([1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => [uid(n), []]));
   const { ranked, referenceScores } = selectWinners(solutions, {
+    auctionId: 1,
     prices: { [A]: one, [B]: one, [C]: one, [WRAPPED]: one },
     policies,
     wrappedNative: WRAPPED,
@@ -51,6 +53,24 @@ function select(solutions: readonly (CompetingSolution & { readonly name: string
 }
 
 describe('winner selection', () => {
+  test('lets no solution without a positive score win', () => {
+    const { named } = select([solution('at the limit', 1, sale(1, 0n)), solution('bid', 2, sale(1, 1n))]);
+    expect(named).toEqual(['bid 1 wins']);
+  });
+
+  test('shares auctions between solvers with equal scores', () => {
+    const winners = Array.from({ length: 40 }, (_, i) => {
+      const { named } = select([solution('a', 1, sale(1, 5n)), solution('b', 2, sale(1, 5n))], { auctionId: i + 1 });
+      return named[0];
+    });
+    const wins = winners.filter((name) => name === 'a 5 wins').length;
+    expect(wins).toBeGreaterThan(10);
+    expect(wins).toBeLessThan(30);
+    // A repeated auction has the same winner.
+    const again = select([solution('b', 2, sale(1, 5n)), solution('a', 1, sale(1, 5n))], { auctionId: 1 });
+    expect(again.named[0]).toBe(winners[0]);
+  });
+
   test('ranks by score, and lets one solution win per directed pair', () => {
     const { named } = select([
       solution('low', 1, sale(1, 10n)),
