@@ -16,6 +16,11 @@ export interface AuctionOptions {
    * milliseconds since 1970.
    */
   readonly firstId?: number;
+  /**
+   * Number of open orders with a contract signature (EIP-1271) that are checked again for each auction, those first that
+   * were not checked for longest. An order whose contract rejects the signature is left out. Default: 0.
+   */
+  readonly maxSignatureChecks?: number;
   /** Fees that replace `protocolFees` and `maxPartnerFee` from a time on. Default: none. */
   readonly upcomingFees?: UpcomingFees;
 }
@@ -63,13 +68,15 @@ export interface FeeCondition {
 
 /** Parses the options of auctions. @throws TypeError naming the option that is unknown or malformed. */
 export function parseAuctionOptions(options: AuctionOptions): ParsedAuctionOptions {
-  const names = ['minValidity', 'protocolFees', 'maxPartnerFee', 'firstId', 'upcomingFees'];
+  const names = ['minValidity', 'protocolFees', 'maxPartnerFee', 'firstId', 'maxSignatureChecks', 'upcomingFees'];
   assertKnownOptions('createOrderBook, auctions', options, names);
   const { minValidity = 60, protocolFees = [], maxPartnerFee = 10_000, firstId, upcomingFees } = options;
+  const { maxSignatureChecks = 0 } = options;
   requireWhole('minValidity', minValidity);
+  requireWhole('maxSignatureChecks', maxSignatureChecks);
   if (firstId !== undefined) requireWhole('firstId', firstId);
   const fees = parseFees('', { protocolFees, maxPartnerFee });
-  const parsed = { minValidity, firstId, ...fees };
+  const parsed = { minValidity, firstId, maxSignatureChecks, ...fees };
   if (upcomingFees === undefined) return { ...parsed, upcomingFees };
   requireWhole('upcomingFees.from', upcomingFees.from);
   const { maxPartnerFee: upcomingPartnerFee = maxPartnerFee } = upcomingFees;

@@ -1,4 +1,5 @@
 import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../orders/order-json.ts';
+import type { ContractSignatureQuery } from '../ports/chain-client.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -9,6 +10,7 @@ import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protoco
 import { parseAppData } from '../protocol/parse-app-data.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
+import { unpackUid } from '../protocol/uid.ts';
 import type { AuctionPrices } from './auction-prices.ts';
 import type { FeeRules, WireFeePolicy } from './fee-policies.ts';
 import { getFeePolicies } from './fee-policies.ts';
@@ -82,6 +84,8 @@ export interface AuctionCandidate {
   readonly validFrom: number;
   /** Required balance and allowance in atoms of the sell token. `undefined` if it cannot be determined beforehand. */
   readonly needs: bigint | undefined;
+  /** The query that checks the signature of a contract. `undefined` for other schemes and orders placed on chain. */
+  readonly signatureQuery: ContractSignatureQuery | undefined;
 }
 
 /**
@@ -132,7 +136,11 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
     quote,
   };
   const { creationDate: created, validTo } = row;
-  return { order, created, validTo, validFrom, needs: getSpending(body, metadata) };
+  const isChecked = body.signingScheme === 'eip1271' && row.placement === null;
+  const { digest } = unpackUid(uid);
+  const { owner, signature, preInteractions: pre } = order;
+  const signatureQuery = isChecked ? { owner, digest, signature, pre, flashloan: metadata.flashloan } : undefined;
+  return { order, created, validTo, validFrom, needs: getSpending(body, metadata), signatureQuery };
 }
 
 /** The keys of a document that auctions use. A letter of a key may be escaped. */

@@ -31,6 +31,7 @@ import { findInFlight, formatSolutionId } from './in-flight.ts';
 import type { SettledAuction } from './settled-auction.ts';
 import { readSettledAuction } from './settled-auction.ts';
 import type { ExecutedSettlement } from './settled-solution.ts';
+import { createSignatureChecks } from './signature-checks.ts';
 
 /** The auction methods, after they are loaded. */
 export interface AuctionService {
@@ -81,6 +82,16 @@ export function createAuctionService(configuration: Configuration, context: Auct
       }),
     funding:
       chain !== undefined && readsFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
+    signatures:
+      chain?.isValidSignature === undefined || configuration.auctions.maxSignatureChecks === 0
+        ? undefined
+        : createSignatureChecks({
+            chain,
+            remote,
+            budget: configuration.auctions.maxSignatureChecks,
+            onChange: () => auctions.changed(),
+            onFailure,
+          }),
     pricing: createAuctionPricing({
       clock,
       onFailure,
@@ -93,7 +104,7 @@ export function createAuctionService(configuration: Configuration, context: Auct
     const competition = parseCompetition(input);
     if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
     const status = await recordCompetition(competition, store);
-    auctions.competitionRecorded();
+    auctions.changed();
     return { status };
   }
 

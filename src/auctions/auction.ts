@@ -16,6 +16,7 @@ import { createOpenOrders } from './open-orders.ts';
 import type { RenderedAuction } from './render-auction.ts';
 import { inSteps, renderOnce } from './render-auction.ts';
 import { renderAuctionValues } from './settled-auction.ts';
+import type { SignatureChecks } from './signature-checks.ts';
 
 export interface Auctions {
   /** Returns the current auction. After a new block or a change of the book a call creates a new one. */
@@ -24,8 +25,8 @@ export interface Auctions {
   rendered(): Promise<RenderedAuction>;
   /** The selection of the last auction. */
   readonly selection: AuctionSelection | undefined;
-  /** Called after a competition was recorded: its orders may be in flight. */
-  competitionRecorded(): void;
+  /** Called after a competition was recorded or a signature was checked: other orders can be settled. */
+  changed(): void;
 }
 
 export interface AuctionContext {
@@ -43,6 +44,8 @@ export interface AuctionContext {
   readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
   /** Absent: funding cannot be checked, and every order counts as funded. */
   readonly funding: Funding | undefined;
+  /** Absent: signatures of contracts are not checked again. */
+  readonly signatures: SignatureChecks | undefined;
   readonly pricing: AuctionPricing;
   /** Called with each new auction. */
   readonly onAuction: (auction: Auction) => void;
@@ -57,16 +60,16 @@ const MAX_AGE_MS = 12_000;
 
 export function createAuctions(context: AuctionContext): Auctions {
   const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
-  const { findDenied, findInFlight, firstId, getFees, onAuction } = context;
+  const { findDenied, findInFlight, firstId, getFees, onAuction, signatures } = context;
   const openOrders = createOpenOrders(store, onFailure);
   let latest: AuctionSnapshot | undefined;
   let building: Promise<AuctionSnapshot> | undefined;
   let next: Promise<AuctionSnapshot> | undefined;
-  let competitions = 0;
+  let changes = 0;
 
   async function current(): Promise<AuctionSnapshot> {
     const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
-    const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${competitions}`];
+    const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${changes}`];
     if (latest?.key === key && isNew(latest)) return latest;
     const { chosen, prices, reasons, fees } = await choose();
     const times = { at: clock.now(), readAt: readMonotonic(clock) };
@@ -113,8 +116,10 @@ export function createAuctions(context: AuctionContext): Auctions {
       if (getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
       return inFlight.has(order.uid) ? 'inFlight' : undefined;
     });
-    const funds = await findFunds(free);
-    const funded = await keep(free, reasons, (candidate) => {
+    const invalid = signatures?.findInvalid(free);
+    const signed = await keep(free, reasons, ({ order }) => (invalid?.has(order.uid) ? 'invalidSignature' : undefined));
+    const funds = await findFunds(signed);
+    const funded = await keep(signed, reasons, (candidate) => {
       return checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
     });
     const tokens = new Set<Address>();
@@ -185,8 +190,8 @@ export function createAuctions(context: AuctionContext): Auctions {
       const { auction, listed, reasons: filtered } = latest;
       return { id: auction.id, block: auction.block, listed, filtered, counts: countReasons(filtered) };
     },
-    competitionRecorded() {
-      competitions++;
+    changed() {
+      changes++;
     },
   };
 }
@@ -201,7 +206,7 @@ interface Choice {
 
 /** An auction with the values that decide whether it is still current. */
 interface AuctionSnapshot {
-  /** The newest log entry, the newest indexed block and the number of recorded competitions. */
+  /** The newest log entry, the newest indexed block and the number of other changes. */
   readonly key: string;
   /** Hash of the newest indexed block. */
   readonly head: Hex | undefined;

@@ -11,6 +11,7 @@ export const FILTER_REASONS = [
   'deniedToken',
   'deniedAddress',
   'inFlight',
+  'invalidSignature',
   'unfunded',
   'dust',
   'unpriced',
@@ -22,6 +23,7 @@ export const FILTER_REASONS = [
  * - `shortLived`: it expires before it can be settled;
  * - `deniedToken`, `deniedAddress`: a token, the owner or the receiver is deny-listed;
  * - `inFlight`: a winning solution with the order may still be settled;
+ * - `invalidSignature`: its contract no longer accepts its signature;
  * - `unfunded`: balance or allowance are too low;
  * - `dust`: the part that can be filled rounds to nothing;
  * - `unpriced`: the native price of a token is unknown.

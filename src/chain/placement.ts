@@ -2,7 +2,7 @@ import { loadDocument } from '../app-data/documents.ts';
 import type { FindDocument } from '../app-data/find-document.ts';
 import { OrderBookError } from '../errors.ts';
 import type { CheckContext } from '../orders/checks.ts';
-import { PLACEMENT_CHECKS } from '../orders/checks.ts';
+import { TERMS_CHECKS } from '../orders/checks.ts';
 import { toNewOrder } from '../orders/order-json.ts';
 import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
 import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
@@ -155,7 +155,7 @@ function checkTerms(
   if (signingScheme !== 'presign' && userValidTo > now + limits.maxValidity) return 'ValidToTooFarInFuture';
   if (data.sellAmount === 0n || data.buyAmount === 0n || data.feeAmount !== 0n) return 'PreValidationError';
   const subject = { data: { ...data, validTo: userValidTo }, creation: { signingScheme }, owner: ZERO_ADDRESS };
-  const broken = PLACEMENT_CHECKS.some((check) => check(subject, { limits, tokens, now }) !== undefined);
+  const broken = TERMS_CHECKS.some((check) => check(subject, { limits, tokens, now }) !== undefined);
   return broken ? 'PreValidationError' : undefined;
 }
 

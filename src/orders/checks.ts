@@ -127,18 +127,13 @@ const contractSignatureIsSupported: Check<SubmissionTerms> = ({ creation }, { ei
   return new OrderBookError('UnsupportedSigningScheme', undefined, { scheme });
 };
 
-/**
- * The checks of orders that are placed on chain. Equal tokens are a policy for submitted orders; a placed order with
- * them cannot be refused any more.
- */
-export const PLACEMENT_CHECKS: readonly Check<Terms, CheckContext>[] = [
+/** The checks that all orders and quotes have in common, so that a quoted order is not rejected by them. */
+export const TERMS_CHECKS: readonly Check<Terms, CheckContext>[] = [
+  tokensDiffer,
   sellTokenIsNotNative,
   tokensAreSupported,
   validToIsInWindow,
 ];
-
-/** The checks that all orders and quotes have in common, so that a quoted order is not rejected by them. */
-export const TERMS_CHECKS: readonly Check<Terms, CheckContext>[] = [tokensDiffer, ...PLACEMENT_CHECKS];
 
 /** The checks that submitted orders and their quotes have in common. */
 export const SUBMISSION_CHECKS: readonly Check<SubmissionTerms>[] = [

@@ -105,6 +105,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
     auctions: {
       minValidity: settings.auctionMinValidity,
       maxPartnerFee: settings.maxPartnerFee,
+      maxSignatureChecks: settings.maxSignatureChecks,
       ...fees,
     },
     profile,

@@ -346,6 +346,12 @@ export const COMMON_SETTINGS = {
     help: 'Time that an order must remain valid to be in an auction, in seconds.',
     default: 60,
   },
+  maxSignatureChecks: {
+    type: integer(0, 10_000, '<count>'),
+    group: 'Orders',
+    help: 'Number of open orders with a contract signature that are checked again for each auction. `0`: none.',
+    default: 20,
+  },
   ...DRIVER_SETTINGS,
   ...CHAIN_SETTINGS,
   solvers: { type: httpUrls(), group: 'Quotes', help: 'URLs of external solvers for quotes.', secret: true },

@@ -30,9 +30,16 @@ describe('new quote of an order that is placed on chain', () => {
     expect(quote).toMatchObject({ sellAmount: '1000', buyAmount: '444', feeAmount: '5000' });
   });
 
+  test.each([
+    ['equal tokens', weth],
+    ['unwrapped native currency', NATIVE],
+  ])('is missing with an error of the order because of %s, unless the rules accept them', async (_, buyToken) => {
+    expect(await place(buyToken, {})).toEqual({ error: 'PreValidationError', quote: undefined });
+    const rules = { sameToken: 'accept', wrappedToNative: 'accept' } as const;
+    expect((await place(buyToken, { rules })).error).toBeUndefined();
+  });
+
   test.each<[string, Hex, Partial<OrderBookOptions>]>([
-    ['unwrapped native currency', NATIVE, {}],
-    ['equal tokens', weth, {}],
     ['the validity of submitted orders', cow, { limits: { minValidity: 2000 } }],
     ['denied owners', cow, { isDenied: () => true }],
   ])('is missing without an error because of the rule for %s', async (_, buyToken, options) => {
