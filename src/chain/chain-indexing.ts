@@ -31,8 +31,11 @@ export interface ChainIndexing {
   stop(): Promise<void>;
 }
 
-/** Seconds by which the index of another process may be behind the chain. It is read with each new block. */
+/** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
 const MAX_LAG = 60;
+
+/** Milliseconds to wait for the heads of all nodes, so that an auction does not wait long for one that is down. */
+const HEAD_TIMEOUT = 1000;
 
 /** Creates the chain methods and the lazy indexer. Books without a chain do not load the indexing code. */
 export function createChainIndexing(context: ChainContext): ChainIndexing {
@@ -104,20 +107,26 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
     async findHead() {
       const { indexedBlock } = await store.chain.progress();
       if (options === undefined) return indexedBlock?.number ?? 0;
-      if (indexedBlock === null) return undefined;
-      if (state() !== 'standing by') return indexer?.loaded?.isAtHead === true ? indexedBlock.number : undefined;
-      const remote = createDeadlineLimiter(clock, options.timeout);
-      const heads = options.sources.map((node) =>
-        remote.run(settlementContract, async (signal) => {
-          const [head, indexed] = await Promise.all([
-            node.head({ signal }),
-            node.block(indexedBlock.number, { signal }),
-          ]);
-          const lag = indexed === undefined ? 0 : head.timestamp - indexed.timestamp;
-          return lag > MAX_LAG ? undefined : Math.max(head.number, indexedBlock.number);
-        }),
+      const isStandingBy = state() === 'standing by';
+      if (indexedBlock === null || !(isStandingBy || indexer?.loaded?.isAtHead === true)) return undefined;
+      if (!isStandingBy && options.sources.length === 1) return indexedBlock.number;
+      // The node that is followed may have stopped, or may be on another fork.
+      const remote = createDeadlineLimiter(clock, HEAD_TIMEOUT);
+      const heads = await Promise.all(
+        options.sources.map((node) =>
+          remote
+            .run(node.id, async (signal) => {
+              const head = await node.head({ signal });
+              const isNewer = head.number > indexedBlock.number;
+              const block = isNewer ? await node.block(indexedBlock.number, { signal }) : undefined;
+              return { number: head.number, lag: head.timestamp - (block?.timestamp ?? head.timestamp) };
+            })
+            .catch(() => undefined),
+        ),
       );
-      return Promise.any(heads).catch(() => undefined);
+      const found = heads.flatMap((each) => each ?? []);
+      if (found.some(({ lag }) => lag > MAX_LAG) || (isStandingBy && found.length === 0)) return undefined;
+      return Math.max(indexedBlock.number, ...found.map(({ number }) => number));
     },
     checks: () => ({
       chain: formatState(),

@@ -1,5 +1,6 @@
 import type { Hex, Store } from 'intentbook';
 import { chainById, deployment } from '#internal';
+import { simulateAuctions } from './auctions/world.ts';
 import { createSimulatedChain, drawTimeDifference } from './chain/chain.ts';
 import { createCompetitions } from './chain/competitions.ts';
 import { drawSettlementMode } from './chain/settlements.ts';
@@ -40,9 +41,10 @@ export interface SimulateOptions {
   readonly seed: number | string;
   /**
    * The storage: one process on the memory store, two processes on a memory store that behaves like a database server,
-   * one process on an SQLite file, or two processes on PGlite. Default: `memory`.
+   * one process on an SQLite file, or two processes on PGlite. `auctions` is another simulation: two books on one
+   * contract, with foreign drivers and contradicting nodes. Default: `memory`.
    */
-  readonly store?: StorageName;
+  readonly store?: SimulationName;
   /** How much happens. */
   readonly scenario?: Scenario;
   /** The actions of the plan to run, by id. Default: all. */
@@ -50,6 +52,9 @@ export interface SimulateOptions {
   /** Whether to return the lines of the trace. Default: false. */
   readonly trace?: boolean;
 }
+
+/** The name of a storage, or of the simulation of auctions. */
+export type SimulationName = StorageName | 'auctions';
 
 /** A broken invariant. */
 export interface Violation {
@@ -62,7 +67,7 @@ export interface Violation {
 /** The result of a simulation. */
 export interface SimulationResult {
   readonly seed: string;
-  readonly store: StorageName;
+  readonly store: SimulationName;
   /** Identifies everything that has happened. */
   readonly hash: string;
   readonly violation?: Violation;
@@ -79,6 +84,8 @@ export interface SimulationResult {
   readonly duration: number;
   readonly lines: readonly string[];
 }
+
+type StorageOptions = SimulateOptions & { readonly store: StorageName };
 
 /** Virtual milliseconds in which a system without faults must come to rest, and between two looks at it. */
 const LIVENESS_TIME = 240_000;
@@ -103,13 +110,16 @@ let running: Promise<unknown> = Promise.resolve();
 export function simulate(options: SimulateOptions): Promise<SimulationResult> {
   const result = running.then(async () => {
     await warmUp();
-    return run(options);
+    const { seed, store = 'memory', trace = false } = options;
+    if (store !== 'auctions') return run({ ...options, store });
+    const result = await simulateAuctions(String(seed), trace);
+    return { ...result, seed: String(seed), store, plan: [], faults: 0, affectedCalls: 0 };
   });
   running = result.catch(() => {});
   return result;
 }
 
-async function run({ seed, store: name = 'memory', scenario = {}, only, trace: keep = false }: SimulateOptions) {
+async function run({ seed, store: name, scenario = {}, only, trace: keep = false }: StorageOptions) {
   const [pool, recovery] = await Promise.all([loadPool(), loadRecovery()]);
   const random = createSeededRandom(String(seed));
   const settlementContract = deployment('production', chainById(CHAIN_ID)).settlement;

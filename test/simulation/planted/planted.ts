@@ -1,4 +1,5 @@
-import type { StorageName } from '../index.ts';
+import type { SimulationName } from '../index.ts';
+import { PLANTED_ACTORS } from './planted-actors.ts';
 import { PLANTED_AUCTIONS } from './planted-auctions.ts';
 import { PLANTED_PLACEMENTS } from './planted-placements.ts';
 import { PLANTED_QUOTES } from './planted-quotes.ts';
@@ -34,11 +35,14 @@ export interface PlantedFault {
     | 'replays'
     | 'retention'
     | 'in flight'
+    | 'two books'
+    | 'nodes'
+    | 'drivers'
     | 'settlements'
     | 'shortfalls'
     | 'subscriptions'
     | 'statistics';
-  readonly store: StorageName;
+  readonly store: SimulationName;
   /** Whether a few seeds find it, so that `npm test` includes it. */
   readonly isQuick?: true;
   readonly file: string;
@@ -436,6 +440,7 @@ export const PLANTED: readonly PlantedFault[] = [
     find: 'Math.min(row.at, addedAt)',
     replace: 'row.at',
   },
+  ...PLANTED_ACTORS,
   ...PLANTED_AUCTIONS,
   ...PLANTED_PLACEMENTS,
   ...PLANTED_QUOTES,

@@ -250,15 +250,15 @@ describe('exclusion of a driver', () => {
 
 describe('auction run while the book is behind the chain', () => {
   /** A node with empty blocks up to its head. */
-  function nodeAt(view: { head: number; fails?: boolean }): ChainSource {
+  function nodeAt(view: { head: number; fails?: boolean }, name = 'node'): ChainSource {
     const hashOf = (number: number) => word(1_000_000 + number);
     const blockOf = (number: number) => {
       if (view.fails === true) throw new Error('unavailable');
       return { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: NOW + number * 12 };
     };
     return {
-      name: 'node',
-      id: 'node',
+      name,
+      id: name,
       verify: async () => {},
       head: async () => blockOf(view.head),
       block: async (number) => (number > view.head ? undefined : blockOf(number)),
@@ -281,6 +281,24 @@ describe('auction run while the book is behind the chain', () => {
     await pass();
     expect(requests.map((each) => each.submissionDeadlineLatestBlock)).toEqual([20_005]);
     expect(notifications).toEqual([]);
+  });
+
+  test('counts the deadline from the newest block of all nodes', async () => {
+    await book.close();
+    await open([nodeAt({ head: 100 }, 'stopped'), nodeAt({ head: 103 }, 'other')]);
+    await place(store, orderOf(1));
+    await run();
+    for (let i = 0; i < 10; i++) await next(500);
+    expect(requests.map((each) => each.submissionDeadlineLatestBlock)).toEqual([108]);
+  });
+
+  test('waits while another node is far ahead', async () => {
+    await book.close();
+    await open([nodeAt({ head: 100 }, 'stopped'), nodeAt({ head: 200 }, 'other')]);
+    await place(store, orderOf(1));
+    await run();
+    for (let i = 0; i < 10; i++) await next(500);
+    expect(requests).toEqual([]);
   });
 
   test('waits while no node responds, and excludes no driver meanwhile', async () => {

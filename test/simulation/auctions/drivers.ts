@@ -1,0 +1,157 @@
+import type { Address, AuctionOrder, Hex, SettleRequest, SolveRequest, SolverDriver } from 'intentbook';
+import { encodeSettlement } from 'intentbook/solver';
+import type { SeededRandom } from '../machine/random.ts';
+import type { Contract, ExecutedFill } from './contract.ts';
+
+/**
+ * How a driver behaves: it settles as promised; responds without sending; sends, and hangs up; sends after the deadline;
+ * sends twice; executes half; uses ids again; bids nothing; bids as much as others; or does not respond.
+ */
+export const BEHAVIOURS = [
+  'honest',
+  'honest',
+  'lying',
+  'hanging up',
+  'late',
+  'twice',
+  'half',
+  'reusing ids',
+  'bidding zero',
+  'silent',
+] as const;
+export type Behaviour = (typeof BEHAVIOURS)[number];
+
+/** A solution that a driver has offered to a book. */
+export interface Offer {
+  readonly solutionId: number;
+  readonly fills: readonly ExecutedFill[];
+}
+
+/** A solver that serves several books with one account. */
+export interface ForeignSolver {
+  readonly name: string;
+  readonly behaviour: Behaviour;
+  readonly solver: Address;
+  /** Whether one of its settlements was reverted: another one had filled the order. */
+  hasReverted: boolean;
+  readonly connect: (book: string, observer: DriverObserver) => SolverDriver;
+}
+
+/** Observes the requests of a book. */
+export interface DriverObserver {
+  onSolve(request: SolveRequest): void;
+  onSettle(request: SettleRequest, offer: Offer): void;
+  /** Called when the driver reports that no transaction is pending. */
+  onFailed(offer: Offer): void;
+  onBan(): void;
+}
+
+export interface SolverContext {
+  readonly random: SeededRandom;
+  readonly contract: Contract;
+  readonly nextHash: () => Hex;
+}
+
+/** Creates a solver. */
+export function createSolver(
+  name: string,
+  solver: Address,
+  behaviour: Behaviour,
+  context: SolverContext,
+): ForeignSolver {
+  const { random, contract, nextHash } = context;
+
+  function fill(order: AuctionOrder): ExecutedFill {
+    const left = BigInt(order.sellAmount) - BigInt(order.executed);
+    const sold = order.partiallyFillable && left > 1n && random.chance(0.5) ? left / 2n : left;
+    const limit = (sold * BigInt(order.buyAmount) + BigInt(order.sellAmount) - 1n) / BigInt(order.sellAmount);
+    // Equal bids are frequent.
+    return { order, sold, bought: behaviour === 'bidding zero' ? limit : limit + BigInt(random.integer(1, 3) * 100) };
+  }
+
+  const self: ForeignSolver = { name, behaviour, solver, hasReverted: false, connect };
+  return self;
+
+  function connect(book: string, observer: DriverObserver): SolverDriver {
+    const offers = new Map<string, Offer>();
+    let lastId = 0;
+
+    async function solve(request: SolveRequest): Promise<unknown> {
+      observer.onSolve(request);
+      if (behaviour === 'silent') return new Promise(() => {});
+      const { id, orders } = request.auction;
+      const solutions = orders
+        .filter(() => random.chance(0.8))
+        .slice(0, 3)
+        .map((order): Offer => ({ solutionId: behaviour === 'reusing ids' ? 1 : ++lastId, fills: [fill(order)] }));
+      for (const offer of [...solutions].reverse()) offers.set(`${id} ${offer.solutionId}`, offer);
+      return {
+        solutions: solutions.map(({ solutionId, fills }) => ({
+          solutionId,
+          submissionAddress: solver,
+          orders: Object.fromEntries(
+            fills.map(({ order, sold, bought }) => {
+              const { uid, kind: side, sellToken, buyToken, sellAmount: limitSell, buyAmount: limitBuy } = order;
+              const executed = { executedSell: String(sold), executedBuy: String(bought) };
+              return [uid, { side, sellToken, limitSell, buyToken, limitBuy, ...executed }];
+            }),
+          ),
+        })),
+      };
+    }
+
+    function send({ auctionId, solutionId }: SettleRequest, fills: readonly ExecutedFill[], from: number) {
+      return new Promise<boolean>((resolve) => {
+        const onMined = (reverted: boolean) => {
+          if (reverted) self.hasReverted = true;
+          resolve(reverted);
+        };
+        const prices = Object.fromEntries(
+          fills.flatMap(({ order, sold, bought }) => [
+            [order.sellToken, bought],
+            [order.buyToken, sold],
+          ]),
+        );
+        const solution = {
+          prices,
+          fills: fills.map(({ order, sold }) => ({ order, executed: sold })),
+          interactions: [],
+        };
+        const data = encodeSettlement(solution, auctionId);
+        const isPrompt = behaviour === 'honest';
+        contract.send({ hash: nextHash(), book, auctionId, solutionId, solver, fills, data, from, isPrompt, onMined });
+      });
+    }
+
+    async function settle(request: SettleRequest): Promise<void> {
+      const offer = offers.get(`${request.auctionId} ${request.solutionId}`);
+      if (offer === undefined) throw new Error('the solution is unknown');
+      observer.onSettle(request, offer);
+      const { fills } = offer;
+      const next = contract.head.number + 1;
+      if (behaviour === 'lying') return;
+      if (behaviour === 'hanging up') {
+        void send(request, fills, next);
+        throw new Error('socket hang up');
+      }
+      if (behaviour === 'late') return void send(request, fills, request.submissionDeadlineLatestBlock + 2);
+      if (behaviour === 'twice') void send(request, fills, next);
+      const isHalf = behaviour === 'half' && fills.every(({ order, sold }) => order.partiallyFillable && sold > 1n);
+      const halves = fills.map((each) => ({ ...each, sold: each.sold / 2n, bought: (each.bought + 1n) / 2n }));
+      const reverted = await send(request, isHalf ? halves : fills, next);
+      if (!reverted) return;
+      observer.onFailed(offer);
+      throw Object.assign(new Error('the transaction was reverted'), { kind: 'FailedToSubmit' });
+    }
+
+    return {
+      name,
+      submissionAddress: solver,
+      solve,
+      settle,
+      async notify() {
+        observer.onBan();
+      },
+    };
+  }
+}

@@ -1,0 +1,86 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code
+import type { PlantedFault } from './planted.ts';
+
+/** Faults that other books on the contract, contradicting nodes and foreign drivers show. */
+export const PLANTED_ACTORS: readonly PlantedFault[] = [
+  {
+    name: 'a settlement of another book counts by its auction id and solver',
+    area: 'two books',
+    store: 'auctions',
+    file: 'src/auctions/settled-solution.ts',
+    find: '    if (!isWinner || solverAddress !== solver || orders.length !== executed.size) return false;\n',
+    replace: '    if (isWinner && executed.size > 0) return solverAddress === solver;\n',
+  },
+  {
+    name: 'a settlement of another book adds its orders by its auction id',
+    area: 'two books',
+    store: 'auctions',
+    file: 'src/chain/decode-batch.ts',
+    find: 'attributions.get(event)?.auction !== undefined;',
+    replace: 'attributions.get(event)?.auctionId != null;',
+  },
+  {
+    name: 'a log counts again under the index of another node',
+    area: 'nodes',
+    store: 'auctions',
+    file: 'src/chain/new-events.ts',
+    find: '    if ((unmatched.get(content) ?? 0) > 0) {\n',
+    replace: "    if (content === '') {\n",
+  },
+  {
+    name: 'a log at the index of another log is dropped',
+    area: 'nodes',
+    store: 'auctions',
+    file: 'src/chain/new-events.ts',
+    find: "    if (taken.has(position)) return { status: 'contradiction', event };\n",
+    replace: '    if (taken.has(position)) continue;\n',
+  },
+  {
+    name: 'only the orders of the newest competition are in flight',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/auctions/in-flight.ts',
+    find: 'of await pendingCompetitions(block, store)) {',
+    replace: 'of (await pendingCompetitions(block, store)).slice(0, 1)) {',
+  },
+  {
+    name: 'a failed solution releases the other orders of its solver',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/auctions/in-flight.ts',
+    find: '`${auctionId} ${solverAddress} ${ranking}`;',
+    replace: '`${auctionId} ${solverAddress} ${ranking > 0}`;',
+  },
+  {
+    name: 'an unknown outcome releases the orders of a solution',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/auctions/drivers/run.ts',
+    find: "'kind' in failure && FINAL_KINDS.has(failure.kind);",
+    replace: "!('kind' in failure && failure.kind === undefined);",
+  },
+  {
+    name: 'no settlement of a driver counts',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/auctions/drivers/run.ts',
+    find: 'each.ranking === ranking && each.txHash !== null',
+    replace: "each.ranking === ranking && each.txHash === '0x'",
+  },
+  {
+    name: 'a solution without a positive score wins',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/auctions/drivers/winner-selection.ts',
+    find: '  return total === 0n ? [] : [{ solution, pairs, score: total }];\n',
+    replace: '  return [{ solution, pairs, score: total }];\n',
+  },
+  {
+    name: 'auctions run while the book is behind the chain',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/chain/chain-indexing.ts',
+    find: 'indexer?.loaded?.isAtHead === true ? indexedBlock.number : undefined;',
+    replace: 'indexedBlock.number;',
+  },
+];
