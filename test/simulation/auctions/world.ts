@@ -31,6 +31,8 @@ interface Request {
   readonly offer: Offer;
   readonly solver: ForeignSolver;
   readonly deadline: number;
+  /** Whether its driver has reported that no transaction is pending. */
+  isFailed: boolean;
 }
 
 /** A book with the settlements that it has requested since its store was created. */
@@ -132,7 +134,8 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
           // After a fork, an auction may be that of the blocks before it.
           if (contract.head.number - lastFork < 6) return;
           for (const request of state.requests) {
-            if (request.deadline <= auction.block || isSettled(state, request, auction.block)) continue;
+            if (request.isFailed || request.deadline <= auction.block || isSettled(state, request, auction.block))
+              continue;
             const again = request.offer.fills.find(({ order }) => auction.orders.some(({ uid }) => uid === order.uid));
             if (again !== undefined)
               report(
@@ -146,10 +149,10 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
           trace.add(`${name} settles ${auctionId} ${offer.solutionId} with ${solver.name} until ${deadline}`);
           if (deadline < contract.head.number)
             report('deadlines', `${name} requests a settlement until ${deadline}, the head is ${contract.head.number}`);
-          state.requests.push({ auctionId, offer, solver, deadline });
+          state.requests.push({ auctionId, offer, solver, deadline, isFailed: false });
         },
         onFailed(offer) {
-          state.requests = state.requests.filter((each) => each.offer !== offer);
+          for (const each of state.requests) if (each.offer === offer) each.isFailed = true;
         },
         onBan() {
           trace.add(`${name} bans ${solver.name}`);
@@ -267,7 +270,10 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       const competition = await state.book.auctions.competition(auctionId);
       const own = settled.filter(({ number, settlement }) => {
         const request = state.requests.find(
-          (each) => isSame(settlement, auctionId, each.offer) && settlement.solver === each.solver.solver,
+          (each) =>
+            each.auctionId === auctionId &&
+            isSame(settlement, auctionId, each.offer) &&
+            settlement.solver === each.solver.solver,
         );
         return isOf(state, settlement.book) && request !== undefined && number <= deadlineBlock + 100;
       });

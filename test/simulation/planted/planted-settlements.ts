@@ -83,14 +83,6 @@ export const PLANTED_SETTLEMENTS: readonly PlantedFault[] = [
     replace: 'return trade !== undefined && BigInt(sellAmount) + BigInt(buyAmount) > 0n;',
   },
   {
-    name: 'a settlement before the block of its auction counts',
-    area: 'in flight',
-    store: 'memory',
-    file: 'src/auctions/settled-solution.ts',
-    find: '  if (blockNumber < auctionStartBlock || blockNumber > ',
-    replace: '  if (auctionStartBlock < 0 || blockNumber > ',
-  },
-  {
     name: 'a settlement of an auction of the book adds no orders',
     area: 'in flight',
     store: 'memory',
