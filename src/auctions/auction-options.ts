@@ -17,8 +17,8 @@ export interface AuctionOptions {
    */
   readonly firstId?: number;
   /**
-   * Number of open orders with a contract signature (EIP-1271) that are checked again for each auction, those first that
-   * were not checked for longest. An order whose contract rejects the signature is left out. Default: 0.
+   * Number of open orders with a contract signature (EIP-1271) that are checked again for each auction, those first
+   * that were not checked for longest. An order whose contract rejects the signature is left out. Default: 0.
    */
   readonly maxSignatureChecks?: number;
   /** Fees that replace `protocolFees` and `maxPartnerFee` from a time on. Default: none. */

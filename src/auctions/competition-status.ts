@@ -28,9 +28,10 @@ export interface CompetitionStatusContext {
 }
 
 /**
- * Returns the status of an order, from its state, its newest trade, and its solutions in the competitions whose deadline
- * block has not passed. See docs/internals/decisions.md#d4-3. Without recorded competitions only the order itself counts.
- * An order that was left out of the last auction is `open`. A part that is left after a fill has its own status.
+ * Returns the status of an order, from its state, its newest trade, and its solutions in the competitions whose
+ * deadline block has not passed. See docs/internals/decisions.md#d4-3. Without recorded competitions only the order
+ * itself counts. An order that was left out of the last auction is `open`. A part that is left after a fill has its own
+ * status.
  *
  * @throws OrderBookError `NotFound` if neither the order nor a trade of it exists.
  */

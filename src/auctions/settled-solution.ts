@@ -1,7 +1,20 @@
 import type { SettlementChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { Competition, CompetitionSolution } from './competition.ts';
+
+/** The part of a competition that decides which solution a settlement has executed. */
+interface SettledCompetition<S> {
+  readonly auctionStartBlock: number;
+  readonly auctionDeadlineBlock: number;
+  readonly solutions: readonly S[];
+}
+
+/** A solution with its executed amounts: decimal strings of atoms. */
+interface SettledSolution {
+  readonly solverAddress: Address;
+  readonly isWinner: boolean;
+  readonly orders: readonly { readonly id: Hex; readonly sellAmount: string; readonly buyAmount: string }[];
+}
 
 /** A settlement with its trades. */
 export interface ExecutedSettlement {
@@ -18,8 +31,8 @@ export interface ExecutedTrade {
 }
 
 /**
- * Blocks after the deadline of an auction in which a transaction that its solver has sent in time may still be included.
- * A later settlement is of another book on the same contract.
+ * Blocks after the deadline of an auction in which a transaction that was sent in time may still be included. A later
+ * settlement is of another book on the same contract.
  */
 export const SETTLEMENT_MARGIN = 100;
 
@@ -30,10 +43,10 @@ const MAX_TRADES = 1000;
  * Finds the winning solution that a settlement has executed. Other books on the same contract give out the same auction
  * ids. So the solver and the executed orders and amounts decide, and the blocks of the auction.
  */
-export function findSettledSolution(
-  { auctionStartBlock, auctionDeadlineBlock, solutions }: Competition,
+export function findSettledSolution<S extends SettledSolution>(
+  { auctionStartBlock, auctionDeadlineBlock, solutions }: SettledCompetition<S>,
   { solver, blockNumber, trades }: ExecutedSettlement,
-): CompetitionSolution | undefined {
+): S | undefined {
   if (blockNumber < auctionStartBlock || blockNumber > auctionDeadlineBlock + SETTLEMENT_MARGIN) return undefined;
   const executed = new Map<Hex, Omit<ExecutedTrade, 'uid'>>();
   for (const { uid, sold, bought } of trades) {
