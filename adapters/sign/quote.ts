@@ -41,9 +41,9 @@ const MAX_UINT256 = 2n ** 256n - 1n;
 const NO_APP_DATA = `0x${'0'.repeat(64)}`;
 
 /**
- * Creates an order from a quote. The fee of the quote is added to the sell amount, and the signed fee is 0. The partner
- * fee on the volume that the app data contains is subtracted from the buy amount of a sale, and added to the sell amount
- * of a purchase; then the slippage. Both are rounded in favour of a fill. The minimum to buy is 1 atom.
+ * Creates an order from a quote. The fee of the quote is added to the sell amount, and the signed fee is 0. The
+ * partner fee on the volume that the app data contains is subtracted from the buy amount of a sale, and added to the
+ * sell amount of a purchase; then the slippage. Both are rounded in favour of a fill. The minimum to buy is 1 atom.
  *
  * ```ts
  * const order = orderFromQuote(quote, { slippageBps: 50 });
@@ -51,8 +51,8 @@ const NO_APP_DATA = `0x${'0'.repeat(64)}`;
  * await book.orders.submit({ ...order, from: account.address, signature, signingScheme: 'eip712' });
  * ```
  *
- * @throws TypeError if an option is unknown, if a member of the quote or an option is malformed, or if an amount exceeds
- * 256 bits.
+ * @throws TypeError if an option is unknown, if a member of the quote or an option is malformed, or if an amount
+ * exceeds 256 bits.
  */
 export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOptions = {}): UnsignedOrder {
   assertMembers('orderFromQuote', options, ['slippageBps', 'validTo', 'receiver', 'partiallyFillable', 'appData']);

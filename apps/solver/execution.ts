@@ -84,7 +84,10 @@ export function getSurplus(fill: Fill, prices: Solution['prices']): bigint {
     : (bought * sellAmount) / buyAmount - sold;
 }
 
-/** Computes the score of a solution: the surplus and the protocol fees of all fills, in wei. Tokens without a native price count as 0. */
+/**
+ * Computes the score of a solution: the surplus and the protocol fees of all fills, in wei. Tokens without a native
+ * price count as 0.
+ */
 export function getScore({ fills, prices }: Solution, nativePrices: Readonly<Record<Address, string>>): bigint {
   return fills.reduce((sum, fill) => {
     const { kind, sellToken, buyToken } = fill.order;

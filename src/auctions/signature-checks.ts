@@ -6,8 +6,8 @@ import type { AuctionCandidate } from './auction-order.ts';
 /** The signatures of contracts, which may stop being valid while an order is open. */
 export interface SignatureChecks {
   /**
-   * Returns the orders whose contract has rejected their signature at its last check. Then it begins to check the orders
-   * that were not checked for longest, so that an auction does not wait for the chain.
+   * Returns the orders whose contract has rejected their signature at its last check. Then it begins to check the
+   * orders that were not checked for longest, so that an auction does not wait for the chain.
    */
   findInvalid(candidates: readonly AuctionCandidate[]): ReadonlySet<Hex>;
 }

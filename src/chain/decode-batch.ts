@@ -33,8 +33,8 @@ export interface ChainBatch {
   /** Further blocks whose hashes are stored, to find a fork later. Hashes of blocks with events are always stored. */
   readonly blocks?: readonly BlockRef[];
   /**
-   * The calldata of each transaction's calls of `settle`, in order. Fees are computed from it. Without it `executedFee`
-   * stays "0".
+   * The calldata of each transaction's calls of `settle`, in order. Fees are computed from it. Without it
+   * `executedFee` stays "0".
    */
   readonly settleCalls?: ReadonlyMap<Hex, readonly Hex[]>;
 }
@@ -43,8 +43,8 @@ export interface ChainBatch {
 export const HASHES_KEPT = 1024;
 
 /**
- * Maximum number of placements that are read concurrently. Each may wait for a document and for a quote. Each waits for
- * the signal of a closing book, and Node.js prints a warning for more than ten listeners of one signal.
+ * Maximum number of placements that are read concurrently. Each may wait for a document and for a quote. Each waits
+ * for the signal of a closing book, and Node.js prints a warning for more than ten listeners of one signal.
  */
 const CONCURRENT_PLACEMENTS = 8;
 
@@ -149,7 +149,9 @@ async function toChainEvent(
   }
 }
 
-/** Returns whether a contract that places orders on chain owns the order of its event. It MUST NOT end other orders. */
+/**
+ * Returns whether a contract that places orders on chain owns the order of its event. It MUST NOT end other orders.
+ */
 function isOwnOrder({ address, orderUid }: { readonly address: Address; readonly orderUid: Hex }): boolean {
   return unpackUid(orderUid).owner === address;
 }
@@ -189,7 +191,9 @@ function toLogPosition({ blockNumber, blockHash, logIndex, transactionHash, time
   return { blockNumber, blockHash, logIndex, transactionHash, timestamp };
 }
 
-/** Sorts events by position and removes duplicates. Different events at one position are kept: the store refuses them. */
+/**
+ * Sorts events by position and removes duplicates. Different events at one position are kept: the store refuses them.
+ */
 function sortEvents(events: readonly ProtocolEvent[]): ProtocolEvent[] {
   const sorted: ProtocolEvent[] = [];
   for (const event of [...events].sort(compareLogPositions)) {

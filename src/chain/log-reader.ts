@@ -21,8 +21,8 @@ export function toInconsistent({ block, stored, log }: ApplyOutcome & { readonly
 }
 
 /**
- * Returns a block whose successor names its hash. A wrong hash in the checkpoint would look like a reorganisation beyond
- * the limit, which stops the indexer.
+ * Returns a block whose successor names its hash. A wrong hash in the checkpoint would look like a reorganisation
+ * beyond the limit, which stops the indexer.
  */
 export async function readConfirmedBlock(
   read: (number: number) => Promise<BlockHeader | undefined>,

@@ -142,8 +142,8 @@ interface ExecutedPrice {
 const MILLION = 1_000_000n;
 
 /**
- * Finds an order whose price before protocol fees is worse than that of another order of its direction. Network fees may
- * differ, so a spread is allowed.
+ * Finds an order whose price before protocol fees is worse than that of another order of its direction. Network fees
+ * may differ, so a spread is allowed.
  */
 function findUnequalPrice(
   executed: readonly ExecutedOrder[],

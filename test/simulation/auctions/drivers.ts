@@ -4,8 +4,8 @@ import type { SeededRandom } from '../machine/random.ts';
 import type { Contract, ExecutedFill } from './contract.ts';
 
 /**
- * How a driver behaves: it settles as promised; responds without sending; sends, and hangs up; sends after the deadline;
- * sends twice; executes half; uses ids again; bids nothing; bids as much as others; or does not respond.
+ * How a driver behaves: it settles as promised; responds without sending; sends, and hangs up; sends after the
+ * deadline; sends twice; executes half; uses ids again; bids nothing; bids as much as others; or does not respond.
  */
 export const BEHAVIOURS = [
   'honest',

@@ -56,9 +56,9 @@ const START = 1_700_000_000_000;
 const addressOf = (n: number): Hex => `0x${n.toString(16).padStart(40, '0')}`;
 
 /**
- * Simulates two books on one settlement contract, with solvers that serve both and do not behave as they should, nodes
- * that contradict each other, restarts, lost stores and forks. Checks at each step that no order is requested twice, and
- * at rest that each book has its own settlements only.
+ * Simulates two books on one settlement contract, with solvers that serve both and do not behave as they should,
+ * nodes that contradict each other, restarts, lost stores and forks. Checks at each step that no order is requested
+ * twice, and at rest that each book has its own settlements only.
  */
 export async function simulateAuctions(seed: string, keepsTrace: boolean): Promise<AuctionSimulation> {
   const random = createSeededRandom(`auctions ${seed}`);
