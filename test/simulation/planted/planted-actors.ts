@@ -80,7 +80,7 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     area: 'drivers',
     store: 'auctions',
     file: 'src/chain/chain-indexing.ts',
-    find: 'indexer?.loaded?.isAtHead === true ? indexedBlock.number : undefined;',
-    replace: 'indexedBlock.number;',
+    find: 'indexedBlock === null || !(isStandingBy || indexer?.loaded?.isAtHead === true)',
+    replace: 'indexedBlock === null',
   },
 ];

@@ -316,7 +316,8 @@ describe('order placed on chain', () => {
       'PreValidationError',
       placementOf({ sellToken: '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee', buyToken: SELL_TOKEN }),
     ],
-    [undefined, placementOf({ sellToken: SELL_TOKEN, buyToken: SELL_TOKEN })],
+    ['PreValidationError', placementOf({ sellToken: SELL_TOKEN, buyToken: SELL_TOKEN })],
+    [undefined, placementOf(tokens)],
   ])('reports its error: %s', async (placementError, occurrence) => {
     await applyBlock(5, [occurrence]);
     expect((await placed()).onchainOrderData).toEqual({ sender: TRADER, placementError });
