@@ -73,10 +73,13 @@ function adaptToHost(
   return vary === undefined ? headers : { ...headers, vary: [vary, own['vary']].flat().join(', ') };
 }
 
+/** Response of a host whose middleware buffers what is written, such as the package `compression`. */
+type BufferingResponse = ServerResponse & { flush?(): void };
+
 /** Writes a stream with backpressure. */
 async function writeStream(
   stream: AsyncIterator<string>,
-  response: ServerResponse,
+  response: BufferingResponse,
   signal: AbortSignal,
 ): Promise<void> {
   // Without this, a source that waits for its next event would not notice the disconnect.
@@ -87,7 +90,9 @@ async function writeStream(
     const { done, value } = await stream.next();
     if (signal.aborted) return;
     if (done) break;
-    if (!response.write(value)) await once(response, 'drain', { signal }).catch(() => {});
+    const isFull = !response.write(value);
+    response.flush?.();
+    if (isFull) await once(response, 'drain', { signal }).catch(() => {});
   }
   signal.removeEventListener('abort', stop);
   if (!signal.aborted) response.end();

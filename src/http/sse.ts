@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
-import type { Stream, StreamEvent, StreamItem } from '../streams/stream.ts';
+import type { Stream, StreamEvent, StreamItem, StreamPosition } from '../streams/stream.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
-import { invalidParameter } from './query.ts';
+import { invalidParameter, queryText } from './query.ts';
 
 /** A server-sent event (WHATWG HTML, section 9.2). `data` is one line. Without `event`, clients receive a `message`. */
 export interface ServerSentEvent {
@@ -13,6 +13,8 @@ export interface ServerSentEvent {
 export interface EventSource {
   /** Text that opens the stream. */
   readonly opening?: string;
+  /** Returns the text that is sent when no event has arrived for a while. Default: a comment. */
+  keepAlive?(): string;
   /** Waits for the next encoded events. `undefined` ends the stream. */
   next(): Promise<string | undefined>;
   /** Releases the source. Called once at the end, also when the client disconnects. */
@@ -27,7 +29,8 @@ const COMMENT = ': keep-alive\n\n';
 
 const EVENT_STREAM_HEADERS = {
   'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
+  // Compression of a host or a proxy would buffer events.
+  'cache-control': 'no-store, no-transform',
   // Disables response buffering in nginx.
   'x-accel-buffering': 'no',
 } as const;
@@ -44,7 +47,9 @@ export function eventStream<T>(
   keepAlive?: ServerSentEvent,
 ): ApiResponse {
   const iterator = events[Symbol.asyncIterator]();
+  const silence = keepAlive === undefined ? COMMENT : encode(keepAlive);
   const source: EventSource = {
+    keepAlive: () => silence,
     async next() {
       const result = await iterator.next();
       return result.done ? undefined : encode(render(result.value));
@@ -53,12 +58,12 @@ export function eventStream<T>(
       await iterator.return?.();
     },
   };
-  return streamResponse(source, clock, keepAlive === undefined ? COMMENT : encode(keepAlive));
+  return streamResponse(source, clock);
 }
 
 /**
- * Creates a response that streams log entries with their ids. It opens with the current position, so that a client that
- * is disconnected before its first event can resume from there.
+ * Creates a response that streams log entries with their ids. It opens with the current position, and keep-alives
+ * contain it, so that a client that receives no event can resume from there.
  */
 export function resumableEventStream(stream: Stream, clock: Clock): ApiResponse {
   const source: EventSource = {
@@ -67,27 +72,35 @@ export function resumableEventStream(stream: Stream, clock: Clock): ApiResponse 
       const events = await stream.take();
       return events.length === 0 ? undefined : events.map(encodeStreamEvent).join('');
     },
+    keepAlive: () => (stream.position === undefined ? COMMENT : encodePosition(stream.position)),
     close: stream.leave,
   };
   return streamResponse(source, clock);
 }
 
+/** Query parameter with the last event id. */
+export const LAST_EVENT_ID = 'lastEventId';
+
 /**
- * Reads `Last-Event-ID`, which an `EventSource` sends when it reconnects.
+ * Reads the id of the last event that a client has received: from `Last-Event-ID`, which an `EventSource` sends when it
+ * reconnects. Without it, from the query parameter `lastEventId`, since browsers cannot set the header of the first
+ * request, and polyfills send no header.
  *
- * @throws OrderBookError `InvalidParameter` if the header is not an id that a stream has sent.
+ * @throws OrderBookError `InvalidParameter` if the value is not an id that a stream has sent.
  */
 export function lastEventId(request: ApiRequest): number | undefined {
-  const text = request.header('last-event-id');
+  const header = request.header('last-event-id') || undefined;
+  const text = header ?? queryText(new URLSearchParams(request.query), LAST_EVENT_ID);
   if (text === undefined || text === '') return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw invalidParameter('Last-Event-ID', 'must be an id that this stream has sent');
+  const name = header === undefined ? LAST_EVENT_ID : 'Last-Event-ID';
+  throw invalidParameter(name, 'must be an id that this stream has sent');
 }
 
 const END = { done: true, value: undefined } as const;
 
 /** Writes the events of a source and a keep-alive whenever none has arrived for a while. */
-export function streamResponse(source: EventSource, clock: Clock, keepAlive = COMMENT): ApiResponse {
+export function streamResponse(source: EventSource, clock: Clock): ApiResponse {
   let opening = source.opening;
   let pending: Promise<string | undefined> | undefined;
   let onSilence: (() => void) | undefined;
@@ -133,7 +146,7 @@ export function streamResponse(source: EventSource, clock: Clock, keepAlive = CO
         );
       });
       onSilence = undefined;
-      if (silent) return { done: false, value: keepAlive };
+      if (silent) return { done: false, value: source.keepAlive?.() ?? COMMENT };
       pending = undefined;
       const value = await current;
       if (value !== undefined) return { done: false, value };
@@ -155,7 +168,8 @@ function encode({ event, data }: ServerSentEvent): string {
 /** Encoded items. Each item is encoded once for all its subscribers. */
 const encodedItems = new WeakMap<StreamItem, string>();
 
-function encodeStreamEvent(event: StreamEvent): string {
+function encodeStreamEvent(event: StreamEvent | StreamPosition): string {
+  if (event.type === 'position') return encodePosition(event.id);
   // A gap has no id: a client that reconnects right after it receives the entries that the gap left out.
   if (event.type === 'gap') return encode({ event: 'gap', data: JSON.stringify({ from: event.from, to: event.to }) });
   let text = encodedItems.get(event);
@@ -165,3 +179,6 @@ function encodeStreamEvent(event: StreamEvent): string {
   }
   return text;
 }
+
+/** Clients keep the id, and emit no event because there is no data. */
+const encodePosition = (id: number) => `: keep-alive\nid: ${id}\n\n`;

@@ -236,7 +236,7 @@ describe('quote stream over a socket', () => {
     const response = await server.post();
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/event-stream');
-    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('cache-control')).toBe('no-store, no-transform');
     expect(response.headers.get('x-accel-buffering')).toBe('no');
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();

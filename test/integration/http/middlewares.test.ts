@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import type { Api, OrderBook } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { expressRouter } from 'intentbook/express';
+import { memoryStore } from 'intentbook/memory';
+import { nodeHandler } from 'intentbook/node-http';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+
+type Middleware = (request: unknown, response: unknown, next: () => void) => void;
+// The package has no types of its own.
+const compression = createRequire(import.meta.url)('compression') as () => Middleware;
+
+let book: OrderBook;
+const closing: (() => Promise<unknown>)[] = [];
+beforeEach(async () => {
+  book = createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
+  await book.start();
+});
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await book.close();
+});
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(async () => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a listening server has an address
+}
+
+/** Holds back what is written until `flush`, as middlewares do that transform responses. */
+const hold: Middleware = (_request, given, next) => {
+  const response = given as ServerResponse & { flush(): void };
+  const write = response.write.bind(response) as (chunk: unknown) => boolean;
+  const held: unknown[] = [];
+  response.write = (chunk: unknown) => held.push(chunk) > 0;
+  response.flush = () => held.splice(0).forEach(write);
+  next();
+};
+
+const HOSTS: Readonly<Record<string, (api: Api, middleware: Middleware) => RequestListener>> = {
+  Express: (api, middleware) => express().use(middleware).use(expressRouter(api)),
+  connect: (api, middleware) => (request, response) =>
+    middleware(request, response, () => nodeHandler(api)(request, response)),
+};
+const CASES = Object.keys(HOSTS).flatMap((host) => [
+  { host, name: 'compression', middleware: compression() },
+  { host, name: 'a middleware that waits for flush', middleware: hold },
+]);
+
+describe.each(CASES)('$host behind $name', ({ host, middleware }) => {
+  test('delivers the events of a stream at once', async () => {
+    const url = await listen(HOSTS[host]?.(createApi(book), middleware) ?? (() => {}));
+    const response = await fetch(`${url}/api/v1/orders/stream`, { headers: { 'accept-encoding': 'gzip' } });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    const readUntil = async (part: string) => {
+      while (!text.includes(part)) text += (await reader?.read())?.value ?? '';
+    };
+    await readUntil('id: ');
+    const result = await book.orders.submit(
+      await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 600 }),
+    );
+    expect(result.status).toBe('accepted');
+    await readUntil('event: ');
+    await reader?.cancel();
+  });
+
+  test('sends complete responses', async () => {
+    const url = await listen(HOSTS[host]?.(createApi(book), middleware) ?? (() => {}));
+    expect(await (await fetch(`${url}/api/v1/version`)).text()).toContain('.');
+    expect((await fetch(`${url}/api/v1/orders`)).status).toBe(200);
+  });
+});
