@@ -19,11 +19,15 @@ async function* parseEvents(
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = '';
+  let endsWithReturn = false;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
     onData();
-    text += decoder.decode(value, { stream: true });
+    const chunk = decoder.decode(value, { stream: true });
+    // A proxy may end lines with CR or CRLF, and a chunk may end between the two.
+    text += (endsWithReturn ? chunk.replace(/^\n/, '') : chunk).replace(/\r\n?/g, '\n');
+    if (chunk !== '') endsWithReturn = chunk.endsWith('\r');
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       yield parseBlock(text.slice(0, end));
       text = text.slice(end + 2);
@@ -35,8 +39,9 @@ async function* parseEvents(
 function parseBlock(block: string): ServerEvent {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {
-    const colon = line.indexOf(':');
-    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ''));
+    const [, name = '', value = ''] = /^([^:]+):? ?(.*)$/.exec(line) ?? [];
+    const data = name === 'data' ? fields.get(name) : undefined;
+    fields.set(name, data === undefined ? value : `${data}\n${value}`);
   }
   const id = fields.get('id');
   return {
@@ -106,9 +111,7 @@ export async function* readEvents(
 /** Returns whether a request that failed with this error always fails. */
 export function isFinal(error: unknown): boolean {
   if (error instanceof TooLargeError) return true;
-  if (!(error instanceof RequestError)) return false;
-  const { status } = error;
-  return status >= 400 && status < 500 && status !== 408 && status !== 429;
+  return error instanceof RequestError && error.status >= 400 && !error.retryable;
 }
 
 /** Returns the delay before the next request, in milliseconds: at least that of the server. */

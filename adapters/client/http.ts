@@ -27,6 +27,8 @@ export class RequestError extends Error {
   readonly data: unknown;
   /** Time after which the server accepts the next request, in milliseconds. Absent if the response has none. */
   readonly retryAfter: number | undefined;
+  /** Whether the same request may succeed later, as for `OrderBookError`. */
+  readonly retryable: boolean;
 
   constructor(
     status: number,
@@ -38,6 +40,7 @@ export class RequestError extends Error {
     this.code = body?.errorType;
     this.data = body?.data;
     this.retryAfter = retryAfter;
+    this.retryable = status >= 500 || status === 408 || status === 429;
   }
 }
 
@@ -75,9 +78,16 @@ async function readJson({ body }: Response, maxBytes: number): Promise<unknown> 
 /** Reads the error of a response. A proxy may respond with a body that is not JSON. */
 export async function readRequestError(response: Response, maxBytes: number): Promise<RequestError> {
   const body: unknown = await readJson(response, maxBytes).catch(() => undefined);
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const retryAfter = seconds >= 0 ? Math.min(seconds * 1000, MAX_DELAY) : undefined;
+  const retryAfter = parseRetryAfter(response.headers.get('retry-after') ?? '');
   return new RequestError(response.status, body as object, retryAfter); // the format of error responses
+}
+
+/** Parses seconds or a date (RFC 9110, 10.2.3). Returns milliseconds. */
+function parseRetryAfter(text: string): number | undefined {
+  // A date begins with the day of the week. `Date.parse` accepts many other texts.
+  const date = /^[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  const delay = /^\d+$/.test(text) ? Number(text) * 1000 : date - Date.now();
+  return Number.isNaN(delay) ? undefined : Math.min(Math.max(delay, 0), MAX_DELAY);
 }
 
 /** A JSON response and its `Link` header. */

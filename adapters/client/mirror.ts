@@ -119,8 +119,8 @@ export async function createMirror(
     });
     let ready = false;
     for await (const { type, id, data } of events) {
-      // A connection opens with an event that has no type, and may repeat events that were applied before.
-      if (ready && (type === '' || (id !== undefined && id <= cursor))) continue;
+      // A connection may repeat events that were applied before.
+      if (ready && id !== undefined && id <= cursor) continue;
       if (type === 'gap' || !ready) {
         await readAllWithRetry();
         if (control.signal.aborted) return;
@@ -136,6 +136,8 @@ export async function createMirror(
         orders.delete(uid);
         changed(uid);
       } else if (type === 'gap' || !ready) changed(undefined);
+      // An event without a type is the opening, or a position without changes.
+      else for (const check of waiting) check();
       if (!ready) onReady();
       ready = true;
     }

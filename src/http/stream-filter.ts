@@ -2,6 +2,7 @@ import type { OrderStreamFilter } from '../streams/order-stream-event.ts';
 import { STREAM_FILTERS } from '../streams/order-stream-event.ts';
 import { assertKnownFilters } from '../validation/options.ts';
 import { queryText } from './query.ts';
+import { LAST_EVENT_ID } from './sse.ts';
 
 /**
  * Reads the filter of an order stream. A pair is two addresses separated by a comma.
@@ -9,7 +10,10 @@ import { queryText } from './query.ts';
  * @throws OrderBookError `InvalidParameter` for an unknown filter, or one that occurs twice.
  */
 export function readStreamFilter(query: URLSearchParams): OrderStreamFilter {
-  assertKnownFilters(query.keys(), STREAM_FILTERS);
+  assertKnownFilters(
+    [...query.keys()].filter((name) => name !== LAST_EVENT_ID),
+    STREAM_FILTERS,
+  );
   const filter: Record<string, string | readonly string[]> = {};
   for (const name of STREAM_FILTERS) {
     const value = queryText(query, name);

@@ -2,6 +2,7 @@ import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
 import type { LogPage, Stream, StreamOptions } from './stream.ts';
+import { POSITION_INTERVAL } from './stream.ts';
 import type { StreamSubscriber } from './subscriber.ts';
 import { createSubscriber } from './subscriber.ts';
 
@@ -91,7 +92,9 @@ export function createStreamBroadcaster({
           for (const key of keysOf[i] ?? []) for (const each of subscribers.get(key) ?? []) each.push(item);
         });
         requested ||= through > position;
+        const isFar = Math.floor(through / POSITION_INTERVAL) > Math.floor(position / POSITION_INTERVAL);
         position = Math.max(position, through);
+        if (isFar) for (const subscriber of open) subscriber.report(position);
       }
     } catch (failure) {
       onFailure(failure);

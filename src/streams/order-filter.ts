@@ -4,7 +4,8 @@ import { ORDER_STATUSES } from '../orders/status.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { OrderStreamFilter } from './order-stream-event.ts';
-import type { Stream, StreamEvent, StreamItem } from './stream.ts';
+import type { Stream, StreamEvent, StreamItem, StreamPosition } from './stream.ts';
+import { POSITION_INTERVAL } from './stream.ts';
 import { createStreamIterator } from './subscriber.ts';
 
 /** Returns whether an order is sent to a subscriber. */
@@ -52,8 +53,11 @@ const orders = new WeakMap<StreamItem, Order>();
 
 /** Creates a stream without the orders that do not match. Gaps and withdrawn orders are kept. */
 export function filterStream(source: Stream, matches: OrderMatcher): Stream {
-  function isKept(event: StreamEvent): boolean {
-    if (event.type === 'gap' || event.event !== 'order') return true;
+  /** Number of orders that were omitted since the last event. */
+  let omitted = 0;
+
+  function isKept(event: StreamEvent | StreamPosition): boolean {
+    if (event.type !== 'item' || event.event !== 'order') return true;
     let order = orders.get(event);
     if (order === undefined) {
       order = JSON.parse(event.data) as Order; // rendered from an order
@@ -62,18 +66,26 @@ export function filterStream(source: Stream, matches: OrderMatcher): Stream {
     return matches(order);
   }
 
-  async function take(): Promise<readonly StreamEvent[]> {
+  async function take(): ReturnType<Stream['take']> {
     for (;;) {
       const events = await source.take();
-      if (events.length === 0) return events;
+      const last = events.at(-1);
+      if (last === undefined) return events;
       const kept = events.filter(isKept);
+      omitted = kept.length > 0 ? 0 : omitted + events.length;
       if (kept.length > 0) return kept;
+      if (omitted < POSITION_INTERVAL || last.type !== 'item') continue;
+      omitted = 0;
+      return [{ type: 'position', id: last.id }];
     }
   }
 
   return {
     start: source.start,
     backlog: source.backlog,
+    get position() {
+      return source.position;
+    },
     take,
     leave: source.leave,
     [Symbol.asyncIterator]: () => createStreamIterator(take, source.leave),

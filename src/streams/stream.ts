@@ -14,6 +14,15 @@ export type StreamEvent =
   /** Entries from `from` to `to` that concern this subscriber may be missing. */
   | { readonly type: 'gap'; readonly from: number; readonly to: number };
 
+/** A position without an entry for the subscriber, from which it can resume. Sent after many foreign entries. */
+export interface StreamPosition {
+  readonly type: 'position';
+  readonly id: number;
+}
+
+/** Number of foreign entries after which a stream sends its position. */
+export const POSITION_INTERVAL = 128;
+
 /** A page of a log, rendered. */
 export interface LogPage {
   readonly items: readonly StreamItem[];
@@ -36,8 +45,13 @@ export interface Stream extends AsyncIterable<StreamEvent> {
   readonly start: number;
   /** Number of log entries between the start and the end of the log when the stream began. */
   readonly backlog: number;
-  /** Waits for at least one event and returns all that are queued. Empty at the end. */
-  take(): Promise<readonly StreamEvent[]>;
+  /**
+   * The position from which the subscriber can resume, while `take` waits for an event. Undefined while events are
+   * queued or read.
+   */
+  readonly position: number | undefined;
+  /** Waits for at least one event and returns all that are queued. Empty at the end. Iterators omit positions. */
+  take(): Promise<readonly (StreamEvent | StreamPosition)[]>;
   /** Ends the stream, also for a pending `take`. */
   leave(): void;
 }

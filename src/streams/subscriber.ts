@@ -1,4 +1,5 @@
-import type { LogPage, Stream, StreamEvent, StreamItem } from './stream.ts';
+import type { LogPage, Stream, StreamEvent, StreamItem, StreamPosition } from './stream.ts';
+import { POSITION_INTERVAL } from './stream.ts';
 
 export interface SubscriberOptions {
   readonly key: string;
@@ -25,6 +26,8 @@ export interface StreamSubscriber extends Stream {
    */
   begin(after: number, last: number, lostEnd?: number): Promise<void>;
   push(item: StreamItem): void;
+  /** Sends the position of the broadcaster if the subscriber has received nothing for many entries. */
+  report(position: number): void;
   /** Makes the subscriber read the log separately, since it may have missed an item. */
   fallBehind(): void;
   /**
@@ -42,7 +45,7 @@ export interface StreamSubscriber extends Stream {
 /** Creates the subscriber of one stream. */
 export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   const { key, queueSize, resumeLimit } = options;
-  let queue: StreamEvent[] = [];
+  let queue: (StreamEvent | StreamPosition)[] = [];
   let gap: { from: number; to: number } | undefined;
   /** Entries up to here are queued, left out as a gap, or do not concern this subscriber. */
   let position = 0;
@@ -67,7 +70,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   /** Returns the first id that waits for the reader. */
   function getFirstWaiting(): number {
     const [first] = queue;
-    return gap?.from ?? (first?.type === 'item' ? first.id : (first?.from ?? position + 1));
+    return gap?.from ?? (first?.type === 'gap' ? first.from : (first?.id ?? position + 1));
   }
 
   /** Replaces the queue by a gap from its first entry up to a position. Later entries extend it until it is read. */
@@ -120,7 +123,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     options.onLive();
   }
 
-  async function take(): Promise<readonly StreamEvent[]> {
+  async function take(): ReturnType<Stream['take']> {
     while (!ended) {
       if (gap !== undefined) {
         const missed = gap;
@@ -158,6 +161,16 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     get backlog() {
       return backlog;
     },
+    get position() {
+      const isWaiting = live && wake !== undefined && queue.length === 0 && gap === undefined;
+      return isWaiting ? Math.max(position, options.position() ?? 0) : undefined;
+    },
+    report(reached) {
+      if (!live || queue.length > 0 || gap !== undefined || reached - position < POSITION_INTERVAL) return;
+      position = reached;
+      queue.push({ type: 'position', id: reached });
+      wake?.();
+    },
     async begin(after, known, lostEnd) {
       hasBegun = true;
       const last = Math.max(known, restarted?.through ?? 0);
@@ -172,7 +185,8 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
         position = Math.max(skipped ?? 0, last - resumeLimit);
         queue.push({ type: 'gap', from: after + 1, to: position });
       }
-      start = position;
+      // A client that is disconnected before it has received the gap must receive it when it resumes.
+      start = after;
       backlog = last - position;
       // A subscriber that has missed nothing receives all entries from now on, whenever it starts to read.
       if (position >= (options.position() ?? 0)) await catchUp();
@@ -208,7 +222,11 @@ export function createStreamIterator(take: Stream['take'], leave: Stream['leave'
     return { done: true, value: undefined } as const;
   };
   async function read(): Promise<IteratorResult<StreamEvent>> {
-    if (taken.length === 0) taken = [...(await take())];
+    while (taken.length === 0) {
+      const events = await take();
+      if (events.length === 0) return end();
+      taken = events.filter((event) => event.type !== 'position');
+    }
     const value = taken.shift();
     return value === undefined ? end() : { done: false, value };
   }

@@ -324,7 +324,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     },
     success: {
       200: {
-        description: 'The data of each event is an Order. Its id resumes the stream (Last-Event-ID).',
+        description:
+          'The data of each event is an Order. Its id resumes the stream (Last-Event-ID, or lastEventId in the query).',
         body: 'events',
       },
     },

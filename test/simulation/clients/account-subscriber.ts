@@ -50,7 +50,12 @@ export function createAccountSubscriber(context: AccountSubscriberContext): Subs
         if (!isCurrent() || events.length === 0) return;
         for (const event of events) {
           if (event.type === 'gap') report('streams', `${name} received a gap from ${event.from} to ${event.to}`);
-          else await receive(event.event, event.id, event.data);
+          else if (event.type === 'position') {
+            const missed = await findNext();
+            if (missed !== undefined && missed.id <= event.id)
+              report('streams', `${name} received position ${event.id} before ${missed.id}`);
+            position = Math.max(position, event.id);
+          } else await receive(event.event, event.id, event.data);
         }
         trace(`${name} at ${position}`);
       }

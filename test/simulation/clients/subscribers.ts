@@ -99,6 +99,12 @@ export function createSubscriber(context: SubscriberContext): Subscriber {
             position = Math.max(position, event.to);
             continue;
           }
+          if (event.type === 'position') {
+            const missed = listNext().find((entry) => entry.id <= event.id && !mayBeSkipped(entry));
+            if (missed !== undefined) report('streams', `${name} received position ${event.id} before ${missed.id}`);
+            position = Math.max(position, event.id);
+            continue;
+          }
           const data: unknown = JSON.parse(event.data);
           const order = event.event === 'order' ? (data as Order) : undefined;
           receive(event.id, order?.uid ?? (data as { id: Hex }).id, order);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EventSource } from '../../../src/http/sse.ts';
-import { streamResponse } from '../../../src/http/sse.ts';
+import { lastEventId, resumableEventStream, streamResponse } from '../../../src/http/sse.ts';
+import type { Stream } from '../../../src/streams/stream.ts';
 import { manualClock } from '../../support/clock.ts';
 
 /** Returns the iterator of a stream, its clock and the number of calls of `close`. */
@@ -25,5 +26,55 @@ describe('event stream', () => {
     await iterator.return?.();
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
     expect([clock.pending, state.closed]).toEqual([0, 1]);
+  });
+});
+
+describe('resumable event stream', () => {
+  function openResumable(position: number | undefined) {
+    const clock = manualClock();
+    const stream: Stream = {
+      start: 7,
+      backlog: 0,
+      position,
+      take: () => new Promise(() => {}),
+      leave() {},
+      async *[Symbol.asyncIterator]() {},
+    };
+    const { body } = resumableEventStream(stream, clock);
+    if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) throw new Error('the response must be a stream');
+    return { clock, iterator: body[Symbol.asyncIterator]() };
+  }
+
+  test.each([
+    [41, ': keep-alive\nid: 41\n\n'],
+    [undefined, ': keep-alive\n\n'],
+  ])('sends a keep-alive with position %s', async (position, text) => {
+    const { clock, iterator } = openResumable(position);
+    expect((await iterator.next()).value).toBe(': stream\nid: 7\n\n');
+    const next = iterator.next();
+    clock.advance(15_000);
+    expect((await next).value).toBe(text);
+  });
+});
+
+describe('last event id', () => {
+  const read = (query: string, header?: string) =>
+    lastEventId({ method: 'GET', path: '/', query, header: () => header, body: { type: 'none' } });
+
+  test.each([
+    ['', undefined, undefined],
+    ['', '7', 7],
+    ['lastEventId=5', undefined, 5],
+    ['lastEventId=5', '', 5],
+    ['lastEventId=5', '7', 7],
+    ['lastEventId=', undefined, undefined],
+  ])('of "%s" and header %s is %s', (query, header, id) => {
+    expect(read(query, header)).toBe(id);
+  });
+
+  test('is rejected under the name of its source', () => {
+    expect(() => read('', 'x')).toThrow('Last-Event-ID');
+    expect(() => read('lastEventId=x')).toThrow('lastEventId');
+    expect(() => read('lastEventId=1&lastEventId=2')).toThrow('lastEventId');
   });
 });

@@ -6,7 +6,7 @@ import { setTickScheduler } from '../../../src/concurrency/yield.ts';
 import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import { findGapEnd } from '../../../src/streams/log-gap.ts';
-import type { Stream, StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
+import type { Stream, StreamEvent, StreamItem, StreamPosition } from '../../../src/streams/stream.ts';
 
 /** A log in memory whose entries have the keys `a` and `b`, and a broadcaster over it. */
 function fixture(options: Partial<BroadcasterOptions> = {}) {
@@ -100,7 +100,7 @@ function collect(stream: Stream): StreamEvent[] {
 
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-const shown = (events: readonly StreamEvent[]) =>
+const shown = (events: readonly (StreamEvent | StreamPosition)[]) =>
   events.map((event) => (event.type === 'gap' ? `${event.from}..${event.to}` : event.id));
 
 describe('event stream', () => {
@@ -128,7 +128,7 @@ describe('event stream', () => {
     const { hub, write } = fixture();
     write(...'abababab');
     const stream = await hub.subscribe('a', { after: 1 });
-    const seen: StreamEvent[] = [];
+    const seen: (StreamEvent | StreamPosition)[] = [];
     while (seen.length < 3) seen.push(...(await stream.take()));
     assert.deepEqual(shown(seen), [3, 5, 7]);
     const next = stream.take();

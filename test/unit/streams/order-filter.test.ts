@@ -68,6 +68,7 @@ function streamOf(...batches: readonly (readonly StreamEvent[])[]) {
   const stream: Stream = {
     start: 7,
     backlog: 3,
+    position: 9,
     async take() {
       calls.taken++;
       return left.shift() ?? [];
@@ -111,6 +112,14 @@ describe('filtered stream', () => {
     const { stream, calls } = streamOf([item(8, { kind: 'buy' })], [sale]);
     expect(await filterStream(stream, isSale).take()).toEqual([sale]);
     expect(calls.taken).toBe(2);
+  });
+
+  test('returns its position after many orders that do not match', async () => {
+    const buys = Array.from({ length: 64 }, (_, i) => item(i + 1, { kind: 'buy' }));
+    const filtered = filterStream(streamOf(buys, buys, buys, [item(9)]).stream, isSale);
+    expect(await filtered.take()).toEqual([{ type: 'position', id: 64 }]);
+    expect(await filtered.take()).toEqual([item(9)]);
+    expect(filtered.position).toBe(9);
   });
 
   test('ends with its source, and leaves it when the reader stops', async () => {

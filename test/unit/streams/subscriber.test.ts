@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { LogPage, StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
+import type { LogPage, StreamEvent, StreamItem, StreamPosition } from '../../../src/streams/stream.ts';
 import type { SubscriberOptions } from '../../../src/streams/subscriber.ts';
 import { createSubscriber } from '../../../src/streams/subscriber.ts';
 
 const item = (id: number): StreamItem => ({ type: 'item', id, event: 'order', data: `{"n":${id}}` });
 const page = (through: number, ...ids: number[]): LogPage => ({ items: ids.map(item), through });
-const shown = (events: readonly StreamEvent[]) =>
+const shown = (events: readonly (StreamEvent | StreamPosition)[]) =>
   events.map((event) => (event.type === 'gap' ? `${event.from}..${event.to}` : event.id));
 
 /** A subscriber whose broadcaster is at `at`, and whose own reads of the log return `pages`, in order. */
@@ -116,7 +116,7 @@ describe('stream subscriber queue', () => {
   test('merges the gap of a long absence with the entries behind it', async () => {
     const { subscriber } = fixture({ at: 20, queueSize: 2 });
     await subscriber.begin(5, 20);
-    expect([subscriber.start, subscriber.backlog]).toEqual([10, 10]);
+    expect([subscriber.start, subscriber.backlog]).toEqual([5, 10]);
     subscriber.restart(END + 1, END + 21);
     expect(shown(await subscriber.take())).toEqual([`6..${END}`]);
   });
@@ -300,5 +300,48 @@ describe('stream subscriber that leaves', () => {
     expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
     expect(calls).toEqual(['live', 'leave']);
+  });
+});
+
+describe('position of a stream subscriber', () => {
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+  test('is that of the broadcaster while it waits, and undefined while events are queued', async () => {
+    const { subscriber, broadcaster } = fixture({ at: 4 });
+    await subscriber.begin(4, 4);
+    expect(subscriber.position).toBeUndefined();
+    const taken = subscriber.take();
+    broadcaster.position = 9;
+    expect(subscriber.position).toBe(9);
+    subscriber.push(item(10));
+    expect(subscriber.position).toBeUndefined();
+    expect(shown(await taken)).toEqual([10]);
+    expect(subscriber.position).toBeUndefined();
+  });
+
+  test('is sent after many foreign entries, in order with those of the subscriber', async () => {
+    const { subscriber } = fixture();
+    await subscriber.begin(0, 0);
+    subscriber.report(127);
+    subscriber.report(128);
+    subscriber.push(item(130));
+    subscriber.report(300);
+    expect(await subscriber.take()).toEqual([{ type: 'position', id: 128 }, item(130)]);
+  });
+
+  test('is not returned by the iterator', async () => {
+    const { subscriber } = fixture();
+    await subscriber.begin(0, 0);
+    const next = subscriber[Symbol.asyncIterator]().next();
+    subscriber.report(128);
+    await settle();
+    subscriber.push(item(130));
+    expect(await next).toEqual({ done: false, value: item(130) });
+  });
+
+  test('before a gap is the one that the client has sent', async () => {
+    const { subscriber } = fixture({ at: 100 });
+    await subscriber.begin(4, 100);
+    expect([subscriber.start, shown(await subscriber.take())]).toEqual([4, ['5..90']]);
   });
 });

@@ -1,0 +1,97 @@
+import { createOrderBook, ERRORS } from 'intentbook';
+import { createClient, RequestError } from 'intentbook/client';
+import { fetchHandler } from 'intentbook/fetch';
+import { memoryStore } from 'intentbook/memory';
+import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../support/clock.ts';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+
+/** Returns a body whose chunks are the parts of a text. */
+function bodyOf(text: string, size: number): ReadableStream<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at < bytes.length) controller.enqueue(bytes.slice(at, at + size));
+      at += size;
+    },
+  });
+}
+
+/** Serves a stream and an empty list. */
+const clientOf = (text: string, size: number) =>
+  createClient('http://localhost', {
+    fetch: async (url) => (url.includes('/stream') ? new Response(bodyOf(text, size)) : Response.json([])),
+  });
+
+describe('event stream of the client', () => {
+  const order = { uid: '0x12', status: 'open' };
+  const lines = [': stream', 'id: 4', '', 'id: 5', 'event: order', `data: ${JSON.stringify(order)}`, '', ''];
+  const spread = [...lines.slice(0, 5), 'data: {"uid":"0x12",', 'data:"status":"open"}', 'ignored', '', ''];
+
+  for (const [name, end] of Object.entries({ LF: '\n', CR: '\r', CRLF: '\r\n' })) {
+    it.each([1, 2, 3, 7, 1000])(`reads lines that end with ${name} in chunks of %i bytes`, async (size) => {
+      for (const text of [lines, spread]) {
+        // The first byte of the next line shows that a CR at the end has no LF.
+        const mirror = await clientOf(`${text.join(end)}:`, size).mirror();
+        await mirror.reached(5);
+        expect([...mirror.orders.values()]).toEqual([order]);
+        mirror.close();
+      }
+    });
+  }
+});
+
+describe('mirror with a filter', () => {
+  async function fixture() {
+    const clock = manualClock(Date.now());
+    const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
+    await book.start();
+    const handler = fetchHandler(book);
+    const client = createClient('http://localhost', { fetch: (url, init) => handler(new Request(url, init)) });
+    const mirror = await client.mirror({ owner: account(2).address });
+    const submit = async (amount: number) => {
+      const choice = { validTo: Math.floor(clock.now() / 1000) + 3600, sellAmount: String(amount) };
+      expect(await book.orders.submit(await signOrder(account(1), choice))).toMatchObject({ status: 'accepted' });
+    };
+    return { book, clock, mirror, submit };
+  }
+
+  it('reaches the position of foreign entries with the next keep-alive', async () => {
+    const { book, clock, mirror, submit } = await fixture();
+    await submit(1000);
+    const reached = mirror.reached(await book.log.last());
+    // The stream reads the entry before the keep-alive.
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(15_000);
+    await reached;
+    expect(mirror.orders.size).toBe(0);
+    mirror.close();
+    await book.close();
+  });
+});
+
+describe('RequestError', () => {
+  it('is retryable as the table of codes states', () => {
+    for (const [code, { status, retryable }] of Object.entries(ERRORS)) {
+      expect([code, new RequestError(status, { errorType: code }).retryable]).toEqual([code, retryable]);
+    }
+    for (const status of [408, 502, 503, 504]) expect(new RequestError(status).retryable).toBe(true);
+  });
+
+  it.each([
+    ['3', 3000],
+    [new Date(Date.now() + 86_400_000).toUTCString(), 86_400_000],
+    [new Date(Date.now() - 86_400_000).toUTCString(), 0],
+    ['soon', undefined],
+    ['-1', undefined],
+  ])('has the time of Retry-After: %s', async (text, expected) => {
+    const client = createClient('http://localhost', {
+      fetch: async () => new Response('{}', { status: 503, headers: { 'retry-after': text } }),
+    });
+    const error = await client.get('0x12').catch((failure: unknown) => failure);
+    const { retryAfter } = error as RequestError; // the response has an error status
+    if (expected !== 86_400_000) expect(retryAfter).toBe(expected);
+    else expect(Math.abs((retryAfter ?? 0) - expected)).toBeLessThan(3_600_000);
+  });
+});
