@@ -86,7 +86,7 @@ export async function readRequestError(response: Response, maxBytes: number): Pr
 function parseRetryAfter(text: string): number | undefined {
   // A date begins with the day of the week. `Date.parse` accepts many other texts.
   const date = /^[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
-  const delay = /^\d+$/.test(text) ? Number(text) * 1000 : date - Date.now();
+  const delay = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : date - Date.now();
   return Number.isNaN(delay) ? undefined : Math.min(Math.max(delay, 0), MAX_DELAY);
 }
 
