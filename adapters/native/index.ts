@@ -1,4 +1,5 @@
 import type { RecoveryBackend } from 'intentbook';
+import { describePackageFailure } from '#internal';
 
 /** Messages of the bindings for a signature without a valid public key. Any other error is a failure. */
 const NO_KEY_MESSAGES: readonly string[] = ['Signature could not be parsed', 'Public key could not be recover'];
@@ -33,6 +34,6 @@ async function loadBindings() {
     // The root module of the package would silently fall back to JavaScript.
     return (await import('secp256k1/bindings.js')).default;
   } catch (cause) {
-    throw new Error('native recovery requires the package secp256k1, compiled: npm install secp256k1', { cause });
+    throw new Error(describePackageFailure('native recovery', 'secp256k1', cause), { cause });
   }
 }

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { StoreError } from 'intentbook';
 import type { PoolConfig } from 'pg';
+import { describePackageFailure } from '#internal';
 
 /**
  * Statement of node-postgres. The server binds the values. With a name, each connection prepares the statement once.
@@ -118,7 +119,7 @@ export const LOCAL_LIMITS =
 /** Creates a pool with node-postgres, which is loaded on the first call. */
 export async function createPool(url: string, { connections, limited = true }: PoolSettings): Promise<OwnPool> {
   const driver = await import('pg').catch((cause: unknown) => {
-    throw new StoreError('Unavailable', 'postgresStore requires the package pg: npm install pg', { cause });
+    throw new StoreError('Unavailable', describePackageFailure('postgresStore', 'pg', cause), { cause });
   });
   try {
     const pool = new driver.default.Pool({

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { RecoveryBackend, RecoveryPool } from 'intentbook';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, describePackageFailure } from '#internal';
 
 /** Options of the recovery pool. */
 export interface RecoveryPoolOptions {
@@ -36,7 +36,7 @@ export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<C
     throw new TypeError(`recoveryPool: \`threads\` must be a positive integer, got ${threads}`);
   }
   const { Piscina } = await import('piscina').catch((cause: unknown) => {
-    throw new Error('recoveryPool requires the package piscina: npm install piscina', { cause });
+    throw new Error(describePackageFailure('recoveryPool', 'piscina', cause), { cause });
   });
   const pool = new Piscina<Uint8Array, Uint8Array>({
     filename: new URL('./recovery-worker.js', import.meta.url).href,
