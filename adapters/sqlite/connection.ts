@@ -1,6 +1,8 @@
+import { isAbsolute } from 'node:path';
 import { StoreError } from 'intentbook';
-import type { SqliteDatabase } from './database-driver.ts';
+import type { BetterSqlite, SqliteDatabase } from './database-driver.ts';
 import { openDatabase, toStoreError } from './database-driver.ts';
+import { prepare } from './session.ts';
 
 /** SQLite's `synchronous` levels. Only `FULL` and `EXTRA` survive a power failure. */
 export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;
@@ -8,14 +10,15 @@ export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;
 export type Synchronous = (typeof SYNCHRONOUS)[number];
 
 /** Location of the tables: a file of the store, or a handle of the host. */
-export type SqliteSource =
-  | SqliteFile
-  | {
-      readonly kind: 'handle';
-      readonly database: SqliteDatabase;
-      readonly prefix: string;
-      readonly synchronous: Synchronous;
-    };
+export type SqliteSource = SqliteFile | SqliteHandle;
+
+/** A handle of the host, and the prefix of the tables. */
+export interface SqliteHandle {
+  readonly kind: 'handle';
+  readonly database: SqliteDatabase;
+  readonly prefix: string;
+  readonly synchronous: Synchronous;
+}
 
 /** A file of the store, and the settings of its connections. */
 export interface SqliteFile {
@@ -51,16 +54,35 @@ export async function connectSqlite(source: SqliteSource): Promise<SqliteConnect
 }
 
 /** Opens a second connection, for reads only, to the file of an open store. */
-export async function connectReader({ path, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
-  const database = await openDatabase(path, busyTimeout);
+export async function connectReader(source: SqliteSource): Promise<SqliteConnection> {
+  const database = source.kind === 'file' ? await openDatabase(source.path, source.busyTimeout) : openBeside(source);
   try {
     database.pragma('query_only = ON');
     database.pragma(CACHE_SIZE);
   } catch (cause) {
     database.close();
-    throw toStoreError(`open the file "${path}"`, cause);
+    throw toStoreError(`open the file "${database.name}"`, cause);
   }
-  return { database, prefix: '', own: true, disconnect: () => void database.close() };
+  const prefix = source.kind === 'file' ? '' : source.prefix;
+  return { database, prefix, own: source.kind === 'file', disconnect: () => void database.close() };
+}
+
+/** Opens the file of a handle with the driver of the handle. */
+function openBeside({ database }: SqliteHandle): SqliteDatabase {
+  const path = getFilePath(database);
+  try {
+    // Two copies of SQLite in one process release each other's file locks, so the class of the handle is used.
+    const { constructor: create } = database as unknown as { readonly constructor: BetterSqlite };
+    return new create(path, { fileMustExist: true });
+  } catch (cause) {
+    throw toStoreError(`open the file "${path}" of the database handle for reads`, cause);
+  }
+}
+
+/** Returns the path of a file as it was when the file was opened, whatever the working directory is now. */
+export function getFilePath(database: SqliteDatabase): string {
+  if (isAbsolute(database.name) || database.memory) return database.name;
+  return prepare(database, `SELECT file FROM pragma_database_list WHERE name = 'main'`).pluck().get() as string; // text
 }
 
 async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
@@ -94,10 +116,14 @@ export function assertBookFile(database: SqliteDatabase, path: string): void {
 }
 
 /** Uses a handle unchanged. The guarantees of the store depend on the host's settings, so these are checked. */
-function connectHandle({ database, prefix, synchronous }: SqliteSource & { kind: 'handle' }): SqliteConnection {
+function connectHandle({ database, prefix, synchronous }: SqliteHandle): SqliteConnection {
   try {
     if (database.inTransaction) throw new StoreError('Unavailable', 'a transaction is open on the database handle');
     assertPragma(database, 'journal_mode', ['wal'], 'wal');
+    assertPragma(database, 'encoding', ['UTF-8'], 'UTF-8');
+    // The store reads with a second connection, so that it does not see uncommitted rows.
+    assertPragma(database, 'query_only', [0], 'OFF');
+    assertPragma(database, 'locking_mode', ['normal'], 'NORMAL');
     const minimum = SYNCHRONOUS.indexOf(synchronous);
     const allowed = SYNCHRONOUS.map((_, level) => level).filter((level) => level >= minimum);
     assertPragma(database, 'synchronous', allowed, synchronous);
@@ -114,7 +140,7 @@ function assertPragma(database: SqliteDatabase, pragma: string, allowed: readonl
   if (allowed.includes(value)) return;
   throw new StoreError(
     'Unavailable',
-    `the database handle has ${pragma} = ${value}, the store needs at least ${required}; ` +
+    `the database handle has ${pragma} = ${value}, the store needs ${pragma === 'synchronous' ? 'at least ' : ''}${required}; ` +
       `run "PRAGMA ${pragma} = ${required}" before opening the store`,
   );
 }

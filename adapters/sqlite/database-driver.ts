@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { StoreError } from 'intentbook';
+import { describePackageFailure } from '#internal';
 import type { NodeSqlite } from './node-sqlite.ts';
 import { loadNodeSqlite, openNodeDatabase } from './node-sqlite.ts';
 
@@ -48,33 +49,33 @@ export type SqliteDriver =
  */
 export async function loadDriver(): Promise<SqliteDriver> {
   const version = getPackageVersion();
+  if (version !== undefined) assertRuntime(version);
   let failure: unknown;
-  if (version !== undefined) {
-    assertRuntime(version);
-    try {
-      const create = (await import('better-sqlite3')).default;
-      new create(':memory:').close(); // loads the native part
-      return { kind: 'better-sqlite3', create };
-    } catch (cause) {
-      failure = cause; // such as a package that was built for another runtime
-    }
+  try {
+    const create = (await import('better-sqlite3')).default;
+    new create(':memory:').close(); // loads the native part
+    return { kind: 'better-sqlite3', create };
+  } catch (cause) {
+    failure = cause; // the package is missing, or was built for another runtime
   }
   const module = await loadNodeSqlite();
   if (module !== undefined) return { kind: 'node', module };
-  throw new StoreError(
-    'Unavailable',
-    'the SQLite store requires the package better-sqlite3 (npm install better-sqlite3), or Node.js 22.13 or later',
-    { cause: failure },
-  );
+  const reason = describePackageFailure('the SQLite store', 'better-sqlite3', failure);
+  throw new StoreError('Unavailable', `${reason}; or use Node.js 22.13 or later`, { cause: failure });
 }
 
-/** Returns the version of the installed package better-sqlite3. `undefined` if it is missing. */
+/** Returns the version of the installed package better-sqlite3. `undefined` if it is not found. */
 function getPackageVersion(): string | undefined {
-  try {
-    return (createRequire(import.meta.url)('better-sqlite3/package.json') as { readonly version: string }).version;
-  } catch {
-    return undefined;
+  // A bundle may lie in another folder than the packages, or have no `import.meta`. Then the program knows them.
+  for (const from of [import.meta.url, process.argv[1], `${process.cwd()}/index.js`]) {
+    try {
+      const found = createRequire(from ?? '')('better-sqlite3/package.json') as { readonly version: string };
+      return found.version;
+    } catch {
+      // not found from there
+    }
   }
+  return undefined;
 }
 
 /** Rejects a package that would end the process when it is loaded. */

@@ -9,11 +9,9 @@ export interface EventTable {
   record(event: NewEvent): void;
   /** Appends an event without a cause. Must run within a transaction. */
   append(type: OrderEventType, uid: Buffer, owner: Buffer, at: number): void;
-  /** Hides later events until the host's transaction ends. Called before writes inside it, which may be rolled back. */
-  hold(): void;
   last(): number;
   after(id: number, limit: number): StoredEvent[];
-  /** Returns whether `id` is the newest visible event. False if only a query could show it. */
+  /** Returns whether `id` is the newest event. False if only a query could show it. */
   isNewest(id: number): boolean;
 }
 
@@ -33,18 +31,11 @@ export function createEventTable(session: SqliteSession, isExclusive: () => bool
       'WHERE id > ? AND id <= ? ORDER BY id LIMIT ?',
   ).raw();
   const getEpochStart = createEpochStart(session, 'events', now);
-  let held: number | undefined;
   let end: number | undefined;
 
   function newestId(): number {
     if (end === undefined || !isExclusive()) end = newest.get() as number; // an integer, or coalesced to one
     return end;
-  }
-
-  /** Returns the last visible event. A handle reads its own uncommitted writes, which must stay hidden. */
-  function getLastVisibleId(): number {
-    if (!session.inTransaction) held = undefined;
-    return held ?? newestId();
   }
 
   function append(type: OrderEventType, uid: Buffer, owner: Buffer, at: number, cause?: NewEvent['cause']): void {
@@ -55,19 +46,16 @@ export function createEventTable(session: SqliteSession, isExclusive: () => bool
   return {
     record: ({ type, uid, owner, at, cause }) => append(type, toBytes(uid), toBytes(owner), at, cause),
     append,
-    hold() {
-      held ??= newestId();
-    },
     isNewest(id) {
-      if (end !== id || held !== undefined || session.inTransaction) return false;
+      if (end !== id) return false;
       if (isExclusive()) return true;
       end = undefined; // it is not compared with the log again
       return false;
     },
-    last: () => read('read events', getLastVisibleId),
+    last: () => read('read events', newestId),
     after: (id, limit) =>
       read('read events', () => {
-        const last = getLastVisibleId();
+        const last = newestId();
         if (id >= last) return [];
         const rows = select.all(id, last, limit) as EventRow[]; // the columns selected
         return rows.map(([id, type, uid, owner, at, cause]) => {

@@ -1,17 +1,19 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import type { AccountStore, Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { createSqliteAccountStore } from './accounts/store.ts';
-import type { SqliteFile, SqliteSource, Synchronous } from './connection.ts';
+import type { SqliteFile, SqliteHandle, Synchronous } from './connection.ts';
 import { SYNCHRONOUS } from './connection.ts';
 import type { SqliteDatabase } from './database-driver.ts';
+import { createHandleStore } from './handle-store.ts';
 import { beginEpochInFile } from './log-epoch.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 import { createThreadedStore } from './threaded-store.ts';
-import { WORKER_FILE } from './write-thread.ts';
+import { getWorkerFile } from './write-thread.ts';
 
 export type { SqliteBackupOptions } from './backup.ts';
 export { backupSqlite } from './backup.ts';
@@ -56,7 +58,8 @@ export interface SqliteHandleOptions {
 export function sqliteStore(options: SqliteStoreOptions): Store;
 /**
  * Creates a store on a better-sqlite3 handle of the host. The store changes no setting of the handle and never closes
- * it. Opening fails if a required setting is missing (`journal_mode = WAL`, `synchronous = FULL`).
+ * it. Opening fails if a required setting is missing: `journal_mode = WAL`, `synchronous = FULL`, `encoding = UTF-8`,
+ * `locking_mode = NORMAL`. Reads use a second connection to the file, so that no caller sees uncommitted rows.
  *
  * While the host has a transaction open on the handle, the store rejects its own writes, so that they do not become
  * part of that transaction. An insert that receives the handle as `transaction` joins it.
@@ -64,14 +67,17 @@ export function sqliteStore(options: SqliteStoreOptions): Store;
 export function sqliteStore(database: SqliteDatabase, options?: SqliteHandleOptions): Store;
 export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
   const isHandle = typeof target === 'object' && target !== null && 'prepare' in target;
-  if (isHandle) return createSqliteStore(parseHandleSource(target, options), MIGRATIONS);
+  if (isHandle) return createHandleStore(parseHandleSource(target, options));
   const source = parseFileSource('sqliteStore', target, ['writeThread']);
   const { writeThread = false } = target;
   return shouldUseThread(writeThread) ? createThreadedStore(source) : createSqliteStore(source, MIGRATIONS);
 }
 
 function shouldUseThread(writeThread: boolean | 'auto'): boolean {
-  if (writeThread === 'auto') return availableParallelism() > 1 && existsSync(WORKER_FILE);
+  if (writeThread === 'auto') {
+    const file = getWorkerFile();
+    return file !== undefined && availableParallelism() > 1 && existsSync(file);
+  }
   if (typeof writeThread === 'boolean') return writeThread;
   throw new TypeError(`sqliteStore: \`writeThread\` must be true, false or "auto", got ${formatValue(writeThread)}`);
 }
@@ -131,10 +137,11 @@ function parseFileSource(
     const expected = 'must be an integer number of milliseconds from 0 to 2147483647';
     throw new TypeError(`${name}: \`busyTimeout\` ${expected}, got ${formatValue(busyTimeout)}`);
   }
-  return { kind: 'file', path, synchronous: parseSynchronous(name, synchronous), busyTimeout };
+  // The working directory may change before the file is opened.
+  return { kind: 'file', path: resolve(path), synchronous: parseSynchronous(name, synchronous), busyTimeout };
 }
 
-function parseHandleSource(database: SqliteDatabase, options: SqliteHandleOptions): SqliteSource {
+function parseHandleSource(database: SqliteDatabase, options: SqliteHandleOptions): SqliteHandle {
   assertKnownOptions('sqliteStore', options, ['prefix', 'synchronous']);
   const { prefix = 'intentbook_', synchronous } = options;
   // The prefix becomes part of SQL text.

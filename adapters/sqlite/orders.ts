@@ -170,10 +170,7 @@ export function createOrderTable(
       const transaction = options?.transaction;
       const work = () => inserts.map(insertOne);
       if (transaction === undefined) return writeInserts(inserts, work);
-      return join('insert orders', transaction, () => {
-        events.hold();
-        return work();
-      });
+      return join('insert orders', transaction, work);
     },
 
     get(uids) {

@@ -5,8 +5,6 @@ import { toStoreError } from './database-driver.ts';
 /** Database access for the tables of the store: statements and transactions that only the current writer can commit. */
 export interface SqliteSession {
   readonly prefix: string;
-  /** Whether a transaction of the host is open. The store's own transactions never outlive a call. */
-  readonly inTransaction: boolean;
   prepare(sql: string): SqliteStatement;
   read<T>(operation: string, work: () => T): T;
   /** Runs `work` in its own durable transaction. */
@@ -22,9 +20,6 @@ export function openSession(
 ): SqliteSession {
   return {
     prefix,
-    get inTransaction() {
-      return database.inTransaction;
-    },
     prepare: (sql) => prepare(database, sql),
     read(operation, work) {
       try {

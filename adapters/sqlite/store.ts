@@ -1,4 +1,4 @@
-import type { Store, StoreContext } from 'intentbook';
+import type { EventStore, Store, StoreContext } from 'intentbook';
 import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit';
 import { createAppDataTable } from './app-data.ts';
 import { createAuctionTable } from './auctions.ts';
@@ -49,10 +49,15 @@ export function createSqliteStore(
   return createStoreFromOperations(source, (context) => start(source, context, migrations, onRenewal));
 }
 
-/** Creates a store from operations that `start` creates when the store is opened. */
+/**
+ * Creates a store from operations that `start` creates when the store is opened.
+ *
+ * @param watch - Default: no hints, because only this store writes to the log.
+ */
 export function createStoreFromOperations(
   source: SqliteSource,
   start: (context: StoreContext) => Promise<MaybeAsync<SqliteOperations>>,
+  watch: EventStore['watch'] = () => () => {},
 ): Store {
   const {
     parts: book,
@@ -101,7 +106,7 @@ export function createStoreFromOperations(
       last: async () => book().events.last(),
       after: async (id, limit) => book().events.after(id, limit),
       isNewest: (id) => book().events.isNewest(id),
-      watch: () => () => {},
+      watch,
     },
     leases: {
       acquire: async (request) => book().leases.acquire(request),

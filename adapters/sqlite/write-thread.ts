@@ -2,26 +2,9 @@ import { Worker } from 'node:worker_threads';
 import type { StoreErrorCode } from 'intentbook';
 import { StoreError, systemClock } from 'intentbook';
 import type { SqliteFile } from './connection.ts';
+import type { SqliteWriter } from './store-with-reader.ts';
 import type { WriteCall, WriteOperations, WriteResult, WriteThreadData } from './write-operations.ts';
 import { createWriteState, EPOCH, LEASE_END } from './write-operations.ts';
-
-/** Thread that writes to a file. */
-export interface WriteThread {
-  /**
-   * Runs an operation in the thread, after all earlier ones.
-   *
-   * @throws StoreError of the operation; `OutcomeUnknown` if the thread ends before its result arrives; `Unavailable`
-   * if the thread has ended.
-   */
-  call<Name extends keyof WriteOperations>(
-    name: Name,
-    ...parameters: Parameters<WriteOperations[Name]>
-  ): ReturnType<WriteOperations[Name]>;
-  /** Returns whether nothing can have been written to the file since the previous call. */
-  isUnchanged(): boolean;
-  /** Ends the thread. */
-  end(): Promise<void>;
-}
 
 interface Pending {
   readonly name: keyof WriteOperations;
@@ -29,11 +12,28 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** The built file that a thread runs. */
-export const WORKER_FILE = new URL('./sqlite-worker.js', import.meta.url);
+/**
+ * Returns the built file that a thread runs. `undefined` in a bundle without `import.meta`, which does not contain it.
+ */
+export function getWorkerFile(): URL | undefined {
+  const { url } = import.meta;
+  return url ? new URL('./sqlite-worker.js', url) : undefined;
+}
 
-/** Starts a thread with its own connection. An idle thread does not keep the process running. */
-export function startWriteThread(source: SqliteFile, file: URL): WriteThread {
+/**
+ * Starts a thread with its own connection, which runs operations in the order of their calls. They reject with the
+ * error of the operation, with `OutcomeUnknown` if the thread ends before the result arrives, and with `Unavailable` if
+ * it has ended. An idle thread does not keep the process running.
+ *
+ * @throws StoreError `Unavailable` if the file of the thread is not known.
+ */
+export function startWriteThread(source: SqliteFile, file: URL | undefined): SqliteWriter {
+  if (file === undefined) {
+    throw new StoreError(
+      'Unavailable',
+      'the write thread of the SQLite store cannot start: the bundle of the application has no import.meta.url',
+    );
+  }
   const state = createWriteState();
   const workerData: WriteThreadData = { source, state };
   // Without the options of the process: some, such as `--input-type`, are refused in a thread.
@@ -77,7 +77,7 @@ export function startWriteThread(source: SqliteFile, file: URL): WriteThread {
   }
 
   return {
-    call: call as WriteThread['call'], // the thread runs the operation of this name
+    call: call as SqliteWriter['call'], // the thread runs the operation of this name
     isUnchanged() {
       const before = seen;
       seen = Atomics.load(state, EPOCH);

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Cancel, Clock } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { SqliteConnection } from './connection.ts';
+import { getFilePath } from './connection.ts';
 import { createFileWatch } from './file-watch.ts';
 import type { ProcessIdentity } from './process-identity.ts';
-import { getOwnIdentity, isRunning } from './process-identity.ts';
+import { getOwnIdentity, getProcessState } from './process-identity.ts';
 import { prepare, transact } from './session.ts';
 
 /** Lifetime of a lease without renewal, in milliseconds. */
@@ -36,8 +36,8 @@ const held = getHeldTokens();
 const seen = new Map<string, { readonly expires: number; readonly since: number }>();
 
 /**
- * Acquires the lease. Must run within a transaction. If the holding process on this host has ended, the lease is taken
- * over immediately; otherwise after it has expired. A lease that expires later than a new one was written by a clock
+ * Acquires the lease. Must run within a transaction. If the holding process has ended, and this process can see it, the
+ * lease is taken over immediately; otherwise after it has expired. A lease that expires later than a new one was written by a clock
  * that was ahead. It is taken over if it is not renewed between two attempts to acquire it.
  *
  * @param onRenewal - Called with the time until which no other process can become the writer, in milliseconds since
@@ -50,7 +50,7 @@ export function acquireLease(
   onRenewal: (expires: number) => void = () => {},
 ): Lease {
   const token = randomUUID();
-  const { pid, started } = getOwnIdentity();
+  const { host, pid, started } = getOwnIdentity();
   const holder = prepare(database, `SELECT token, host, pid, started, expires FROM ${p}lease`);
   const ownLease = prepare(database, `SELECT 1 FROM ${p}lease WHERE token = ?`).pluck();
   const renewal = prepare(database, `UPDATE ${p}lease SET expires = ? WHERE token = ?`);
@@ -62,10 +62,10 @@ export function acquireLease(
   prepare(
     database,
     `INSERT OR REPLACE INTO ${p}lease (id, token, host, pid, started, expires) VALUES (1, ?, ?, ?, ?, ?)`,
-  ).run(token, hostname(), pid, started, clock.now() + LEASE_TTL);
+  ).run(token, host, pid, started, clock.now() + LEASE_TTL);
   held.add(token);
 
-  const files = createFileWatch(database.name);
+  const files = createFileWatch(getFilePath(database));
   let expires = clock.now() + LEASE_TTL;
   onRenewal(expires);
   let lost = false;
@@ -130,9 +130,10 @@ interface Holder extends ProcessIdentity {
   readonly expires: number;
 }
 
-function describeHolder({ pid, host, token }: Holder, file: string): string {
+function describeHolder({ pid, host, started, token }: Holder, file: string): string {
   // The registry of a thread does not contain the leases of other threads.
-  if (held.has(token) || (host === hostname() && pid === getOwnIdentity().pid)) {
+  const own = getOwnIdentity();
+  if (held.has(token) || (host === own.host && pid === own.pid && started === own.started)) {
     return `the file "${file}" is already open as a book of this process. Close that book first; where modules are reloaded, keep the book on globalThis`;
   }
   return `the file "${file}" already has a writer: process ${pid} on host ${host}. An SQLite store allows one writer; close the other one first`;
@@ -140,13 +141,10 @@ function describeHolder({ pid, host, token }: Holder, file: string): string {
 
 function isActive(holder: Holder, now: number): boolean {
   if (holder.expires <= now) return false;
-  if (holder.host !== hostname()) return !isAbandoned(holder, now);
-  const own = getOwnIdentity();
-  if (holder.pid !== own.pid) return isRunning(holder);
+  // A thread of this process has its own registry of tokens, but the same identity.
   if (held.has(holder.token)) return true;
-  // The lease has the id of this process but another token. A thread of this process has its own registry and the same
-  // start time. A process of an earlier run of a container often has the same id, but another start time.
-  return own.started !== null && holder.started === own.started;
+  const state = getProcessState(holder);
+  return state === 'running' || (state === 'unknown' && !isAbandoned(holder, now));
 }
 
 function isAbandoned({ token, expires }: Holder, now: number): boolean {

@@ -10,6 +10,7 @@ import { StoreError } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { build } from 'tsup';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { getOwnIdentity } from '../../../adapters/sqlite/process-identity.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { order, place } from '../../conformance/orders.ts';
 import type { ManualClock } from '../../support/clock.ts';
@@ -70,10 +71,13 @@ async function leaveLease(changes: Partial<LeaseRow>): Promise<void> {
   );
 }
 
+/** Returns the start time of a process, with the scope of this process. */
 const startOf = (pid: number) => {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  return `${scope()} ${text.slice(text.lastIndexOf(')') + 2).split(' ')[19]}`;
 };
+
+const scope = () => getOwnIdentity().started?.replace(/ \d+$/, '') ?? '';
 
 async function rejection(opening: Promise<unknown>): Promise<StoreError> {
   const error = await opening.then(
@@ -162,11 +166,33 @@ describe('SQLite writer of another process', () => {
     await leaveLease({ pid: process.ppid, started: null });
     expect((await rejection(open())).code).toBe('WriterActive');
   });
+
+  /** A process id that no process has. */
+  const FREE = 2 ** 30;
+
+  test.runIf(process.platform === 'linux').each([
+    ['of another namespace', () => startOf(process.pid).replace(/pid:\[\d+\]/, 'pid:[1]')],
+    ['of another namespace of time', () => startOf(process.pid).replace(/time:\S+/, 'time:[1]')],
+    ['of another boot', () => `other-${startOf(process.pid)}`],
+    ['of an unknown namespace', () => null],
+    ['of an earlier form', () => '12345'],
+  ])('that cannot be seen, because its process id is %s, counts until its lease expires', async (_, started) => {
+    for (const pid of [FREE, process.pid]) {
+      await leaveLease({ pid, started: started(), expires: clock.now() + 10_000 });
+      clock.advance(9_999);
+      const error = await rejection(open());
+      expect(error.message).toContain(`process ${pid} on host ${hostname()}`);
+      clock.advance(1);
+      const store = await open();
+      await place(store, order(pid === FREE ? 1 : 2));
+      await store.close();
+    }
+  });
 });
 
 describe('SQLite lease with the own process id', () => {
-  test('is stale if its process was started at another time, as after a container restart', async () => {
-    await leaveLease({ started: '1' });
+  test.runIf(process.platform === 'linux')('is stale if its process was started at another time', async () => {
+    await leaveLease({ started: `${scope()} 1` });
     await expect(open()).resolves.toBeDefined();
   });
 

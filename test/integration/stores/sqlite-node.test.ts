@@ -20,13 +20,15 @@ vi.mock('better-sqlite3', () => ({
 const [major = 0] = process.versions.node.split('.').map(Number);
 
 describe.skipIf(major >= 22)('SQLite store without a driver', () => {
-  test('reports the package to install and the cause', async () => {
+  test('reports that the package does not load, and the cause', async () => {
     using file = temporaryFile();
     const opening = sqliteStore({ path: file.path }).open({ domain: DOMAIN, clock: systemClock });
     await expect(opening).rejects.toMatchObject({
       code: 'Unavailable',
       message:
-        'the SQLite store requires the package better-sqlite3 (npm install better-sqlite3), or Node.js 22.13 or later',
+        'the SQLite store requires the package better-sqlite3, which is installed, but does not load: ' +
+        'there is no native part; run "npm rebuild better-sqlite3", or allow its install script; ' +
+        'or use Node.js 22.13 or later',
       cause: { message: 'there is no native part' },
     });
     expect(existsSync(file.path)).toBe(false);

@@ -1,0 +1,149 @@
+import type { EventStore, InsertOptions, InsertOutcome, OrderInsert, Store, StoreContext } from 'intentbook';
+import { StoreError } from 'intentbook';
+import type { SqliteConnection, SqliteSource } from './connection.ts';
+import { connectReader } from './connection.ts';
+import { toStoreError } from './database-driver.ts';
+import type { SqliteBook } from './store.ts';
+import { assembleBook, createStoreFromOperations } from './store.ts';
+import type { WriteOperations } from './write-operations.ts';
+import type { Lease } from './writer-lease.ts';
+
+/** Runs the operations that write, on a connection of its own. */
+export interface SqliteWriter {
+  call<Name extends keyof WriteOperations>(
+    name: Name,
+    ...parameters: Parameters<WriteOperations[Name]>
+  ): ReturnType<WriteOperations[Name]>;
+  /** Returns whether nothing can have been written to the file since the previous call. */
+  isUnchanged(): boolean;
+  /** Called after an insert that has joined a transaction of the host. Absent if inserts cannot. */
+  onJoined?(): void;
+  end(): Promise<void>;
+}
+
+/**
+ * Creates a store that reads with a second connection, and so sees committed rows only. Reads see a write at the latest
+ * when its promise is fulfilled.
+ */
+export function createStoreWithReader(
+  source: SqliteSource,
+  createWriter: (context: StoreContext) => SqliteWriter,
+  watch?: EventStore['watch'],
+): Store {
+  return createStoreFromOperations(source, (context) => start(source, context, createWriter(context)), watch);
+}
+
+async function start(source: SqliteSource, { domain, clock }: StoreContext, writer: SqliteWriter) {
+  let reader: SqliteConnection | undefined;
+  try {
+    await writer.call('open', domain);
+    reader = await connectReader(source);
+    return withWrites(assembleBook(reader, createReaderLease(writer, reader), clock), writer);
+  } catch (cause) {
+    reader?.disconnect();
+    await writer.end();
+    throw toStoreError('open', cause);
+  }
+}
+
+/**
+ * Combines the operations that read with those that write. Each operation is listed: for a new one, the compiler
+ * requires a decision where it runs.
+ */
+function withWrites(book: SqliteBook, writer: SqliteWriter) {
+  const { call } = writer;
+  const run =
+    <Name extends keyof WriteOperations>(name: Name) =>
+    (...parameters: Parameters<WriteOperations[Name]>) =>
+      call(name, ...parameters);
+  const { documents, events, chain, quotes, auctions, retention } = book;
+  return {
+    orders: {
+      get: book.orders.get,
+      getEncoded: book.orders.getEncoded,
+      insert: async (inserts: readonly OrderInsert[], options?: InsertOptions) => {
+        if (options?.transaction === undefined) return insert(writer, inserts);
+        if (writer.onJoined === undefined) {
+          throw new StoreError('Unsupported', 'a store on its own file has no host transaction to join');
+        }
+        const outcomes = await call('insertOrders', inserts, options);
+        writer.onJoined();
+        return outcomes;
+      },
+      cancel: run('cancelOrders'),
+    },
+    listing: book.listing,
+    filterPlaced: book.filterPlaced,
+    count: book.count,
+    total: book.total,
+    expire: run('expireOrders'),
+    reinstate: run('reinstateOrders'),
+    prune: run('pruneOrders'),
+    documents: {
+      get: documents.get,
+      put: run('putDocument'),
+    },
+    quotes: {
+      match: quotes.match,
+      insert: run('insertQuote'),
+      prune: run('pruneQuotes'),
+    },
+    events: { last: events.last, after: events.after, isNewest: events.isNewest },
+    leases: book.leases,
+    chain: {
+      progress: chain.progress,
+      trades: chain.trades,
+      firstTrade: chain.firstTrade,
+      settlements: chain.settlements,
+      settlementsOfAuction: chain.settlementsOfAuction,
+      apply: run('applyEvents'),
+      rollback: run('rollBackEvents'),
+    },
+    auctions: {
+      get: auctions.get,
+      competition: auctions.competition,
+      competitions: auctions.competitions,
+      insert: run('insertAuction'),
+      record: run('recordCompetition'),
+    },
+    retention: {
+      prunedThrough: retention.prunedThrough,
+      pruneEvents: run('pruneEvents'),
+      pruneChainEvents: run('pruneChainEvents'),
+      pruneDocuments: run('pruneDocuments'),
+    },
+    check: run('check'),
+    async close() {
+      // The last connection of a file removes its write-ahead log, and only the writer can.
+      book.close();
+      try {
+        await call('close');
+      } finally {
+        await writer.end();
+      }
+    },
+  };
+}
+
+/** If a thread ends during an insert, the orders may be stored or not. */
+async function insert({ call }: SqliteWriter, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
+  try {
+    return await call('insertOrders', inserts);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
+    return inserts.map(() => ({ status: 'unknown' }));
+  }
+}
+
+/** The writer holds the lease. Reads only check whether the end of the log may have changed. */
+function createReaderLease({ isUnchanged }: SqliteWriter, reader: SqliteConnection): Lease {
+  return {
+    assertHeld() {
+      throw new StoreError('Unavailable', `the connection to "${reader.database.name}" is for reads only`);
+    },
+    assertRenewed() {},
+    isExclusive: isUnchanged,
+    startRenewal() {},
+    release() {},
+  };
+}
