@@ -6,9 +6,6 @@ import type { ApiRequest, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { rejectionResponse } from '#internal';
 
-/** Directory of the page's files, next to this file in the sources and in the package. */
-const PAGE = new URL('./page/', import.meta.url);
-
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -57,7 +54,8 @@ export function createPageFiles(): (name: string, request: ApiRequest) => ApiRes
 
 /** Reads all files of the page once. Other names cannot be requested, so a path cannot leave the directory. */
 function readPage(): Map<string, { readonly text: string; readonly etag: string }> {
-  const root = fileURLToPath(PAGE);
+  // The files are next to this file in the sources and in the package.
+  const root = fileURLToPath(new URL('./page/', import.meta.url));
   const names = readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => `${entry.parentPath}/${entry.name}`);

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 
-const require = createRequire(import.meta.url);
+/** Created on use: a bundle of format `cjs` has no `import.meta.url`. */
+const getRequire = () => createRequire(import.meta.url);
 
 /** Packages that the sandbox needs for a chain, with the versions that it is tested with. */
 export const PEERS = {
@@ -24,7 +25,7 @@ export class MissingPackage extends Error {
  */
 export function resolvePeer(peer: Peer, file: string): string {
   try {
-    return require.resolve(`${peer}/${file}`);
+    return getRequire().resolve(`${peer}/${file}`);
   } catch (cause) {
     const missing = Object.entries(PEERS).filter(([name]) => !isInstalled(name));
     const names = missing.map(([name, version]) => `${name}@${version}`);
@@ -35,12 +36,12 @@ export function resolvePeer(peer: Peer, file: string): string {
 
 /** Reads a JSON file of an optional peer. */
 export function readPeer<T>(peer: Peer, file: string): T {
-  return require(resolvePeer(peer, file));
+  return getRequire()(resolvePeer(peer, file));
 }
 
 function isInstalled(name: string): boolean {
   try {
-    require.resolve(`${name}/package.json`);
+    getRequire().resolve(`${name}/package.json`);
     return true;
   } catch {
     return false;
