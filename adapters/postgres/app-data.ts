@@ -2,6 +2,7 @@ import type { Hex, NewDocument } from 'intentbook';
 import type { Query } from './query.ts';
 import { toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
+import { isVisible } from './sql/insert-orders.ts';
 
 /** Table of app-data documents by hash. Inserting orders stores their documents itself, see orders.ts. */
 export interface PgAppDataTable {
@@ -10,12 +11,15 @@ export interface PgAppDataTable {
 }
 
 export function createAppDataTable({ schema: s, prepare, call }: PostgresSession): PgAppDataTable {
-  const find = prepare<readonly [string]>(`SELECT document FROM ${s}.documents WHERE hash = $1`);
+  const find = prepare<readonly [string]>(
+    `SELECT document FROM ${s}.documents d WHERE hash = $1 AND ${isVisible('d.creators')}`,
+  );
   // A document that another transaction has locked may be referred to by its order, and is kept. The statement does not
   // see the new document, so that it keeps one less.
   const insert = prepare(
-    `WITH stored AS (INSERT INTO ${s}.documents (hash, document, referenced) VALUES ($1, $2, false) ` +
-      'ON CONFLICT (hash) DO NOTHING RETURNING 1), ' +
+    `WITH stored AS (INSERT INTO ${s}.documents AS k (hash, document, referenced) VALUES ($1, $2, false) ` +
+      'ON CONFLICT (hash) DO UPDATE SET creators = NULL ' +
+      `WHERE NOT ${isVisible('k.creators')} RETURNING 1), ` +
       `removed AS (DELETE FROM ${s}.documents WHERE $3::bigint IS NOT NULL AND EXISTS (SELECT FROM stored) ` +
       `AND hash = ANY(ARRAY(SELECT hash FROM ${s}.documents WHERE NOT referenced AND ordinal <= ` +
       `(SELECT ordinal FROM ${s}.documents WHERE NOT referenced ORDER BY ordinal DESC OFFSET $3::bigint - 1 LIMIT 1) ` +

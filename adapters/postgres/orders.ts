@@ -12,6 +12,7 @@ import type {
 } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { ordersByKey } from './conditions.ts';
+import { XID } from './log-epoch.ts';
 import type { PgOrderRow } from './order-rows.ts';
 import { getChecksum, ordersWithKeys, readOrders, selectOrders } from './order-rows.ts';
 import type { PgOwnerCounts } from './owner-counts.ts';
@@ -29,7 +30,7 @@ import {
   toUid,
 } from './rows.ts';
 import type { PostgresSession } from './session.ts';
-import { OUTCOMES } from './sql/insert-orders.ts';
+import { OUTCOMES, referDocuments } from './sql/insert-orders.ts';
 
 export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
@@ -44,6 +45,8 @@ interface Mode {
   readonly split: boolean;
   /** Number that is stored with each inserted order, by which a repeated insert recognizes the orders of the first. */
   readonly attempt: number;
+  /** Whether the documents of the orders are stored already. */
+  readonly hasDocuments?: boolean;
 }
 
 /** Reasons by the codes of the function `cancel_rejection`. */
@@ -62,6 +65,8 @@ export function createOrderTable(
   const parameters = Array.from({ length: 19 }, (_, i) => `$${i + 1}`).join();
   const insert = prepare<readonly [codes: string]>(`SELECT ${s}.insert_orders(${parameters})::text`);
   const cancel = prepare<readonly [code: number]>(`SELECT ${s}.cancel_orders($1, $2, $3)`);
+  const refer = prepare(referDocuments(s, '$1::bytea[], $2::bytea[], $3::text[], $4::bigint[]', 'true', '$5::bigint'));
+  const selectTransaction = prepare<readonly [number]>(`SELECT ${XID}`);
   const selectAttempts = prepare<readonly [key: Hex, attempt: number]>(
     `SELECT o.key, o.attempt FROM ${ordersByKey(s, '$1::bytea[]')}`,
   );
@@ -86,22 +91,32 @@ export function createOrderTable(
     return inserts.map(({ quota = 0 }, i) => toOutcome(codes[i], quota));
   }
 
+  /**
+   * Stores the documents of orders outside of the transaction of the host that inserts them. Until it ends, their rows
+   * would be locked, and all orders with the same documents would wait.
+   */
+  async function storeDocuments(run: Query, inserts: readonly OrderInsert[]): Promise<void> {
+    const [row] = await run(selectTransaction);
+    const parameters = [...toDocumentParameters(inserts), row?.[0]];
+    await call('store documents', (outside) => outside(refer, ...parameters), { repeatable: true });
+  }
+
   /** Inserts a batch like `insertBatch`, and applies the chain events of its orders that are already stored. */
   async function insertWithEvents(
     run: Query,
     inserts: readonly OrderInsert[],
-    { skip, attempt }: Mode,
+    { skip, ...mode }: Mode,
   ): Promise<InsertOutcome[]> {
     const toOwner = ({ order }: OrderInsert) => getOwner(order.uid);
     // A chain event of an owner that is not locked could be stored between its search and the insert of its order.
     const locked = await owners.lock(run, inserts.map(toOwner), skip);
     const isLocked = (insert: OrderInsert) => locked.has(toOwner(insert));
-    const outcomes = await insertParts(run, inserts.filter(isLocked), attempt);
+    const outcomes = await insertParts(run, inserts.filter(isLocked), { ...mode, skip: false, split: true });
     return inserts.map((insert) => (isLocked(insert) ? outcomes.shift() : undefined) ?? { status: 'busy' });
   }
 
   /** Inserts a batch in parts, each of which ends with an order whose chain events are applied next. */
-  async function insertParts(run: Query, inserts: readonly OrderInsert[], attempt: number): Promise<InsertOutcome[]> {
+  async function insertParts(run: Query, inserts: readonly OrderInsert[], mode: Mode): Promise<InsertOutcome[]> {
     const keys = inserts.map(({ order }) => toKey(order.uid));
     const rows = await run(selectWithEvents, toByteArray(keys));
     const withEvents = new Set(rows.map(([key]) => `\\x${key.slice(2)}`));
@@ -110,7 +125,7 @@ export function createOrderTable(
       const found = keys.findIndex((key, i) => i >= start && withEvents.has(key));
       const end = found < 0 ? inserts.length : found + 1;
       const part = inserts.slice(start, end);
-      outcomes.push(...((await insertBatch(run, part, { skip: false, split: true, attempt })) ?? []));
+      outcomes.push(...((await insertBatch(run, part, mode)) ?? []));
       const last = part.at(-1)?.order;
       if (found >= 0 && last !== undefined && outcomes.at(-1)?.status === 'inserted') {
         await projectNewOrders(run, [last.uid], last.creationDate);
@@ -175,9 +190,13 @@ export function createOrderTable(
       const transaction = options?.transaction;
       const attempt = randomInt(2 ** 31);
       const mode = { skip: options?.skipLocked ?? false, split: false, attempt };
-      const work = async (run: Query) =>
-        (await insertBatch(run, inserts, mode)) ?? insertWithEvents(run, inserts, mode);
-      if (transaction !== undefined) return join('insert orders', transaction, work);
+      if (transaction !== undefined) {
+        const joined = { ...mode, hasDocuments: true };
+        return join('insert orders', transaction, async (run) => {
+          await storeDocuments(run, inserts);
+          return (await insertBatch(run, inserts, joined)) ?? insertWithEvents(run, inserts, joined);
+        });
+      }
       try {
         return await insertDurably(inserts, mode);
       } catch (cause) {
@@ -212,31 +231,43 @@ export function createOrderTable(
 const isOutcomeUnknown = (cause: unknown) => cause instanceof StoreError && cause.code === 'OutcomeUnknown';
 
 /** Returns the arguments of the function `insert_orders`. */
-function toParameters(inserts: readonly OrderInsert[], { skip, split, attempt }: Mode): unknown[] {
+function toParameters(inserts: readonly OrderInsert[], { skip, split, attempt, hasDocuments }: Mode): unknown[] {
   const orders = inserts.map(({ order }) => order);
-  const nullable = (values: readonly (string | null)[]) => (values.some((value) => value !== null) ? values : null);
+  const [app, hashes, documents, validTo] = toDocumentParameters(inserts);
   return [
     skip,
     split,
     attempt,
     toNumberArray(orders.map(({ creationDate }) => creationDate)),
-    toNumberArray(orders.map(({ validTo }) => validTo)),
+    validTo,
     toNumberArray(orders.map(({ signingScheme }) => SCHEMES.indexOf(signingScheme))),
     toNumberArray(orders.map(({ state }) => getPhase(state))),
     toNumberArray(orders.map(({ quotaClass }) => QUOTA_CLASSES.indexOf(quotaClass))),
     toByteArray(orders.map(({ uid }) => toKey(uid))),
     toByteArray(orders.map(({ sellToken }) => toBytes(sellToken))),
     toByteArray(orders.map(({ buyToken }) => toBytes(buyToken))),
-    toByteArray(orders.map(({ appData }) => toBytes(appData))),
+    app,
     orders.map(({ body }) => body).join(SEPARATOR),
     toNumberArray(orders.map(({ body }) => getChecksum(body))),
     nullable(orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`))),
     toNumberArray(inserts.map(({ quota = null }) => quota)),
     nullable(inserts.map(({ replaces }) => (replaces === undefined ? null : toKey(replaces)))),
-    nullable(inserts.map(({ document }) => (document === undefined ? null : toBytes(document.hash)))),
-    nullable(inserts.map(({ document }) => document?.document ?? null)),
+    hasDocuments ? [] : hashes,
+    hasDocuments ? null : documents,
   ];
 }
+
+/** Returns the arguments of `referDocuments`. */
+function toDocumentParameters(inserts: readonly OrderInsert[]) {
+  return [
+    toByteArray(inserts.map(({ order }) => toBytes(order.appData))),
+    nullable(inserts.map(({ document }) => (document === undefined ? null : toBytes(document.hash)))),
+    nullable(inserts.map(({ document }) => document?.document ?? null)),
+    toNumberArray(inserts.map(({ order }) => order.validTo)),
+  ] as const;
+}
+
+const nullable = (values: readonly (string | null)[]) => (values.some((value) => value !== null) ? values : null);
 
 function toOutcome(code: number | undefined, quota: number): InsertOutcome {
   if (code === OUTCOMES.inserted) return { status: 'inserted' };

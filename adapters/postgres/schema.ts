@@ -219,9 +219,21 @@ CREATE INDEX competitions_deadline ON ${s}.competitions (deadline);
 `,
 };
 
+/**
+ * Creates the column with the transactions of the host that have stored a document. Their numbers show whether one of
+ * them is committed, and thus whether the document is visible.
+ */
+const createDocumentCreators: PgMigration = {
+  version: 3,
+  name: 'transactions of documents',
+  breaking: false,
+  locks: 'ACCESS EXCLUSIVE on documents, without reading its rows',
+  sql: (s) => `ALTER TABLE ${s}.documents ADD COLUMN creators bigint[];\n`,
+};
+
 /** The schema of a book. */
 export const BOOK_SCHEMA: PgSchema = {
-  migrations: [createBook, createDeadlines],
+  migrations: [createBook, createDeadlines, createDocumentCreators],
   functions: createFunctions,
   getRemedy: (name) => `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\``,
 };

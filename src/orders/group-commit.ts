@@ -2,7 +2,7 @@ import { thenAlways } from '../concurrency/then-always.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
-import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
+import type { InsertOptions, InsertOutcome, OrderInsert, Store, StoreErrorCode } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { Member } from './busy-inserts.ts';
 
@@ -147,6 +147,15 @@ export function createGroupCommit({
 
   /** Retries the members of a failed group one by one. Stops if the store itself has failed. */
   async function commitEach(group: readonly Member[], failure: unknown): Promise<void> {
+    const commitAlone = ({ inserts }: Member) => store.orders.insert(inserts, { skipLocked: true });
+    if (group.length > 1 && isStoreFailure(failure, 'Unavailable') && (await isAvailable(store))) {
+      // A member has waited too long for a lock. Concurrently, so that it delays no other one again.
+      const retries = group.map((member) =>
+        commitAlone(member).then((outcomes) => settle(member, outcomes), member.fail),
+      );
+      await Promise.all(retries);
+      return;
+    }
     let alone = group.length > 1 && !isStoreFailure(failure);
     let last = failure;
     for (const member of group) {
@@ -155,7 +164,7 @@ export function createGroupCommit({
         continue;
       }
       try {
-        settle(member, await store.orders.insert(member.inserts, { skipLocked: true }));
+        settle(member, await commitAlone(member));
       } catch (cause) {
         member.fail(cause);
         last = cause;
@@ -182,8 +191,8 @@ function countOrders(queue: readonly Member[]): number {
 }
 
 /** Returns whether a failure concerns the store, and not one of the orders. */
-function isStoreFailure(failure: unknown): boolean {
-  return failure instanceof StoreError && failure.code !== 'InvalidValue';
+function isStoreFailure(failure: unknown, code?: StoreErrorCode): boolean {
+  return failure instanceof StoreError && failure.code !== 'InvalidValue' && (code ?? failure.code) === failure.code;
 }
 
 async function isAvailable(store: Store): Promise<boolean> {

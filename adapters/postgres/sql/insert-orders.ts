@@ -38,6 +38,41 @@ const VALUES = (r: string) =>
   `${r}.created, ${r}.valid_to, p_attempt, ${r}.checksum, ${r}.scheme, ${r}.phase, ${r}.quota_class, ${r}.key, substr(${r}.key, 37), ${r}.sell, ${r}.buy, ` +
   `${r}.app, ${r}.body, ${r}.quote`;
 
+/**
+ * Returns the statement that stores and refers to the documents of orders.
+ *
+ * @param input - Lists of app-data hashes, hashes of documents, documents, and ends of validity.
+ * @param condition - Selects orders `o`.
+ * @param creator - The transaction of the host with which the documents become visible. Default: they are visible.
+ */
+export const referDocuments = (s: string, input: string, condition: string, creator?: string) => `
+    -- In the order of the hashes, so that concurrent inserts with the same documents cannot cause a deadlock.
+    INSERT INTO ${s}.documents AS k (hash, document, referenced, used_until, creators)
+    SELECT u.hash, coalesce(x.document, u.document), true, u.valid_to + ${DOCUMENT_MARGIN}, ${creator === undefined ? 'NULL' : `ARRAY[${creator}]`}
+    FROM (
+      SELECT d.hash, max(o.valid_to) AS valid_to,
+        (array_agg(d.document ORDER BY o.ordinal) FILTER (WHERE d.document IS NOT NULL))[1] AS document
+      FROM unnest(${input}) WITH ORDINALITY o (app, hash, document, valid_to, ordinal)
+      CROSS JOIN LATERAL (VALUES (o.app, NULL), (o.hash, o.document)) d (hash, document)
+      WHERE ${condition} AND d.hash IS NOT NULL GROUP BY d.hash
+    ) u LEFT JOIN LATERAL (
+      SELECT * FROM ${s}.documents x WHERE x.hash = u.hash OFFSET 0
+    ) x ON true
+    WHERE coalesce(x.document, u.document) IS NOT NULL AND (x.used_until IS NULL OR x.used_until <= u.valid_to OR NOT ${isVisible('x.creators')})
+    ORDER BY u.hash
+    ON CONFLICT (hash) DO UPDATE SET referenced = true, used_until = greatest(k.used_until, excluded.used_until),
+      creators = k.creators || excluded.creators`;
+
+/**
+ * Returns SQL for whether a document is visible. One that was stored for transactions of the host is visible when one of
+ * them is committed. It is stored before they end, so that its row is not locked until then.
+ */
+export const isVisible = (creators: string) =>
+  `(${creators} IS NULL OR EXISTS (SELECT FROM unnest(${creators}) t WHERE ` +
+  // A number of a restored dump may be that of a later transaction, whose status is an error.
+  "CASE WHEN t < pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN coalesce(pg_xact_status(t::text::xid8), 'committed') = 'committed' " +
+  'ELSE false END))';
+
 /** Returns the functions that insert orders, with the quotas of their owners. */
 export const createInsertFunctions = (s: string): readonly SqlFunction[] => [
   {
@@ -217,22 +252,9 @@ BEGIN
     INTO outcomes, stored FROM input i LEFT JOIN inserted n ON n.key = i.key;
   END IF;
 
-  IF stored IS NOT NULL THEN
-    -- In the order of the hashes, so that concurrent inserts with the same documents cannot cause a deadlock.
-    INSERT INTO ${s}.documents AS k (hash, document, referenced, used_until)
-    SELECT u.hash, coalesce(x.document, u.document), true, u.valid_to + ${DOCUMENT_MARGIN}
-    FROM (
-      SELECT d.hash, max(o.valid_to) AS valid_to,
-        (array_agg(d.document ORDER BY o.ordinal) FILTER (WHERE d.document IS NOT NULL))[1] AS document
-      FROM unnest(p_app, p_hash, p_document, p_valid_to) WITH ORDINALITY o (app, hash, document, valid_to, ordinal)
-      CROSS JOIN LATERAL (VALUES (o.app, NULL), (o.hash, o.document)) d (hash, document)
-      WHERE o.ordinal = ANY(stored) AND d.hash IS NOT NULL GROUP BY d.hash
-    ) u LEFT JOIN LATERAL (
-      SELECT * FROM ${s}.documents x WHERE x.hash = u.hash OFFSET 0
-    ) x ON true
-    WHERE coalesce(x.document, u.document) IS NOT NULL AND (x.used_until IS NULL OR x.used_until <= u.valid_to)
-    ORDER BY u.hash
-    ON CONFLICT (hash) DO UPDATE SET referenced = true, used_until = greatest(k.used_until, excluded.used_until);
+  -- An empty list of hashes: the documents were stored before the transaction of the host.
+  IF stored IS NOT NULL AND (p_hash IS NULL OR cardinality(p_hash) > 0) THEN
+    ${referDocuments(s, 'p_app, p_hash, p_document, p_valid_to', 'o.ordinal = ANY(stored)')};
   END IF;
   RETURN outcomes;
 END 

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { apply, invalidation, read, trade } from '../../conformance/chain.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
-import { ALICE, address, BOB, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
+import { ALICE, address, BOB, NOW, order, PLACED_AT, range, word } from '../../conformance/orders.ts';
 import { quote } from '../../conformance/quotes.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
 import { emptySchema, temporarySchema } from '../../support/postgres.ts';
@@ -305,6 +305,32 @@ describe('PostgreSQL owner with a running write', () => {
     const later = await store.orders.insert(group, { skipLocked: true });
     expect(later.map(({ status }) => status)).toEqual(['inserted', 'inserted', ...others.map(() => 'duplicate')]);
     expect(await store.orders.count(ALICE, NOW)).toEqual({ open: 3, pending: 0 });
+    await store.close();
+  });
+
+  test.each([
+    ['a new document', false],
+    ['a document that is not known to be needed as long', true],
+  ])('delays no other owner whose order has %s of its transaction', async (_, isKnown) => {
+    const store = await opened();
+    const insert = (n: number, owner = BOB, validity = 3_000_000) => {
+      const placed = order(n, { owner, appData: word(1), validTo: NOW + validity });
+      return { order: placed, document: { hash: placed.appData, document: '{}' } };
+    };
+    if (isKnown) await store.orders.insert([insert(50, address(60), 600)]);
+    for (const ending of ['ROLLBACK', 'COMMIT']) {
+      const client = await clientOf();
+      await client.query('BEGIN');
+      await store.orders.insert([insert(1, ALICE)], { transaction: client });
+      const [first, second] = ending === 'ROLLBACK' ? [2, 3] : [4, 5];
+      expect(await store.orders.insert([insert(first)])).toEqual([{ status: 'inserted' }]);
+      expect(await store.orders.insert([insert(second, address(88))], { skipLocked: true })).toEqual([
+        { status: 'inserted' },
+      ]);
+      await client.query(ending);
+      await client.end();
+    }
+    expect(await store.orders.get([insert(1, ALICE).order.uid])).toHaveLength(1);
     await store.close();
   });
 

@@ -178,21 +178,28 @@ describe('group commit failure', () => {
 });
 
 test.each([
-  ['a value that does not fit', new StoreError('InvalidValue', 'too large'), 'fulfilled'],
-  ['a database that is not available', new StoreError('Unavailable', 'offline'), 'rejected'],
-])('group commit retries the other members after %s only if the store itself works', async (_, failure, status) => {
-  const calls: number[] = [];
-  const insert: Store['orders']['insert'] = async (inserts) => {
-    calls.push(inserts.length);
-    if (inserts.some(({ order }) => order.uid === entry(2).order.uid)) throw failure;
-    return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
-  };
-  const store = { ...watchedStore.store, orders: { ...watchedStore.store.orders, insert } };
-  const grouped = createGroupCommit({ store, clock, more: () => false, onLateEnd() {} });
-  const results = await Promise.allSettled(numbers(3).map((n) => grouped.insert([entry(n)])));
-  expect(results.map((result) => result.status)).toEqual([status, 'rejected', status]);
-  expect(calls).toEqual(status === 'fulfilled' ? [3, 1, 1, 1] : [3]);
-});
+  ['a value that does not fit', new StoreError('InvalidValue', 'too large'), true, 'fulfilled'],
+  ['a lock that is held for too long', new StoreError('Unavailable', 'another transaction'), true, 'fulfilled'],
+  ['a database that is not available', new StoreError('Unavailable', 'offline'), false, 'rejected'],
+] as const)(
+  'group commit retries the other members after %s only if the store itself works',
+  async (_, failure, works, status) => {
+    const calls: number[] = [];
+    const insert: Store['orders']['insert'] = async (inserts) => {
+      calls.push(inserts.length);
+      if (inserts.some(({ order }) => order.uid === entry(2).order.uid)) throw failure;
+      return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
+    };
+    const check = async () => {
+      if (!works) throw failure;
+    };
+    const store = { ...watchedStore.store, check, orders: { ...watchedStore.store.orders, insert } };
+    const grouped = createGroupCommit({ store, clock, more: () => false, onLateEnd() {} });
+    const results = await Promise.allSettled(numbers(3).map((n) => grouped.insert([entry(n)])));
+    expect(results.map((result) => result.status)).toEqual([status, 'rejected', status]);
+    expect(calls).toEqual(status === 'fulfilled' ? [3, 1, 1, 1] : [3]);
+  },
+);
 
 test('group commit retries the other members only while the store can be used', async () => {
   let checks = 0;
