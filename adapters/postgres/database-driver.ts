@@ -49,6 +49,8 @@ export interface PgPool {
    * waits, so inserts cannot join that transaction. Default: false.
    */
   readonly singleConnection?: boolean;
+  /** The options of a pool of node-postgres. With `max: 1`, no connection listens. */
+  readonly options?: { readonly max?: number; readonly connectionTimeoutMillis?: number };
 }
 
 /** Pool that the store owns. */

@@ -38,9 +38,9 @@ export interface PostgresOptions {
    */
   readonly prepare?: boolean;
   /**
-   * Whether to hold one connection that listens for events of other processes. Without it, these are found by polling.
-   * With false, other processes are not notified either. Default: true for direct connections; behind a pooler, the
-   * store notifies and does not listen.
+   * Whether to hold one connection, for all stores of a pool, that listens for events of other processes. Without it,
+   * these are found by polling. With false, other processes are not notified either. Default: true for direct
+   * connections; behind a pooler, and on a pool with `max: 1`, the store notifies and does not listen.
    */
   readonly listen?: boolean;
   /** Interval of polling the log for events of other processes, in milliseconds. Default: 1000. */

@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
 import type { PgClient, PgPool, PgPoolClient } from './database-driver.ts';
-import { getErrorCode } from './database-driver.ts';
+import { getErrorCode, TIMEOUTS } from './database-driver.ts';
 import { TYPES } from './rows.ts';
 
 /** Statement with the type of its rows. Rows are arrays in the order of the columns. */
@@ -34,9 +34,32 @@ export interface PgSession {
   readonly processId: number;
 }
 
+/**
+ * Takes a connection of a pool. Pools of the host wait for a free connection without a limit by default.
+ *
+ * @throws StoreError `Unavailable` if none becomes free in time.
+ */
+export async function connect(pool: PgPool): Promise<PgPoolClient> {
+  const connecting = pool.connect();
+  if (pool.singleConnection || (pool.options?.connectionTimeoutMillis ?? 0) > 0) return connecting;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const max = pool.options?.max === undefined ? '' : `, all ${pool.options.max} are in use (option max)`;
+    const message = `the PostgreSQL store has no connection: the pool had none free for ${TIMEOUTS.connect} ms${max}`;
+    timer = setTimeout(() => {
+      reject(new StoreError('Unavailable', message));
+      connecting.then(
+        (client) => client.release(),
+        () => {},
+      );
+    }, TIMEOUTS.connect);
+  });
+  return Promise.race([connecting, late]).finally(() => clearTimeout(timer));
+}
+
 /** Runs `work` with a connection of the pool. After an error that may affect later statements, it is closed. */
 export async function withConnection<T>(pool: PgPool, work: (client: PgPoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
+  const client = await connect(pool);
   // A connection that breaks while idle emits an error event, which must not end the process.
   client.on?.('error', ignore);
   let broken: Error | undefined;

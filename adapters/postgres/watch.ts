@@ -1,12 +1,13 @@
 import type { Cancel, Clock } from 'intentbook';
-import type { PgPool, PgPoolClient } from './database-driver.ts';
+import type { PgPool } from './database-driver.ts';
+import { listenTo } from './listener.ts';
 
 export interface WatchSettings {
   /** Channel name, without quotes. */
   readonly channel: string;
   /** Signature of this store's own notifications, which it ignores. */
   readonly signature: string;
-  /** Whether to hold a connection that listens. Without it, the log is only polled. */
+  /** Whether to listen. Without it, the log is only polled. */
   readonly listen: boolean;
   /** Interval of polling the log, in milliseconds. */
   readonly pollInterval: number;
@@ -23,9 +24,6 @@ export interface Watch {
  * that without it the reads grow with the number of processes times the number of commits.
  */
 const HINT_INTERVAL = 20;
-
-/** Delay before reconnecting, in milliseconds. */
-const RECONNECT_DELAY = 500;
 
 /**
  * Creates hints from a listening connection and from polling. Polling finds events that were missed while the
@@ -61,6 +59,10 @@ export function createWatch(
     });
   }
 
+  const onNotification = (payload: string | undefined) => {
+    if (payload !== signature) notify();
+  };
+
   function poll(): void {
     stopPolling = clock.after(pollInterval, () => {
       poll();
@@ -80,7 +82,7 @@ export function createWatch(
       const own = () => hint(); // a listener that is added twice is called twice
       hints.add(own);
       if (stopPolling === undefined) poll();
-      if (listen) stopListening ??= startListening(pool, clock, { channel, signature, notify, onConnect: notifyAll });
+      if (listen) stopListening ??= listenTo(pool, clock, { channel, onNotification, onConnect: notifyAll });
       return () => {
         hints.delete(own);
         if (hints.size === 0) stop();
@@ -90,64 +92,5 @@ export function createWatch(
       hints.clear();
       stop();
     },
-  };
-}
-
-interface Listening {
-  readonly channel: string;
-  readonly signature: string;
-  readonly notify: () => void;
-  /** Called when the connection listens. Events may have been written before. */
-  readonly onConnect: () => void;
-}
-
-/** Holds a listening connection, and opens another one when it breaks. */
-function startListening(pool: PgPool, clock: Clock, { channel, signature, notify, onConnect }: Listening): () => void {
-  let stopped = false;
-  let held: PgPoolClient | undefined;
-  let cancel: Cancel = () => {};
-
-  const onNotification = (message: unknown) => {
-    const { payload } = message as { readonly payload?: string }; // as the driver documents it
-    if (payload !== signature) notify();
-  };
-
-  function releaseClient(): void {
-    const client = held;
-    held = undefined;
-    if (client === undefined) return;
-    client.removeListener?.('notification', onNotification);
-    // Closed instead of returned to the pool, because it still listens.
-    client.release(true);
-  }
-
-  function reconnect(): void {
-    releaseClient();
-    // A connection that breaks during the statement ends and fails, but only one must replace it.
-    cancel();
-    if (!stopped) cancel = clock.after(RECONNECT_DELAY, () => void connect());
-  }
-
-  async function connect(): Promise<void> {
-    try {
-      const client = await pool.connect();
-      held = client;
-      client.on?.('error', () => {});
-      if (stopped) return releaseClient();
-      client.on?.('end', () => held === client && reconnect());
-      client.on?.('notification', onNotification);
-      await client.query({ text: `LISTEN "${channel}"` });
-      client.unref?.();
-      if (held === client) onConnect();
-    } catch {
-      reconnect(); // not reported: polling continues, and other calls of the store report the failure
-    }
-  }
-
-  void connect();
-  return () => {
-    stopped = true;
-    cancel();
-    releaseClient();
   };
 }

@@ -1,0 +1,106 @@
+import type { Cancel, Clock } from 'intentbook';
+import type { PgPool, PgPoolClient } from './database-driver.ts';
+import { connect } from './query.ts';
+
+/** Delay before reconnecting, in milliseconds. */
+const RECONNECT_DELAY = 500;
+
+/** What a store receives of a channel. */
+export interface Subscription {
+  /** Channel name, without quotes. */
+  readonly channel: string;
+  readonly onNotification: (payload: string | undefined) => void;
+  /** Called when the connection listens. Events may have been written before. */
+  readonly onConnect: () => void;
+}
+
+/** Listeners by pool. The stores of a pool share one connection, so that many books do not use up the pool. */
+const listeners = new WeakMap<PgPool, Listener>();
+
+/**
+ * Listens to a channel with a connection that all stores of the pool share. A pool of one connection has none for this.
+ *
+ * @returns A function that ends the subscription.
+ */
+export function listenTo(pool: PgPool, clock: Clock, subscription: Subscription): () => void {
+  if (pool.options?.max === 1) return () => {};
+  const listener = listeners.get(pool) ?? createListener(pool, clock);
+  listeners.set(pool, listener);
+  return listener.add(subscription);
+}
+
+type Listener = ReturnType<typeof createListener>;
+
+/** Holds a listening connection while there are subscriptions, and opens another one when it breaks. */
+function createListener(pool: PgPool, clock: Clock) {
+  const subscriptions = new Set<Subscription>();
+  let held: PgPoolClient | undefined;
+  let connecting = false;
+  let cancel: Cancel = () => {};
+
+  const onNotification = (message: unknown) => {
+    const { channel, payload } = message as { readonly channel?: string; readonly payload?: string }; // of the driver
+    for (const each of [...subscriptions]) if (each.channel === channel) each.onNotification(payload);
+  };
+
+  function releaseClient(): void {
+    const client = held;
+    held = undefined;
+    if (client === undefined) return;
+    client.removeListener?.('notification', onNotification);
+    // Closed instead of returned to the pool, because it still listens.
+    client.release(true);
+  }
+
+  function reconnect(): void {
+    releaseClient();
+    // A connection that breaks during the statement ends and fails, but only one must replace it.
+    cancel();
+    if (subscriptions.size > 0) cancel = clock.after(RECONNECT_DELAY, () => void open());
+  }
+
+  async function open(): Promise<void> {
+    if (connecting) return;
+    connecting = true;
+    try {
+      const client = await connect(pool);
+      held = client;
+      client.on?.('error', () => {});
+      if (subscriptions.size === 0) return releaseClient();
+      client.on?.('end', () => held === client && reconnect());
+      client.on?.('notification', onNotification);
+      const channels = new Set<string>();
+      for (const { channel } of subscriptions) channels.add(channel);
+      for (const channel of channels) await client.query({ text: `LISTEN "${channel}"` });
+      client.unref?.();
+      if (held === client) for (const { onConnect } of [...subscriptions]) onConnect();
+    } catch {
+      reconnect(); // not reported: polling continues, and other calls of the store report the failure
+    } finally {
+      connecting = false;
+    }
+  }
+
+  async function addChannel(client: PgPoolClient, { channel, onConnect }: Subscription): Promise<void> {
+    try {
+      await client.query({ text: `LISTEN "${channel}"` });
+      if (held === client) onConnect();
+    } catch {
+      if (held === client) reconnect();
+    }
+  }
+
+  return {
+    add(subscription: Subscription): () => void {
+      subscriptions.add(subscription);
+      if (held === undefined) void open();
+      else void addChannel(held, subscription);
+      return () => {
+        subscriptions.delete(subscription);
+        if (subscriptions.size > 0) return;
+        cancel();
+        releaseClient();
+      };
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import type { OrderBook } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+import type { TemporarySchema } from '../../support/postgres.ts';
+import { temporarySchema } from '../../support/postgres.ts';
+
+let first: TemporarySchema;
+const schemas: string[] = [];
+const books: OrderBook[] = [];
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  first = await temporarySchema();
+  for (let i = 0; i < 4; i++) {
+    const schema = `${first.schema}_${i}`;
+    await migratePostgres({ url: first.url, schema });
+    schemas.push(schema);
+  }
+});
+afterEach(async () => {
+  for (const book of books.splice(0)) await book.close();
+  await pool.end();
+});
+afterAll(async () => {
+  for (const schema of schemas) await first.query(`DROP SCHEMA "${schema}" CASCADE`);
+  await first[Symbol.asyncDispose]();
+});
+
+async function open(max: number, count: number): Promise<void> {
+  pool = new pg.Pool({ connectionString: first.url, max });
+  for (const schema of schemas.slice(0, count)) {
+    const book = createOrderBook({ chainId: SEPOLIA, store: postgresStore(pool, { schema, pollInterval: 50 }) });
+    books.push(book);
+    await book.start();
+  }
+}
+
+async function submit(book: OrderBook | undefined, owner: number): Promise<string> {
+  const validTo = Math.floor(Date.now() / 1000) + 3600;
+  const result = await book?.orders.submit(await signOrder(account(owner), { validTo }));
+  if (result?.status !== 'accepted') throw new Error(result?.status);
+  return result.uid;
+}
+
+describe('books on one pool of the host', () => {
+  test('work with a pool of one connection', async () => {
+    await open(1, 1);
+    const [book] = books;
+    const created = new Promise((resolve) => book?.on('orderCreated', ({ uid }) => resolve(uid)));
+    const uid = await submit(book, 1);
+    expect(await created).toBe(uid);
+    expect([(await book?.orders.get(uid))?.status, (await book?.ready())?.ready]).toEqual(['open', true]);
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('share one connection that listens', async () => {
+    await open(2, 4);
+    const others = await Promise.all(
+      schemas.map(async (schema) => {
+        const other = createOrderBook({ chainId: SEPOLIA, store: postgresStore({ url: first.url, schema }) });
+        await other.start();
+        return other;
+      }),
+    );
+    for (const [i, book] of books.entries()) {
+      const created = new Promise((resolve) => book.on('orderCreated', ({ uid }) => resolve(uid)));
+      const uid = await submit(others[i], 2);
+      expect(await created).toBe(uid);
+      expect((await book.ready()).ready).toBe(true);
+    }
+    for (const other of others) await other.close();
+    const listening = await first.query(
+      `SELECT count(*)::integer AS count FROM pg_stat_activity WHERE query LIKE 'LISTEN %${first.schema}%'`,
+    );
+    expect(listening).toEqual([{ count: 1 }]);
+  });
+
+  test('report a pool without a free connection by its option, and close', async () => {
+    await open(2, 1);
+    const held = [await pool.connect()];
+    try {
+      await expect(books[0]?.orders.list()).rejects.toThrow('all 2 are in use (option max)');
+      await Promise.all(books.splice(0).map((book) => book.close()));
+    } finally {
+      for (const client of held) client.release();
+    }
+  });
+});
