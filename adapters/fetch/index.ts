@@ -50,7 +50,8 @@ export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptio
 }
 
 function getBody({ body, bodyUsed, signal }: Request): ApiRequestBody {
-  return body === null || bodyUsed ? { type: 'none' } : { type: 'chunks', chunks: readChunks(body, signal) };
+  if (bodyUsed || body?.locked) return { type: 'consumed' };
+  return body === null ? { type: 'none' } : { type: 'chunks', chunks: readChunks(body, signal) };
 }
 
 async function* readChunks(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {

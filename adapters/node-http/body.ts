@@ -5,18 +5,20 @@ import type { ClientConnection } from './client-connection.ts';
 /** Request of node:http, or of a host such as Express that may already have read and parsed the body. */
 export interface NodeRequestLike extends IncomingMessage {
   readonly body?: unknown;
+  /** The bytes of a body that the host has read, as many hosts keep them to verify signatures. */
+  readonly rawBody?: unknown;
   /** Path that the host has removed from `url`. */
   readonly baseUrl?: string;
 }
 
 /** Returns the body in the state in which the host left it: unread, read or parsed. */
 export function getBody(request: NodeRequestLike, connection: ClientConnection): ApiRequestBody {
-  const { body, headers, httpVersionMajor } = request;
+  const { body = request.rawBody, headers, httpVersionMajor } = request;
   const length = headers['content-length'] ?? '0';
   if (httpVersionMajor === 1 && length === '0' && headers['transfer-encoding'] === undefined) return { type: 'none' };
   // An unread stream takes precedence over `body`: a parser that ignores a request leaves an empty object there.
   if (!request.readableDidRead) return { type: 'chunks', chunks: readChunks(request, connection) };
-  if (body === undefined) return { type: 'none' };
+  if (body === undefined) return { type: 'consumed' };
   if (typeof body === 'string' || body instanceof Uint8Array) return { type: 'bytes', bytes: body };
   return { type: 'parsed', value: body };
 }

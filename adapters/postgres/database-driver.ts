@@ -50,7 +50,7 @@ export interface PgPool {
    */
   readonly singleConnection?: boolean;
   /** The options of a pool of node-postgres. With `max: 1`, no connection listens. */
-  readonly options?: { readonly max?: number; readonly connectionTimeoutMillis?: number };
+  readonly options?: { readonly max?: number | undefined; readonly connectionTimeoutMillis?: number | undefined };
 }
 
 /** Pool that the store owns. */

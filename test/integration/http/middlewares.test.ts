@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -7,6 +7,7 @@ import express from 'express';
 import type { Api, OrderBook } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { expressRouter } from 'intentbook/express';
+import { fetchHandler } from 'intentbook/fetch';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -79,5 +80,50 @@ describe.each(CASES)('$host behind $name', ({ host, middleware }) => {
     const url = await listen(HOSTS[host]?.(createApi(book), middleware) ?? (() => {}));
     expect(await (await fetch(`${url}/api/v1/version`)).text()).toContain('.');
     expect((await fetch(`${url}/api/v1/orders`)).status).toBe(200);
+  });
+});
+
+describe('host that has read the body of a request', () => {
+  const post = (url: string, body: string) =>
+    fetch(`${url}/api/v1/orders`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const READS: Readonly<Record<string, (request: IncomingMessage, text: string) => void>> = {
+    nothing: () => {},
+    'body as a value': (request, text) => Object.assign(request, { body: JSON.parse(text) }),
+    'rawBody as bytes': (request, text) => Object.assign(request, { rawBody: Buffer.from(text) }),
+    'rawBody as text': (request, text) => Object.assign(request, { rawBody: text }),
+  };
+
+  test.each(Object.keys(READS))('and kept %s on node:http', async (kept) => {
+    const failures: unknown[] = [];
+    book.on('failure', (failure) => failures.push(failure));
+    const app = express();
+    app.use(async (request, _response, next) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      READS[kept]?.(request, Buffer.concat(chunks).toString());
+      next();
+    });
+    app.use(expressRouter(book));
+    const url = await listen(app);
+    const order = await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 600 });
+    const response = await post(url, JSON.stringify(order));
+    expect(response.status).toBe(kept === 'nothing' ? 500 : 201);
+    const messages = failures.map((failure) => (failure as Error).message);
+    expect(messages).toEqual(kept === 'nothing' ? [expect.stringContaining('the application has read the body')] : []);
+  });
+
+  test.each(['used', 'locked'])('leaves a request that is %s, which is a failure of the host', async (state) => {
+    const failures: unknown[] = [];
+    book.on('failure', (failure) => failures.push(failure));
+    const request = new Request('http://localhost/api/v1/orders', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+    if (state === 'used') await request.json();
+    else request.body?.getReader();
+    const response = await fetchHandler(book)(request);
+    expect([response.status, failures.length]).toEqual([500, 1]);
+    expect(String(failures[0])).toContain('the application has read the body');
   });
 });

@@ -33,7 +33,7 @@ const apiOf = (answer: (request: ApiRequest) => Promise<ApiResponse> | ApiRespon
 
 const bodyEcho = nodeHandler(
   apiOf(async ({ body }) => {
-    if (body.type === 'none') return { status: 200, headers: {}, body: 'none' };
+    if (body.type === 'none' || body.type === 'consumed') return { status: 200, headers: {}, body: body.type };
     if (body.type === 'parsed') return { status: 200, headers: {}, body: `parsed ${JSON.stringify(body.value)}` };
     if (body.type === 'bytes') return { status: 200, headers: {}, body: `bytes ${body.bytes}` };
     const parts: Uint8Array[] = [];
@@ -57,7 +57,7 @@ describe('node:http handler after the host has read the body', () => {
     'parsed JSON that is falsy': { parse: () => null, seen: 'parsed null' },
     'a Buffer': { parse: (text) => Buffer.from(text), seen: 'bytes {"a":1}' },
     'a string': { parse: (text) => text, seen: 'bytes {"a":1}' },
-    nothing: { parse: () => undefined, seen: 'none' },
+    nothing: { parse: () => undefined, seen: 'consumed' },
   };
   test.each(Object.entries(PARSERS))('serves a request that has %s', async (_, { parse, seen }) => {
     const port = await listening((request: NodeRequestLike, response) => {
@@ -78,7 +78,7 @@ describe('node:http handler after the host has read the body', () => {
     const port = await listening((request, response) => {
       request.resume().on('end', () => bodyEcho(request, response));
     });
-    expect(await (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'x' })).text()).toBe('none');
+    expect(await (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'x' })).text()).toBe('consumed');
   });
 });
 
