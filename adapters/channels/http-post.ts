@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
@@ -21,6 +22,8 @@ export interface PostOptions {
   readonly body: string | Uint8Array;
   readonly signal: AbortSignal;
   readonly guard: AddressGuard;
+  /** Whether the body is needed. Without it, the response ends with its headers. Default: true. */
+  readonly readsBody?: boolean;
   /** Resolves host names. Default: a resolver of untrusted names. */
   readonly resolve?: Resolve;
 }
@@ -35,7 +38,7 @@ const MAX_BODY = 4096;
 export function post({ url, headers, body, signal, guard, ...options }: PostOptions): Promise<Posted> {
   return new Promise((fulfil, reject) => {
     const { protocol, hostname } = new URL(url);
-    const { resolve = createNameResolver({ signal }) } = options;
+    const { readsBody = true, resolve = createNameResolver({ signal }) } = options;
     const host = hostname.replace(/^\[|\]$/g, '');
     // An IP address is not resolved, so the lookup function is not called.
     if (isIP(host) !== 0 && !guard.allows(host)) return reject(createRejection());
@@ -56,14 +59,19 @@ export function post({ url, headers, body, signal, guard, ...options }: PostOpti
       const chunks: Buffer[] = [];
       let size = 0;
       const done = () => {
-        const retryAfter = Number(response.headers['retry-after']);
-        const wait = Number.isFinite(retryAfter) && retryAfter > 0 ? { retryAfter } : {};
+        const retryAfter = parseRetryAfter(response.headers);
+        const wait = retryAfter > 0 ? { retryAfter } : {};
         fulfil({
           status: response.statusCode ?? 0,
           body: Buffer.concat(chunks).toString().slice(0, MAX_BODY),
           ...wait,
         });
       };
+      if (!readsBody) {
+        done();
+        request.destroy();
+        return;
+      }
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         size += chunk.length;
@@ -72,10 +80,20 @@ export function post({ url, headers, body, signal, guard, ...options }: PostOpti
         request.destroy();
       });
       response.on('end', done);
-      response.on('error', reject);
+      // The status is complete, so a body that breaks off changes nothing.
+      response.on('error', done);
     });
     request.end(body);
   });
+}
+
+/** Returns the seconds of `Retry-After`, which may be a date (RFC 9110, 10.2.3). 0 if there are none. */
+function parseRetryAfter({ 'retry-after': value = '', date = '' }: IncomingHttpHeaders): number {
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value);
+  // A date begins with the day of the week. It is compared with the clock of the receiver, if that is known.
+  if (!/^[A-Za-z]/.test(value)) return 0;
+  const seconds = (Date.parse(value) - (Date.parse(date) || Date.now())) / 1000;
+  return seconds > 0 ? Math.ceil(seconds) : 0;
 }
 
 function createGuardedLookup(guard: AddressGuard, resolve: Resolve): LookupFunction {

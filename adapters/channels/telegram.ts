@@ -94,11 +94,14 @@ export function telegramChannel(options: TelegramOptions): Channel {
     async deliver({ subscription, body }, { signal }) {
       const { message } = JSON.parse(body) as Notification; // rendered from a notification
       const chat = { chat_id: subscription.target, text: message, link_preview_options: { is_disabled: true } };
-      const response = await request('sendMessage', chat, signal);
+      let response = await request('sendMessage', chat, signal);
+      // A group that became a supergroup has a new id. The subscription keeps the old one, which leads to the new one.
+      const moved = response.parameters?.migrate_to_chat_id;
+      if (moved !== undefined) response = await request('sendMessage', { ...chat, chat_id: String(moved) }, signal);
       if (response.ok) return { status: 'delivered' };
       const error = `the bot API responded with ${response.error_code}`;
       // The user has blocked the bot, or the chat does not exist any more.
-      if (response.error_code === 403) return { status: 'gone', error };
+      if (response.error_code === 403 || isChatLost(response)) return { status: 'gone', error };
       const retryAfter = response.parameters?.retry_after;
       return { status: 'failed', error, ...(retryAfter === undefined ? {} : { retryAfter }) };
     },
@@ -120,7 +123,13 @@ interface BotResponse {
   readonly ok: boolean;
   readonly result?: unknown;
   readonly error_code?: number;
-  readonly parameters?: { readonly retry_after?: number };
+  readonly description?: string;
+  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
+}
+
+/** Errors of a chat that no message can reach any more. */
+function isChatLost({ error_code, description = '' }: BotResponse): boolean {
+  return error_code === 400 && /chat not found|user is deactivated|bot was kicked/i.test(description);
 }
 
 interface Update {

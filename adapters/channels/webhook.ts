@@ -41,7 +41,9 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
     async deliver(delivery, { signal }) {
       const body = formatPayload(delivery);
       const headers = { ...json, ...createSignatureHeaders(delivery, body) };
-      return toResult(await post({ url: delivery.subscription.target, headers, body, signal, guard }));
+      return toResult(
+        await post({ url: delivery.subscription.target, headers, body, signal, guard, readsBody: false }),
+      );
     },
   };
 }

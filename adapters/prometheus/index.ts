@@ -1,6 +1,12 @@
 import type { OrderBook } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
-import type { Registry } from 'prom-client';
+import type {
+  CounterConfiguration,
+  Counter as CounterMetric,
+  HistogramConfiguration,
+  Histogram as HistogramMetric,
+  Registry,
+} from 'prom-client';
 
 /** The `Registry` of prom-client. Declared by its shape, so that other hosts need no types of the package. */
 export interface MetricsRegistry {
@@ -73,95 +79,92 @@ export function observeChain(
 export async function instrumentBooks(target: MetricsRegistry, books: readonly InstrumentedBook[]): Promise<void> {
   const registry = target as Registry; // the package's own registry has more members
   const { Counter, Gauge, Histogram } = await import('prom-client');
-  const registers = [registry];
-  const chains = books.flatMap(({ name, chain }) => (chain === undefined ? [] : [{ name, chain }]));
+  const { counter, histogram, state, isNew } = getMetrics(registry, { Counter, Histogram });
+  const added = books.filter(({ book }) => !state.books.has(book));
+  for (const { name, chain } of added) if (chain !== undefined) state.chains.push({ name, chain });
+  const { chains } = state;
 
-  const orders = new Counter({
+  const orders = counter({
     name: 'intentbook_orders_submitted_total',
     help: 'Submitted orders by result: "accepted" or the rejection code.',
     labelNames: ['book', 'outcome'],
-    registers,
   });
-  const submission = new Histogram({
+  const submission = histogram({
     name: 'intentbook_submission_seconds',
     help: 'Duration of submissions until all orders were stored or rejected.',
     labelNames: ['book'],
     buckets: SECONDS,
-    registers,
   });
-  const signatures = new Counter({
+  const signatures = counter({
     name: 'intentbook_signatures_recovered_total',
     help: 'Recovered signers by backend.',
     labelNames: ['book', 'backend'],
-    registers,
   });
-  const recovery = new Counter({
+  const recovery = counter({
     name: 'intentbook_signature_recovery_seconds_total',
     help: 'Duration of signer recovery by backend.',
     labelNames: ['book', 'backend'],
-    registers,
   });
-  const store = new Histogram({
+  const store = histogram({
     name: 'intentbook_store_seconds',
     help: 'Duration of store operations.',
     labelNames: ['book', 'operation', 'outcome'],
     buckets: SECONDS,
-    registers,
   });
-  const sources = new Histogram({
+  const sources = histogram({
     name: 'intentbook_estimator_seconds',
     help: 'Duration of estimator queries by outcome.',
     labelNames: ['book', 'source', 'request', 'outcome'],
     buckets: SECONDS,
-    registers,
   });
-  const drivers = new Histogram({
+  const drivers = histogram({
     name: 'intentbook_driver_seconds',
     help: 'Duration of calls of drivers by step and outcome. A call of settle is a win.',
     labelNames: ['book', 'driver', 'step', 'outcome'],
     buckets: DRIVER_SECONDS,
-    registers,
   });
-  const pruned = new Counter({
+  const pruned = counter({
     name: 'intentbook_pruned_total',
     help: 'Rows that retention has deleted.',
     labelNames: ['book', 'data'],
-    registers,
   });
-  new Gauge({
-    name: 'intentbook_chain_up',
-    help: 'Whether a node of the chain responded to the last request: 1 or 0.',
-    labelNames: ['book'],
-    registers,
-    collect() {
-      for (const { name, chain } of chains) {
-        // A process that stands by does not know, and must not cause an alert.
-        if (chain.standingBy === true) this.remove({ book: name });
-        else this.set({ book: name }, chain.up === true ? 1 : 0);
-      }
-    },
-  });
-  new Gauge({
-    name: 'intentbook_indexer_lag_blocks',
-    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node, and in a process that stands by.',
-    labelNames: ['book'],
-    registers,
-    collect() {
-      for (const { name, chain } of chains) this.set({ book: name }, chain.lag ?? Number.NaN);
-    },
-  });
-  const reorganisations = new Counter({
+  const reorganisations = counter({
     name: 'intentbook_reorganisations_total',
     help: 'Chain reorganisations.',
     labelNames: ['book'],
-    registers,
   });
-  const failures = new Counter({
+  const failures = counter({
     name: 'intentbook_failures_total',
     help: 'Failures without a caller.',
     labelNames: ['book'],
-    registers,
   });
+
+  if (isNew) createGauges();
+
+  function createGauges(): void {
+    new Gauge({
+      name: 'intentbook_chain_up',
+      help: 'Whether a node of the chain responded to the last request: 1 or 0.',
+      labelNames: ['book'],
+      registers: [registry],
+      collect() {
+        for (const { name, chain } of chains) {
+          // A process that stands by does not know, and must not cause an alert.
+          if (chain.standingBy === true) this.remove({ book: name });
+          else this.set({ book: name }, chain.up === true ? 1 : 0);
+        }
+      },
+    });
+    new Gauge({
+      name: 'intentbook_indexer_lag_blocks',
+      help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node, and in a process that stands by.',
+      labelNames: ['book'],
+      registers: [registry],
+      collect() {
+        for (const { name, chain } of chains) this.set({ book: name }, chain.lag ?? Number.NaN);
+      },
+    });
+  }
 
   function follow({ name, book }: InstrumentedBook): void {
     const label = { book: name };
@@ -192,7 +195,39 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     book.on('failure', () => failures.inc(label));
   }
 
-  for (const book of books) follow(book);
+  for (const each of added) {
+    state.books.add(each.book);
+    follow(each);
+  }
+}
+
+/** The books whose metrics a registry has. */
+interface RegistryState {
+  readonly books: Set<OrderBook>;
+  readonly chains: { readonly name: string; readonly chain: ChainState }[];
+}
+
+const states = new WeakMap<Registry, RegistryState>();
+
+/** Returns functions that create a metric, or return that of an earlier call. */
+function getMetrics(
+  registry: Registry,
+  { Counter, Histogram }: Pick<typeof import('prom-client'), 'Counter' | 'Histogram'>,
+) {
+  // A registry that was cleared has no metrics any more.
+  const isNew = registry.getSingleMetric('intentbook_chain_up') === undefined;
+  const state: RegistryState = (isNew ? undefined : states.get(registry)) ?? { books: new Set(), chains: [] };
+  states.set(registry, state);
+  const registers = [registry];
+  return {
+    isNew,
+    state,
+    counter: (options: CounterConfiguration<string>) =>
+      (registry.getSingleMetric(options.name) as CounterMetric | undefined) ?? new Counter({ ...options, registers }),
+    histogram: (options: HistogramConfiguration<string>) =>
+      (registry.getSingleMetric(options.name) as HistogramMetric | undefined) ??
+      new Histogram({ ...options, registers }),
+  };
 }
 
 /**

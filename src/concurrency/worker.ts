@@ -40,6 +40,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let requested = false;
   let running: Promise<void> | undefined;
   let cancel: Cancel = () => {};
+  const runInContext = captureContext();
 
   async function loop(): Promise<void> {
     let delay = interval;
@@ -62,7 +63,7 @@ export function createWorker(options: WorkerOptions): Worker {
     requested = true;
     if (stopped || running !== undefined) return;
     cancel();
-    running = loop();
+    running = new Promise((resolve) => runInContext(() => resolve(loop())));
   }
 
   return {
@@ -90,4 +91,24 @@ export function createWorker(options: WorkerOptions): Worker {
       cancel();
     },
   };
+}
+
+/**
+ * Captures the asynchronous context of the call, such as that of `AsyncLocalStorage`. A task that follows a wake would
+ * otherwise run in the context of the request that has caused the wake.
+ *
+ * @returns A function that starts a task in this context. It must not be called again before the task has started.
+ */
+function captureContext(): (task: () => void) => void {
+  let start: (task: () => void) => void = () => {};
+  async function serve(): Promise<never> {
+    for (;;) {
+      const task = await new Promise<() => void>((resolve) => {
+        start = resolve;
+      });
+      task();
+    }
+  }
+  void serve();
+  return (task) => start(task);
 }

@@ -90,13 +90,33 @@ describe('response to a webhook', () => {
     assert.deepEqual(await request(target.url), { status: 201, body: 'b'.repeat(4096) });
   });
 
-  test('that breaks off is a failure', async () => {
+  test('that breaks off has its status', async () => {
     await using target = await receiver();
     target.behave((_, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('short');
       setImmediate(() => response.destroy());
     });
-    await assert.rejects(request(target.url));
+    assert.equal((await request(target.url)).status, 200);
+  });
+
+  test('whose body does not end has its status, if the body is not needed', async () => {
+    await using target = await receiver();
+    target.behave((_, response) => void response.writeHead(202).write('endless'));
+    const response = await post({ url: target.url, headers: {}, body: 'x', guard, readsBody: false, ...call() });
+    assert.equal(response.status, 202);
+  });
+
+  test.each([
+    ['7', 7],
+    ['Wed, 21 Oct 2015 07:28:30 GMT', 30],
+    ['Wed, 21 Oct 2015 07:27:00 GMT', undefined],
+    ['soon', undefined],
+    ['-1', undefined],
+  ])('with Retry-After %s is repeated after %s seconds', async (retryAfter, seconds) => {
+    await using target = await receiver();
+    const date = 'Wed, 21 Oct 2015 07:28:00 GMT';
+    target.behave((_, response) => void response.writeHead(503, { 'retry-after': retryAfter, date }).end());
+    assert.equal((await request(target.url)).retryAfter, seconds);
   });
 
   test('is not awaited after an abort', async () => {

@@ -88,6 +88,29 @@ describe('Telegram channel', () => {
     assert.deepEqual(await fixture.accounts.deliveries.list({ state: 'pending' }), []);
   });
 
+  test.each([
+    [400, { description: 'Bad Request: chat not found' }, 'gone', 1],
+    [400, { description: 'Bad Request: message is too long' }, 'failed', 1],
+    [400, { description: 'group upgraded', parameters: { migrate_to_chat_id: -100 } }, 'delivered', 2],
+  ])('status %d with %j is %s', async (error_code, more, status, calls) => {
+    await using server = await receiver();
+    let sent = 0;
+    server.behave((body, response) => {
+      sent++;
+      const moved = JSON.parse(body).chat_id === '-100';
+      response.end(JSON.stringify(moved ? { ok: true, result: {} } : { ok: false, error_code, ...more }));
+    });
+    const channel = telegramChannel({ token: '1:x', bot: 'intentbook_bot', api: server.url });
+    const delivery = {
+      id: 'd',
+      now: 0,
+      body: '{"message":"text"}',
+      subscription: { id: 's', target: '5', secret: null },
+    };
+    const result = await channel.deliver(delivery as never, { signal: new AbortController().signal } as never);
+    assert.deepEqual([result.status, sent], [status, calls]);
+  });
+
   test('reports a failure of its polls once, and again after a poll that succeeded', async () => {
     await using server = await receiver();
     const script = [409, 409, 409, 500, 200, 500];

@@ -328,6 +328,7 @@ describe('own history', () => {
     await own.history(TOKEN);
     await own.history(OTHER);
     own.clock.advance(PERIOD);
+    await Promise.resolve(); // the run begins
     await own.stop();
     expect(own.reads).toHaveLength(1);
   });
