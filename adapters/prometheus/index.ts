@@ -69,8 +69,9 @@ export function observeChain(
 }
 
 /**
- * Adds the metrics of books to a registry of the application. The names are those of the standalone server. Call it again
- * for books that are added later; a book that the registry has already is left out. Requires the package prom-client.
+ * Adds the metrics of books to a registry of the application. The names are those of the standalone server. Call it
+ * again for books that are added later; a book that the registry has already is left out. Requires the package
+ * prom-client.
  *
  * ```ts
  * await instrumentBooks(register, [{ name: 'sepolia', book }]);

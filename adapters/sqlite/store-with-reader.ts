@@ -8,7 +8,7 @@ import { assembleBook, createStoreFromOperations } from './store.ts';
 import type { WriteOperations } from './write-operations.ts';
 import type { Lease } from './writer-lease.ts';
 
-/** Runs the operations that write, on a connection of its own. */
+/** Runs the operations that write, on a separate connection. */
 export interface SqliteWriter {
   call<Name extends keyof WriteOperations>(
     name: Name,

@@ -37,8 +37,8 @@ const seen = new Map<string, { readonly expires: number; readonly since: number 
 
 /**
  * Acquires the lease. Must run within a transaction. If the holding process has ended, and this process can see it, the
- * lease is taken over immediately; otherwise after it has expired. A lease that expires later than a new one was written by a clock
- * that was ahead. It is taken over if it is not renewed between two attempts to acquire it.
+ * lease is taken over immediately; otherwise after it has expired. A lease that expires later than a new one was
+ * written by a clock that was ahead. It is taken over if it is not renewed between two attempts to acquire it.
  *
  * @param onRenewal - Called with the time until which no other process can become the writer, in milliseconds since
  * 1970.

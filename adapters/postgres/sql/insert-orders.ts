@@ -64,8 +64,8 @@ export const referDocuments = (s: string, input: string, condition: string, crea
       creators = k.creators || excluded.creators`;
 
 /**
- * Returns SQL for whether a document is visible. One that was stored for transactions of the host is visible when one of
- * them is committed. It is stored before they end, so that its row is not locked until then.
+ * Returns SQL for whether a document is visible. One that was stored for transactions of the host is visible when one
+ * of them is committed. It is stored before they end, so that its row is not locked until then.
  */
 export const isVisible = (creators: string) =>
   `(${creators} IS NULL OR EXISTS (SELECT FROM unnest(${creators}) t WHERE ` +

@@ -59,7 +59,7 @@ async function auctioned(): Promise<string[]> {
   return (await book.auctions.current()).orders.map(({ uid }) => uid);
 }
 
-/** Requests an auction while the handle has a transaction. A new one cannot be stored, but must leave nothing either. */
+/** Requests an auction while the handle has a transaction. A new one cannot be stored, and must leave nothing. */
 async function tryAuction(): Promise<void> {
   await auctioned().catch((error: Error) => expect(error.message).toContain('while a transaction of the host is open'));
 }

@@ -8,7 +8,7 @@ import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
 const context = new AsyncLocalStorage<string>();
 
-test('worker runs in the context of its creation, whoever has woken it', async () => {
+test('worker runs in the context of its creation after each wake', async () => {
   const seen: unknown[] = [];
   const worker = createWorker({
     clock: manualClock(),
