@@ -48,6 +48,7 @@ const STORES: readonly (readonly [name: string, open: Open])[] = [
 const SCANNED: Readonly<Record<string, string>> = {
   sqlite_master: 'the schema',
   sqlite_schema: 'the schema',
+  sqlite_sequence: 'one row for each table',
   lease: 'one row',
   meta: 'one row',
   progress: 'one row',
