@@ -96,8 +96,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     dispatcher.wake();
   }
 
+  const age = parseRetention(options.retention);
   const indexers = books.map((book) =>
-    createNotificationIndexer({ book, store, clock, tokens, onAppended: appended, onFailure: report }),
+    createNotificationIndexer({ book, store, clock, tokens, retention: age, onAppended: appended, onFailure: report }),
   );
   const { fundingInterval = 60_000 } = options;
   const fundingChecks =
@@ -120,7 +121,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const retention = createAccountRetention({
     store,
     clock,
-    notifications: parseRetention(options.retention),
+    notifications: age,
     onFailure: report,
   });
   const { mainnet, recovery } = options;
@@ -337,8 +338,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
     async backlog() {
       assertStarted();
       const entries = async ({ book, feed }: KnownBook) => {
-        const [cursor, last] = await Promise.all([store.notifications.cursor(feed), book.log.last()]);
-        return { book, entries: Math.max(0, last - (cursor ?? 0)) };
+        const cursor = (await store.notifications.cursor(feed)) ?? 0;
+        const last = await book.log.last();
+        // A log that ends before the cursor was made anew, and is read from its start.
+        return { book, entries: cursor > last ? last : last - cursor };
       };
       const backlogs = notificationMode === 'off' ? [] : await Promise.all(books.map(entries));
       return { deliveries: await store.deliveries.count(), books: backlogs };

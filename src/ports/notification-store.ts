@@ -46,7 +46,7 @@ export interface NotificationBatch {
   readonly feed: string;
   /** The cursor from which the changes were derived; null if the feed has none yet. */
   readonly after: number | null;
-  /** The new cursor, above `after`. */
+  /** The new cursor: above `after`, or 0 if the feed begins anew. */
   readonly through: number;
   /** Applied in this order. */
   readonly changes: readonly NotificationChange[];

@@ -98,19 +98,23 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
   ): Promise<Map<number, ReferredTrade>> {
     if (events.length === 0) return new Map();
     for (;;) {
+      // The cursor only counts the writes: the ids of a log that was made anew begin again.
       const after = await store.cursor(feed);
-      const marks = await store.marks(
-        feed,
-        events.filter(({ id }) => id <= (after ?? 0)).map(({ id }) => String(id)),
-      );
-      // Each value is the JSON of a trade.
-      const trades = new Map(marks.map(({ key, value }) => [Number(key), JSON.parse(value ?? '') as ReferredTrade]));
-      const unknown = events.filter(({ id }) => id > (after ?? 0));
+      const marks = await store.marks(feed, events.map(toMarkKey));
+      const values = new Map(marks.map(({ key, value }) => [key, value]));
+      const trades = new Map<number, ReferredTrade>();
+      for (const event of events) {
+        const value = values.get(toMarkKey(event));
+        if (value != null) trades.set(event.id, JSON.parse(value) as ReferredTrade); // the JSON of a trade
+      }
+      const unknown = events.filter(({ id }) => !trades.has(id));
       const derived = await derive(unknown, isStopping);
-      const through = [...derived.keys()].at(-1);
-      if (through === undefined) return trades;
-      const written = [...derived].map(([id, trade]) => ({ key: String(id), value: JSON.stringify(trade) }));
-      const batch = { feed, after, through, changes: [], marks: written };
+      if (derived.size === 0) return trades;
+      const written = unknown.flatMap((event) => {
+        const trade = derived.get(event.id);
+        return trade === undefined ? [] : [{ key: toMarkKey(event), value: JSON.stringify(trade) }];
+      });
+      const batch = { feed, after, through: (after ?? 0) + 1, changes: [], marks: written };
       // Another process may have stored these trades with other prices.
       if ((await store.append(batch)).status === 'appended') return new Map([...trades, ...derived]);
     }
@@ -197,4 +201,9 @@ export function createStatisticsFollower(context: FollowerContext): StatisticsFo
       await worker.stop();
     },
   };
+}
+
+/** Identifies a trade by its position on the chain and its order. */
+function toMarkKey({ uid, cause }: StoredEvent): string {
+  return cause === undefined ? uid : `${cause.position.blockHash} ${cause.position.logIndex} ${uid}`;
 }

@@ -231,6 +231,16 @@ describe('affiliate statistics follower', () => {
     expect(second.valued).toHaveLength(1);
   });
 
+  test('values the trades of a log that was made anew, although its ids begin again', async () => {
+    const first = await fixture();
+    first.write({ order: 1 }, { order: 1 });
+    await first.run();
+    const second = await fixture({ store: first.store, price: () => 9n });
+    second.write({ order: 2 });
+    await second.run();
+    expect(second.ledger).toMatchObject([{ trade: { trader: TRADER, referral: { uid: uid(2), value: '9' } } }]);
+  });
+
   test('takes the values of a process that was faster', async () => {
     const { write, run, ledger, store, valued } = await fixture({
       price() {
@@ -240,7 +250,7 @@ describe('affiliate statistics follower', () => {
           after: null,
           through: 1,
           changes: [] as { type: 'notify'; notification: NewNotification }[],
-          marks: [{ key: '1', value: JSON.stringify({ trader: TRADER, at: 1 }) }],
+          marks: [{ key: `${hash(1)} 0 ${uid(1)}`, value: JSON.stringify({ trader: TRADER, at: 1 }) }],
         });
         return 5n;
       },

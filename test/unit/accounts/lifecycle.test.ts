@@ -271,7 +271,7 @@ describe('account interface', () => {
     at.cursor = null;
     expect(await entries()).toEqual([9]);
     at.cursor = 12;
-    expect(await entries()).toEqual([0]);
+    expect(await entries()).toEqual([9]);
     at.last = 0;
     at.cursor = 0;
   });
