@@ -20,6 +20,7 @@ import type {
   UsedNonce,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
+import { DELIVERY_WINDOW } from 'intentbook/store-kit';
 import { createInMemoryLeases } from '#internal';
 import { createMemoryDeliveries } from './deliveries.ts';
 import { SortedList } from './sorted-list.ts';
@@ -92,7 +93,9 @@ export function memoryAccountStore(): AccountStore {
     record('notification', row);
     for (const subscription of subscriptions.values()) {
       const isSubscribed = subscription.account === row.account && subscription.types.includes(row.type);
-      if (isSubscribed && subscription.state === 'active') deliveries.add(subscription, id, Math.min(row.at, addedAt));
+      const isRecent = subscription.createdAt <= row.at + DELIVERY_WINDOW;
+      if (isSubscribed && isRecent && subscription.state === 'active')
+        deliveries.add(subscription, id, Math.min(row.at, addedAt));
     }
     return true;
   }

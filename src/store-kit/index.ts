@@ -22,6 +22,7 @@ export { computeProgress, projectOrderState } from '../chain/project-order.ts';
 export type { CancellableOrder, OrderStatus } from '../orders/status.ts';
 export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from '../orders/status.ts';
 export { isSoundBody } from '../orders/stored-row.ts';
+export { DELIVERY_WINDOW } from '../ports/notification-store.ts';
 export { assertSameDomain, getLogEpochStart, LOG_EPOCHS } from '../ports/store.ts';
 export { appDataHash } from '../protocol/app-data.ts';
 export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';

@@ -1,4 +1,5 @@
 import type { Address, Delivery, DeliveryStore } from 'intentbook';
+import { DELIVERY_WINDOW } from 'intentbook/store-kit';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
@@ -52,10 +53,11 @@ type DeliveryRow = readonly [
 export function createOutbox({ schema: s, prepare }: PostgresSession, now: () => number): Outbox {
   // Waits for a subscription that is being removed, and then omits it.
   const add = prepare(
-    `WITH wanted AS (SELECT n.ordinal AS batch_ordinal, w.ordinal, w.id, n.notification, n.due ` +
+    `WITH wanted AS (SELECT n.ordinal AS batch_ordinal, w.ordinal, w.id, n.notification, least(n.at, $5::bigint) AS due ` +
       'FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[]) WITH ORDINALITY ' +
-      'n (notification, account, type, due, ordinal) ' +
-      `JOIN ${s}.subscriptions w ON w.account = n.account AND w.active AND n.type = ANY(w.types) FOR KEY SHARE OF w) ` +
+      'n (notification, account, type, at, ordinal) ' +
+      `JOIN ${s}.subscriptions w ON w.account = n.account AND w.active AND n.type = ANY(w.types) ` +
+      `AND w.created <= n.at + ${DELIVERY_WINDOW} FOR KEY SHARE OF w) ` +
       `INSERT INTO ${s}.deliveries AS d (subscription, notification, due) ` +
       'SELECT id, notification, due FROM wanted ORDER BY batch_ordinal, ordinal ' +
       `ON CONFLICT (notification, subscription) DO UPDATE SET state = ${PENDING} WHERE d.state = ${DROPPED}`,
@@ -66,13 +68,13 @@ export function createOutbox({ schema: s, prepare }: PostgresSession, now: () =>
   return {
     async add(run, shown) {
       if (shown.length === 0) return;
-      const addedAt = now();
       await run(
         add,
         shown.map(({ notification }) => notification),
         shown.map(({ account }) => toBytes(account)),
         shown.map(({ type }) => type),
-        shown.map(({ at }) => Math.min(at, addedAt)),
+        shown.map(({ at }) => at),
+        now(),
       );
     },
     async drop(run, notifications) {

@@ -8,6 +8,7 @@ import type {
   ProgressMarker,
   StoredNotification,
 } from 'intentbook';
+import { DELIVERY_WINDOW } from 'intentbook/store-kit';
 import { createEpochStart } from '../log-epoch.ts';
 import { toBytes, toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
@@ -36,7 +37,7 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
   const restoreDeliveries = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND +state = 3`);
   const deliver = prepare(
     `INSERT INTO ${p}deliveries (subscription, notification, state, due) ` +
-      `SELECT n, ?, 0, ? FROM ${p}subscriptions WHERE account = ? AND active = 1 ` +
+      `SELECT n, ?, 0, ? FROM ${p}subscriptions WHERE account = ? AND active = 1 AND created_at <= ? ` +
       'AND EXISTS (SELECT 1 FROM json_each(types) WHERE value = ?) ORDER BY n ON CONFLICT DO NOTHING',
   );
   const list = prepare(
@@ -63,7 +64,8 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
     else show.run(1, seq);
     record.run(next, owner, 0, seq);
     restoreDeliveries.run(seq);
-    deliver.run(seq, Math.min(row?.[3] ?? at, now()), owner, row?.[2] ?? type);
+    const causedAt = row?.[3] ?? at;
+    deliver.run(seq, Math.min(causedAt, now()), owner, causedAt + DELIVERY_WINDOW, row?.[2] ?? type);
     return true;
   }
 

@@ -34,6 +34,26 @@ async function claimOne(store: AccountStore, now = LATER): Promise<ClaimedDelive
 
 export const DELIVERIES: readonly AccountRule[] = [
   {
+    name: 'delivers no notification that is more than an hour older than its subscription',
+    async run({ store }) {
+      const hour = 3_600_000;
+      await subscribe(store, subscription(1, { createdAt: AT - hour }), subscription(2, { createdAt: AT }));
+      const of = (n: number, at: number) => notification(n, { at });
+      await step(store, notify(of(1, AT), of(2, AT - hour), of(3, AT - hour - 1), of(4, AT - 2 * hour - 1)));
+      // A notification that is shown again has the same age.
+      await step(store, [withdraw(3), ...notify(of(3, AT))]);
+      const all = await store.deliveries.list({ state: 'pending', limit: 100 });
+      assert.deepEqual(all.map(({ subscription: to, notification: id }) => `${to} ${id}`).sort(), [
+        'subscription-1 notification-1',
+        'subscription-1 notification-2',
+        'subscription-1 notification-3',
+        'subscription-2 notification-1',
+        'subscription-2 notification-2',
+      ]);
+      assert.equal((await store.notifications.list({ account: ALICE, limit: 10 })).length, 4);
+    },
+  },
+  {
     name: 'claims a limited number of deliveries of each account, and none of busy accounts and channels',
     async run({ store }) {
       const alices = range(4).map((n) => subscription(n + 1));
