@@ -66,7 +66,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     throw new TypeError(`viemChain: signatureGas must be a positive integer, got ${signatureGas}`);
   }
 
-  async function readFunds(queries: readonly FundsQuery[], signal: AbortSignal): Promise<Funds[]> {
+  async function readFunds(queries: readonly FundsQuery[], signal: AbortSignal): Promise<(Funds | undefined)[]> {
     const natives = queries.filter(({ token }) => token === NATIVE_MARKER);
     const tokens = queries.filter(({ token }) => token !== NATIVE_MARKER);
     const calls = tokens.flatMap(({ owner, token, spender }) => [
@@ -76,19 +76,14 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     const results = calls.length === 0 ? [] : await boundedCalls(client, calls, signal);
     const funds = new Map<FundsQuery, Funds>();
     for (const [i, query] of tokens.entries()) {
-      funds.set(query, { balance: toAmount(results[2 * i]), allowance: toAmount(results[2 * i + 1]) });
+      const [balance, allowance] = [toAmount(results[2 * i]), toAmount(results[2 * i + 1])];
+      if (balance !== undefined && allowance !== undefined) funds.set(query, { balance, allowance });
     }
     for (const query of natives) {
       const balance = parseAmount(await callRpc(client, signal, 'eth_getBalance', [query.owner, 'latest']));
       funds.set(query, { balance, allowance: 0n });
     }
-    return queries.flatMap((query) => funds.get(query) ?? []);
-  }
-
-  async function readOneFunds(query: FundsQuery, signal: AbortSignal): Promise<Funds> {
-    const [funds] = await readFunds([query], signal);
-    if (funds === undefined) throw new TypeError('the node returned too few results');
-    return funds;
+    return queries.map((query) => funds.get(query));
   }
 
   async function checkSignature({ owner, digest, signature, pre }: ContractSignatureQuery, signal: AbortSignal) {
@@ -119,7 +114,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   }
 
   return {
-    balanceAndAllowance: (query, { signal }) => readOneFunds(query, signal),
+    balanceAndAllowance: async (query, { signal }) => (await readFunds([query], signal))[0],
 
     balancesAndAllowances: (queries, { signal }) => readFunds(queries, signal),
 
@@ -163,8 +158,9 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
         throw new TypeError('the node returned too few results');
       }
       return {
-        balance: toAmount(readFirstWord(balance)),
-        allowance: toAmount(readFirstWord(allowance)),
+        // The transfer decides about amounts that the token does not return.
+        balance: toAmount(readFirstWord(balance)) ?? amount,
+        allowance: toAmount(readFirstWord(allowance)) ?? amount,
         transferRevert: hasTransferred(transfer) ? undefined : transfer.data,
       };
     },
@@ -175,8 +171,9 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   };
 
   async function simulateWithoutHooks(query: SimulationQuery, signal: AbortSignal): Promise<Simulation> {
-    const { balance } = await readOneFunds(query, signal);
-    return { balance, allowance: UNLIMITED, transferRevert: undefined };
+    const [funds] = await readFunds([query], signal);
+    const { balance } = funds ?? { balance: query.amount };
+    return { balance, allowance: UNLIMITED, transferRevert: funds === undefined ? '0x' : undefined };
   }
 }
 
@@ -196,9 +193,9 @@ export async function verifyDomain(
 
 const UNLIMITED = 2n ** 256n - 1n;
 
-/** Returns the amount that a token returned, or 0 if the call failed or returned too few bytes. */
-function toAmount(result: Pick<BoundedResult, 'success' | 'size' | 'word'> | undefined): bigint {
-  return result?.success && result.size >= 32 ? BigInt(result.word) : 0n;
+/** Returns the amount that a token returned; `undefined` if the call failed or returned too few bytes. */
+function toAmount(result: Pick<BoundedResult, 'success' | 'size' | 'word'> | undefined): bigint | undefined {
+  return result?.success && result.size >= 32 ? BigInt(result.word) : undefined;
 }
 
 function readFirstWord({ success, data }: SimulatedResult): Pick<BoundedResult, 'success' | 'size' | 'word'> {

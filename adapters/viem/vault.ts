@@ -23,13 +23,13 @@ const UNLIMITED = 2n ** 256n - 1n;
 
 /**
  * Reads funds that the vault holds (`internal`) or moves (`external`), and the approvals, in one `eth_call`. Without a
- * vault on the chain both are 0.
+ * vault on the chain both are 0. Returns `undefined` if the vault or the token exists, but does not return an amount.
  */
 export async function readVaultFunds(
   client: RpcClient,
   { owner, token, spender, source }: VaultFundsQuery,
   signal: AbortSignal,
-): Promise<Funds> {
+): Promise<Funds | undefined> {
   const approval = `${SELECTORS.hasApprovedRelayer}${word(owner)}${word(spender)}` as const;
   const calls: { readonly to: Address; readonly data: Hex }[] =
     source === 'internal'
@@ -44,16 +44,16 @@ export async function readVaultFunds(
     signal,
     KEEP,
   );
+  if (approved?.exists === false) return { balance: 0n, allowance: 0n };
   const isApproved = readWord(approved, 0) === 1n;
-  return {
-    balance: readWord(balance, source === 'internal' ? 2 : 0),
-    allowance: !isApproved ? 0n : source === 'internal' ? UNLIMITED : readWord(allowance, 0),
-  };
+  const held = readWord(balance, source === 'internal' ? 2 : 0);
+  const allowed = !isApproved ? 0n : source === 'internal' ? UNLIMITED : readWord(allowance, 0);
+  return held === undefined || allowed === undefined ? undefined : { balance: held, allowance: allowed };
 }
 
-/** Reads a word of a result. 0 if the call failed or returned too few bytes. */
-function readWord(result: BoundedResult | undefined, index: number): bigint {
-  if (!result?.success || result.size < 32 * (index + 1)) return 0n;
+/** Reads a word of a result. `undefined` if the call failed or returned too few bytes. */
+function readWord(result: BoundedResult | undefined, index: number): bigint | undefined {
+  if (!result?.success || result.size < 32 * (index + 1)) return undefined;
   return BigInt(`0x${result.data.slice(2 + 64 * index, 66 + 64 * index)}`);
 }
 

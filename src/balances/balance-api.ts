@@ -25,15 +25,15 @@ export interface BalanceApi {
   readonly available: boolean;
   /**
    * Returns an account's balances of tokens, without duplicates, in input order. Addresses without a token contract are
-   * omitted; `0xeeee…ee` is native currency. Rejects with `InvalidParameter` for an invalid address, and with
+   * omitted, and so are tokens whose balance or allowance cannot be read; `0xeeee…ee` is native currency. Rejects with `InvalidParameter` for an invalid address, and with
    * `ChainUnavailable` if a chain query fails.
    */
   get(account: string, tokens: readonly string[], options?: BalanceCallOptions): Promise<TokenBalance[]>;
   /**
-   * Returns balances and allowances of owner and token pairs, in input order, with 100 pairs per chain query. Rejects
-   * with `ChainUnavailable` if a chain query fails.
+   * Returns balances and allowances of owner and token pairs, in input order, with 100 pairs per chain query. A result
+   * is `undefined` if the token does not return both amounts. Rejects with `ChainUnavailable` if a chain query fails.
    */
-  funds(pairs: readonly FundsPair[], options?: BalanceCallOptions): Promise<Funds[]>;
+  funds(pairs: readonly FundsPair[], options?: BalanceCallOptions): Promise<(Funds | undefined)[]>;
   /**
    * Returns the metadata of tokens by address, with 100 tokens per chain query. Addresses that are not a token are
    * missing. Results are cached. Rejects like `get`.

@@ -75,20 +75,22 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
         call,
       );
       for (const [n, address] of batch.entries()) {
-        const { balance, allowance } = funds[n] as Funds; // one result per query
+        const read = funds[n];
+        if (read === undefined) continue; // an unknown balance is not 0
         const info = address === NATIVE_MARKER ? NATIVE : infos.get(address);
+        const { balance, allowance } = read;
         balances.push({ balance: String(balance), allowance: String(allowance), token: { address, ...info } });
       }
     }
     return balances;
   }
 
-  async function getFunds(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]> {
+  async function getFunds(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly (Funds | undefined)[]> {
     if (chain?.balancesAndAllowances !== undefined)
       return requireComplete(await chain.balancesAndAllowances(queries, call), queries);
     if (chain?.balanceAndAllowance === undefined)
       throw createUnavailableError('this book has no chain client for balances');
-    return Promise.all(queries.map((query) => chain.balanceAndAllowance?.(query, call) as Promise<Funds>));
+    return Promise.all(queries.map((query) => chain.balanceAndAllowance?.(query, call)));
   }
 
   async function runQuery<T>(query: (call: ChainCall) => Promise<T>, options: BalanceCallOptions = {}): Promise<T> {
@@ -111,7 +113,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
       return runQuery((call) => getBalances(owner, distinct, call), options);
     },
     async funds(pairs, options) {
-      const result: Funds[] = [];
+      const result: (Funds | undefined)[] = [];
       requireList('pairs', pairs);
       for (let i = 0; i < pairs.length; i += PAIRS_PER_QUERY) {
         const queries = pairs.slice(i, i + PAIRS_PER_QUERY).map((pair) => ({ ...pair, spender: vaultRelayer }));

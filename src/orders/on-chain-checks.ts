@@ -2,7 +2,7 @@ import { AbortedError } from '../concurrency/abort.ts';
 import { DeadlineError, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
-import type { Address } from '../protocol/hex.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { unpackUid } from '../protocol/uid.ts';
@@ -130,6 +130,7 @@ function createFundsCheck(
     check: 'balanceAndAllowance',
     async run(call) {
       const funds = assertFunds(await balanceAndAllowance.call(chain, query, call));
+      if (funds === undefined) return createTransferError(query);
       return prepared ? checkBalance(funds, amount, query) : checkFunds(funds, amount, candidate, query, rules);
     },
   };
@@ -152,6 +153,7 @@ function createVaultCheck(
     async run(call) {
       const query = { owner, token, spender };
       const funds = assertFunds(await vaultFunds.call(chain, { ...query, source }, call));
+      if (funds === undefined) return createTransferError(query);
       return interactions.pre.length > 0
         ? checkBalance(funds, amount, query)
         : checkFunds(funds, amount, candidate, query, rules);
@@ -202,13 +204,18 @@ function checkAllowance({ allowance }: Funds, required: bigint, query: FundsSubj
   return new OrderBookError('InsufficientAllowance', description, numbers);
 }
 
-function checkTransfer({ transferRevert }: Simulation, { owner, token }: FundsSubject): OrderBookError | undefined {
-  if (transferRevert === undefined) return undefined;
-  return new OrderBookError('TransferSimulationFailed', undefined, { token, owner, revertData: transferRevert });
+function checkTransfer({ transferRevert }: Simulation, query: FundsSubject): OrderBookError | undefined {
+  return transferRevert === undefined ? undefined : createTransferError(query, transferRevert);
+}
+
+/** Creates the rejection of a token that cannot be transferred now, or whose amounts cannot be read. */
+function createTransferError({ owner, token }: FundsSubject, revertData?: Hex): OrderBookError {
+  return new OrderBookError('TransferSimulationFailed', undefined, { token, owner, ...(revertData && { revertData }) });
 }
 
 /** Validates the result of a chain adapter. An invalid result is a chain failure, not a rejection of the order. */
-function assertFunds<F extends Funds>(funds: F): F {
+function assertFunds<F extends Funds | undefined>(funds: F): F {
+  if (funds === undefined) return funds;
   const { balance, allowance } = funds;
   if (isAmount(balance) && isAmount(allowance)) return funds;
   throw new TypeError('the balance and allowance of the chain adapter must be non-negative bigints');

@@ -15,19 +15,21 @@ import type { InteractionData } from '../protocol/trampoline.ts';
 export interface ChainClient {
   /**
    * Returns an owner's balance of a token, and the amount that a spender may move. `0xeeee…ee` denotes native currency,
-   * which has no allowance. Reading an account's balances makes many calls in one event-loop tick, so an implementation
+   * which has no allowance. Returns `undefined` if the token does not return both amounts, for example because it is
+   * paused: an amount that cannot be read is not 0. Reading an account's balances makes many calls in one event-loop tick, so an implementation
    * SHOULD batch them.
    */
-  balanceAndAllowance?(query: FundsQuery, call: ChainCall): Promise<Funds>;
+  balanceAndAllowance?(query: FundsQuery, call: ChainCall): Promise<Funds | undefined>;
 
   /**
    * Returns the funds of an order that sells from the vault (`internal`), or whose ERC-20 balance the vault moves
-   * (`external`). The allowance is 0 if the owner has not approved the spender as a relayer of the vault.
+   * (`external`). The allowance is 0 if the owner has not approved the spender as a relayer of the vault. Returns
+   * `undefined` as `balanceAndAllowance` does.
    */
-  vaultFunds?(query: VaultFundsQuery, call: ChainCall): Promise<Funds>;
+  vaultFunds?(query: VaultFundsQuery, call: ChainCall): Promise<Funds | undefined>;
 
   /** Like `balanceAndAllowance`, for up to 100 queries, in input order. Default: one call per query. */
-  balancesAndAllowances?(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]>;
+  balancesAndAllowances?(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly (Funds | undefined)[]>;
 
   /**
    * Returns the ERC-20 metadata of a token. A member is absent if the contract does not return a valid value. Returns

@@ -17,7 +17,7 @@ type Line<Query, Answer> = Answer | Error | 'silence' | ((query: Query, call: Ch
 
 /** A method without a script is missing in the chain client. */
 export interface ChainScript {
-  readonly balanceAndAllowance?: Line<FundsQuery, Funds>;
+  readonly balanceAndAllowance?: Line<FundsQuery, Funds | undefined>;
   readonly vaultFunds?: Line<VaultFundsQuery, Funds>;
   readonly isValidSignature?: Line<ContractSignatureQuery, ContractSignatureResult>;
   readonly simulate?: Line<SimulationQuery, Simulation>;

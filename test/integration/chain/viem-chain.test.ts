@@ -65,8 +65,8 @@ describe('viem chain funds', () => {
     };
     const nothing = { balance: 0n, allowance: 0n };
     const found = await viemChain(counting).balancesAndAllowances?.(queries, call());
-    // An address that is not a token has no metadata and no funds.
-    expect(found).toEqual([{ balance: 777n, allowance: 2n ** 256n - 1n }, nothing, nothing, nothing]);
+    // The amounts of an address that is not a token are unknown.
+    expect(found).toEqual([{ balance: 777n, allowance: 2n ** 256n - 1n }, nothing, undefined, undefined]);
     expect(usedMethods).toEqual(['eth_call']);
     const [first] = queries;
     if (first === undefined) throw new Error('there is a query');
@@ -78,7 +78,7 @@ describe('viem chain funds', () => {
     const query = { owner: lower(trader.address), token: lower(fixture.sellToken), spender: lower(RELAYER) };
     const queries = Array.from({ length: 100 }, () => query);
     const funds = await chain.balancesAndAllowances?.(queries, call());
-    expect(funds?.map(({ balance }) => balance)).toEqual(queries.map(() => 777n));
+    expect(funds?.map((each) => each?.balance)).toEqual(queries.map(() => 777n));
     const tokens = queries.slice(0, 25).map(({ token }) => token);
     const infos = await chain.tokensInfo?.(tokens, call());
     expect(infos?.map((info) => info?.symbol)).toEqual(tokens.map(() => infos?.[0]?.symbol));
@@ -92,12 +92,31 @@ describe('viem chain funds', () => {
     const query = { owner: lower(trader.address), token: lower(fixture.sellToken), spender: lower(RELAYER) };
     const queries = Array.from({ length: 100 }, (_, i) => (i % 3 === 2 ? query : { ...query, token: hostile }));
     const funds = await chain.balancesAndAllowances?.(queries, call());
-    expect(funds?.map(({ balance }) => balance)).toEqual(queries.map((each) => (each === query ? 777n : 0n)));
+    expect(funds?.map((each) => each?.balance)).toEqual(queries.map((each) => (each === query ? 777n : undefined)));
     const infos = await chain.tokensInfo?.(
       queries.map(({ token }) => token),
       call(),
     );
     expect(infos?.map((info) => info === undefined)).toEqual(queries.map((each) => each !== query));
+  });
+
+  test.each([
+    ['reverts in balanceOf', '60003560e01c6370a0823114601657600760005260206000f35b600080fd'],
+    ['reverts in allowance', '60003560e01c63dd62ed3e14601657600760005260206000f35b600080fd'],
+    ['returns 16 bytes', '600760005260106000f3'],
+    ['returns nothing', '00'],
+    ['uses up its gas', '5b600056'],
+  ])('has no amounts of a token that %s', async (_name, code) => {
+    const token: Hex = `0x${'67'.repeat(20)}`;
+    await fixture.client.request({ method: 'anvil_setCode', params: [token, `0x${code}`] } as never); // as above
+    const query = { owner: lower(SETTLEMENT), token, spender: lower(RELAYER) };
+    const other = { ...query, token: lower(fixture.sellToken) };
+    expect(await chain.balancesAndAllowances?.([query, other], call())).toEqual([
+      undefined,
+      { balance: expect.any(BigInt), allowance: expect.any(BigInt) },
+    ]);
+    expect(await chain.balanceAndAllowance?.(query, call())).toBeUndefined();
+    expect(await chain.vaultFunds?.({ ...query, source: 'external' }, call())).toBeDefined(); // no vault on this chain
   });
 
   test('repeats a failed request once, in smaller ones', async () => {
@@ -370,6 +389,14 @@ describe('vault funds', () => {
       balance: 5n,
       allowance: 0n,
     });
+  });
+
+  test('are unknown if the token or the vault does not return an amount', async () => {
+    const read = (source: 'internal' | 'external', ...results: readonly (readonly bigint[])[]) =>
+      viemChain(vaultNode(results).node).vaultFunds?.(query(source), call());
+    expect(await read('internal', [1n], [])).toBeUndefined();
+    expect(await read('external', [1n], [], [3n])).toBeUndefined();
+    expect(await read('external', [1n], [5n], [])).toBeUndefined();
   });
 
   test('are 0 on a chain without a vault', async () => {

@@ -28,17 +28,20 @@ const INFO: Readonly<Record<string, TokenInfo>> = {
 /** Balances that a test can change, and a chain that reads them. */
 function ledger() {
   const funds = new Map<string, Funds>();
+  const unknown = new Set<string>();
   const state = { out: undefined as Error | undefined, hold: undefined as Promise<void> | undefined };
   const chain = scriptedChain({
     async balanceAndAllowance({ owner, token }: FundsQuery) {
       await state.hold;
       if (state.out !== undefined) throw state.out;
+      if (unknown.has(token)) return undefined;
       return funds.get(`${owner} ${token}`) ?? { balance: 0n, allowance: 0n };
     },
     tokenInfo: (token) => INFO[token],
   });
   return {
     chain,
+    unknown,
     state,
     set: (owner: string, token: string, balance: bigint, allowance = 0n) =>
       funds.set(`${owner} ${token}`, { balance, allowance }),
@@ -277,6 +280,27 @@ describe('balance stream', () => {
     clock.advance(5000);
     await settle();
     assert.equal(seen.length, 3);
+  });
+
+  test('keeps the last balance while the token does not return one', async () => {
+    const { accounts, set, clock, unknown, send } = await fixture();
+    set(ALICE, weth, 5n);
+    const { seen } = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth, cow]));
+    await settle();
+    unknown.add(weth);
+    clock.advance(5000);
+    await settle();
+    assert.deepEqual(brief(seen), ['5,0']);
+    const answer = (await send('GET', balances(`${weth},${cow}`))).json() as { token: { address: string } }[];
+    assert.deepEqual(
+      answer.map(({ token }) => token.address),
+      [cow],
+    );
+    unknown.delete(weth);
+    set(ALICE, weth, 6n);
+    clock.advance(5000);
+    await settle();
+    assert.deepEqual(brief(seen), ['5,0', '5>6']);
   });
 
   test('reads an account once for several subscribers with different tokens', async () => {

@@ -26,6 +26,8 @@ const YEAR = 31_536_000;
 /** A fixture with scripted funds and a function that runs the check. */
 async function fundedFixture(options: Parameters<typeof accountFixture>[0] = {}) {
   const ledger = new Map<string, Funds>();
+  /** Owners whose amounts the token does not return. */
+  const unknown = new Set<string>();
   const state = { out: false, recordedCalls: 0 };
   const chain = {
     ...scriptedChain({ balanceAndAllowance: ({ owner }: FundsQuery) => ledger.get(owner) ?? FUNDED }),
@@ -33,13 +35,14 @@ async function fundedFixture(options: Parameters<typeof accountFixture>[0] = {})
       state.recordedCalls++;
       assert.ok(queries.length <= 100);
       if (state.out) throw new Error('out of reach');
-      return queries.map(({ owner }) => ledger.get(owner) ?? FUNDED);
+      return queries.map(({ owner }) => (unknown.has(owner) ? undefined : (ledger.get(owner) ?? FUNDED)));
     },
   };
   const fixture = await accountFixture({ ...options, bookOptions: { chain, ...options.bookOptions } });
   const looks = countLooks(fixture);
   return {
     ledger,
+    unknown,
     state,
     fixture,
     has: (balance: bigint, allowance = balance, owner: string = ALICES) => ledger.set(owner, { balance, allowance }),
@@ -101,6 +104,25 @@ describe('funding check', () => {
         },
       },
     );
+  });
+
+  test('concludes nothing from amounts that the token does not return', async () => {
+    await using each = await fundedFixture();
+    await each.order();
+    each.has(1n);
+    await each.look();
+    each.unknown.add(ALICES);
+    for (let i = 0; i < 3; i++) await each.look();
+    assert.deepEqual(await each.listNotifications(), []);
+    each.unknown.clear();
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.equal((await each.listNotifications()).length, 1);
+    // The report is kept meanwhile, so that it is not repeated.
+    each.unknown.add(ALICES);
+    await each.look();
+    each.unknown.clear();
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.equal((await each.listNotifications()).length, 1);
   });
 
   test('reports a missing allowance', async () => {

@@ -254,11 +254,10 @@ describe('chain client that does not respond', () => {
   test.each([
     ['a failure', new Error('http://node.example/secret-key is down')],
     ['nonsense', { balance: 1, allowance: 1 } as never],
-    ['nothing', undefined as never],
     ['a negative amount', funds(-1n, 0n)],
   ])('rejects %s as ChainUnavailable, and reports the cause only to the host', async (_, line) => {
     await using fixture = await admissionFixture({
-      chain: scriptedChain({ balanceAndAllowance: line ?? (() => line) }),
+      chain: scriptedChain({ balanceAndAllowance: line }),
     });
     const error = await rejection(fixture.book, await orderOf());
     expect(error).toMatchObject({
@@ -267,6 +266,14 @@ describe('chain client that does not respond', () => {
     });
     expect(JSON.stringify(error)).not.toMatch(/secret/);
     expect(fixture.failures).toHaveLength(1);
+  });
+
+  test('rejects a token that does not return its amounts, and names no amount', async () => {
+    await using fixture = await admissionFixture({ chain: scriptedChain({ balanceAndAllowance: () => undefined }) });
+    const error = await rejection(fixture.book, await orderOf());
+    expect(error).toMatchObject({ code: 'TransferSimulationFailed', data: { token: expect.any(String) } });
+    expect(JSON.stringify(error)).not.toMatch(/available/);
+    expect(fixture.failures).toEqual([]);
   });
 
   test.each([[{} as never], [{ valid: 'yes' } as never], [null as never]])(
