@@ -6,9 +6,10 @@ import type { Announcement } from '../ports/announcements.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemRandom } from '../ports/random.ts';
 import { StoreError } from '../ports/store.ts';
-import { chainById } from '../protocol/chains.ts';
+import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import type { Address } from '../protocol/hex.ts';
+import { getNativeCurrency } from '../protocol/native-currency.ts';
 import { createStreamBroadcaster } from '../streams/broadcaster.ts';
 import { parseStreamLimits } from '../streams/stream-limits.ts';
 import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
@@ -65,9 +66,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
   assertFunctions('createAccounts: mainnet', options.mainnet, ['isValidSignature']);
   assertFunctions('createAccounts: random', options.random, ['bytes', 'uuid', 'fraction']);
   const books = parseBooks(options.books);
-  const { tokens = createTokenLookup(books) } = options;
-  if (typeof tokens !== 'function')
-    throw new TypeError(`createAccounts: tokens must be a function, got ${typeof tokens}`);
+  if (options.tokens !== undefined && typeof options.tokens !== 'function')
+    throw new TypeError(`createAccounts: tokens must be a function, got ${typeof options.tokens}`);
+  const tokens = createTokenLookup(books, options.tokens);
   const hints = new Set<() => void>();
   const deadline = parsePositiveInteger('timeout', options.timeout ?? 5_000);
   const interval = parsePositiveInteger('balanceInterval', options.balanceInterval ?? 5_000);
@@ -351,11 +352,18 @@ export function createAccounts(options: AccountsOptions): Accounts {
   };
 }
 
-/** Creates a lookup that queries the chain for tokens other than wrapped native currency. The books cache results. */
-function createTokenLookup(books: readonly KnownBook[]): TokenLookup {
-  return (chainId, token) => {
+/**
+ * Creates the lookup of all tokens. Native currency is known on each chain, and its wrapped token unless the host has
+ * it. Other tokens are those of the host, otherwise of the chain, whose results the books cache.
+ */
+function createTokenLookup(books: readonly KnownBook[], ofHost: TokenLookup | undefined): TokenLookup {
+  return async (chainId, token) => {
+    if (token === NATIVE_MARKER) return getNativeCurrency(chainId);
     const chain = chainById(chainId);
+    const label = await ofHost?.(chainId, token);
+    if (label !== undefined) return label;
     if (chain?.wrappedNative === token) return { decimals: 18, symbol: chain.wrappedSymbol };
+    if (ofHost !== undefined) return undefined;
     return books.find(({ book }) => book.chainId === chainId)?.book.balances.token(token);
   };
 }

@@ -1,4 +1,5 @@
 import type { Order } from '../orders/order-json.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 
@@ -39,14 +40,20 @@ export function formatExchange(
   return `${formatAmount(amounts.sellAmount, sellToken, sell)} for ${formatAmount(amounts.buyAmount, buyToken, buy)}`;
 }
 
+type LabelledOrder = Pick<Order, 'sellToken' | 'buyToken' | 'ethflowData'>;
+
+/** Returns the token that the trader sells: native currency, if its contract wraps it and places the order. */
+const getSoldToken = ({ sellToken, ethflowData }: LabelledOrder) =>
+  ethflowData === undefined ? sellToken : NATIVE_MARKER;
+
 /** Loads the labels of the orders' tokens, each once. */
 export async function findTokens(
-  orders: readonly Pick<Order, 'sellToken' | 'buyToken'>[],
+  orders: readonly LabelledOrder[],
   lookup: (token: Address) => ReturnType<TokenLookup>,
   onFailure: (failure: unknown) => void,
-): Promise<(order: Pick<Order, 'sellToken' | 'buyToken'>) => OrderTokens> {
+): Promise<(order: LabelledOrder) => OrderTokens> {
   const known = new Map<Address, TokenLabel | undefined>();
-  const tokens = new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]));
+  const tokens = new Set(orders.flatMap((order) => [getSoldToken(order), order.buyToken]));
   await Promise.all(
     [...tokens].map(async (token) => {
       try {
@@ -57,5 +64,5 @@ export async function findTokens(
       }
     }),
   );
-  return ({ sellToken, buyToken }) => ({ sell: known.get(sellToken), buy: known.get(buyToken) });
+  return (order) => ({ sell: known.get(getSoldToken(order)), buy: known.get(order.buyToken) });
 }

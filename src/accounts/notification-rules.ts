@@ -60,19 +60,14 @@ export function deriveNotifications(
         // A presign order without a presignature was never active, so its cancellation is not reported.
         if (order?.signingScheme === 'presign' && getPresignatureCount(event.uid) === 0) break;
         if (order !== undefined) {
-          const exchange = formatExchange(order, order, context.getTokens(order));
-          const { txHash } = getLogPosition(event);
-          notify(
-            'order_cancelled',
-            `Your order to exchange ${exchange} was cancelled`,
-            txHash === undefined ? {} : { txHash },
-          );
+          const { text, metadata } = describeEnd(order, context.getTokens(order), 'was cancelled');
+          notify('order_cancelled', text, { ...metadata, ...getLogPosition(event) });
         }
         break;
       case 'expired':
         if (order !== undefined) {
-          const exchange = formatExchange(order, order, context.getTokens(order));
-          notify('order_expired', `Your order to exchange ${exchange} has expired`);
+          const { text, metadata } = describeEnd(order, context.getTokens(order), 'has expired');
+          notify('order_expired', text, metadata);
         }
         break;
       case 'reinstated':
@@ -112,17 +107,47 @@ function notifyTrade(
   const { sellAmount, buyAmount } = trade;
   const exchange = formatExchange(order, trade, tokens);
   const executed = { executedSellAmount: sellAmount, executedBuyAmount: buyAmount, ...getLogPosition(event) };
-  if (trade.completes) notify('order_filled', `Your order was filled: ${exchange}`, executed);
-  else notify('order_partially_filled', `Your order was filled in part: ${exchange}`, executed);
+  if (trade.completes) {
+    const total = getTotal(order, trade);
+    const metadata = { ...executed, totalSellAmount: total.sellAmount, totalBuyAmount: total.buyAmount };
+    notify('order_filled', `Your order was filled: ${formatExchange(order, total, tokens)}`, metadata);
+  } else notify('order_partially_filled', `Your order was filled in part: ${exchange}`, executed);
 
-  const improvement = order.quote && computeImprovement(order.kind, order.quote, trade);
+  const improvement = order.quote && computeImprovement(order, order.quote, trade);
   if (improvement === undefined) return;
-  const surplusText = formatAmount(improvement.surplus, order.buyToken, tokens.buy);
-  notify('price_improvement', `You received ${surplusText} more than you were quoted: ${exchange}`, {
+  const { reference, expected, surplus } = improvement;
+  const than = reference === 'quote' ? 'you were quoted' : 'your limit';
+  const isSale = order.kind === 'sell';
+  const surplusToken = isSale ? order.buyToken : order.sellToken;
+  const amount = formatAmount(surplus, surplusToken, isSale ? tokens.buy : tokens.sell);
+  const difference = isSale ? `You received ${amount} more than` : `You paid ${amount} less than`;
+  notify('price_improvement', `${difference} ${than}: ${exchange}`, {
     ...executed,
-    quotedBuyAmount: improvement.quotedBuyAmount,
-    surplusAmount: improvement.surplus,
+    [`${reference === 'quote' ? 'quoted' : 'limit'}${isSale ? 'Buy' : 'Sell'}Amount`]: expected,
+    surplusAmount: surplus,
+    surplusToken,
   });
+}
+
+/** Describes the end of an order that was not filled completely, with the amounts of its fills, if any. */
+function describeEnd(order: Order, tokens: OrderTokens, end: string) {
+  const text = `Your order to exchange ${formatExchange(order, order, tokens)} ${end}`;
+  const { executedSellAmount, executedBuyAmount } = order;
+  if (BigInt(executedSellAmount) === 0n && BigInt(executedBuyAmount) === 0n) return { text, metadata: {} };
+  const exchange = formatExchange(order, { sellAmount: executedSellAmount, buyAmount: executedBuyAmount }, tokens);
+  return { text: `${text}. It was filled in part: ${exchange}`, metadata: { executedSellAmount, executedBuyAmount } };
+}
+
+/** Returns the amounts of all trades of a filled order. A rollback that is read later has reduced those of the order. */
+function getTotal({ executedSellAmount, executedBuyAmount }: Order, trade: Amounts): Amounts {
+  const isComplete =
+    BigInt(executedSellAmount) >= BigInt(trade.sellAmount) && BigInt(executedBuyAmount) >= BigInt(trade.buyAmount);
+  return isComplete ? { sellAmount: executedSellAmount, buyAmount: executedBuyAmount } : trade;
+}
+
+interface Amounts {
+  readonly sellAmount: string;
+  readonly buyAmount: string;
 }
 
 /** Returns the types of notifications that a reverted entry may have produced. */

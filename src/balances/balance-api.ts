@@ -51,6 +51,7 @@ export type FundsPair = Omit<FundsQuery, 'spender'>;
 
 export interface BalancesContext {
   readonly chain: ChainClient | undefined;
+  readonly chainId: number;
   readonly vaultRelayer: Address;
   readonly clock: Clock;
   /** Time limit for the chain, in milliseconds. */

@@ -5,6 +5,7 @@ import { isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { getNativeCurrency } from '../protocol/native-currency.ts';
 import { requireList } from '../validation/options.ts';
 import type { BalanceApi, BalanceCallOptions, BalancesContext, TokenBalance } from './balance-api.ts';
 
@@ -17,12 +18,10 @@ const PAIRS_PER_QUERY = 100;
 /** Milliseconds until an address without a token is queried again. */
 const MISSING_TTL = 600_000;
 
-/** Native currency has 18 decimals on every chain of the protocol. */
-const NATIVE: TokenInfo = { decimals: 18 };
-
 /** Creates the balance methods. */
 export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 'available'> {
   const { chain, vaultRelayer, clock, deadline, onFailure } = context;
+  const native: TokenInfo = getNativeCurrency(context.chainId);
   const cache = new Map<Address, TokenInfo>();
   /** Addresses without a token, and when they were queried, in milliseconds of `readMonotonic`. */
   const missing = new Map<Address, number>();
@@ -38,7 +37,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
     const known = new Map<Address, TokenInfo>();
     const unknown: Address[] = [];
     for (const token of tokens) {
-      const info = token === NATIVE_MARKER ? NATIVE : cache.get(token);
+      const info = token === NATIVE_MARKER ? native : cache.get(token);
       if (info !== undefined) known.set(token, info);
       else if (!isMissing(token)) unknown.push(token);
     }
@@ -77,7 +76,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
       for (const [n, address] of batch.entries()) {
         const read = funds[n];
         if (read === undefined) continue; // an unknown balance is not 0
-        const info = address === NATIVE_MARKER ? NATIVE : infos.get(address);
+        const info = address === NATIVE_MARKER ? native : infos.get(address);
         const { balance, allowance } = read;
         balances.push({ balance: String(balance), allowance: String(allowance), token: { address, ...info } });
       }

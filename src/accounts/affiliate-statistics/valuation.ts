@@ -3,6 +3,7 @@ import type { PricePoint } from '../../ports/price-history.ts';
 import type { UsdPriceQuery } from '../../ports/prices.ts';
 import type { Address } from '../../protocol/hex.ts';
 import type { TokenLookup } from '../notification-messages.ts';
+import { toWrapped } from '../slippage/wrapped-token.ts';
 import { toValue } from './dollars.ts';
 
 export interface ValuationContext {
@@ -47,7 +48,8 @@ export function createValuation(context: ValuationContext): Valuation {
     return findNearest((await readHistory(query)) ?? [], at) ?? readPrice(query);
   }
 
-  async function valueToken(chainId: number, token: Address, atoms: bigint, at: number): Promise<bigint | undefined> {
+  async function valueToken(chainId: number, traded: Address, atoms: bigint, at: number): Promise<bigint | undefined> {
+    const token = toWrapped(chainId, traded);
     try {
       const decimals = (await tokens(chainId, token))?.decimals;
       const price = decimals === undefined ? undefined : await readPriceAt({ chainId, token }, at);

@@ -150,8 +150,20 @@ describe('valuation of a trade', () => {
       buyAmount: 700n,
       at: now,
     };
-    return { calls, failures, of: (at = now) => value({ ...trade, at }) };
+    const of = (at = now, more: Partial<ValuedTrade> = {}) => value({ ...trade, at, ...more });
+    return { calls, failures, of };
   }
+
+  test('has the price of wrapped native currency for native currency', async () => {
+    const wrapped = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2';
+    const readPrice = async ({ token }: { token: Address }) => (token === wrapped ? 3000 : undefined);
+    const { of } = valuationOf({
+      readPrice,
+      tokens: async (_chainId, token) => ({ decimals: token === wrapped ? 18 : 2 }),
+    });
+    const trade = { chainId: 1, buyToken: `0x${'ee'.repeat(20)}`, buyAmount: 10n ** 18n } as const;
+    expect(await of(now, trade)).toBe(3_000_000_000n);
+  });
 
   test('has the current price of its sell token for ten minutes', async () => {
     const { calls, of } = valuationOf();

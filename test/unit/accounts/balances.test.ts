@@ -85,7 +85,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     const { send, set } = await fixture();
     set(ALICE, NATIVE, 5n);
     assert.deepEqual((await send('GET', balances(`${NOTHING},${NATIVE}`))).json(), [
-      { balance: '5', allowance: '0', token: { address: NATIVE, decimals: 18 } },
+      { balance: '5', allowance: '0', token: { address: NATIVE, decimals: 18, name: 'Ether', symbol: 'ETH' } },
     ]);
   });
 

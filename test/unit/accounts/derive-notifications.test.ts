@@ -43,6 +43,8 @@ function derive(events: readonly StoredEvent[], { order = {}, marks = {} }: Choi
     buyToken: BUY,
     sellAmount: '1000',
     buyAmount: '400',
+    executedSellAmount: '0',
+    executedBuyAmount: '0',
     ...order,
   };
   const derived = deriveNotifications(events, {
@@ -74,6 +76,8 @@ describe('notifications of log entries', () => {
           env: 'production',
           executedSellAmount: '1000',
           executedBuyAmount: '590',
+          totalSellAmount: '1000',
+          totalBuyAmount: '590',
           txHash: position.transactionHash,
         },
       },

@@ -131,7 +131,7 @@ describe('funding check', () => {
     each.has(1000n, 1n);
     for (let i = 0; i < 2; i++) await each.look();
     const [listNotifications] = await each.listNotifications();
-    assert.match(listNotifications?.message ?? '', /^Your allowance is too low .* you have allowed 1 atoms of 0x/);
+    assert.match(listNotifications?.message ?? '', /^Your allowance is too low .* you have allowed 0\.0{17}1 WETH$/);
   });
 
   test('reports an order again only after it was funded in between', async () => {

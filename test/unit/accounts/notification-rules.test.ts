@@ -42,6 +42,8 @@ describe('notification', () => {
           env: 'production',
           executedSellAmount: '1000',
           executedBuyAmount: '590',
+          totalSellAmount: '1000',
+          totalBuyAmount: '590',
           txHash: TX,
         },
       },
@@ -227,31 +229,60 @@ describe('notification', () => {
 const ORDER = { owner: TRADER, sellToken: SELL, buyToken: BUY } as Order; // the trade data of the notification
 
 describe('price improvement', () => {
-  const PARTIAL = 'partial fill at the quoted rate, rounded in favour of the quote';
-  // A sell of 1000 with a fee of 10: 500 atoms for the whole amount, 495 after the fee.
-  const sellQuote = { sellAmount: '1000', buyAmount: '500', feeAmount: '10' };
-  // A buy of 500 for 990 and a fee of 10.
-  const buyQuote = { sellAmount: '990', buyAmount: '500', feeAmount: '10' };
+  // A sale of 10,000,000 with a fee of 1 %: 5,000,000 atoms before the fee, 4,950,000 after it.
+  const sale = { sellAmount: '10000000', buyAmount: '5000000', feeAmount: '100000' };
+  // A purchase of 5,000,000 for 9,900,000 and a fee of 100,000.
+  const purchase = { sellAmount: '9900000', buyAmount: '5000000', feeAmount: '100000' };
+  const quoted = (expected: string, surplus: string) => ({ reference: 'quote', expected, surplus });
   test.each([
-    ['sell', 'exact amount after the fee', '1000', '495', undefined],
-    ['sell', 'less', '1000', '494', undefined],
-    ['sell', 'one atom more', '1000', '496', { quotedBuyAmount: '495', surplus: '1' }],
-    ['sell', 'amount before the fee', '1000', '500', { quotedBuyAmount: '495', surplus: '5' }],
-    ['sell', PARTIAL, '3', '1', undefined],
-    ['sell', 'partial fill at a better rate', '3', '2', { quotedBuyAmount: '1', surplus: '1' }],
-    ['buy', 'exact quoted amount', '1000', '500', undefined],
-    ['buy', 'less', '1000', '499', undefined],
-    ['buy', 'more', '1000', '501', { quotedBuyAmount: '500', surplus: '1' }],
-    ['buy', 'lower payment', '900', '500', { quotedBuyAmount: '450', surplus: '50' }],
+    ['sell', 'exact amount after the fee', '10000000', '4950000', undefined],
+    ['sell', 'less', '10000000', '4949999', undefined],
+    ['sell', 'one atom more', '10000000', '4950001', undefined],
+    ['sell', 'less than a basis point more', '10000000', '4950494', undefined],
+    ['sell', 'a basis point more', '10000000', '4950495', quoted('4950000', '495')],
+    ['sell', 'amount before the fee', '10000000', '5000000', quoted('4950000', '50000')],
+    ['sell', 'part at the quoted rate, rounded up', '3333333', '1650000', undefined],
+    ['sell', 'part at a better rate', '3333333', '1660000', quoted('1650000', '10000')],
+    ['sell', 'dust at the quoted rate, rounded up', '3', '2', undefined],
+    ['sell', 'dust, one atom above it', '3', '3', undefined],
+    ['buy', 'exact quoted amount', '10000000', '5000000', undefined],
+    ['buy', 'a higher payment', '10000001', '5000000', undefined],
+    ['buy', 'one atom less', '9999999', '5000000', undefined],
+    ['buy', 'a basis point less', '9999000', '5000000', quoted('10000000', '1000')],
+    ['buy', 'lower payment', '9000000', '5000000', quoted('10000000', '1000000')],
+    ['buy', 'part at the quoted rate, rounded down', '3333333', '1666667', undefined],
+    ['buy', 'part for less', '3000000', '1666667', quoted('3333334', '333334')],
+    ['buy', 'dust', '1', '1', undefined],
   ] as const)('of a %s: %s', (kind, _name, sellAmount, buyAmount, expected) => {
-    const quote = kind === 'sell' ? sellQuote : buyQuote;
-    assert.deepEqual(computeImprovement(kind, quote, { sellAmount, buyAmount }), expected);
+    const quote = kind === 'sell' ? sale : purchase;
+    const order = { kind, sellAmount: '10000000', buyAmount: kind === 'sell' ? '1' : '5000000' } as const;
+    const limit = kind === 'sell' ? order : { ...order, sellAmount: '20000000' };
+    assert.deepEqual(computeImprovement(limit, quote, { sellAmount, buyAmount }), expected);
   });
 
-  test('compares with 0 if the quoted fee exceeds the quoted sell amount', () => {
+  test.each([
+    ['sell', 'filled at its limit', '5098500', undefined],
+    ['sell', 'filled above its limit', '5100000', { reference: 'limit', expected: '5098500', surplus: '1500' }],
+  ] as const)('of a %s whose limit demands more than the quote: %s', (kind, _name, buyAmount, expected) => {
+    const order = { kind, sellAmount: '10000000', buyAmount: '5098500' };
+    assert.deepEqual(computeImprovement(order, sale, { sellAmount: '10000000', buyAmount }), expected);
+  });
+
+  test('of a purchase whose limit demands a lower payment than the quote is compared with the limit', () => {
+    const order = { kind: 'buy', sellAmount: '9000000', buyAmount: '5000000' } as const;
+    assert.equal(computeImprovement(order, purchase, { sellAmount: '9000000', buyAmount: '5000000' }), undefined);
+    assert.deepEqual(computeImprovement(order, purchase, { sellAmount: '8000000', buyAmount: '5000000' }), {
+      reference: 'limit',
+      expected: '9000000',
+      surplus: '1000000',
+    });
+  });
+
+  test('is compared with the limit if the quoted fee exceeds the quoted sell amount', () => {
     const quote = { sellAmount: '10', buyAmount: '500', feeAmount: '11' };
-    const trade = { sellAmount: '10', buyAmount: '1' };
-    assert.deepEqual(computeImprovement('sell', quote, trade), { quotedBuyAmount: '0', surplus: '1' });
+    const order = { kind: 'sell', sellAmount: '10', buyAmount: '400' } as const;
+    const trade = { sellAmount: '10', buyAmount: '410' };
+    assert.deepEqual(computeImprovement(order, quote, trade), { reference: 'limit', expected: '400', surplus: '10' });
   });
 });
 
