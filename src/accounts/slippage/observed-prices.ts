@@ -43,6 +43,15 @@ const MAX_HOPS = 2;
 /** Trades that are added up in one tick of the event loop. */
 const TRADES_PER_TICK = 500;
 
+/** Atoms that both amounts of a trade must have: a smaller one is rounded by more than one percent. */
+const MIN_AMOUNT = 100n;
+
+/** A period counts if its volume is at least this part of the median of all periods, so that dust states no price. */
+const MIN_VOLUME_PART = 100n;
+
+/** A price that is lower or higher than those of its four neighbours by this factor is left out. */
+const MAX_SPIKE = 1.2;
+
 type Periods = Map<number, number>;
 
 /** A computation of a history. */
@@ -77,7 +86,7 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
 
   function addTrade(trade: ObservedTrade): void {
     const { key, sellToken, buyToken, sellAmount, buyAmount, at } = trade;
-    if (sellToken === buyToken || sellAmount === 0n || buyAmount === 0n) return;
+    if (sellToken === buyToken || sellAmount < MIN_AMOUNT || buyAmount < MIN_AMOUNT) return;
     trades.set(key, trade);
     for (const [token, other] of [
       [sellToken, buyToken],
@@ -136,7 +145,8 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
     async history(token, decimals, now) {
       if (dollarTokens.has(token)) return constantPrices(now);
       const found = await findPrices(token, MAX_HOPS, { decimals, now, trades: 0 });
-      return [...found].map(([at, price]) => ({ at, price })).sort((a, b) => a.at - b.at);
+      const points = [...found].map(([at, price]) => ({ at, price })).sort((a, b) => a.at - b.at);
+      return points.filter((_, i) => !isSpike(points, i));
     },
   };
 }
@@ -157,7 +167,19 @@ async function ratesByPeriod(
     const [own, other] = sellToken === token ? [sellAmount, buyAmount] : [buyAmount, sellAmount];
     sums.set(period, { own: sum.own + own, other: sum.other + other });
   }
-  return new Map([...sums].map(([period, { own, other }]) => [period, divide(other, own, scaleDifference)]));
+  const volumes = [...sums.values()].map(({ own }) => own).sort((a, b) => (a < b ? -1 : 1));
+  const least = (volumes[Math.floor(volumes.length / 2)] ?? 0n) / MIN_VOLUME_PART;
+  const counted = [...sums].filter(([, { own }]) => own >= least);
+  return new Map(counted.map(([period, { own, other }]) => [period, divide(other, own, scaleDifference)]));
+}
+
+/** Returns whether a price is far from the two before and the two after it, which are close to each other. */
+function isSpike(points: readonly PricePoint[], i: number): boolean {
+  const price = points[i]?.price ?? 0;
+  const neighbours = [i - 2, i - 1, i + 1, i + 2].flatMap((each) => points[each]?.price ?? []);
+  if (neighbours.length < 4) return false;
+  const [low, high] = [Math.min(...neighbours), Math.max(...neighbours)];
+  return high < low * MAX_SPIKE && (price > high * MAX_SPIKE || price * MAX_SPIKE < low);
 }
 
 /** Divides with a precision above that of a double, and shifts the decimal point before the conversion. */

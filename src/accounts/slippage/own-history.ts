@@ -12,10 +12,7 @@ import { createObservedPrices } from './observed-prices.ts';
 import type { SlippageOptions } from './slippage-options.ts';
 import type { TradeFollower } from './trade-follower.ts';
 import { createTradeFollower } from './trade-follower.ts';
-import { PERIOD } from './volatility.ts';
-
-/** Periods of 5 minutes that a history must have. The volatility of fewer prices is not reliable. */
-const MIN_POINTS = 12;
+import { MIN_POINTS, PERIOD } from './volatility.ts';
 
 /** Maximum number of tokens whose price is read in each period. */
 const MAX_SAMPLED = 32;

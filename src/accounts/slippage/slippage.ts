@@ -75,6 +75,9 @@ const TIMEOUT = 5_000;
 /** Largest tolerance in basis points. */
 const MAX_BPS = 10_000;
 
+/** Largest tolerance that follows from volatility. Prices that demand more are not reliable. */
+const MAX_COMPUTED_BPS = 5_000;
+
 /** Creates the slippage methods. @throws TypeError naming the option that is unknown or invalid. */
 export function createSlippage(context: SlippageContext): SlippageModule {
   const { options, books, usdPrices, ownHistory, clock, onFailure, observer, assertStarted } = context;
@@ -129,8 +132,10 @@ export function createSlippage(context: SlippageContext): SlippageModule {
       const [base, quote] = [requireToken(baseText, 'baseToken'), requireToken(quoteText, 'quoteToken')];
       if (getProductionBook(books, chainId) === undefined) throw new AccountError(400, 'Unsupported chain');
       assertStarted();
-      const volatility = await readVolatility(chainId, base, quote);
-      const bps = volatility === undefined ? defaultBps : toBasisPoints(volatility * getPeriodFactor(order));
+      // Equal prices are those of a source that is not updated, or of a pegged pair, whose quotes differ nevertheless.
+      const volatility = (await readVolatility(chainId, base, quote)) || undefined;
+      const computed = volatility === undefined ? defaultBps : toBasisPoints(volatility * getPeriodFactor(order));
+      const bps = volatility === undefined ? computed : Math.min(MAX_COMPUTED_BPS, computed);
       const slippageBps = Math.min(MAX_BPS, Math.max(bps, getSmallestBps(order)));
       return { slippageBps, known: volatility !== undefined };
     },

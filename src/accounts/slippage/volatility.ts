@@ -10,14 +10,14 @@ export interface TokenMarket {
 /** The period for which volatility is stated, in milliseconds. */
 export const PERIOD = 300_000;
 
-/** Points that two histories must have in common. */
-const MIN_COMMON_POINTS = 2;
+/** Points that a history, or two of them together, must have. The volatility of fewer prices is not reliable. */
+export const MIN_POINTS = 12;
 
 /**
  * Computes the volatility of a pair over 5 minutes, relative to its current price. Timestamps are rounded to 5 minutes,
  * because the histories of two tokens have different ones.
  *
- * @returns `undefined` if a history or a price is unknown, or if the histories have less than two common points.
+ * @returns `undefined` if a history or a price is unknown, or if the histories have less than 12 common points.
  */
 export function computePairVolatility(base: TokenMarket, quote: TokenMarket): number | undefined {
   if (base.history === undefined || quote.history === undefined) return undefined;
@@ -29,13 +29,13 @@ export function computePairVolatility(base: TokenMarket, quote: TokenMarket): nu
     const basePrice = basePrices.get(rounded);
     return basePrice === undefined ? [] : [{ at: rounded, price: basePrice / price }];
   });
-  if (ratios.length < MIN_COMMON_POINTS) return undefined;
+  if (ratios.length < MIN_POINTS) return undefined;
   return finite(computeVolatility(ratios) / (base.spot / quote.spot));
 }
 
-/** Computes the volatility of a token over 5 minutes, relative to its current price. `undefined` if it is unknown. */
+/** Computes the volatility of a token over 5 minutes, relative to its current price. `undefined` as for a pair. */
 export function computeTokenVolatility({ history, spot }: TokenMarket): number | undefined {
-  if (history === undefined || history.length === 0 || spot === undefined) return undefined;
+  if (history === undefined || history.length < MIN_POINTS || spot === undefined) return undefined;
   return finite(computeVolatility(history) / spot);
 }
 
@@ -51,7 +51,6 @@ function computeVolatility(points: readonly PricePoint[]): number {
   const mean = points.reduce((sum, { price }) => sum + price, 0) / points.length;
   const variance = points.reduce((sum, { price }) => sum + (price - mean) ** 2, 0) / points.length;
   const deviation = Math.sqrt(variance);
-  if (points.length === 1) return deviation;
   const spacing = (last.at - first.at) / (points.length - 1);
   return deviation * Math.sqrt(PERIOD / spacing);
 }

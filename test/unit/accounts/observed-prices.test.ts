@@ -15,8 +15,8 @@ const trade = (members: Partial<ObservedTrade> = {}): ObservedTrade => ({
   at: NOW,
   sellToken: A,
   buyToken: USD,
-  sellAmount: 100n,
-  buyAmount: 250n,
+  sellAmount: 100000n,
+  buyAmount: 250000n,
   ...members,
 });
 
@@ -91,18 +91,20 @@ describe('observed prices: prices in dollars', () => {
 describe('observed prices: trades', () => {
   test('give a price with a dollar token, in either direction, with the decimals of both', async () => {
     const sold = fixture({ [A]: 18, [USD]: 6 });
-    sold.addTrade(trade({ sellAmount: 2n * 10n ** 18n, buyAmount: 5n * 10n ** 6n }));
+    sold.addTrade(trade({ sellAmount: 2000n * 10n ** 18n, buyAmount: 5000n * 10n ** 6n }));
     expect(await sold.history(A)).toEqual([{ at: NOW, price: 2.5 }]);
     const bought = fixture({ [A]: 6, [USD]: 18 });
-    bought.addTrade(trade({ sellToken: USD, buyToken: A, sellAmount: 5n * 10n ** 18n, buyAmount: 2n * 10n ** 6n }));
+    bought.addTrade(
+      trade({ sellToken: USD, buyToken: A, sellAmount: 5000n * 10n ** 18n, buyAmount: 2000n * 10n ** 6n }),
+    );
     expect(await bought.history(A)).toEqual([{ at: NOW, price: 2.5 }]);
   });
 
   test('of a period are weighted by volume', async () => {
     const { addTrade, history } = fixture();
-    addTrade(trade({ sellAmount: 100n, buyAmount: 100n }));
-    addTrade(trade({ sellToken: USD, buyToken: A, sellAmount: 900n, buyAmount: 300n }));
-    addTrade(trade({ at: NOW - PERIOD, sellAmount: 1n, buyAmount: 7n }));
+    addTrade(trade({ sellAmount: 100000n, buyAmount: 100000n }));
+    addTrade(trade({ sellToken: USD, buyToken: A, sellAmount: 900000n, buyAmount: 300000n }));
+    addTrade(trade({ at: NOW - PERIOD, sellAmount: 10000n, buyAmount: 70000n }));
     expect(await history(A)).toEqual([
       { at: NOW - PERIOD, price: 7 },
       { at: NOW, price: 2.5 },
@@ -120,17 +122,17 @@ describe('observed prices: trades', () => {
   test('give prices over one token between, in periods in which that token has a price', async () => {
     const { addTrade, addPrice, history } = fixture();
     addPrice(B, 10, NOW);
-    addTrade(trade({ buyToken: B, sellAmount: 1n, buyAmount: 3n }));
-    addTrade(trade({ buyToken: B, sellAmount: 1n, buyAmount: 3n, at: NOW - PERIOD }));
+    addTrade(trade({ buyToken: B, sellAmount: 1000n, buyAmount: 3000n }));
+    addTrade(trade({ buyToken: B, sellAmount: 1000n, buyAmount: 3000n, at: NOW - PERIOD }));
     expect(await history(A)).toEqual([{ at: NOW, price: 30 }]);
   });
 
   test('give prices over two trades and no more', async () => {
     const { addTrade, history, queried } = fixture();
-    addTrade(trade({ sellToken: A, buyToken: B, sellAmount: 1n, buyAmount: 2n }));
-    addTrade(trade({ sellToken: B, buyToken: USD, sellAmount: 1n, buyAmount: 5n }));
-    addTrade(trade({ sellToken: C, buyToken: A, sellAmount: 1n, buyAmount: 1n }));
-    addTrade(trade({ sellToken: D, buyToken: C, sellAmount: 1n, buyAmount: 1n }));
+    addTrade(trade({ sellToken: A, buyToken: B, sellAmount: 1000n, buyAmount: 2000n }));
+    addTrade(trade({ sellToken: B, buyToken: USD, sellAmount: 1000n, buyAmount: 5000n }));
+    addTrade(trade({ sellToken: C, buyToken: A, sellAmount: 1000n, buyAmount: 1000n }));
+    addTrade(trade({ sellToken: D, buyToken: C, sellAmount: 1000n, buyAmount: 1000n }));
     expect(await history(A)).toEqual([{ at: NOW, price: 10 }]);
     expect(await history(C)).toEqual([]);
     queried.length = 0;
@@ -163,7 +165,7 @@ describe('observed prices: trades', () => {
   test('are removed by their key, with a market that has no other trade', async () => {
     const { addTrade, removeTrade, history, queried } = fixture();
     addTrade(trade({ key: 'x' }));
-    addTrade(trade({ key: 'y', buyAmount: 500n }));
+    addTrade(trade({ key: 'y', buyAmount: 500000n }));
     removeTrade('unknown');
     removeTrade('y');
     expect(await history(A)).toEqual([{ at: NOW, price: 2.5 }]);
@@ -178,7 +180,7 @@ describe('observed prices: trades', () => {
     const { addTrade, removeTrade, history, addPrice } = fixture();
     addPrice(B, 1, NOW);
     addTrade(trade({ key: 'dollars' }));
-    addTrade(trade({ key: 'other', buyToken: B, sellAmount: 1n, buyAmount: 4n, at: NOW }));
+    addTrade(trade({ key: 'other', buyToken: B, sellAmount: 1000n, buyAmount: 4000n, at: NOW }));
     removeTrade('dollars');
     expect(await history(A)).toEqual([{ at: NOW, price: 4 }]);
   });
@@ -195,7 +197,7 @@ describe('observed prices: trades', () => {
 
   test('are kept up to 50,000, and the oldest are dropped', async () => {
     const { addTrade, history } = fixture();
-    for (let n = 0; n < 50_000; n++) addTrade(trade({ sellToken: token(10 + (n === 0 ? 0 : 1)), buyAmount: 100n }));
+    for (let n = 0; n < 50_000; n++) addTrade(trade({ sellToken: token(10 + (n === 0 ? 0 : 1)), buyAmount: 100000n }));
     expect(await history(token(10))).toHaveLength(1);
     addTrade(trade({ sellToken: token(11) }));
     expect(await history(token(10))).toEqual([]);
@@ -222,5 +224,35 @@ describe('observed prices: trades', () => {
     expect(await history(A)).toHaveLength(1);
     isOver = true;
     expect(ticks).toBeGreaterThan(5);
+  });
+
+  test.each([
+    ['of 1 atom for 1 atom', 1n, 1n],
+    ['of 10^9 atoms for 1 atom', 10n ** 9n, 1n],
+    ['of 99 atoms', 99n, 10n ** 6n],
+    ['of a ten thousandth of the usual volume, at twice the price', 10n ** 14n, 600_000n],
+  ])('of dust state no price: %s', async (_name, sellAmount, buyAmount) => {
+    const { addTrade, history } = fixture({ [A]: 18, [USD]: 6 });
+    const usual = { sellToken: A, buyToken: USD, sellAmount: 10n ** 18n };
+    for (let i = 1; i < 60; i++) {
+      if (i !== 30)
+        addTrade(trade({ ...usual, key: `${i}`, at: NOW - i * PERIOD, buyAmount: 3_000_000_000n + BigInt(i % 7) }));
+    }
+    addTrade(trade({ ...usual, key: 'dust', at: NOW - 30 * PERIOD, sellAmount, buyAmount }));
+    const points = await history(A);
+    expect(points).toHaveLength(58);
+    expect(points.some(({ at }) => at === NOW - 30 * PERIOD)).toBe(false);
+  });
+
+  test('leave out a price that differs from its neighbours in one period only', async () => {
+    const { addTrade, history } = fixture({ [A]: 18, [USD]: 6 });
+    const prices = [1, 1, 2, 1, 1, 2, 1, 2, 2].map((level) => BigInt(level) * 100_000n);
+    for (const [i, buyAmount] of prices.entries()) {
+      addTrade(
+        trade({ key: `${i}`, at: NOW - (9 - i) * PERIOD, sellToken: A, buyToken: USD, sellAmount: 1000n, buyAmount }),
+      );
+    }
+    const points = await history(A);
+    expect(points.map(({ at }) => (at - NOW) / PERIOD + 9)).toEqual([0, 1, 3, 4, 5, 6, 7, 8]);
   });
 });

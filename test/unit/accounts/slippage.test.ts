@@ -23,8 +23,19 @@ const USDC = '0x00000000000000000000000000000000000000dc';
 const UNKNOWN = '0x00000000000000000000000000000000000000aa';
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 
-const series = (prices: readonly number[], spacing = 5 * MINUTE, start = 1_704_067_200_000): PricePoint[] =>
+const START = 1_704_067_200_000;
+
+/** Returns prices at equal distances. */
+const points = (prices: readonly number[], spacing = 5 * MINUTE, start = START): PricePoint[] =>
   prices.map((price, i) => ({ at: start + i * spacing, price }));
+
+/** Returns 12 points, which have the deviation of the prices that are repeated. */
+const series = (prices: readonly number[], spacing?: number, start?: number): PricePoint[] =>
+  points(
+    Array.from({ length: 12 }, (_, i) => prices[i % prices.length] ?? 0),
+    spacing,
+    start,
+  );
 const market = (prices: readonly number[], spot: number, spacing?: number) => ({
   history: series(prices, spacing),
   spot,
@@ -36,7 +47,7 @@ describe('volatility of a pair', () => {
   it.each([
     ['a constant price', market([1, 1, 1, 1], 1), market([1, 1, 1, 1], 10), 0],
     ['a price that rises by 10 % in each period', market([100, 110, 120, 130], 1), market([1, 1, 1, 1], 10), 1_118_034],
-    ['a price that rises by 0.01 % in each period', market([100, 100.01, 100.02, 100.03], 100), market([1, 1], 1), 1],
+    ['a price that moves by 0.01 %', market([100, 100.01], 100), market([1, 1], 1), 1],
     ['equal movements', market([100, 101, 102, 103], 0.9), market([100, 101, 102, 103], 1), 0],
     ['spot prices that differ from the history', market([2, 3], 1), market([1, 1], 10), 50_000],
     ['prices with a distance of 10 minutes', market([2, 3], 1, 10 * MINUTE), market([1, 1], 10, 10 * MINUTE), 35_356],
@@ -45,19 +56,26 @@ describe('volatility of a pair', () => {
   });
 
   it('rounds times to 5 minutes, with the last base price and every quote price of a period', () => {
-    const base = { history: series([2, 4, 8], 2 * MINUTE), spot: 4 }; // periods 0, 0, 1: prices 4, 8
-    const quote = { history: series([1, 2, 1], 2 * MINUTE), spot: 1 }; // ratios 4, 2, 8 at 0, 0 and 5 minutes
+    // Twelve points in each of two periods: base prices 4 and 8, and ratios 4, 2 and 8.
+    const at = [0, 2 * MINUTE, 4 * MINUTE];
+    const base = { history: [2, 4, 8].map((price, i) => ({ at: START + (at[i] ?? 0), price })), spot: 4 };
+    const times = Array.from({ length: 12 }, (_, i) => START + (at[Math.floor(i / 4)] ?? 0));
+    const quote = {
+      history: times.map((each, i) => ({ at: each, price: [1, 2, 1][Math.floor(i / 4)] ?? 0 })),
+      spot: 1,
+    };
     const deviation = Math.sqrt(((4 - 14 / 3) ** 2 + (2 - 14 / 3) ** 2 + (8 - 14 / 3) ** 2) / 3);
-    expect(computePairVolatility(base, quote)).toBeCloseTo((deviation * Math.sqrt(2)) / 4, 12);
+    // The points have an average distance of 5 / 11 minutes.
+    expect(computePairVolatility(base, quote)).toBeCloseTo((deviation * Math.sqrt(11)) / 4, 12);
   });
 
   it('ignores periods in which one of the tokens has no price', () => {
     const base = market([2, 3], 1);
-    const quote = { history: series([5, 1, 1, 7], 5 * MINUTE, 1_704_067_200_000 - 5 * MINUTE), spot: 1 };
+    const quote = { history: points([5, ...Array(12).fill(1), 7], 5 * MINUTE, START - 5 * MINUTE), spot: 1 };
     expect(computePairVolatility(base, quote)).toBe(0.5); // of 2 and 3, which are one period apart
   });
 
-  it('is unknown without a history, a spot price or two common points', () => {
+  it('is unknown without a history, a spot price or 12 common points', () => {
     const known = market([1, 2, 3], 1);
     expect(computePairVolatility({ ...known, history: undefined }, known)).toBeUndefined();
     expect(computePairVolatility(known, { ...known, history: undefined })).toBeUndefined();
@@ -67,6 +85,8 @@ describe('volatility of a pair', () => {
     expect(computePairVolatility(known, { history: series([1, 2], 5 * MINUTE, 0), spot: 1 })).toBeUndefined();
     expect(computeTokenVolatility({ history: [], spot: 1 })).toBeUndefined();
     expect(computeTokenVolatility({ history: series([1, 2], 0), spot: 1 })).toBeUndefined();
+    const few = { history: series([1, 2]).slice(1), spot: 1 };
+    expect([computeTokenVolatility(few), computePairVolatility(known, few)]).toEqual([undefined, undefined]);
     expect(computeTokenVolatility({ history: series([7]), spot: 1 })).toBe(0);
   });
 });
@@ -105,20 +125,21 @@ describe('slippage route', () => {
   const prices = fixedUsdPrices({ [SEPOLIA]: { [COW]: 2.5, [WETH]: 100 } });
   const options = { usdPrices: { sources: [prices] }, slippage: { histories: [rising.source], defaultBps: 70 } };
 
-  it('returns the volatility of the pair, rounded up and limited to 100 %', async () => {
+  it('returns the volatility of the pair, rounded up and limited to 50 %', async () => {
     await using fixture = await slippageFixture(options);
     expect(await fixture.request(`${COW}-${WETH}`)).toEqual([200, { slippageBps: 2000 }, CACHED]);
     await using expensive = await slippageFixture({
       ...options,
       usdPrices: { sources: [fixedUsdPrices({ [SEPOLIA]: { [COW]: 0.01, [WETH]: 100 } })] },
     });
-    expect(await expensive.request(`${COW}-${WETH}`)).toEqual([200, { slippageBps: 10_000 }, CACHED]);
+    expect(await expensive.request(`${COW}-${WETH}`)).toEqual([200, { slippageBps: 5000 }, CACHED]);
   });
 
   it('uses the larger volatility for a pair with native currency', async () => {
     await using fixture = await slippageFixture(options);
     expect(await fixture.request(`${COW}-${NATIVE}`)).toEqual([200, { slippageBps: 2000 }, CACHED]);
-    expect(await fixture.request(`${NATIVE}-${WETH}`)).toEqual([200, { slippageBps: 0 }, CACHED]);
+    // Equal prices are not reliable.
+    expect(await fixture.request(`${NATIVE}-${WETH}`)).toEqual([200, { slippageBps: 70 }, 'no-store']);
   });
 
   it('returns the default of an unknown pair without a cache header', async () => {
@@ -239,8 +260,9 @@ describe('slippage module', () => {
   });
 
   it('uses the volatility of the pair, not of its tokens', async () => {
-    const { get } = create([source(moving)]);
-    expect(await get(SEPOLIA, BASE, QUOTE)).toEqual({ slippageBps: 0, known: true });
+    const { get } = create([source({ ...moving, [QUOTE]: series([4, 6.03]) })]);
+    // The deviation of the ratios 0.5 and 0.4975 at a ratio of 0.4975 is 25.1 basis points.
+    expect(await get(SEPOLIA, BASE, QUOTE)).toEqual({ slippageBps: 26, known: true });
   });
 
   it.each([
