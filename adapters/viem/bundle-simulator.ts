@@ -76,18 +76,32 @@ function parseResult(value: unknown, wrappedNative: Address | undefined): Bundle
   const { status, gasUsed, logs } = record(value);
   const parsed = list(logs ?? []).map(parseLog);
   const isNative = ({ address }: SimulatedLog) => address === NATIVE;
+  const success = status === '0x1';
   return {
-    success: status === '0x1',
+    success,
     gasUsed: parseQuantity(gasUsed),
     // The node adds a log for each transfer of native currency, which a transaction on chain does not emit.
     logs: parsed.filter((log) => !isNative(log)),
-    transfers: decodeTokenTransfers(parsed, wrappedNative),
+    // A call that fails moves nothing, but some nodes return its logs.
+    transfers: success ? decodeTokenTransfers(unifyNative(parsed), wrappedNative) : [],
     stateChanges: [],
   };
 }
 
 /** Address of the logs for transfers of native currency. */
 const NATIVE: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+
+/** Address of the logs that a chain itself emits for transfers of native currency (EIP-7708). */
+const SYSTEM: Address = '0xfffffffffffffffffffffffffffffffffffffffe';
+
+/** Returns each transfer of native currency once, with one address: a node and a chain may both add a log. */
+function unifyNative(logs: readonly SimulatedLog[]): SimulatedLog[] {
+  const isTraced = logs.some(({ address }) => address === NATIVE);
+  return logs.flatMap((log) => {
+    if (log.address !== SYSTEM) return [log];
+    return isTraced ? [] : [{ ...log, address: NATIVE }];
+  });
+}
 
 function parseLog(value: unknown): SimulatedLog {
   const { address, topics, data } = record(value);

@@ -21,16 +21,31 @@ export function decodeTokenTransfers(
   logs: readonly SimulatedLog[],
   wrappedNative: Address | undefined,
 ): TokenTransfer[] {
+  const transfers = logs.flatMap(({ address, topics, data }) => decodeTransfer(address, topics, data));
+  const isListed = (other: TokenTransfer) =>
+    transfers.some(
+      ({ token, from, to, amount }) =>
+        token === other.token && from === other.from && to === other.to && amount === other.amount,
+    );
   return logs.flatMap(({ address: token, topics, data }) => {
-    const [event, first, second, ...more] = topics;
-    if (first === undefined || more.length > 0 || data.length !== DATA_SIZE) return [];
-    const amount = BigInt(data);
-    const account = toAddress(first);
-    if (event === TRANSFER && second !== undefined) return [{ token, from: account, to: toAddress(second), amount }];
-    if (token !== wrappedNative || second !== undefined) return [];
-    if (event === DEPOSIT) return [{ token, from: ZERO_ADDRESS, to: account, amount }];
-    return event === WITHDRAWAL ? [{ token, from: account, to: ZERO_ADDRESS, amount }] : [];
+    const listed = decodeTransfer(token, topics, data);
+    if (listed.length > 0 || token !== wrappedNative) return listed;
+    // Some wrapped tokens emit a transfer as well.
+    return decodeWrapping(token, topics, data).filter((each) => !isListed(each));
   });
+}
+
+function decodeTransfer(token: Address, topics: readonly Hex[], data: Hex): TokenTransfer[] {
+  const [event, from, to, ...more] = topics;
+  if (event !== TRANSFER || from === undefined || to === undefined || more.length > 0) return [];
+  return data.length === DATA_SIZE ? [{ token, from: toAddress(from), to: toAddress(to), amount: BigInt(data) }] : [];
+}
+
+function decodeWrapping(token: Address, [event, holder, ...more]: readonly Hex[], data: Hex): TokenTransfer[] {
+  if (holder === undefined || more.length > 0 || data.length !== DATA_SIZE) return [];
+  const [account, amount] = [toAddress(holder), BigInt(data)];
+  if (event === DEPOSIT) return [{ token, from: ZERO_ADDRESS, to: account, amount }];
+  return event === WITHDRAWAL ? [{ token, from: account, to: ZERO_ADDRESS, amount }] : [];
 }
 
 const toAddress = (topic: Hex): Address => `0x${topic.slice(26)}`;
