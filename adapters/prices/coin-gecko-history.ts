@@ -23,13 +23,14 @@ export function coinGeckoHistory(options: CoinGeckoOptions = {}): PriceHistorySo
   };
 }
 
-/** Parses `{ "prices": [[1700000000000, 1.5], …] }`. */
+/** Parses `{ "prices": [[1700000000000, 1.5], …] }`. Points without a price are left out. */
 function parseHistory(body: unknown): PricePoint[] {
   const prices = typeof body === 'object' && body !== null && 'prices' in body ? body.prices : undefined;
   if (!Array.isArray(prices)) throw new Error('the response of CoinGecko contains no prices');
-  return prices.map((point: unknown) => {
+  const points = prices.flatMap((point: unknown) => {
     const [at, price] = Array.isArray(point) ? (point as unknown[]) : [];
-    if (typeof at === 'number' && typeof price === 'number') return { at, price };
-    throw new Error('the response of CoinGecko contains a price that is not a number');
+    return typeof at === 'number' && typeof price === 'number' && price > 0 ? [{ at, price }] : [];
   });
+  if (points.length > 0 || prices.length === 0) return points;
+  throw new Error('the response of CoinGecko contains no price that is a positive number');
 }

@@ -32,7 +32,7 @@ export function fixedPools(table: PoolTable): PoolSource {
 
 /**
  * Creates a source of pools from a JSON document at a URL, in the form of the table. Any response status besides 200 is
- * a failure. Redirects are not followed.
+ * a failure. Malformed pools are left out by the account interface, which reports them. Redirects are not followed.
  *
  * @throws TypeError if an option is unknown or `url` is not an http or https URL.
  */
@@ -51,7 +51,8 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
       }
       const document: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
       if (typeof document !== 'object' || document === null) throw new TypeError('pools must be an object by chain id');
-      return parseTable(document as PoolTable).get(chainId); // each pool is checked
+      // The account interface checks each pool.
+      return (document as Readonly<Record<number, readonly PoolYield[]>>)[chainId];
     },
   };
 }

@@ -30,7 +30,8 @@ const AMOUNT = /^\d{1,78}$/;
  * - a list of `{ address, balance }`;
  * - the form of Blockscout: `{ items: [{ address: { hash }, value }] }`.
  *
- * Balances are decimal text in atoms. Status 404 and an empty list stand for an unknown token; any other status besides
+ * Balances are decimal text in atoms. Malformed holders are left out; a response with malformed ones only is a failure.
+ * Status 404 and an empty list stand for an unknown token; any other status besides
  * 200 is a failure. Redirects are not followed.
  *
  * @throws TypeError if an option is unknown or a URL is not an http or https URL with `{token}`.
@@ -72,18 +73,18 @@ function assertUrl(chainId: string, url: unknown): void {
 function parseHolders(response: unknown): TokenHolder[] {
   const list = Array.isArray(response) ? response : toMembers(response)['items'];
   if (!Array.isArray(list)) throw new TypeError('token holders must be a list, or an object with a list "items"');
-  const holders = list.map(parseHolder);
+  const holders = list.flatMap((each) => parseHolder(each) ?? []);
+  if (holders.length === 0 && list.length > 0) {
+    throw new TypeError('token holders must have an address, and a balance as decimal text');
+  }
   holders.sort((a, b) => (BigInt(a.balance) < BigInt(b.balance) ? 1 : -1));
   return holders.slice(0, MAX_HOLDERS);
 }
 
-function parseHolder(entry: unknown): TokenHolder {
+function parseHolder(entry: unknown): TokenHolder | undefined {
   const { address: holder, balance, value = balance } = toMembers(entry);
   const address = parseHex(typeof holder === 'string' ? holder : toMembers(holder)['hash'], 20);
-  if (address === undefined) throw new TypeError('the address of a token holder must be 0x and 40 hex digits');
-  if (typeof value !== 'string' || !AMOUNT.test(value)) {
-    throw new TypeError(`the balance of token holder ${address} must be a decimal text`);
-  }
+  if (address === undefined || typeof value !== 'string' || !AMOUNT.test(value)) return undefined;
   return { address, balance: String(BigInt(value)) };
 }
 

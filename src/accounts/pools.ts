@@ -3,6 +3,7 @@ import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PoolSource, PoolYield } from '../ports/pools.ts';
 import type { Address } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver } from './observations.ts';
@@ -64,7 +65,7 @@ export function createPools({ sources, clock, onFailure, observer, assertStarted
       name: source.name,
       async read(chainId, call) {
         if (i === 0) failed.delete(chainId);
-        return requirePools(await source.pools(chainId, call));
+        return selectPools(await source.pools(chainId, call), onFailure);
       },
       onFailure(chainId, cause) {
         failed.add(chainId);
@@ -112,15 +113,32 @@ export function createPools({ sources, clock, onFailure, observer, assertStarted
 
 const roundToMicros = (value: number) => Math.round(value * 1e6) / 1e6;
 
-/** Checks the pools of a source. */
-function requirePools(pools: readonly PoolYield[] | undefined): readonly PoolYield[] | undefined {
+/**
+ * Returns the valid pools of a source. The others are reported: one of them would hide all.
+ *
+ * @throws TypeError if the result is not a list, or has malformed pools only.
+ */
+function selectPools(
+  pools: readonly PoolYield[] | undefined,
+  report: (failure: unknown) => void,
+): readonly PoolYield[] | undefined {
   if (pools === undefined) return undefined;
-  const isAmount = (value: number) => Number.isFinite(value) && value >= 0;
-  const isValid = ({ address, project, apr, fee, tvl, volume }: PoolYield) =>
-    /^0x[0-9a-f]{40}$/.test(address) &&
-    typeof project === 'string' &&
-    Number.isFinite(apr) &&
-    [fee, tvl, volume].every(isAmount);
-  if (Array.isArray(pools) && pools.every(isValid)) return pools;
-  throw new TypeError('pools must have an address in lower case, a project and finite numbers');
+  if (!Array.isArray(pools)) throw new TypeError('pools must be a list');
+  const valid = pools.flatMap((pool: unknown) => parsePool(pool) ?? []);
+  const malformed = pools.length - valid.length;
+  if (malformed === 0) return valid;
+  const error = new TypeError(`${malformed} pools have a malformed address, project or number`);
+  if (valid.length === 0) throw error;
+  report(error);
+  return valid;
 }
+
+function parsePool(pool: unknown): PoolYield | undefined {
+  const { address: text, project, apr, fee, tvl, volume } = Object(pool) as { [K in keyof PoolYield]?: unknown };
+  const address = parseHex(text, 20);
+  const isAmount = (value: unknown): value is number => isFiniteNumber(value) && value >= 0;
+  if (address === undefined || typeof project !== 'string' || !isFiniteNumber(apr)) return undefined;
+  return isAmount(fee) && isAmount(tvl) && isAmount(volume) ? { address, project, apr, fee, tvl, volume } : undefined;
+}
+
+const isFiniteNumber = (value: unknown): value is number => Number.isFinite(value);

@@ -6,16 +6,14 @@ import { readResponseText } from '#internal';
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The used members of an item. Times are in ISO 8601. */
-const ITEMS = z.array(
-  z.object({
-    id: z.int().min(0),
-    title: z.string().nullish(),
-    description: z.string(),
-    createdAt: z.string().refine((text) => !Number.isNaN(Date.parse(text))),
-    url: z.string().nullish(),
-    thumbnail: z.string().nullish(),
-  }),
-);
+const ITEM = z.object({
+  id: z.int().min(0),
+  title: z.string().nullish(),
+  description: z.string(),
+  createdAt: z.string().refine((text) => !Number.isNaN(Date.parse(text))),
+  url: z.string().nullish(),
+  thumbnail: z.string().nullish(),
+});
 
 /** Creates a source of announcements: `GET <url>/notification-list/<account>` of a content system. */
 export function cmsAnnouncements({
@@ -33,20 +31,16 @@ export function cmsAnnouncements({
       await response.body?.cancel();
       throw new Error(`the content system responded with status ${response.status}`);
     }
-    const { data: items } = ITEMS.safeParse(JSON.parse(await readResponseText(response, MAX_BYTES)));
-    if (items === undefined) throw new Error('the content system did not return a list of notifications');
-    return items.map(toAnnouncement);
+    const items: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
+    if (!Array.isArray(items)) throw new Error('the content system did not return a list of notifications');
+    // The account interface reports and leaves out elements that are not announcements.
+    return items.map((each) => toAnnouncement(ITEM.safeParse(each).data)) as Announcement[];
   };
 }
 
-function toAnnouncement({
-  id,
-  title,
-  description,
-  createdAt,
-  url,
-  thumbnail,
-}: z.output<typeof ITEMS>[number]): Announcement {
+function toAnnouncement(item: z.output<typeof ITEM> | undefined): Announcement | undefined {
+  if (item === undefined) return undefined;
+  const { id, title, description, createdAt, url, thumbnail } = item;
   const metadata = Object.fromEntries(Object.entries({ title, url, thumbnail }).filter(([, value]) => value != null));
   return { id, at: Date.parse(createdAt), message: description, metadata };
 }

@@ -65,7 +65,7 @@ describe('CoinGecko price source', () => {
     [404, {}, undefined],
     [429, {}, 'CoinGecko responded with status 429'],
     [200, {}, 'the response of CoinGecko contains no prices'],
-    [200, { prices: [[1, '2']] }, 'the response of CoinGecko contains a price that is not a number'],
+    [200, { prices: [[1, '2']] }, 'the response of CoinGecko contains no price that is a positive number'],
   ])('returns no history or rejects for status %i with %j', async (status, body, message) => {
     const { baseUrl } = await double(respondWith(status, body));
     const history = Promise.resolve(coinGeckoHistory({ baseUrl }).priceHistory(on1(TOKEN), call()));

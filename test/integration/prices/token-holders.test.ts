@@ -74,10 +74,10 @@ describe('JSON token holders', () => {
     [302, 'fetch failed', LIST],
     [200, 'must be a list', {}],
     [200, 'must be a list', null],
-    [200, 'the address of a token holder', [null]],
-    [200, 'the address of a token holder', [{ address: '0x12', balance: '1' }]],
-    [200, 'must be a decimal text', [{ address: FIRST, balance: 12 }]],
-    [200, 'must be a decimal text', [{ address: FIRST, balance: '-1' }]],
+    [200, 'token holders must have an address', [null]],
+    [200, 'token holders must have an address', [{ address: '0x12', balance: '1' }]],
+    [200, 'a balance as decimal text', [{ address: FIRST, balance: 12 }]],
+    [200, 'a balance as decimal text', [{ address: FIRST, balance: '-1' }]],
     [200, 'bytes', 'x'.repeat(1024 * 1024)],
   ])('fails for status %i: %s', async (status, message, body) => {
     await using source = await api(() => [status, body]);

@@ -70,7 +70,8 @@ describe('POST /{chain_id}/yield/pools', () => {
   });
 
   it.each([
-    ['an address in capitals', { address: address(171).replace('ab', 'AB') }],
+    ['an address of 32 bytes, as of other exchanges', { address: `0x${'12'.repeat(32)}` }],
+    ['no yield', { apr: null }],
     ['an address with a suffix', { address: `${address(1)}0` }],
     ['an address with a prefix', { address: ` ${address(1)}` }],
     ['a project that is not text', { project: 5 }],
@@ -78,12 +79,11 @@ describe('POST /{chain_id}/yield/pools', () => {
     ['a negative fee', { fee: -1 }],
     ['a negative value', { tvl: -0.1 }],
     ['a volume that is not finite', { volume: Number.POSITIVE_INFINITY }],
-  ])('rejects pools of a source with %s', async (_, changes) => {
+  ])('leaves out and reports a pool of a source with %s', async (_, changes) => {
     const source: PoolSource = { name: 'broken', pools: () => [pool(2), { ...pool(1), ...changes } as never] };
     const { list, failures } = await poolFixture(source);
-    expect((await list([]))[0]).toBe(503);
-    const message = 'pools must have an address in lower case, a project and finite numbers';
-    expect(failures).toEqual([new TypeError(message)]);
+    expect(await list([])).toEqual([200, [row(2)]]);
+    expect(failures).toEqual([new TypeError('1 pools have a malformed address, project or number')]);
   });
 
   it('accepts pools without a fee, a value, a volume, and with a loss', async () => {
@@ -163,9 +163,6 @@ describe('sources of pools', () => {
   it.each([
     [500, {}, 'responded with status 500'],
     [200, null, 'pools must be an object by chain id'],
-    [200, { x: [] }, 'pools must be lists by chain id, got "x"'],
-    [200, { 1: [{ ...pool(1), address: '0x1' }] }, 'must be 0x and 40 hex digits, got "0x1"'],
-    [200, { 1: [{ ...pool(1), apr: '3' }] }, 'must be a number, got "3"'],
   ])('reject status %i with %j', async (status, body, message) => {
     const source = jsonPools({ url: 'https://example.org', fetch: respond(status, body) });
     await expect(source.pools(1, { signal })).rejects.toThrow(message);
