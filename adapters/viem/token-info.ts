@@ -7,8 +7,11 @@ import type { RpcClient } from './rpc.ts';
 /** Gas limit of each call. */
 const GAS = 500_000;
 
-/** Bytes of return data to keep: offset and length of a text, and a part of it that is long enough for display. */
-const KEEP = 64 + 128;
+/** Bytes of return data to keep: the offset of a text, up to {@link MAX_OFFSET}, its length and a part for display. */
+const KEEP = 64 + 32 + 128;
+
+/** Largest offset of a text, in bytes. Encoders of ABI use 32; some hand-written tokens have another word before it. */
+const MAX_OFFSET = 64n;
 
 const SELECTORS = {
   decimals: '0x313ce567',
@@ -38,8 +41,9 @@ export async function readTokensInfo(
 }
 
 /**
- * Reads decimals, symbol and name of a token in one `eth_call`. A contract without `totalSupply` is not a token. Texts
- * may be `string` or, in old tokens, `bytes32`; a text that is neither, or not UTF-8, is omitted.
+ * Reads decimals, symbol and name of a token in one `eth_call`. A contract without `decimals` and `totalSupply` is no
+ * token. Texts may be `string` or, in old tokens, `bytes32`, and end at the first NUL; a text that is neither, or not
+ * UTF-8, is omitted.
  */
 export async function readTokenInfo(
   client: RpcClient,
@@ -51,9 +55,11 @@ export async function readTokenInfo(
 
 /** Decodes the results of the calls in {@link SELECTORS}. */
 function decodeTokenInfo([decimals, symbol, name, supply]: readonly BoundedResult[]): TokenInfo | undefined {
-  if (supply === undefined || !supply.exists || !supply.success || supply.size < 32) return undefined;
+  const known = decodeDecimals(decimals);
+  const hasSupply = supply?.exists === true && supply.success && supply.size >= 32;
+  if (known === undefined && !hasSupply) return undefined;
   return {
-    ...optional('decimals', decodeDecimals(decimals)),
+    ...optional('decimals', known),
     ...optional('symbol', decodeText(symbol)),
     ...optional('name', decodeText(name)),
   };
@@ -75,7 +81,8 @@ function decodeText(result: BoundedResult | undefined): string | undefined {
   if (bytes === undefined) return undefined;
   try {
     // A truncated text may end within a character.
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    const decoded = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    const [text] = decoded.split('\0', 1).map((part) => part.trim());
     return text === '' ? undefined : text;
   } catch {
     return undefined;
@@ -88,9 +95,13 @@ function readBytes32(word: Hex): Uint8Array {
   return end < 0 ? bytes : bytes.subarray(0, end);
 }
 
-/** Returns the bytes of an ABI-encoded `string`: offset 32, length, bytes. */
+/** Returns the bytes of an ABI-encoded `string`: at its offset, the length and the bytes. */
 function readString(data: Hex): Uint8Array | undefined {
-  const [offset, length] = [BigInt(data.slice(0, 66)), BigInt(`0x${data.slice(66, 130)}`)];
-  if (offset !== 32n || length > 65_536n) return undefined;
-  return hexToBytes(`0x${data.slice(130)}`).subarray(0, Number(length));
+  const offset = BigInt(data.slice(0, 66));
+  if (offset < 32n || offset > MAX_OFFSET) return undefined;
+  const start = 2 + 2 * Number(offset);
+  const length = BigInt(`0x${data.slice(start, start + 64)}`);
+  return length > 65_536n
+    ? undefined
+    : hexToBytes(`0x${data.slice(start + 64)}`).subarray(0, Math.min(128, Number(length)));
 }

@@ -378,7 +378,7 @@ function requireTerms(terms: AffiliateTerms | undefined): AffiliateTerms {
 function parseDeliveries(options: DeliveryOptions, timeout: number): Required<DeliveryOptions> {
   assertKnownOptions('createAccounts, deliveries', options, ['attempts', 'retryDelay', 'maxRetryDelay', 'timeout']);
   return {
-    attempts: parsePositiveInteger('deliveries.attempts', options.attempts ?? 12),
+    attempts: parsePositiveInteger('deliveries.attempts', options.attempts ?? 45),
     retryDelay: parsePositiveInteger('deliveries.retryDelay', options.retryDelay ?? 1_000),
     maxRetryDelay: parsePositiveInteger('deliveries.maxRetryDelay', options.maxRetryDelay ?? 3_600_000),
     timeout: parsePositiveInteger('deliveries.timeout', options.timeout ?? timeout),

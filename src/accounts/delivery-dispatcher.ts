@@ -13,7 +13,7 @@ import { getUnsubscribePath } from './unsubscribe.ts';
 
 /** How deliveries are retried. */
 export interface DeliveryOptions {
-  /** Maximum number of attempts; then the delivery is dead. Default: 12. */
+  /** Maximum number of attempts; then the delivery is dead. Default: 45, which take about a day. */
   readonly attempts?: number;
   /** Milliseconds until the second attempt. Each further delay is twice as long. Default: 1000. */
   readonly retryDelay?: number;

@@ -15,14 +15,18 @@ const MAX_TOKENS = 10_000;
 /** Number of pairs per chain query, which every chain client must support. */
 const PAIRS_PER_QUERY = 100;
 
-/** Milliseconds until an address without a token is queried again. */
+/** Milliseconds until a token is queried again: its contract can be renamed or replaced. */
+const TOKEN_TTL = 86_400_000;
+
+/** Milliseconds until an address without a token, or a token without decimals, is queried again. */
 const MISSING_TTL = 600_000;
 
 /** Creates the balance methods. */
 export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 'available'> {
   const { chain, vaultRelayer, clock, deadline, onFailure } = context;
   const native: TokenInfo = getNativeCurrency(context.chainId);
-  const cache = new Map<Address, TokenInfo>();
+  /** Tokens, and when they were queried, in milliseconds of `readMonotonic`. */
+  const cache = new Map<Address, { readonly info: TokenInfo; readonly queriedAt: number }>();
   /** Addresses without a token, and when they were queried, in milliseconds of `readMonotonic`. */
   const missing = new Map<Address, number>();
 
@@ -32,12 +36,20 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
     return queriedAt !== undefined && isRecent(clock, queriedAt, MISSING_TTL);
   }
 
+  /** Returns the metadata of a token that was queried recently. */
+  function getCached(token: Address): TokenInfo | undefined {
+    if (token === NATIVE_MARKER) return native;
+    const entry = cache.get(token);
+    const ttl = entry?.info.decimals === undefined ? MISSING_TTL : TOKEN_TTL;
+    return entry !== undefined && isRecent(clock, entry.queriedAt, ttl) ? entry.info : undefined;
+  }
+
   /** Returns the metadata of tokens. Only addresses that are not cached are queried. */
   async function getTokensInfo(tokens: readonly Address[], call: ChainCall): Promise<Map<Address, TokenInfo>> {
     const known = new Map<Address, TokenInfo>();
     const unknown: Address[] = [];
     for (const token of tokens) {
-      const info = token === NATIVE_MARKER ? native : cache.get(token);
+      const info = getCached(token);
       if (info !== undefined) known.set(token, info);
       else if (!isMissing(token)) unknown.push(token);
     }
@@ -48,7 +60,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
         const info = toTokenInfo(infos[n]);
         if (info === undefined) putBounded(missing, token, readMonotonic(clock));
         else {
-          putBounded(cache, token, info);
+          putBounded(cache, token, { info, queriedAt: readMonotonic(clock) });
           known.set(token, info);
         }
       }

@@ -155,6 +155,26 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     assert.deepEqual(balance?.token, { address: weth, name: 'x'.repeat(128) });
   });
 
+  test('reads the metadata of a token again after a day, and after ten minutes without decimals', async () => {
+    const clock = manualClock();
+    const state: { info: TokenInfo } = { info: { symbol: 'MATIC' } };
+    const tokenInfo = () => state.info;
+    const chain = scriptedChain({ tokenInfo, balanceAndAllowance: () => ({ balance: 1n, allowance: 0n }) });
+    const { send } = await accountFixture({}, { chain, clock });
+    const read = async () => ((await send('GET', balances(weth))).json() as { token: TokenInfo }[])[0]?.token;
+    await read();
+    state.info = { symbol: 'MATIC', decimals: 18 };
+    clock.advance(599_999);
+    assert.equal((await read())?.decimals, undefined);
+    clock.advance(1);
+    assert.equal((await read())?.decimals, 18);
+    state.info = { symbol: 'POL', decimals: 18 };
+    clock.advance(86_399_999);
+    assert.equal((await read())?.symbol, 'MATIC');
+    clock.advance(1);
+    assert.equal((await read())?.symbol, 'POL');
+  });
+
   test('returns only addresses if the chain has no token metadata', async () => {
     const chain = scriptedChain({ balanceAndAllowance: { balance: 1n, allowance: 2n } });
     const { send } = await accountFixture({}, { chain });
