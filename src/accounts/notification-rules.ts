@@ -138,7 +138,7 @@ function describeEnd(order: Order, tokens: OrderTokens, end: string) {
   return { text: `${text}. It was filled in part: ${exchange}`, metadata: { executedSellAmount, executedBuyAmount } };
 }
 
-/** Returns the amounts of all trades of a filled order. A rollback that is read later has reduced those of the order. */
+/** Returns the amounts of all trades of a filled order. A rollback that is read later may have reduced them. */
 function getTotal({ executedSellAmount, executedBuyAmount }: Order, trade: Amounts): Amounts {
   const isComplete =
     BigInt(executedSellAmount) >= BigInt(trade.sellAmount) && BigInt(executedBuyAmount) >= BigInt(trade.buyAmount);

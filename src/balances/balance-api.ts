@@ -25,8 +25,8 @@ export interface BalanceApi {
   readonly available: boolean;
   /**
    * Returns an account's balances of tokens, without duplicates, in input order. Addresses without a token contract are
-   * omitted, and so are tokens whose balance or allowance cannot be read; `0xeeee…ee` is native currency. Rejects with `InvalidParameter` for an invalid address, and with
-   * `ChainUnavailable` if a chain query fails.
+   * omitted, and so are tokens whose balance or allowance cannot be read; `0xeeee…ee` is native currency. Rejects with
+   * `InvalidParameter` for an invalid address, and with `ChainUnavailable` if a chain query fails.
    */
   get(account: string, tokens: readonly string[], options?: BalanceCallOptions): Promise<TokenBalance[]>;
   /**

@@ -16,8 +16,8 @@ export interface ChainClient {
   /**
    * Returns an owner's balance of a token, and the amount that a spender may move. `0xeeee…ee` denotes native currency,
    * which has no allowance. Returns `undefined` if the token does not return both amounts, for example because it is
-   * paused: an amount that cannot be read is not 0. Reading an account's balances makes many calls in one event-loop tick, so an implementation
-   * SHOULD batch them.
+   * paused: an amount that cannot be read is not 0. Reading an account's balances makes many calls in one event-loop
+   * tick, so an implementation SHOULD batch them.
    */
   balanceAndAllowance?(query: FundsQuery, call: ChainCall): Promise<Funds | undefined>;
 
