@@ -59,6 +59,7 @@ export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
+export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export {
   assertKnownOptions,

@@ -20,8 +20,7 @@ import type {
   UsedNonce,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { DELIVERY_WINDOW } from 'intentbook/store-kit';
-import { createInMemoryLeases } from '#internal';
+import { createInMemoryLeases, DELIVERY_WINDOW } from '#internal';
 import { createMemoryDeliveries } from './deliveries.ts';
 import { SortedList } from './sorted-list.ts';
 

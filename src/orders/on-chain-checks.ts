@@ -210,14 +210,12 @@ function checkTransfer({ transferRevert }: Simulation, query: FundsSubject): Ord
 
 /** Creates the rejection of a token that cannot be transferred now, or whose amounts cannot be read. */
 function createTransferError({ owner, token }: FundsSubject, revertData?: Hex): OrderBookError {
-  return new OrderBookError('TransferSimulationFailed', undefined, { token, owner, ...(revertData && { revertData }) });
+  return new OrderBookError('TransferSimulationFailed', undefined, { token, owner, revertData });
 }
 
 /** Validates the result of a chain adapter. An invalid result is a chain failure, not a rejection of the order. */
 function assertFunds<F extends Funds | undefined>(funds: F): F {
-  if (funds === undefined) return funds;
-  const { balance, allowance } = funds;
-  if (isAmount(balance) && isAmount(allowance)) return funds;
+  if (funds === undefined || (isAmount(funds.balance) && isAmount(funds.allowance))) return funds;
   throw new TypeError('the balance and allowance of the chain adapter must be non-negative bigints');
 }
 

@@ -12,12 +12,6 @@ export const NOTIFICATION_TYPES = [
 /** The type of a notification. */
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
 
-/**
- * Age of a notification at the creation of a subscription up to which it is delivered, in milliseconds. An account
- * store may read the log of an old book for the first time, and nothing of that past is sent.
- */
-export const DELIVERY_WINDOW = 3_600_000;
-
 /** A notification to store. It is immutable; it can be withdrawn and made visible again. */
 export interface NewNotification {
   /** Derived from the cause, so that a repeated cause yields one notification. At most 100 ASCII characters. */
@@ -108,7 +102,7 @@ export interface NotificationStore {
    * concurrent processes.
    *
    * A `notify` change creates a `pending` delivery for each active subscription of the account that includes the type,
-   * unless one exists for this notification, or its `at` is more than {@link DELIVERY_WINDOW} before the creation of
+   * unless one exists for this notification, or its `at` is more than an hour (`DELIVERY_WINDOW`) before the creation of
    * the subscription. It is due at the time of the notification, or now if that time is in the future, because the time
    * of a block can be ahead of the clock. A `dropped` delivery becomes pending again, at its old position. A `withdraw`
    * change drops the pending deliveries. Delivered and dead ones stay unchanged.
