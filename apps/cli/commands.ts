@@ -123,7 +123,7 @@ export const COMMANDS: readonly CommandInfo[] = [
 
 The server runs until SIGINT (Ctrl-C), SIGTERM or SIGHUP. Then it accepts no more connections, waits up to 10 seconds for
 running requests, closes the databases and exits with 0. A second signal ends it at once. It exits with 1 if it cannot
-start, and with 2 for an invalid command line or configuration.`,
+start or has lost its store, and with 2 for an invalid command line or configuration.`,
     flags: SERVE_FLAGS,
     examples: [
       'serve --chain sepolia --db orders.sqlite --port 8080',

@@ -21,6 +21,9 @@ import { createStyle } from './style.ts';
 const FAILED = 1;
 const MISUSED = 2;
 
+/** Maximum milliseconds that a server without its store takes to close. */
+const END_TIMEOUT = 15_000;
+
 /** The package name resolves from any location of the built file. */
 // Npm requires a version.
 const { version } = createRequire(import.meta.url)('intentbook/package.json') as { version: string };
@@ -91,6 +94,13 @@ async function configured({ config: file, options }: Command & { name: 'serve' |
   return mergeSettings(settings, options);
 }
 
+/** Ends a server that cannot serve any more: running requests are finished first. */
+async function end(server: RunningServer | undefined): Promise<never> {
+  setTimeout(() => process.exit(FAILED), END_TIMEOUT);
+  await server?.close().catch(() => {}); // the store was lost, which was reported
+  process.exit(FAILED);
+}
+
 async function runServer(command: Command & { name: 'serve' }): Promise<void> {
   const options = await configured(command);
   const cannotStart = (error: unknown): never =>
@@ -121,6 +131,8 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
     onExchange: log.exchanged,
     onFailure: log.failure,
     onNotice: log.notice,
+    // The supervisor starts another process, which waits for the lease or names the process that has it.
+    onLost: () => void end(server),
     onChainChange: ({ path, up, message }) =>
       (up ? log.notice : log.warning)(path === '/' ? message : `${path} ${message}`),
   }).catch(cannotStart);

@@ -1,12 +1,16 @@
-import type { OrderBook, Store } from 'intentbook';
+import type { Api, OrderBook, Store, StoreError } from 'intentbook';
 import { createApi } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
+import { createExplorer } from 'intentbook/explorer';
+import { nodeHandler } from 'intentbook/node-http';
 import { createClientResolver, createRouteNames, jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './books/chain-monitor.ts';
 import { openAccounts } from './books/open-accounts.ts';
 import type { OpenBook } from './books/open-books.ts';
-import { openBook } from './books/open-books.ts';
+import { openBooks } from './books/open-books.ts';
+import type { ReadinessWatch, WatchedPart } from './books/readiness-watch.ts';
+import { watchReadiness } from './books/readiness-watch.ts';
 import type { ServerPlan } from './config/plan.ts';
 import { planOptions } from './config/plan-options.ts';
 import { mountAccounts } from './http/account-mount.ts';
@@ -14,10 +18,11 @@ import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
-import { favicon, frontPage, overview, readiness } from './http/overview.ts';
+import { createStartingApi, favicon, frontPage, overview, readiness } from './http/overview.ts';
 import { toRateLimitOptions } from './http/rate-limit.ts';
 import { createServerApi } from './http/server-api.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
+import { preload } from './preload.ts';
 import type { BookSettings, ServerSettings } from './settings/schema.ts';
 
 export type { ChainChange } from './books/chain-monitor.ts';
@@ -33,6 +38,9 @@ export { configSchema } from './settings/schema.ts';
 
 /** Maximum milliseconds that running requests may take when a server closes. */
 const GRACE = 10_000;
+
+/** Response bodies are copied to memory that is used again. */
+const MEMORY = { reusesMemory: true };
 
 /** A book to serve. */
 export interface BookOptions extends BookSettings {
@@ -53,6 +61,11 @@ export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'>
   readonly onChainChange?: (change: ChainChange) => void;
   /** Called with a line about the start, such as the wait for a writer lease. */
   readonly onNotice?: (message: string) => void;
+  /**
+   * Called once if a store has lost its file or its writer lease (`WriterLost`), which a process cannot regain. The
+   * server stays not ready: close it and end the process. `onFailure` is called before.
+   */
+  readonly onLost?: (failure: StoreError) => void;
 }
 
 /** A running server. */
@@ -86,7 +99,7 @@ export interface RunningServer {
  * Node's error if the address is not available.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  const { folder = '.', onExchange, onFailure, onChainChange, onNotice, ...given } = options;
+  const { folder = '.', onExchange, onFailure, onChainChange, onNotice, onLost, ...given } = options;
   const { plan, stores } = planOptions({ ...given, folder });
   const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
   const observer = {
@@ -99,7 +112,10 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   const apiOptions = { ...gate, ...(operatorToken === undefined ? {} : { operatorToken }) };
   const deployments: OpenBook[] = [];
   const servers: HardenedServer[] = [];
-  let closing = false;
+  let current: Api = createStartingApi();
+  let watch: ReadinessWatch | undefined;
+  let isClosing = false;
+  let isLost = false;
   let accounts: Accounts | undefined;
 
   async function listen(server: HardenedServer, at: number, where: string): Promise<string> {
@@ -109,13 +125,26 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 
   try {
-    for (const [i, book] of plan.books.entries()) deployments.push(await openBook(book, observer, stores[i]));
+    const main = createHardenedServer(nodeHandler({ handle: (request) => current.handle(request) }, MEMORY));
+    // Probes are answered during the start, which may wait for nodes and leases. A server that is being replaced may
+    // still have the port: it is tried again when the books are open.
+    const early = await listen(main, port, host).catch((error: unknown) => {
+      if (Object(error).code !== 'EADDRINUSE') throw error;
+      return undefined;
+    });
+    deployments.push(...(await openBooks(plan.books, observer, stores)));
     const hosted = stores.some((store) => store !== undefined);
     accounts = await openAccounts({ plan, deployments, hosted, folder, leaseWait: observer.leaseWait });
+    await preload(import.meta.url);
     const opened = accounts;
-    const document = describe(deployments);
+    watch = watchReadiness(getParts(deployments, opened), {
+      onRecovery: observer.leaseWait.onWait,
+      onLost(failure) {
+        isLost = true;
+        onLost?.(failure);
+      },
+    });
     const docs = isReferenceServed();
-    const { createExplorer } = await import('intentbook/explorer');
     const explorer = plan.settings.explorer
       ? createExplorer({
           books: deployments.map(toExplorerBook),
@@ -125,6 +154,11 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
           ...gate,
         })
       : undefined;
+    const document = describe(deployments);
+    const getRouteName = createRouteNames(
+      Object.keys(document.paths),
+      deployments.map(({ path }) => path),
+    );
     const api = createServerApi({
       mounted: [
         mountAccounts(accounts, apiOptions),
@@ -136,7 +170,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       ],
       pages: {
         '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
-        '/ready': () => readiness(deployments, closing),
+        '/ready': ({ query }) => readiness({ deployments, accounts: opened }, isClosing || isLost, query),
         '/live': () => jsonResponse(200, { live: true }),
         '/favicon.ico': favicon,
         ...referencePages(() => document),
@@ -149,17 +183,15 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     });
     const metrics =
       metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
-    const getRouteName = createRouteNames(
-      Object.keys(document.paths),
-      deployments.map(({ path }) => path),
-    );
-    const { nodeHandler } = await import('intentbook/node-http');
-    const url = await listen(createHardenedServer(nodeHandler(api, { reusesMemory: true })), port, host);
     const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
+    const url = early ?? (await listen(main, port, host));
+    current = api;
     const close = once(async () => {
-      closing = true;
+      isClosing = true;
+      watch?.stop();
       // Load balancers need time to notice that the server is not ready.
-      if (plan.settings.lameduck > 0) await new Promise((end) => setTimeout(end, plan.settings.lameduck * 1000));
+      const { lameduck } = plan.settings;
+      if (lameduck > 0 && !isLost) await new Promise((end) => setTimeout(end, lameduck * 1000));
       api.closeStreams();
       await Promise.all(servers.map((server) => server.close(GRACE)));
       await closeAll(opened, deployments);
@@ -175,10 +207,19 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       close,
     };
   } catch (error) {
+    watch?.stop();
     await Promise.all(servers.map((server) => server.close(0)));
     await closeAll(accounts, deployments).catch(() => {}); // the first failure is reported
     throw error;
   }
+}
+
+/** Returns the parts whose readiness is watched. */
+function getParts(deployments: readonly OpenBook[], accounts: Accounts | undefined): WatchedPart[] {
+  const books = deployments.map(({ path, book }) => ({ name: path, ready: book.ready, report: book.reportError }));
+  return accounts === undefined
+    ? books
+    : [...books, { name: 'accounts', ready: accounts.ready, report: accounts.reportError }];
 }
 
 /** Shows a book in the explorer with the restrictions of its public routes. */

@@ -40,8 +40,28 @@ export interface BookObserver {
   readonly leaseWait: LeaseWait;
 }
 
+/**
+ * Opens the planned books concurrently, in the order of the plan. A chain whose nodes do not respond must not delay the
+ * other books.
+ *
+ * @param stores - Stores of the host, by the index of the book.
+ * @throws the first failure, after the other books are closed.
+ */
+export async function openBooks(
+  plans: readonly BookPlan[],
+  observer: BookObserver,
+  stores: readonly (Store | undefined)[],
+): Promise<OpenBook[]> {
+  const outcomes = await Promise.allSettled(plans.map((plan, i) => openBook(plan, observer, stores[i])));
+  const opened = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed === undefined) return opened;
+  await Promise.allSettled(opened.map((book) => book.close()));
+  throw failed.reason;
+}
+
 /** Opens a planned book, in a store of the host if given. */
-export async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): Promise<OpenBook> {
+async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): Promise<OpenBook> {
   const { settings, chain, chainId, environment, path, place } = plan;
   const onFailure = (failure: unknown) => book.reportError(failure);
   const addresses = createDenyList(settings.deniedAddresses, onFailure);

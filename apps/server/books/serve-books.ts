@@ -72,7 +72,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
     ],
     pages: {
       '/': (request) => frontPage(request, explorer, overview(VERSION, books, docs)),
-      '/ready': () => readiness(books, closing),
+      '/ready': ({ query }) => readiness({ deployments: books, accounts }, closing, query),
       '/live': () => jsonResponse(200, { live: true }),
       '/favicon.ico': favicon,
       ...referencePages(() => describe(books)),

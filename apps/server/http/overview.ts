@@ -1,7 +1,9 @@
-import type { ApiRequest, ApiResponse } from 'intentbook';
+import type { Api, ApiRequest, ApiResponse, Readiness } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
 import type { Explorer } from 'intentbook/explorer';
 import { jsonResponse } from '#internal';
 import type { OpenBook } from '../books/open-books.ts';
+import { createServerApi } from './server-api.ts';
 
 /** Lists the books with their domains and paths, and the path of the API reference. */
 export function overview(version: string, deployments: readonly OpenBook[], docs: boolean): ApiResponse {
@@ -31,24 +33,56 @@ export function frontPage(request: ApiRequest, explorer: Explorer | undefined, o
   return { ...overviewResponse, headers: { ...overviewResponse.headers, vary: 'accept' } };
 }
 
+/** The parts of a server that its readiness depends on. */
+export interface ReadinessParts {
+  readonly deployments: readonly OpenBook[];
+  readonly accounts: Pick<Accounts, 'ready'> | undefined;
+}
+
 /**
- * Returns whether all books can serve: 200, or 500 with the checks. The checks of a book that is not at the root
- * start with its path.
+ * Returns whether a book can serve: 200, or 500 with the checks. With the query `all`, whether all books and the
+ * account interface can serve. One failed book must not make a load balancer take the others out of service. The checks
+ * of a book that is not at the root start with its path.
  */
-export async function readiness(deployments: readonly OpenBook[], closing: boolean): Promise<ApiResponse> {
-  const states = await Promise.all(
+export async function readiness(
+  { deployments, accounts }: ReadinessParts,
+  closing: boolean,
+  query: string,
+): Promise<ApiResponse> {
+  const books = await Promise.all(
     deployments.map(async ({ path, book }) => {
       const { ready, checks } = await book.ready();
       const prefix = path === '/' ? '' : `${path} `;
       return { ready, checks: Object.entries(checks).map(([name, state]) => [prefix + name, state] as const) };
     }),
   );
-  const ready = !closing && states.every((state) => state.ready);
-  const checks = Object.fromEntries(states.flatMap((state) => state.checks));
+  const shared = await accounts?.ready();
+  const isStrict = new URLSearchParams(query).has('all');
+  const isReady = isStrict
+    ? shared?.ready !== false && books.every(({ ready }) => ready)
+    : books.some(({ ready }) => ready);
+  const ready = !closing && isReady;
+  const checks = { ...Object.fromEntries(books.flatMap((book) => book.checks)), ...shared?.checks };
   const document = { ready, checks: closing ? { server: 'closing', ...checks } : checks };
-  if (ready) return jsonResponse(200, document);
+  return ready ? jsonResponse(200, document) : notReady(500, document);
+}
+
+/** Creates the response of a server that is not ready. */
+function notReady(status: number, document: Readiness): ApiResponse {
   const error = { errorType: 'InternalServerError', description: 'not ready' };
-  return jsonResponse(500, { ...error, ...document }, { 'retry-after': '1' });
+  return jsonResponse(status, { ...error, ...document }, { 'retry-after': '1' });
+}
+
+/** Creates the interface of a server whose books are not open yet. Its process is alive, and not ready. */
+export function createStartingApi(): Api {
+  const state = { ready: false, checks: { server: 'starting' } };
+  return createServerApi({
+    mounted: [{ path: '/', aside: true, api: { handle: async () => notReady(503, state) } }],
+    pages: {
+      '/ready': () => notReady(500, state),
+      '/live': () => jsonResponse(200, { live: true }),
+    },
+  });
 }
 
 /** Responds to the icon that browsers request of every server: the pages name their own. */
