@@ -3,7 +3,7 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
-import { assertBookFile } from './connection.ts';
+import { assertBookFile, COPY_ID } from './connection.ts';
 import type { BetterSqlite } from './database-driver.ts';
 import { loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import { requestLogEpoch } from './log-epoch.ts';
@@ -86,6 +86,9 @@ async function finishCopy(path: string, from: string): Promise<void> {
     copy.exec(requestLogEpoch(''));
     const result = copy.pragma('quick_check', { simple: true });
     if (result !== 'ok') throw new StoreError('Unavailable', `the copy "${path}" is damaged`);
+    // Without a write-ahead log, so that the file itself shows that it is a copy.
+    copy.pragma('journal_mode = DELETE');
+    copy.pragma(`application_id = ${COPY_ID}`);
   } finally {
     copy.close();
   }

@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreError } from 'intentbook';
 import type { BetterSqlite, SqliteDatabase } from './database-driver.ts';
@@ -48,6 +49,16 @@ const CACHE_SIZE = 'cache_size = -16384';
 /** `application_id` in the file header, which `file` and other tools show: "ibok". */
 const APPLICATION_ID = 0x69626f6b;
 
+/**
+ * `application_id` of a copy by `backupSqlite` that was not opened since: "iboc". In the file itself, not in a
+ * write-ahead log, so that a log of other content beside a restored copy is noticed before SQLite applies it.
+ */
+export const COPY_ID = 0x69626f63;
+
+/** Position of `application_id` in the header of a file, and the size of the header. */
+const ID_OFFSET = 68;
+const HEADER_SIZE = 100;
+
 /** Opens a file of the store, or uses the handle of the host. @throws StoreError `Unavailable` if it is not usable. */
 export async function connectSqlite(source: SqliteSource): Promise<SqliteConnection> {
   return source.kind === 'file' ? connectFile(source) : connectHandle(source);
@@ -86,10 +97,13 @@ export function getFilePath(database: SqliteDatabase): string {
 }
 
 async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
+  assertOwnLog(path);
   const database = await openDatabase(path, busyTimeout);
   try {
     // The file may belong to another application, so this check comes before any change.
     assertBookFile(database, path);
+    // A copy has no write-ahead log yet, so this changes the file itself.
+    if (isCopy(database)) database.pragma(`application_id = ${APPLICATION_ID}`);
     if (database.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new StoreError('Unavailable', `the file system of "${path}" does not allow a write-ahead log`);
     }
@@ -97,6 +111,8 @@ async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Prom
     database.pragma(CACHE_SIZE);
     // In pages, four times the default: a page that many orders change is copied back to the file only once.
     database.pragma('wal_autocheckpoint = 4000');
+    // In bytes. The log grows while another process reads the file, and SQLite never shrinks it without a limit.
+    database.pragma('journal_size_limit = 67108864');
   } catch (cause) {
     database.close();
     throw toStoreError(`open the file "${path}"`, cause);
@@ -104,10 +120,30 @@ async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Prom
   return { database, prefix: '', own: true, disconnect: () => void database.close() };
 }
 
+const isCopy = (database: SqliteDatabase) => database.pragma('application_id', { simple: true }) === COPY_ID;
+
+/** Refuses a restored copy beside the write-ahead log of the database that it replaces. */
+function assertOwnLog(path: string): void {
+  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return;
+  const header = Buffer.alloc(HEADER_SIZE);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, header, 0, HEADER_SIZE, 0);
+  } finally {
+    closeSync(file);
+  }
+  if (header.readUInt32BE(ID_OFFSET) !== COPY_ID) return;
+  throw new StoreError(
+    'Unavailable',
+    `"${path}" is a backup, and "${path}-wal" belongs to the database that it replaces; delete the files -wal and -shm first`,
+  );
+}
+
 /** Checks that a file is empty or has a book or an account store, and marks an empty one. */
 export function assertBookFile(database: SqliteDatabase, path: string): void {
   const applicationId = database.pragma('application_id', { simple: true });
-  if (applicationId === APPLICATION_ID) return;
+  if (applicationId === APPLICATION_ID || applicationId === COPY_ID) return;
   const empty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().safeIntegers(false).get() === 0;
   if (applicationId !== 0 || !empty) {
     throw new StoreError('Unavailable', `the file "${path}" is the database of another application`);

@@ -127,6 +127,17 @@ export function toStoreError(operation: string, cause: unknown): StoreError {
   );
 }
 
+/** SQLite's result codes of a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB. Extended codes have more bits. */
+const DAMAGED = [11, 26];
+
+/** Returns whether an error of the driver shows that the file is damaged. */
+export function isDamage(error: unknown): boolean {
+  const { code, errcode, cause } = Object(error) as Record<'code' | 'errcode' | 'cause', unknown>;
+  if (error instanceof StoreError) return isDamage(cause);
+  if (typeof errcode === 'number') return DAMAGED.includes(errcode & 0xff);
+  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+}
+
 function getMeaning(cause: unknown): string {
   if (!(cause instanceof Error)) return 'the driver failed';
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;

@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
 import type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
-import { toStoreError } from './database-driver.ts';
+import { isDamage, toStoreError } from './database-driver.ts';
 
 /** Database access for the tables of the store: statements and transactions that only the current writer can commit. */
 export interface SqliteSession {
@@ -11,6 +11,8 @@ export interface SqliteSession {
   write<T>(operation: string, work: () => T): T;
   /** Runs `work` inside the open transaction of the host. If it fails, all of it is rolled back. */
   join<T>(operation: string, transaction: unknown, work: () => T): T;
+  /** Throws if an earlier operation has found the file damaged. The store writes no more until it is opened again. */
+  assertIntact(): void;
 }
 
 /** @param assertHeld - Throws if this process is no longer the writer. */
@@ -18,31 +20,59 @@ export function openSession(
   { database, prefix, own }: { database: SqliteDatabase; prefix: string; own: boolean },
   assertHeld: () => void,
 ): SqliteSession {
+  let damage: StoreError | undefined;
+
+  function assertIntact(): void {
+    if (damage === undefined) return;
+    throw new StoreError('Unavailable', `${damage.message}; restore a backup`, { cause: damage.cause });
+  }
+
+  /** Runs an operation and remembers that the file is damaged. A write could damage it further, or be lost. */
+  function watch<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      if (error instanceof StoreError && isDamage(error)) damage ??= error;
+      throw error;
+    }
+  }
+
+  function assertWritable(): void {
+    assertIntact();
+    assertHeld();
+  }
+
   return {
     prefix,
+    assertIntact,
     prepare: (sql) => prepare(database, sql),
-    read(operation, work) {
-      try {
-        return work();
-      } catch (cause) {
-        throw toStoreError(operation, cause);
-      }
-    },
-    write: (operation, work) =>
-      transact(database, operation, () => {
-        assertHeld();
-        return work();
+    read: (operation, work) =>
+      watch(() => {
+        try {
+          return work();
+        } catch (cause) {
+          throw toStoreError(operation, cause);
+        }
       }),
+    write: (operation, work) =>
+      watch(() =>
+        transact(database, operation, () => {
+          assertWritable();
+          return work();
+        }),
+      ),
     join(operation, transaction, work) {
       if (own) throw createUnsupportedError('a store on its own file has no host transaction to join');
       if (transaction !== database) {
         throw createUnsupportedError('`transaction` must be the handle that the store was created with');
       }
       if (!database.inTransaction) throw createUnsupportedError('no transaction is open on the database handle');
-      return runWithin(database, operation, ['SAVEPOINT intentbook', 'RELEASE intentbook', UNDO_JOINED], () => {
-        assertHeld();
-        return work();
-      });
+      return watch(() =>
+        runWithin(database, operation, ['SAVEPOINT intentbook', 'RELEASE intentbook', UNDO_JOINED], () => {
+          assertWritable();
+          return work();
+        }),
+      );
     },
   };
 }

@@ -54,14 +54,18 @@ function withWrites(book: SqliteBook, writer: SqliteWriter) {
   const { call } = writer;
   const run =
     <Name extends keyof WriteOperations>(name: Name) =>
-    (...parameters: Parameters<WriteOperations[Name]>) =>
-      call(name, ...parameters);
+    (...parameters: Parameters<WriteOperations[Name]>) => {
+      // The reader may have found the file damaged, which the writer does not know.
+      book.assertIntact();
+      return call(name, ...parameters);
+    };
   const { documents, events, chain, quotes, auctions, retention } = book;
   return {
     orders: {
       get: book.orders.get,
       getEncoded: book.orders.getEncoded,
       insert: async (inserts: readonly OrderInsert[], options?: InsertOptions) => {
+        book.assertIntact();
         if (options?.transaction === undefined) return insert(writer, inserts);
         if (writer.onJoined === undefined) {
           throw new StoreError('Unsupported', 'a store on its own file has no host transaction to join');

@@ -25,7 +25,7 @@ import { acquireLease } from './writer-lease.ts';
 export type SqliteBook = ReturnType<typeof assembleBook>;
 
 /** The operations without those that its parts call within their transactions. */
-type SqliteOperations = Omit<SqliteBook, 'events' | 'documents' | 'chain'> & {
+type SqliteOperations = Omit<SqliteBook, 'events' | 'documents' | 'chain' | 'assertIntact'> & {
   readonly events: Pick<SqliteBook['events'], 'last' | 'after' | 'isNewest'>;
   readonly documents: Omit<SqliteBook['documents'], 'refer'>;
   readonly chain: Omit<SqliteBook['chain'], 'listEventsOfOrder' | 'projectNewOrder'>;
@@ -210,6 +210,7 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
     retention: createRetention(session),
     total: createOrderTotal(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
+    assertIntact: session.assertIntact,
     /** Commits an empty write transaction. The lease renewals show that pages can be written. */
     check(): void {
       lease.assertRenewed();

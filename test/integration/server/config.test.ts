@@ -205,7 +205,10 @@ describe('server with several books', () => {
     await server.deployments[2]?.book.close();
     expect(await get(`${url}/ready`)).toMatchObject({ status: 200 });
     expect(await get(`${url}/ready?all`)).toMatchObject({ status: 500 });
-    expect((await get(`${url}/ready?all`)).json()).toMatchObject({ ready: false, checks: { '/sepolia store': 'Closed' } });
+    expect((await get(`${url}/ready?all`)).json()).toMatchObject({
+      ready: false,
+      checks: { '/sepolia store': 'Closed' },
+    });
     expect(await get(`${url}/live`)).toMatchObject({ status: 200 });
     await server.close();
   });
