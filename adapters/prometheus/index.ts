@@ -26,6 +26,8 @@ export interface ChainState {
   readonly up: boolean | undefined;
   /** Blocks between the head of the chain and the indexed block. `undefined` before the first response. */
   readonly lag: number | undefined;
+  /** Time of the newest block of a node, in seconds since 1970. `undefined` before the first response. */
+  readonly headTimestamp?: number | undefined;
   /** Whether another process indexes the book, and this one queries no node. Default: false. */
   readonly standingBy?: boolean;
 }
@@ -51,11 +53,12 @@ export function observeChain(
   const state: { -readonly [K in keyof ChainState]: ChainState[K] } = { up: undefined, lag: undefined };
   book.on('chainProgress', (observation) => {
     if (observation.type === 'standingBy') {
-      [state.up, state.lag, state.standingBy] = [undefined, undefined, true];
+      [state.up, state.lag, state.headTimestamp, state.standingBy] = [undefined, undefined, undefined, true];
       return;
     }
     state.standingBy = false;
-    if (observation.type === 'progress') {
+    if (observation.type === 'head') state.headTimestamp = observation.timestamp;
+    else if (observation.type === 'progress') {
       state.lag = Math.max(0, observation.head - observation.block);
       if (state.up === true) return;
       state.up = true;
@@ -163,6 +166,18 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
       registers: [registry],
       collect() {
         for (const { name, chain } of chains) this.set({ book: name }, chain.lag ?? Number.NaN);
+      },
+    });
+    new Gauge({
+      name: 'intentbook_chain_head_timestamp_seconds',
+      help: 'Time of the newest block of a node, in seconds since 1970.',
+      labelNames: ['book'],
+      registers: [registry],
+      collect() {
+        for (const { name, chain } of chains) {
+          if (chain.headTimestamp === undefined) this.remove({ book: name });
+          else this.set({ book: name }, chain.headTimestamp);
+        }
       },
     });
   }

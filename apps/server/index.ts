@@ -182,7 +182,9 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       },
     });
     const metrics =
-      metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
+      metricsPort === undefined
+        ? undefined
+        : await createMetrics(deployments, () => api.openStreams, accounts, watch, document.paths);
     const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
     const url = early ?? (await listen(main, port, host));
     current = api;

@@ -4,6 +4,7 @@ import { instrumentAccounts, instrumentBooks } from 'intentbook/prometheus';
 import type { Registry } from 'prom-client';
 import { rejectionResponse } from '#internal';
 import type { OpenBook } from './books/open-books.ts';
+import type { ReadinessWatch } from './books/readiness-watch.ts';
 import type { Exchange } from './http/exchange.ts';
 import { createHardenedServer, type HardenedServer } from './http/hardened-server.ts';
 import { requirePackage } from './require-package.ts';
@@ -24,11 +25,14 @@ export interface Metrics {
  *
  * @param streams - Returns the number of open event streams.
  * @param accounts - The account interface, for its backlog.
+ * @param paths - Path templates with their methods, as in the OpenAPI document.
  */
 export async function createMetrics(
   deployments: readonly OpenBook[],
   streams: () => number,
   accounts: Accounts | undefined,
+  { isReady }: Pick<ReadinessWatch, 'isReady'>,
+  paths: Readonly<Record<string, object>>,
 ): Promise<Metrics> {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await requirePackage(
     '--metrics-port',
@@ -66,6 +70,24 @@ export async function createMetrics(
       this.set(streams());
     },
   });
+  new Gauge({
+    name: 'intentbook_ready',
+    help: 'Whether a book, or the account interface ("accounts"), can serve: 1 or 0.',
+    labelNames: ['book'],
+    registers,
+    collect() {
+      for (const { path } of deployments) this.set({ book: path }, Number(isReady(path)));
+      if (accounts !== undefined) this.set({ book: 'accounts' }, Number(isReady('accounts')));
+    },
+  });
+  // A series that begins with its first failures has no increase that an alert could notice.
+  for (const [template, methods] of Object.entries(paths)) {
+    const prefixes = template.startsWith('/api/') ? deployments.map(({ path }) => path) : ['/'];
+    for (const prefix of prefixes) {
+      const route = prefix === '/' ? template : prefix + template;
+      for (const method of Object.keys(methods)) requests.inc({ method: method.toUpperCase(), route, status: 500 }, 0);
+    }
+  }
   await instrumentBooks(
     register,
     deployments.map(({ path, book, monitor }) => ({ name: path, book, ...(monitor && { chain: monitor }) })),

@@ -34,6 +34,8 @@ export type IndexerState = 'starting' | 'following' | 'catching up' | 'standing 
 export type IndexerObservation =
   /** `head` is the newest block of the node. */
   | { readonly type: 'progress'; readonly block: number; readonly head: number }
+  /** A node has another newest block than before. `timestamp` is that of the block, in seconds since 1970. */
+  | { readonly type: 'head'; readonly head: number; readonly timestamp: number }
   | { readonly type: 'reorganised'; readonly from: BlockRef; readonly to: number }
   /** The second read of blocks found events that the first had missed. */
   | { readonly type: 'missed'; readonly events: number; readonly block: number }

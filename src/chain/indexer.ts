@@ -75,6 +75,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let usable = sources;
   let state: IndexerState = 'starting';
   let isAtHead = false;
+  /** The hash of the newest block that was observed. */
+  let headHash: string | undefined;
   let stopReason: string | undefined;
   let nodeIndex = 0;
   let failures = 0;
@@ -126,6 +128,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     }
     const { indexedBlock, blocks, rolledBackTo } = await context.progress();
     const head = await query((call) => node.head(call));
+    if (head.hash !== headHash) observe({ type: 'head', head: head.number, timestamp: head.timestamp });
+    headHash = head.hash;
     if (indexedBlock === null) return begin(node, head, rolledBackTo);
     const oldest = blocks.at(-1) ?? indexedBlock;
     // After a start, each block with a stored hash may have been read once only, because second reads may have failed

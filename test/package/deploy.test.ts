@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -24,6 +25,15 @@ describe('deployment files', () => {
       const { stdout, stderr } = spawnSync(tool, args, { encoding: 'utf8' });
       expect(stdout + stderr).toMatch(success);
     });
+  });
+
+  it('alerts fire for a server that is gone or not ready, a node that stands still, and a burst of failures', () => {
+    if (spawnSync('which', ['promtool']).status !== 0) return;
+    const cases = readFileSync(new URL('prometheus-alerts.yaml', import.meta.url), 'utf8');
+    const file = join(mkdtempSync(join(tmpdir(), 'intentbook-')), 'alerts.yaml');
+    writeFileSync(file, cases.replace('RULES', join(FOLDER, 'prometheus-rules.yaml')));
+    const { stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+    expect(stdout + stderr).toContain('SUCCESS');
   });
 
   it('systemd: the unit names no unknown setting', () => {

@@ -74,6 +74,16 @@ describe('server metrics', () => {
   });
 });
 
+test('show readiness, and failures of each route from 0 on', async () => {
+  const books = [{ chain: 'sepolia', store: memoryStore() }];
+  const server = await serve({ port: 0, metricsPort: 0, accounts: ':memory:', books });
+  const text = await (await fetch(`${server.metricsUrl}/metrics`)).text();
+  for (const book of ['/sepolia', 'accounts']) expect(metricValue(text, 'intentbook_ready', { book })).toBe(1);
+  const labels = { method: 'POST', route: '/sepolia/api/v1/orders', status: '500' };
+  expect(metricValue(text, 'intentbook_http_requests_total', labels)).toBe(0);
+  await server.close();
+});
+
 test('of failures and reorganisations are 0 before the first one, so that an alert notices it', async () => {
   await using book = createOrderBook({ chainId: 11155111, store: memoryStore() });
   const registry = new Registry();
@@ -103,16 +113,16 @@ test('of the chain exist in the process that indexes a book only', async () => {
   await instrumentBooks(registry, [{ name: '/', book, chain: state }]);
   const read = async () => {
     const text = await registry.metrics();
-    const [up, lag] = ['intentbook_chain_up', 'intentbook_indexer_lag_blocks'];
-    return [metricValue(text, up, { book: '/' }), metricValue(text, lag, { book: '/' })];
+    const names = ['intentbook_chain_up', 'intentbook_indexer_lag_blocks', 'intentbook_chain_head_timestamp_seconds'];
+    return names.map((name) => metricValue(text, name, { book: '/' }));
   };
-  expect(await read()).toEqual([0, Number.NaN]);
+  expect(await read()).toEqual([0, Number.NaN, undefined]);
   await book.start();
-  await expect.poll(read).toEqual([undefined, Number.NaN]);
+  await expect.poll(read).toEqual([undefined, Number.NaN, undefined]);
   isFree = true;
-  await expect.poll(read).toEqual([1, 0]);
+  await expect.poll(read).toEqual([1, 0, expect.any(Number)]);
   isFree = false;
-  await expect.poll(read).toEqual([undefined, Number.NaN]);
+  await expect.poll(read).toEqual([undefined, Number.NaN, undefined]);
 });
 
 test('count undelivered notifications', async () => {

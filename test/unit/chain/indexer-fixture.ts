@@ -140,7 +140,9 @@ export function indexerFixture(sources: readonly ChainSource[], fixture: Indexer
         if (blocks.length === 0) rolledBackTo = to;
         return { status: 'rolledBack', removed: 0, indexedBlock: blocks[0] ?? null };
       },
-      observe: (observation) => void observed.push(observation),
+      observe(observation) {
+        if (observation.type !== 'head') observed.push(observation);
+      },
       onFailure: (failure) => void failures.push(failure),
       ...outcomes,
     },
