@@ -121,7 +121,7 @@ export const COMMANDS: readonly CommandInfo[] = [
     summary: 'serves one or more order books over HTTP',
     description: `Serves one book, in a file or in PostgreSQL, or the books of a configuration file, each at its path.
 
-The server runs until SIGINT (Ctrl-C), SIGTERM or SIGHUP. Then it accepts no more connections, waits up to 10 seconds for
+The server runs until SIGINT (Ctrl-C), SIGTERM, or SIGHUP of its terminal. Then it accepts no more connections, waits up to 10 seconds for
 running requests, closes the databases and exits with 0. A second signal ends it at once. It exits with 1 if it cannot
 start or has lost its store, and with 2 for an invalid command line or configuration.`,
     flags: SERVE_FLAGS,

@@ -1,3 +1,5 @@
+import { isatty } from 'node:tty';
+
 /**
  * Milliseconds after the first signal in which another one counts as its echo. At Ctrl-C the terminal signals every
  * foreground process, and `npm start` forwards its signal.
@@ -13,15 +15,20 @@ export interface SignalSource {
   on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
 }
 
-/** Calls `first` at the first stop signal, and `second` at the next one. */
+/**
+ * Calls `first` at the first stop signal, and `second` at the next one. Without a terminal, SIGHUP has no effect: nohup
+ * makes it ignored, which Node.js reverts, and tools that rotate logs send it.
+ */
 export function onSignals(
   source: SignalSource,
   now: () => number,
   { first, second }: { first(signal: string): void; second(): void },
+  hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor)),
 ): void {
   let since: number | undefined;
   for (const name of STOP_SIGNALS) {
     source.on(name, (signal) => {
+      if (signal === 'SIGHUP' && !hasTerminal) return;
       if (since === undefined) {
         since = now();
         first(signal);

@@ -1,4 +1,4 @@
-import type { Api, OrderBook, Store, StoreError } from 'intentbook';
+import type { Api, ApiRequest, OrderBook, Store, StoreError } from 'intentbook';
 import { createApi } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
@@ -19,6 +19,7 @@ import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
 import { createStartingApi, favicon, frontPage, overview, readiness } from './http/overview.ts';
+import { createProxyNotice } from './http/proxy-notice.ts';
 import { toRateLimitOptions } from './http/rate-limit.ts';
 import { createServerApi } from './http/server-api.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
@@ -125,7 +126,12 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 
   try {
-    const main = createHardenedServer(nodeHandler({ handle: (request) => current.handle(request) }, MEMORY));
+    const observe = rateLimit === 'off' ? () => {} : createProxyNotice(trustedProxies ?? [], observer.leaseWait.onWait);
+    const handle = (request: ApiRequest) => {
+      observe(request);
+      return current.handle(request);
+    };
+    const main = createHardenedServer(nodeHandler({ handle }, MEMORY));
     // Probes are answered during the start, which may wait for nodes and leases. A server that is being replaced may
     // still have the port: it is tried again when the books are open.
     const early = await listen(main, port, host).catch((error: unknown) => {

@@ -13,7 +13,8 @@ const INTERVAL = 1000;
 
 /**
  * Creates a deny list from a list of addresses, or from a file with an address per line. A `#` begins a comment. A
- * changed file is read again; if it is invalid then, the previous addresses remain and the failure is reported.
+ * changed file is read again, when two checks have found the same version, since it may be written in place. If it is
+ * empty or invalid then, the previous addresses remain and the failure is reported.
  *
  * @throws TypeError with the file and the number of the line that is not an address.
  */
@@ -27,13 +28,19 @@ export function createDenyList(
   }
   // Read before the content, so that a change in between is noticed.
   let version = getVersion(given);
+  let seen = version;
   const addresses = new Set(readAddresses(given));
   const reload = () => {
     const current = getVersion(given);
-    if (current === version) return;
+    const isSteady = current === seen;
+    seen = current;
+    if (current === version || !isSteady) return;
     version = current;
     try {
       const next = readAddresses(given);
+      if (next.length === 0 && addresses.size > 0) {
+        throw new TypeError(`the deny list ${given} is empty; the previous addresses remain until a restart`);
+      }
       addresses.clear();
       for (const address of next) addresses.add(address);
     } catch (failure) {

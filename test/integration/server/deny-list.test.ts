@@ -1,7 +1,7 @@
 import { renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serve } from 'intentbook/server';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { createDenyList } from '../../../apps/server/books/deny-list.ts';
 import { account, signOrder } from '../../support/orders.ts';
 import { until } from '../channels/channel-fixture.ts';
@@ -46,6 +46,31 @@ describe('deny list', () => {
     await until(() => failures.length > 0);
     expect(list.addresses.size).toBe(2);
     list.close();
+  });
+
+  test('keeps the addresses while the file is written in place, and when it is empty', async () => {
+    const file = await written(`${FIRST}\n`);
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const failures: unknown[] = [];
+    const list = createDenyList(file, (failure) => failures.push(failure), 20);
+    const check = () => vi.advanceTimersByTime(20);
+    writeFileSync(file, '');
+    check();
+    expect([...list.addresses]).toEqual([FIRST]);
+    writeFileSync(file, `${SECOND}\n`);
+    check();
+    expect([...list.addresses]).toEqual([FIRST]); // half of the file, for example
+    writeFileSync(file, `${SECOND}\n${FIRST}\n`);
+    check();
+    check();
+    expect([...list.addresses]).toEqual([SECOND, FIRST]);
+    expect(failures).toEqual([]);
+    writeFileSync(file, '# nothing\n');
+    for (let i = 0; i < 3; i++) check();
+    expect([...list.addresses]).toEqual([SECOND, FIRST]);
+    expect(failures).toMatchObject([{ message: expect.stringMatching(/is empty; the previous addresses remain/) }]);
+    list.close();
+    vi.useRealTimers();
   });
 
   test('keeps the addresses and reports the failure once while the file cannot be examined', async () => {

@@ -385,10 +385,9 @@ describe('stop signals', () => {
     const calls: string[] = [];
     const listeners = new Map<string, (signal: StopSignal) => void>();
     const clock = { now: 1000 };
-    onSignals({ on: (signal, listener) => listeners.set(signal, listener) }, () => clock.now, {
-      first: (signal) => calls.push(`first ${signal}`),
-      second: () => calls.push('second'),
-    });
+    const source = { on: (name: StopSignal, listener: (signal: StopSignal) => void) => listeners.set(name, listener) };
+    const handlers = { first: (signal: string) => calls.push(`first ${signal}`), second: () => calls.push('second') };
+    onSignals(source, () => clock.now, handlers, true);
     return { calls, clock, send: (signal: StopSignal) => listeners.get(signal)?.(signal) };
   }
 

@@ -74,6 +74,20 @@ describe('server metrics', () => {
   });
 });
 
+test('the first request of a proxy that is not trusted is reported once', async () => {
+  const notices: string[] = [];
+  const options = { port: 0, db: ':memory:', onNotice: (text: string) => void notices.push(text) };
+  for (const [trustedProxies, count] of [
+    [['10.0.0.0/8'], 1],
+    [['127.0.0.1'], 0],
+  ] as const) {
+    const server = await serve({ ...options, trustedProxies });
+    for (let i = 0; i < 2; i++) await fetch(`${server.url}/live`, { headers: { 'x-forwarded-for': `192.0.2.${i}` } });
+    await server.close();
+    expect(notices.splice(0)).toHaveLength(count);
+  }
+});
+
 test('show readiness, and failures of each route from 0 on', async () => {
   const books = [{ chain: 'sepolia', store: memoryStore() }];
   const server = await serve({ port: 0, metricsPort: 0, accounts: ':memory:', books });

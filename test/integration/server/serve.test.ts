@@ -162,16 +162,23 @@ describe('server stop', () => {
 
   const stopping = (server: Spawned) => server.printed(/finishing running requests/);
 
-  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'by %s closes idle connections and exits with 0',
-    async (signal) => {
-      const server = intentbook(['serve', '--port', '0', '--db', join(await scratch(), 'orders.sqlite')]);
-      const url = await addressOf(server);
-      await (await fetch(`${url}/api/v1/version`)).text();
-      server.child.kill(signal);
-      expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
-    },
-  );
+  test('has no effect on SIGHUP without a terminal, as below nohup', async () => {
+    const server = intentbook(['serve', '--port', '0', '--db', ':memory:']);
+    const url = await addressOf(server);
+    server.child.kill('SIGHUP');
+    // The signal would have been handled before the next request.
+    for (let i = 0; i < 3; i++) expect((await fetch(`${url}/live`)).status).toBe(200);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/SIGTERM: finishing/) });
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('by %s closes idle connections and exits with 0', async (signal) => {
+    const server = intentbook(['serve', '--port', '0', '--db', join(await scratch(), 'orders.sqlite')]);
+    const url = await addressOf(server);
+    await (await fetch(`${url}/api/v1/version`)).text();
+    server.child.kill(signal);
+    expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
 
   test('during the start exits with 0, as a container requires', async () => {
     const db = join(await scratch(), 'orders.sqlite');
