@@ -9,7 +9,6 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { createOrderHasher } from '../protocol/order.ts';
-import { parseAppData } from '../protocol/parse-app-data.ts';
 import type { EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
@@ -87,7 +86,7 @@ export async function explainSignature(
   options: ExplainOptions = {},
 ): Promise<SignatureExplanation> {
   const unknown = { expected: undefined, recovered: undefined, digest: undefined, domain: undefined };
-  const claim = parseClaimedSignature(order, options);
+  const claim = await parseClaimedSignature(order, options);
   if (typeof claim === 'string') return { matches: false, summary: claim, ...unknown, differences: undefined };
   const { expected, sent, scheme } = claim;
   const { domain } = sent;
@@ -155,7 +154,10 @@ interface ClaimedSignature {
   readonly otherFees: readonly bigint[];
 }
 
-function parseClaimedSignature(order: ExplainedOrder, options: ExplainOptions): ClaimedSignature | string {
+async function parseClaimedSignature(
+  order: ExplainedOrder,
+  options: ExplainOptions,
+): Promise<ClaimedSignature | string> {
   if (typeof order !== 'object' || order === null) return 'the order must be an object';
   const { appData, from, signingScheme: scheme = 'eip712' } = order;
   if (typeof appData !== 'string') return 'appData must be a document or 32 bytes of hex text';
@@ -166,6 +168,8 @@ function parseClaimedSignature(order: ExplainedOrder, options: ExplainOptions): 
     const given = parseHex(order.appDataHash, 32);
     const isHash = given === undefined && parseHex(appData, 32) !== undefined;
     const hash = isHash ? appData : appDataHash(appData);
+    // Loaded here, so that a program which verifies signatures only does not contain the schema of app data.
+    const { parseAppData } = await import('../protocol/parse-app-data.ts');
     const content = isHash ? undefined : parseAppData(appData);
     const signer = typeof content === 'object' ? content.signer : undefined;
     const data = parseOrderData({ ...order, appData: hash, signature: '0x', signingScheme: scheme });
