@@ -50,11 +50,17 @@ export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptio
 }
 
 function getBody({ body, bodyUsed, signal }: Request): ApiRequestBody {
-  if (bodyUsed || body?.locked) return { type: 'consumed' };
-  return body === null ? { type: 'none' } : { type: 'chunks', chunks: readChunks(body, signal) };
+  if (body === null) return { type: 'none' };
+  return { type: 'chunks', chunks: readChunks(body, signal, bodyUsed) };
 }
 
-async function* readChunks(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* readChunks(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  isUsed: boolean,
+): AsyncGenerator<Uint8Array> {
+  // A mistake of the host, and not of the client, whose body is not empty.
+  if (isUsed) throw new Error('a host read the body');
   try {
     // Hosts on node would destroy the socket of a cancelled body, and with it the response.
     yield* body.values({ preventCancel: true });

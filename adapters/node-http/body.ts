@@ -17,13 +17,15 @@ export function getBody(request: NodeRequestLike, connection: ClientConnection):
   const length = headers['content-length'] ?? '0';
   if (httpVersionMajor === 1 && length === '0' && headers['transfer-encoding'] === undefined) return { type: 'none' };
   // An unread stream takes precedence over `body`: a parser that ignores a request leaves an empty object there.
-  if (!request.readableDidRead) return { type: 'chunks', chunks: readChunks(request, connection) };
-  if (body === undefined) return { type: 'consumed' };
+  // A body that the host has consumed is a mistake of the host, which `readChunks` reports.
+  if (!request.readableDidRead || body === undefined)
+    return { type: 'chunks', chunks: readChunks(request, connection) };
   if (typeof body === 'string' || body instanceof Uint8Array) return { type: 'bytes', bytes: body };
   return { type: 'parsed', value: body };
 }
 
 async function* readChunks(request: IncomingMessage, connection: ClientConnection): AsyncGenerator<Uint8Array> {
+  if (request.readableDidRead) throw new Error('a host read the body');
   try {
     // An early end of the iteration must not destroy the socket, which still transports the response.
     yield* request.iterator({ destroyOnReturn: false });

@@ -40,7 +40,20 @@ export function createWorker(options: WorkerOptions): Worker {
   let requested = false;
   let running: Promise<void> | undefined;
   let cancel: Cancel = () => {};
-  const runInContext = captureContext();
+  let begin: ((task: () => void) => void) | undefined;
+
+  /**
+   * Starts loops in the asynchronous context in which the worker was created. They would otherwise run in the context of
+   * the request that has caused the wake, such as that of `AsyncLocalStorage`.
+   */
+  async function serve(): Promise<void> {
+    const task = await new Promise<() => void>((resolve) => {
+      begin = resolve;
+    });
+    void serve();
+    task();
+  }
+  void serve();
 
   async function loop(): Promise<void> {
     let delay = interval;
@@ -63,7 +76,7 @@ export function createWorker(options: WorkerOptions): Worker {
     requested = true;
     if (stopped || running !== undefined) return;
     cancel();
-    running = new Promise((resolve) => runInContext(() => resolve(loop())));
+    running = new Promise((resolve) => begin?.(() => resolve(loop())));
   }
 
   return {
@@ -91,24 +104,4 @@ export function createWorker(options: WorkerOptions): Worker {
       cancel();
     },
   };
-}
-
-/**
- * Captures the asynchronous context of the call, such as that of `AsyncLocalStorage`. A task that follows a wake would
- * otherwise run in the context of the request that has caused the wake.
- *
- * @returns A function that starts a task in this context. It must not be called again before the task has started.
- */
-function captureContext(): (task: () => void) => void {
-  let start: (task: () => void) => void = () => {};
-  async function serve(): Promise<never> {
-    for (;;) {
-      const task = await new Promise<() => void>((resolve) => {
-        start = resolve;
-      });
-      task();
-    }
-  }
-  void serve();
-  return (task) => start(task);
 }

@@ -7,8 +7,7 @@ const JSON_TYPE = /^application\/(?:[^;,\s]+\+)?json\s*(?:;|$)/i;
 /**
  * Reads a JSON body of at most `limit` bytes. A body that the host's framework has parsed is used as it is.
  *
- * @throws OrderBookError `UnsupportedMediaType`, `PayloadTooLarge` or `InvalidJson`. Error if the host has consumed the
- * body.
+ * @throws OrderBookError `UnsupportedMediaType`, `PayloadTooLarge` or `InvalidJson`.
  */
 export async function readJson(request: ApiRequest, limit: number): Promise<unknown> {
   const encoding = request.header('content-encoding');
@@ -27,12 +26,6 @@ export async function readJson(request: ApiRequest, limit: number): Promise<unkn
     if (getDepth(body.value) > MAX_JSON_DEPTH) throw tooDeep();
     return body.value;
   }
-  if (body.type === 'consumed') {
-    throw new Error(
-      'the application has read the body of a request before the order book: pass the request on before it is read, ' +
-        'or with `body` or `rawBody` on node:http',
-    );
-  }
   const text = body.type === 'none' ? '' : await readText(body, limit);
   if (isNestedDeeper(text, MAX_JSON_DEPTH)) throw tooDeep();
   try {
@@ -44,7 +37,7 @@ export async function readJson(request: ApiRequest, limit: number): Promise<unkn
 
 const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true });
 
-type UnreadBody = Exclude<ApiRequest['body'], { type: 'none' | 'parsed' | 'consumed' }>;
+type UnreadBody = Exclude<ApiRequest['body'], { type: 'none' | 'parsed' }>;
 
 async function readText(body: UnreadBody, limit: number): Promise<string> {
   const bytes = body.type === 'bytes' ? asBytes(body.bytes) : await gather(body.chunks, limit);

@@ -33,9 +33,7 @@ export type ApiRequestBody =
   | { readonly type: 'none' }
   | { readonly type: 'chunks'; readonly chunks: AsyncIterable<Uint8Array> }
   | { readonly type: 'bytes'; readonly bytes: Uint8Array | string }
-  | { readonly type: 'parsed'; readonly value: unknown }
-  /** The host has read the body and kept nothing: a mistake of the host, and not of the client. */
-  | { readonly type: 'consumed' };
+  | { readonly type: 'parsed'; readonly value: unknown };
 
 /**
  * A response. Header names are in lower case. The body is text, bytes or a stream of text. A mount reads the next chunk

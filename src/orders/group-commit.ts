@@ -2,9 +2,8 @@ import { thenAlways } from '../concurrency/then-always.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
-import type { InsertOptions, InsertOutcome, OrderInsert, Store, StoreErrorCode } from '../ports/store.ts';
-import { StoreError } from '../ports/store.ts';
-import type { Member } from './busy-inserts.ts';
+import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
+import type { Member } from './insert-retries.ts';
 
 /** Inserts orders like `OrderStore.insert`, grouped with those of other callers. */
 export interface GroupCommit {
@@ -32,6 +31,8 @@ export const MAX_WAIT_MS = 10;
 
 /** Maximum time in milliseconds that an insert waits for the previous group: larger groups need fewer statements. */
 export const MAX_GROUP_WAIT_MS = 50;
+
+const retries = () => import('./insert-retries.ts');
 
 /** Number of results delivered per event-loop tick: each may cause the caller to continue with further work. */
 const RESULTS_PER_TICK = 16;
@@ -117,7 +118,7 @@ export function createGroupCommit({
         { skipLocked: true },
       );
     } catch (failure) {
-      return commitEach(group, failure);
+      return (await retries()).retryEach(group, failure, store, settle);
     }
     let start = 0;
     for (const [i, member] of group.entries()) {
@@ -133,7 +134,7 @@ export function createGroupCommit({
       member.settle(outcomes);
       return;
     }
-    const retried = import('./busy-inserts.ts')
+    const retried = retries()
       .then(({ waitForOwners }) => waitForOwners(member, outcomes, clock))
       .then((retry) => retry && add(retry), member.fail);
     const waiting = thenAlways(retried, () => committing.delete(waiting));
@@ -143,34 +144,6 @@ export function createGroupCommit({
   function add(member: Member): void {
     queue.push(member);
     draining ??= drain();
-  }
-
-  /** Retries the members of a failed group one by one. Stops if the store itself has failed. */
-  async function commitEach(group: readonly Member[], failure: unknown): Promise<void> {
-    const commitAlone = ({ inserts }: Member) => store.orders.insert(inserts, { skipLocked: true });
-    if (group.length > 1 && isStoreFailure(failure, 'Unavailable') && (await isAvailable(store))) {
-      // A member has waited too long for a lock. Concurrently, so that it delays no other one again.
-      const retries = group.map((member) =>
-        commitAlone(member).then((outcomes) => settle(member, outcomes), member.fail),
-      );
-      await Promise.all(retries);
-      return;
-    }
-    let alone = group.length > 1 && !isStoreFailure(failure);
-    let last = failure;
-    for (const member of group) {
-      if (!alone) {
-        member.fail(last);
-        continue;
-      }
-      try {
-        settle(member, await commitAlone(member));
-      } catch (cause) {
-        member.fail(cause);
-        last = cause;
-        alone = !isStoreFailure(cause) && (await isAvailable(store));
-      }
-    }
   }
 
   return {
@@ -188,16 +161,4 @@ export function createGroupCommit({
 
 function countOrders(queue: readonly Member[]): number {
   return queue.reduce((size, { inserts }) => size + inserts.length, 0);
-}
-
-/** Returns whether a failure concerns the store, and not one of the orders. */
-function isStoreFailure(failure: unknown, code?: StoreErrorCode): boolean {
-  return failure instanceof StoreError && failure.code !== 'InvalidValue' && (code ?? failure.code) === failure.code;
-}
-
-async function isAvailable(store: Store): Promise<boolean> {
-  return store.check().then(
-    () => true,
-    () => false,
-  );
 }

@@ -196,6 +196,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Members',
   'Methods',
   'Metrics',
+  'Middlewares',
   'Tracing',
   'Migration',
   'Migrations',

@@ -1,7 +1,7 @@
 import type { InsertOutcome, OrderInsert } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import { BUSY_DELAY_MS, MAX_BUSY_MS, waitForOwners } from '../../../src/orders/busy-inserts.ts';
+import { BUSY_DELAY_MS, MAX_BUSY_MS, waitForOwners } from '../../../src/orders/insert-retries.ts';
 import { readMonotonic } from '../../../src/ports/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 

@@ -3,7 +3,6 @@ import { StoreError } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
-import { BUSY_DELAY_MS } from '../../../src/orders/busy-inserts.ts';
 import type { GroupCommit } from '../../../src/orders/group-commit.ts';
 import {
   createGroupCommit,
@@ -12,6 +11,7 @@ import {
   MAX_INSERT_MS,
   MAX_WAIT_MS,
 } from '../../../src/orders/group-commit.ts';
+import { BUSY_DELAY_MS } from '../../../src/orders/insert-retries.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
-import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
+import type { InsertOutcome, OrderInsert, Store, StoreErrorCode } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
 
 /** Delay before an order of an owner with a running write is inserted again, in milliseconds. */
@@ -48,4 +48,53 @@ export async function waitForOwners(
       member.settle(outcomes);
     },
   };
+}
+
+/**
+ * Retries the members of a failed group one by one. Stops if the store itself has failed.
+ *
+ * @param settle - Receives the outcomes of a member.
+ */
+export async function retryEach(
+  group: readonly Member[],
+  failure: unknown,
+  store: Store,
+  settle: (member: Member, outcomes: InsertOutcome[]) => void,
+): Promise<void> {
+  const commitAlone = ({ inserts }: Member) => store.orders.insert(inserts, { skipLocked: true });
+  if (group.length > 1 && isStoreFailure(failure, 'Unavailable') && (await isAvailable(store))) {
+    // A member has waited too long for a lock. Concurrently, so that it delays no other one again.
+    const retries = group.map((member) =>
+      commitAlone(member).then((outcomes) => settle(member, outcomes), member.fail),
+    );
+    await Promise.all(retries);
+    return;
+  }
+  let alone = group.length > 1 && !isStoreFailure(failure);
+  let last = failure;
+  for (const member of group) {
+    if (!alone) {
+      member.fail(last);
+      continue;
+    }
+    try {
+      settle(member, await commitAlone(member));
+    } catch (cause) {
+      member.fail(cause);
+      last = cause;
+      alone = !isStoreFailure(cause) && (await isAvailable(store));
+    }
+  }
+}
+
+/** Returns whether a failure concerns the store, and not one of the orders. */
+function isStoreFailure(failure: unknown, code?: StoreErrorCode): boolean {
+  return failure instanceof StoreError && failure.code !== 'InvalidValue' && (code ?? failure.code) === failure.code;
+}
+
+async function isAvailable(store: Store): Promise<boolean> {
+  return store.check().then(
+    () => true,
+    () => false,
+  );
 }
