@@ -77,7 +77,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
       const name = request.path.replace(/^\/explorer/, '');
       if (name.startsWith('/data/')) return data.handle(request);
       // The page names its files relative to a path without a trailing slash.
-      if (name === '/') return { status: 308, headers: { location: './' } };
+      if (name === '/') return { status: 308, headers: { location: '../explorer' } };
       return serve(name === '' ? 'index.html' : name.slice(1), request);
     },
     page: (request) => serve('index.html', request),

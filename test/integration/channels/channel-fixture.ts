@@ -109,7 +109,8 @@ function notificationOf(id: string) {
   const timestamp = '2023-11-14T22:13:20.000Z';
   const base = { id, account: ALICES, type: 'order_filled' as const };
   const body = JSON.stringify({ ...base, message: `filled: ${id}`, timestamp, metadata: { orderUid: '0x' } });
-  return { ...base, at: 1_700_000_000_000, body };
+  // Within the window of deliveries before the creation of a subscription.
+  return { ...base, at: Date.now(), body };
 }
 
 /** A server on loopback with a scripted response. */
