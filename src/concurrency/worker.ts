@@ -43,8 +43,8 @@ export function createWorker(options: WorkerOptions): Worker {
   let begin: ((task: () => void) => void) | undefined;
 
   /**
-   * Starts loops in the asynchronous context in which the worker was created. They would otherwise run in the context of
-   * the request that has caused the wake, such as that of `AsyncLocalStorage`.
+   * Starts loops in the asynchronous context in which the worker was created. They would otherwise run in the context
+   * of the request that has caused the wake, such as that of `AsyncLocalStorage`.
    */
   async function serve(): Promise<void> {
     const task = await new Promise<() => void>((resolve) => {

@@ -127,7 +127,10 @@ it('driver: quotes a trade, and responds to malformed requests with a kind', asy
   expect(await kindOf('/quote?kind=sell')).toEqual([400, 'MalformedRequest']);
   expect(await kindOf('/solve', 7)).toEqual([400, 'MalformedRequest']);
   expect(await kindOf('/solve', { id: 'x' })).toEqual([400, 'InvalidAuctionId']);
-  expect(await kindOf('/settle', { solutionId: 1, auctionId: '9' })).toEqual([400, 'SolutionNotAvailable']);
+  expect(await kindOf('/settle', { solutionId: 1, auctionId: '9', submissionDeadlineLatestBlock: 1 })).toEqual([
+    400,
+    'SolutionNotAvailable',
+  ]);
   expect(await kindOf('/other', {})).toEqual([400, 'MalformedRequest']);
 }, 60_000);
 
