@@ -94,12 +94,12 @@ describe('counters of the book on SQLite', () => {
     }).toMatchInlineSnapshot(`
       {
         "auction, first build": {
-          "bytes": 127119,
+          "bytes": 127131,
           "rows": 129,
           "statements": 13,
         },
         "auction, repeated": {
-          "bytes": 127119,
+          "bytes": 127131,
           "rows": 0,
           "statements": 2,
         },
