@@ -59,7 +59,7 @@ test('the account log of a dump that was restored continues in a new log epoch',
     DECLARE i record;
     BEGIN
       FOR i IN SELECT indexname, indexdef FROM pg_indexes
-        WHERE schemaname = '${schema}' AND tablename = 'log' AND indexname NOT LIKE '%pkey' LOOP
+        WHERE schemaname = '${schema}' AND tablename = 'log' AND indexname NOT LIKE '%pkey%' LOOP
         EXECUTE format('ALTER INDEX ${schema}.%I RENAME TO %I', i.indexname,
           CASE WHEN i.indexdef LIKE '%(account%' THEN 'log_account' ELSE 'log_notification' END);
       END LOOP;
