@@ -153,6 +153,7 @@ export class BookSystem {
       return undefined;
     } finally {
       sequence.failAfter(-1);
+      await new Promise(setImmediate); // the run of a worker that has met the failure reports it
       // Listeners can miss events until the log can be read again.
       this.clock.advance(1000);
       this.failures.splice(0);

@@ -1,12 +1,13 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { PLANTED } from './planted/planted.ts';
 import { getKnownSeed } from './planted/planted-table.ts';
 import { findPlanted } from './planted/run-planted.ts';
 
 const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const RUNNER = fileURLToPath(new URL('run.mjs', import.meta.url));
 /** Further versions of Node.js whose traces are compared. */
 const NODES = (process.env['INTENTBOOK_NODES'] ?? '').split(',').filter((path) => path !== '');
@@ -19,6 +20,11 @@ async function simulate(flags: readonly string[], node = process.execPath): Prom
 }
 
 const hashesOf = (output: string) => [...output.matchAll(/trace ([0-9a-f]{16})/g)].map(([, hash]) => hash);
+
+// Simulations use the built package, which `npm test` builds before.
+beforeAll(() => {
+  execFileSync('npx', ['tsup', '--silent', '--config', 'test/simulation/tsup.config.ts'], { cwd: ROOT });
+});
 
 describe('simulation', () => {
   test.each(Object.entries(SEEDS))('of the storage %s has no finding, and one trace per seed', async (store, seeds) => {

@@ -153,7 +153,8 @@ export function createNotificationCheck(
   function describe(body: string): string {
     const { type, metadata } = JSON.parse(body) as { type: string; metadata: Record<string, string> };
     const { orderUid = '', txHash = '', executedSellAmount } = metadata;
-    const sold = executedSellAmount === undefined ? '' : ` ${executedSellAmount}`;
+    // Other types have the executed total at the time of the message.
+    const sold = /filled$/.test(type) ? ` ${executedSellAmount}` : '';
     return `${type} ${pool.byUid.get(orderUid)?.index} ${txHash}${sold}`;
   }
 

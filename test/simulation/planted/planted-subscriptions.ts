@@ -31,9 +31,9 @@ export const PLANTED_SUBSCRIPTIONS: readonly PlantedFault[] = [
     area: 'subscriptions',
     store: 'shared',
     file: 'adapters/memory/account-store.ts',
-    find: "if (isSubscribed && subscription.state === 'active') deliveries.add(",
+    find: "if (isSubscribed && isRecent && subscription.state === 'active')",
     replace:
-      "if (isSubscribed && !deliveries.list({ state: 'pending', limit: 1e6 }).some((each) => each.notification === id)) deliveries.add(",
+      "if (isSubscribed && !deliveries.list({ state: 'pending', limit: 1e6 }).some((each) => each.notification === id))",
   },
   {
     name: 'a subscription receives all types of notifications',

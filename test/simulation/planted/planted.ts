@@ -98,9 +98,9 @@ export const PLANTED: readonly PlantedFault[] = [
     name: 'a failed group of orders is acknowledged',
     area: 'group commit',
     store: 'memory',
-    file: 'src/orders/group-commit.ts',
-    find: '      if (!alone) {\n        member.fail(last);',
-    replace: "      if (!alone) {\n        member.settle(member.inserts.map(() => ({ status: 'inserted' })));",
+    file: 'src/orders/insert-retries.ts',
+    find: '    if (!alone) {\n      member.fail(last);',
+    replace: "    if (!alone) {\n      member.settle(member.inserts.map(() => ({ status: 'inserted' })));",
   },
   {
     name: 'outcomes of a group are shifted by one',
