@@ -104,8 +104,8 @@ export interface NotificationStore {
    * A `notify` change creates a `pending` delivery for each active subscription of the account that includes the type,
    * unless one exists for this notification, or its `at` is more than an hour (`DELIVERY_WINDOW`) before the creation
    * of the subscription. It is due at the time of the notification, or now if that time is in the future, because the
-   * time of a block can be ahead of the clock. A `dropped` delivery becomes pending again, at its old position. A `withdraw`
-   * change drops the pending deliveries. Delivered and dead ones stay unchanged.
+   * time of a block can be ahead of the clock. A `dropped` delivery becomes pending again, at its old position. A
+   * `withdraw` change drops the pending deliveries. Delivered and dead ones stay unchanged.
    */
   append(batch: NotificationBatch): Promise<AppendOutcome>;
 
