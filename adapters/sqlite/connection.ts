@@ -83,7 +83,7 @@ function openBeside({ database }: SqliteHandle): SqliteDatabase {
   const path = getFilePath(database);
   try {
     // Two copies of SQLite in one process release each other's file locks, so the class of the handle is used.
-    const { constructor: create } = database as unknown as { readonly constructor: BetterSqlite };
+    const { constructor: create } = database as unknown as { readonly constructor: BetterSqlite }; // its own class
     return new create(path, { fileMustExist: true });
   } catch (cause) {
     throw toStoreError(`open the file "${path}" of the database handle for reads`, cause);

@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
 type Middleware = (request: unknown, response: unknown, next: () => void) => void;
-// The package has no types of its own.
+// The package has no types.
 const compression = createRequire(import.meta.url)('compression') as () => Middleware;
 
 let book: OrderBook;
