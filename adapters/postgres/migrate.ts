@@ -109,8 +109,8 @@ async function applyNext(
   prepared: number,
 ): Promise<PgMigration | undefined> {
   const schema = quote(name);
-  // With a timeout, so that the migration does not queue behind a long transaction and block all later ones.
-  await run({ text: "SET LOCAL lock_timeout = '5s'" });
+  // Writes queue behind a migration that waits for a long query. Its limit is half of theirs, so that none of them fails.
+  await run({ text: `SET LOCAL lock_timeout = ${TIMEOUTS.lock / 2}` });
   // Checked first, so that a role may migrate an existing schema without the right to create one.
   const [exists] = await run({ text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1' }, name);
   if (exists === undefined) await run({ text: `CREATE SCHEMA ${schema}` });

@@ -330,6 +330,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Transactions',
   'Troubleshooting',
   'USD prices',
+  'Upgrades',
   'Unacceptable behaviour',
   'Use in a program',
   'Validation',
