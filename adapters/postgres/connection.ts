@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
 import type { OwnPool, PgClient, PgPool } from './database-driver.ts';
-import { createPool } from './database-driver.ts';
+import { createPool, POOL_NAME } from './database-driver.ts';
 import { createQuery } from './query.ts';
 
 /** Source of connections: a URL, or a pool of the host. */
@@ -10,7 +10,6 @@ export type PostgresSource =
       readonly url: string;
       readonly readUrl?: string;
       readonly connections: number;
-      readonly limited?: boolean;
     }
   | { readonly kind: 'pool'; readonly pool: PgPool; readonly readPool?: PgPool };
 
@@ -22,17 +21,58 @@ export interface PostgresConnection {
   disconnect(): Promise<void>;
 }
 
+/** A pool of this process, and the stores that use it. */
+interface SharedPool {
+  readonly pool: Promise<OwnPool>;
+  users: number;
+}
+
+/**
+ * Pools by connection string. The stores of a process share one, and thus one connection that listens: otherwise the
+ * connections would grow with the number of books, and use up those of the server.
+ */
+const shared = new Map<string, SharedPool>();
+
+/** Returns the pool of a connection string with at least a number of connections, and a function that leaves it. */
+async function sharePool(url: string, connections: number) {
+  const entry = shared.get(url) ?? { pool: createPool(url, { connections }), users: 0 };
+  shared.set(url, entry);
+  entry.users++;
+  const leave = async () => {
+    if (--entry.users > 0) return;
+    if (shared.get(url) === entry) shared.delete(url);
+    await (await entry.pool).end();
+  };
+  try {
+    const pool = await entry.pool;
+    pool.grow(connections);
+    return { pool, leave };
+  } catch (cause) {
+    await leave().catch(() => {}); // there is no pool
+    throw cause;
+  }
+}
+
 export async function connectPostgres(source: PostgresSource): Promise<PostgresConnection> {
   if (source.kind === 'pool') return { pool: source.pool, readPool: source.readPool, disconnect: async () => {} };
-  const { url, readUrl, connections, limited = true } = source;
-  const pool = await createPool(url, { connections, limited });
-  let readPool: OwnPool | undefined;
-  if (readUrl !== undefined) readPool = await createPool(readUrl, { connections });
+  const { url, readUrl, connections } = source;
+  const primary = await sharePool(url, connections);
+  const replica = readUrl === undefined ? undefined : await sharePool(readUrl, connections);
   return {
-    pool,
-    readPool,
-    disconnect: async () => void (await Promise.all([pool.end(), readPool?.end()])),
+    pool: primary.pool,
+    readPool: replica?.pool,
+    disconnect: async () => void (await Promise.all([primary.leave(), replica?.leave()])),
   };
+}
+
+/** Runs work on the pool of a command, which no other one shares. Its statements have no limit of time. */
+export async function withCommandPool<T>(url: string, work: (pool: PgPool) => Promise<T>): Promise<T> {
+  const pool = await createPool(url, { connections: 2, limited: false });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
 }
 
 const SERVER = {
@@ -42,6 +82,19 @@ const SERVER = {
     "current_setting('full_page_writes'), current_setting('synchronous_standby_names'), " +
     "current_setting('default_transaction_isolation'), pg_backend_pid(), version(), " +
     "EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')",
+};
+
+/**
+ * The number of connections that the role may open, and the names of the pools of all processes. Each pool names its
+ * maximum in the name of its sessions.
+ */
+const CONNECTIONS = {
+  text:
+    "SELECT least(current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer " +
+    "- coalesce(current_setting('reserved_connections', true)::integer, 0), " +
+    '(SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = session_user), ' +
+    '(SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())), ' +
+    `(SELECT string_agg(DISTINCT application_name, ',') FROM pg_stat_activity WHERE application_name LIKE '${POOL_NAME} %')`,
 };
 
 type Server = readonly [
@@ -70,12 +123,23 @@ export interface ConnectionTraits {
   readonly strict: boolean;
 }
 
+/** What a store requires of a server. */
+export interface ServerRequirements {
+  /** Whether acknowledged writes must survive a crash. */
+  readonly durable: boolean;
+  /** Whether the connections are those of the store, whose number is then checked. */
+  readonly isOwnPool: boolean;
+}
+
 /**
  * Checks that the server can keep the store's guarantees, and returns properties of its connections.
  *
  * @throws StoreError `Unsupported` with the reason, `Unavailable` if the server is a standby.
  */
-export async function assertServer(client: PgClient, durable: boolean): Promise<ConnectionTraits> {
+export async function assertServer(
+  client: PgClient,
+  { durable, isOwnPool }: ServerRequirements,
+): Promise<ConnectionTraits> {
   const [server] = await createQuery(client)<Server>(SERVER);
   if (server === undefined) throw new StoreError('Unavailable', 'the server returned no settings');
   const [version, standby, encoding, byteaOutput, commit, fsync, fullPageWrites, standbys, isolation, processId] =
@@ -95,10 +159,30 @@ export async function assertServer(client: PgClient, durable: boolean): Promise<
   if (encoding !== 'UTF8') throw createError(`the encoding ${encoding}, which cannot store every document; use UTF8`);
   if (byteaOutput !== 'hex') throw createError(`bytea_output = ${byteaOutput}, and the store reads hex`);
   if (durable) assertDurable({ synchronous_commit: commit, fsync, full_page_writes: fullPageWrites }, standbys);
+  const direct = client.processID === undefined || client.processID === processId;
+  // A pooler lends few sessions to many connections.
+  if (direct && isOwnPool) await assertConnections(client);
   return {
-    direct: client.processID === undefined || client.processID === processId,
+    direct,
     strict: isolation !== 'read committed',
   };
+}
+
+/** @throws StoreError `Unsupported` if the pools of all processes together exceed the connections of the server. */
+async function assertConnections(client: PgClient): Promise<void> {
+  const [row] = await createQuery(client)<readonly [allowed: number, names: string | null]>(CONNECTIONS);
+  const [allowed = 0, names = null] = row ?? [];
+  const pools = new Map<string, number>();
+  for (const name of names?.split(',') ?? []) {
+    const [, maximum = '0', id = ''] = name.split(' ');
+    pools.set(id, Math.max(Number(maximum), pools.get(id) ?? 0));
+  }
+  const sum = [...pools.values()].reduce((total, each) => total + each, 0);
+  if (sum <= allowed) return;
+  throw createError(
+    `${allowed} connections for this role, but ${pools.size === 1 ? 'this process' : `${pools.size} processes`} may open ` +
+      `${sum}; reduce \`connections\`, raise max_connections, or use a pooler`,
+  );
 }
 
 function assertDurable(settings: Readonly<Record<string, string>>, standbys: string): void {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { StoreError } from 'intentbook';
 import type { PoolConfig } from 'pg';
@@ -55,6 +56,8 @@ export interface PgPool {
 
 /** Pool that the store owns. */
 export interface OwnPool extends PgPool {
+  /** Raises the maximum number of connections, if it is lower. */
+  grow(connections: number): void;
   end(): Promise<void>;
 }
 
@@ -118,15 +121,21 @@ export const LOCAL_LIMITS =
   `SET LOCAL lock_timeout = ${TIMEOUTS.lock}; SET LOCAL statement_timeout = ${TIMEOUTS.workerStatement}; ` +
   `SET LOCAL idle_in_transaction_session_timeout = ${TIMEOUTS.idle}`;
 
+/** First word of the name of a pool's sessions. Its maximum and a random number follow. */
+export const POOL_NAME = 'intentbook';
+
 /** Creates a pool with node-postgres, which is loaded on the first call. */
 export async function createPool(url: string, { connections, limited = true }: PoolSettings): Promise<OwnPool> {
   const driver = await import('pg').catch((cause: unknown) => {
     throw new StoreError('Unavailable', describePackageFailure('postgresStore', 'pg', cause), { cause });
   });
   try {
+    const id = randomUUID().slice(0, 8);
+    const nameSessions = (maximum: number) => `${POOL_NAME} ${maximum} ${id}`;
     const pool = new driver.default.Pool({
       connectionString: url,
       max: connections,
+      application_name: nameSessions(connections),
       connectionTimeoutMillis: TIMEOUTS.connect,
       keepAlive: true,
       allowExitOnIdle: true,
@@ -140,6 +149,11 @@ export async function createPool(url: string, { connections, limited = true }: P
         const getLimit = startRequest();
         const client = (await pool.connect()) as unknown as DriverClient; // the part that the store uses
         return limited ? (limitedClients.get(client) ?? limitClient(client, getLimit)) : client;
+      },
+      grow(wanted) {
+        if (wanted <= pool.options.max) return;
+        // The pool reads its options when it opens a connection.
+        Object.assign(pool.options, { max: wanted, application_name: nameSessions(wanted) });
       },
       end: () => pool.end(),
     };

@@ -3,7 +3,7 @@ import { assertKnownOptions } from 'intentbook/store-kit';
 import { ACCOUNT_SCHEMA } from './accounts/schema.ts';
 import { createPostgresAccountStore } from './accounts/store.ts';
 import type { PostgresSource } from './connection.ts';
-import { connectPostgres } from './connection.ts';
+import { withCommandPool } from './connection.ts';
 import type { PgPool } from './database-driver.ts';
 import { toStoreError } from './database-driver.ts';
 import { requestEpoch } from './log-epoch.ts';
@@ -43,7 +43,10 @@ export interface PostgresOptions {
    * connections; behind a pooler, and on a pool with `max: 1`, the store notifies and does not listen.
    */
   readonly listen?: boolean;
-  /** Interval of polling the log for events of other processes, in milliseconds. Default: 1000. */
+  /**
+   * Interval of polling the log for events of other processes, in milliseconds. While a connection listens, every fifth
+   * one is used. Default: 1000.
+   */
   readonly pollInterval?: number;
 }
 
@@ -53,7 +56,10 @@ export interface PostgresUrlOptions extends PostgresOptions {
   readonly url: string;
   /** Connection string for reads, of a streaming replica of the same database. */
   readonly readUrl?: string;
-  /** Maximum number of connections to each of the two servers. Default: 10. */
+  /**
+   * Maximum number of connections to each of the two servers. The stores of a process with the same URL share them,
+   * and use the largest of their values. Default: 10.
+   */
   readonly connections?: number;
 }
 
@@ -278,12 +284,7 @@ export async function migratePostgres(options: SchemaOptions & { readonly url: s
   assertKnownOptions('migratePostgres', options, ['url', 'schema', 'of']);
   assertConnectionString('migratePostgres: `url`', options.url);
   const schema = parseSchema('migratePostgres', options);
-  const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
-  try {
-    return await migrate(pool, schema, getDefinition(options));
-  } finally {
-    await disconnect();
-  }
+  return withCommandPool(options.url, (pool) => migrate(pool, schema, getDefinition(options)));
 }
 
 /**
@@ -296,12 +297,9 @@ export async function beginPostgresLogEpoch(options: SchemaOptions & { readonly 
   assertConnectionString('beginPostgresLogEpoch: `url`', options.url);
   const schema = quote(parseSchema('beginPostgresLogEpoch', options));
   const text = requestEpoch(schema, options.of ?? 'book');
-  const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
-  try {
-    await withConnection(pool, async (client) => void (await createQuery(client)({ text })));
-  } catch (cause) {
-    throw toStoreError('begin a log epoch', cause);
-  } finally {
-    await disconnect();
-  }
+  await withCommandPool(options.url, (pool) => withConnection(pool, (client) => createQuery(client)({ text }))).catch(
+    (cause: unknown) => {
+      throw toStoreError('begin a log epoch', cause);
+    },
+  );
 }

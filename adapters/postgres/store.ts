@@ -125,8 +125,9 @@ const hasSingleConnection = (source: PostgresSource) => source.kind === 'pool' &
 /** Checks server and schema before anything is changed, except for a requested migration. */
 async function start(source: PostgresSource, settings: StoreSettings, { domain, clock }: StoreContext) {
   const connection = await connectPostgres(source);
+  const requirements = { durable: settings.durable, isOwnPool: source.kind === 'url' };
   try {
-    const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, settings.durable));
+    const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, requirements));
     const { schema } = settings;
     if (settings.migrate) await migrate(connection.pool, schema, BOOK_SCHEMA);
     const book = assemble(connection, resolveSettings(settings, traits), clock);

@@ -73,8 +73,9 @@ export function createPostgresAccountStore(source: PostgresSource, settings: Sto
 
 async function start(source: PostgresSource, settings: StoreSettings, clock: Clock) {
   const connection = await connectPostgres(source);
+  const requirements = { durable: settings.durable, isOwnPool: source.kind === 'url' };
   try {
-    const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, settings.durable));
+    const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, requirements));
     const parts = assemble(connection, resolveSettings(settings, traits), clock);
     if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_SCHEMA);
     await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_SCHEMA));

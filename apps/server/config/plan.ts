@@ -24,9 +24,6 @@ export type StoreLocation =
       readonly pooler: Pooler | undefined;
     };
 
-/** Default number of PostgreSQL connections of all books together. A PostgreSQL server allows 100. */
-const CONNECTIONS = 80;
-
 /** A planned book: its settings and the values derived from them. */
 export interface BookPlan {
   readonly settings: ParsedBookSettings;
@@ -56,8 +53,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   if (error !== undefined) throw new ConfigError(formatProblems(error, value, configSchema()));
   const problems = [...findIncomplete(settings), ...settings.books.flatMap(contradictions)];
   if (problems.length > 0) throw new ConfigError(problems);
-  const share = Math.max(2, Math.min(10, Math.floor(CONNECTIONS / settings.books.length)));
-  const books = settings.books.map((book) => planBook(completeBook(book, settings.defaults), book, { folder, share }));
+  const books = settings.books.map((book) => planBook(completeBook(book, settings.defaults), book, folder));
   const clashes = [
     ...books.flatMap(findIneffectiveRules),
     ...findDuplicate('path', books, ({ path }) => path),
@@ -95,15 +91,7 @@ function findIneffectiveRules({ settings: { sanctionsOracle, rpc } }: BookPlan, 
   return [`books[${i}]: "rpc" is missing: "sanctionsOracle" requires it`];
 }
 
-/** The context of a book's plan. */
-interface PlanContext {
-  /** Base of relative file names. */
-  readonly folder: string;
-  /** Maximum number of connections of a book. */
-  readonly share: number;
-}
-
-function planBook(settings: ParsedBookSettings, own: GivenBook, around: PlanContext): BookPlan {
+function planBook(settings: ParsedBookSettings, own: GivenBook, folder: string): BookPlan {
   const known = typeof settings.chain === 'number' ? chainById(settings.chain) : chainByName(settings.chain);
   const { environment } = settings;
   const chain = known?.segment ?? String(settings.chain);
@@ -112,10 +100,10 @@ function planBook(settings: ParsedBookSettings, own: GivenBook, around: PlanCont
   return {
     chain,
     environment,
-    settings: { ...settings, ...resolveFiles(settings, around.folder) },
+    settings: { ...settings, ...resolveFiles(settings, folder) },
     chainId: known?.chainId ?? Number(settings.chain),
     path: settings.path ?? natural,
-    place: toStoreLocation(settings, own, `${chain}${staging ? '-staging' : ''}`, around),
+    place: toStoreLocation(settings, own, `${chain}${staging ? '-staging' : ''}`, folder),
   };
 }
 
@@ -130,18 +118,12 @@ function resolveFiles({ prices, deniedAddresses, deniedTokens, feePolicies }: Pa
   };
 }
 
-function toStoreLocation(
-  settings: ParsedBookSettings,
-  { db }: GivenBook,
-  name: string,
-  { folder, share }: PlanContext,
-): StoreLocation {
+function toStoreLocation(settings: ParsedBookSettings, { db }: GivenBook, name: string, folder: string): StoreLocation {
   const { postgres: url, postgresRead: readUrl, postgresPooler: pooler } = settings;
   // The file of a book wins over a shared database.
   if (url !== undefined && db === undefined) {
     const schema = settings.schema ?? `intentbook_${name.replaceAll('-', '_')}`;
-    const connections = settings.postgresConnections ?? share;
-    const { migrate } = settings;
+    const { migrate, postgresConnections: connections } = settings;
     return { kind: 'postgres', url, readUrl, schema, migrate, connections, pooler };
   }
   return db === ':memory:' ? { kind: 'memory' } : { kind: 'file', path: resolve(folder, db ?? `${name}.sqlite`) };

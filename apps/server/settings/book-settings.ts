@@ -194,10 +194,10 @@ export const COMMON_SETTINGS = {
     requires: 'postgres',
   },
   postgresConnections: {
-    type: integer(1, 1000),
+    type: integer(2, 1000),
     group: 'Store',
-    help: 'Maximum number of connections of a book.',
-    defaultText: '10, fewer if many books share 80',
+    help: 'Maximum number of connections to the database, which all books in it share.',
+    default: 10,
     requires: 'postgres',
   },
   postgresPooler: {

@@ -55,15 +55,6 @@ describe('configuration plan', () => {
     expect(second).toMatchObject({ settings: { maxOpenOrders: 'off' }, place: { schema: 'intentbook_ink' } });
     expect(third?.place).toEqual({ kind: 'file', path: '/srv/bnb.sqlite' });
   });
-
-  test('keeps many books below the connection limit of a database', () => {
-    const books = plan({
-      defaults: { postgres: URL_OF_POSTGRES },
-      books: CHAINS.flatMap(({ segment: chain }) => [{ chain }, { chain, environment: 'staging' }]),
-    });
-    const total = books.reduce((sum, { place }) => sum + (place.kind === 'postgres' ? place.connections : 0), 0);
-    expect(total).toBeLessThanOrEqual(80);
-  });
 });
 
 describe('configuration error', () => {

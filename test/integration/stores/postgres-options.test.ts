@@ -103,7 +103,7 @@ describe('check of a PostgreSQL server', () => {
   const check = async (changes: Readonly<Record<number, unknown>> = {}, durable = true, processID?: number) => {
     const row = GOOD.map((value, i) => (i in changes ? changes[i] : value));
     const client = await createFakePool(() => [row], processID).pool.connect();
-    return assertServer(client, durable);
+    return assertServer(client, { durable, isOwnPool: false });
   };
 
   test.each<[string, Record<number, unknown>, string, string]>([
@@ -171,7 +171,9 @@ describe('check of a PostgreSQL server', () => {
 
   test('rejects a server without a response', async () => {
     const client = await createFakePool(() => []).pool.connect();
-    await expect(assertServer(client, true)).rejects.toThrow('the server returned no settings');
+    await expect(assertServer(client, { durable: true, isOwnPool: false })).rejects.toThrow(
+      'the server returned no settings',
+    );
   });
 });
 
