@@ -4,7 +4,10 @@ import type { PostgresSession } from './session.ts';
 /** Milliseconds, in addition to the lifetime of a lease, in which a living holder has renewed it. */
 const RENEWAL_MARGIN = 60_000;
 
-type LeaseRow = readonly [holder: string, expires: number, term: number];
+type LeaseRow = readonly [holder: string, expires: number];
+
+/** A holder that acquires or releases its lease again changes nothing. */
+const REPEATABLE = { repeatable: true };
 
 /** The lease of another holder, and since when this process has seen it unchanged, in milliseconds since 1970. */
 interface SeenLease {
@@ -19,16 +22,18 @@ interface SeenLease {
  * A lease also ends if it is not renewed for longer than its lifetime. Its holder may have ended while its clock was
  * ahead, so that the expiry time is far in the future.
  */
-export function createLeaseTable({ schema: s, prepare, read, write }: PostgresSession, now: () => number): LeaseStore {
+export function createLeaseTable({ schema: s, prepare, read, call }: PostgresSession, now: () => number): LeaseStore {
   const acquire = prepare<readonly [number]>(
     `INSERT INTO ${s}.leases AS l (name, holder, term, expires) VALUES ($1, $2, 1, $3) ON CONFLICT (name) DO UPDATE ` +
       'SET holder = excluded.holder, expires = excluded.expires, ' +
       'term = l.term + CASE WHEN l.holder = excluded.holder THEN 0 ELSE 1 END ' +
       'WHERE l.holder = excluded.holder OR l.expires <= $4 OR l.expires = $5 RETURNING term',
   );
-  const find = prepare<LeaseRow>(`SELECT holder, expires, term FROM ${s}.leases WHERE name = $1`);
+  const select = prepare<LeaseRow>(`SELECT holder, expires FROM ${s}.leases WHERE name = $1`);
   const release = prepare(`UPDATE ${s}.leases SET expires = 0 WHERE name = $1 AND holder = $2`);
   const seen = new Map<string, SeenLease>();
+  /** Leases that this process holds. Until half of its lifetime, no other process can take one. */
+  const held = new Map<string, LeaseOutcome & { readonly status: 'held'; readonly holder: string }>();
 
   function toTaken(name: string, at: number, [holder, expiresAt]: LeaseRow): LeaseOutcome {
     if (expiresAt !== seen.get(name)?.expires) seen.set(name, { expires: expiresAt, since: at });
@@ -38,26 +43,33 @@ export function createLeaseTable({ schema: s, prepare, read, write }: PostgresSe
   return {
     async acquire({ name, holder, ttl }) {
       const at = now();
+      const own = held.get(name);
+      // Most calls change nothing. A write would wait for a renewal in progress, and costs a transaction.
+      if (own?.holder === holder && own.expiresAt > at + ttl / 2 && own.expiresAt <= at + ttl) {
+        return { status: 'held', term: own.term, expiresAt: own.expiresAt };
+      }
       const before = seen.get(name);
       const isAbandoned = before !== undefined && at - before.since >= ttl + RENEWAL_MARGIN;
-      // Most calls change nothing. A write would wait for a renewal in progress, and costs a transaction.
-      const [current] = await read('read a lease', (run) => run(find, name));
-      if (current !== undefined && current[1] > at) {
-        const [of, expiresAt, term] = current;
-        if (of === holder && expiresAt > at + ttl / 2 && expiresAt <= at + ttl)
-          return { status: 'held', term, expiresAt };
-        if (of !== holder && !(isAbandoned && expiresAt === before.expires)) return toTaken(name, at, current);
+      const find = async () => (await read('read a lease', (run) => run(select, name)))[0];
+      const current = await find();
+      const isTaken = current !== undefined && current[0] !== holder && current[1] > at;
+      if (isTaken && !(isAbandoned && current[1] === before.expires)) return toTaken(name, at, current);
+      const abandoned = isAbandoned ? before.expires : null;
+      const renew = () =>
+        call('acquire a lease', (run) => run(acquire, name, holder, at + ttl, at, abandoned), REPEATABLE);
+      const [taken] = await renew();
+      if (taken === undefined) {
+        held.delete(name);
+        return toTaken(name, at, (await find()) ?? ['', at]);
       }
-      return write('acquire a lease', async (run): Promise<LeaseOutcome> => {
-        const [taken] = await run(acquire, name, holder, at + ttl, at, isAbandoned ? before.expires : null);
-        if (taken !== undefined) {
-          seen.delete(name);
-          return { status: 'held', term: taken[0], expiresAt: at + ttl };
-        }
-        const [other] = await run(find, name);
-        return toTaken(name, at, other ?? ['', at, 0]);
-      });
+      seen.delete(name);
+      const outcome = { status: 'held', term: taken[0], expiresAt: at + ttl } as const;
+      held.set(name, { ...outcome, holder });
+      return outcome;
     },
-    release: ({ name, holder }) => write('release a lease', async (run) => void (await run(release, name, holder))),
+    async release({ name, holder }) {
+      held.delete(name);
+      await call('release a lease', (run) => run(release, name, holder), REPEATABLE);
+    },
   };
 }

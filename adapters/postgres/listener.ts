@@ -12,6 +12,8 @@ export interface Subscription {
   readonly onNotification: (payload: string | undefined) => void;
   /** Called when the connection listens. Events may have been written before. */
   readonly onConnect: () => void;
+  /** Called when the connection breaks. */
+  readonly onDisconnect: () => void;
 }
 
 /** Listeners by pool. The stores of a pool share one connection, so that many books do not use up the pool. */
@@ -53,6 +55,7 @@ function createListener(pool: PgPool, clock: Clock) {
   }
 
   function reconnect(): void {
+    if (held !== undefined) for (const { onDisconnect } of [...subscriptions]) onDisconnect();
     releaseClient();
     // A connection that breaks during the statement ends and fails, but only one must replace it.
     cancel();

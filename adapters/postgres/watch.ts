@@ -20,10 +20,17 @@ export interface Watch {
 }
 
 /**
- * Minimum time between two hints of other processes, in milliseconds. Each hint makes this process read the log, so
- * that without it the reads grow with the number of processes times the number of commits.
+ * Limits of the hints of other processes: a number in a row, and the time in milliseconds after which each one is
+ * allowed again. Each hint makes this process read the log, so that without a limit the reads of all processes grow with
+ * their number times the number of commits.
  */
+const HINTS = { burst: 10, interval: 200 };
+
+/** Minimum time between two hints, in milliseconds. */
 const HINT_INTERVAL = 20;
+
+/** Factor of the interval of polling while a connection listens. */
+const LISTENING_FACTOR = 5;
 
 /**
  * Creates hints from a listening connection and from polling. Polling finds events that were missed while the
@@ -39,10 +46,21 @@ export function createWatch(
   let stopListening: (() => void) | undefined;
   let stopWaiting: Cancel | undefined;
   let requested = false;
+  let isListening = false;
+  let allowance = HINTS.burst;
+  let replenishedAt = clock.now();
 
   const notifyAll = () => {
     for (const hint of hints) hint();
   };
+
+  /** Returns the milliseconds until the next hint is allowed, and uses the allowance of this one. */
+  function takeAllowance(): number {
+    const passed = Math.max(clock.now() - replenishedAt, 0);
+    allowance = Math.min(allowance + passed / HINTS.interval, HINTS.burst) - 1;
+    replenishedAt = clock.now();
+    return Math.max(HINT_INTERVAL, (1 - allowance) * HINTS.interval);
+  }
 
   /** Hints at once, and for notifications in the following interval once at its end. */
   function notify(): void {
@@ -51,9 +69,8 @@ export function createWatch(
     requested = false;
     notifyAll();
     // A notification has just made this process read the log.
-    stopPolling?.();
     poll();
-    stopWaiting = clock.after(HINT_INTERVAL, () => {
+    stopWaiting = clock.after(takeAllowance(), () => {
       stopWaiting = undefined;
       if (requested) notify();
     });
@@ -63,18 +80,36 @@ export function createWatch(
     if (payload !== signature) notify();
   };
 
+  /** Polls after the interval, from now on. */
   function poll(): void {
-    stopPolling = clock.after(pollInterval, () => {
+    stopPolling?.();
+    stopPolling = clock.after(isListening ? LISTENING_FACTOR * pollInterval : pollInterval, () => {
       poll();
       notifyAll();
     });
   }
+
+  function setListening(value: boolean): void {
+    isListening = value;
+    if (stopPolling !== undefined) poll();
+  }
+
+  const subscription = {
+    channel,
+    onNotification,
+    onConnect() {
+      setListening(true);
+      notifyAll(); // events can have been written before
+    },
+    onDisconnect: () => setListening(false),
+  };
 
   function stop(): void {
     stopPolling?.();
     stopListening?.();
     stopWaiting?.();
     stopPolling = stopListening = stopWaiting = undefined;
+    isListening = false;
   }
 
   return {
@@ -82,7 +117,7 @@ export function createWatch(
       const own = () => hint(); // a listener that is added twice is called twice
       hints.add(own);
       if (stopPolling === undefined) poll();
-      if (listen) stopListening ??= listenTo(pool, clock, { channel, onNotification, onConnect: notifyAll });
+      if (listen) stopListening ??= listenTo(pool, clock, subscription);
       return () => {
         hints.delete(own);
         if (hints.size === 0) stop();

@@ -13,6 +13,12 @@ const BATCH_SIZE = 128;
 
 const LEASE = 'expiry';
 
+/** Intervals after which another process takes over if the holder of the lease dies. It is renewed after half of them. */
+const LEASE_INTERVALS = 10;
+
+/** Sweeps of a shared store, one of which reverts early expiries. Only a clock that is far ahead causes them. */
+const REINSTATE_EVERY = 10;
+
 /** Milliseconds after a jump of the clock in which no expiry is recorded. A recorded expiry can be reverted. */
 const JUMP_PAUSE = 60_000;
 
@@ -68,6 +74,7 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
 function createSweep(context: ExpirySweepContext & { readonly interval: number }): ExpirySweep {
   const { store, clock, interval, holder, retention, wake, onFailure } = context;
   const watch = createClockWatch(clock);
+  let sweeps = 0;
   const pruning = lazy(async () =>
     (await import('./retention.ts')).createPruning({ ...context, repeat, batch: BATCH_SIZE }),
   );
@@ -95,14 +102,15 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
   async function recordExpiries(now: number, isStopping: () => boolean): Promise<void> {
     const limit = BATCH_SIZE;
     const validFrom = now + CLOCK_SKEW;
-    await repeat(isStopping, () => write(() => store.orders.reinstate({ validFrom, at: clock.now(), limit })));
+    if (store.traits.writers === 'single' || sweeps++ % REINSTATE_EVERY === 0) {
+      await repeat(isStopping, () => write(() => store.orders.reinstate({ validFrom, at: clock.now(), limit })));
+    }
     await repeat(isStopping, () => write(() => store.orders.expire(now, limit)));
   }
 
   async function acquireLease(): Promise<boolean> {
     if (store.traits.writers === 'single') return true;
-    // If the holder dies, another process takes over after two intervals.
-    const lease = await store.leases.acquire({ name: LEASE, holder, ttl: 2 * interval });
+    const lease = await store.leases.acquire({ name: LEASE, holder, ttl: LEASE_INTERVALS * interval });
     return lease.status === 'held';
   }
 

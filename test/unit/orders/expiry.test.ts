@@ -100,7 +100,7 @@ function fixture({
   };
 }
 
-const ACQUIRE = 'acquire expiry for me, 4000 ms';
+const ACQUIRE = 'acquire expiry for me, 20000 ms';
 
 describe('expiry sweep', () => {
   test('starts at once and repeats at each interval of the clock', async () => {
