@@ -3,16 +3,17 @@ import { assertKnownOptions } from 'intentbook/store-kit';
 import { ACCOUNT_SCHEMA } from './accounts/schema.ts';
 import { createPostgresAccountStore } from './accounts/store.ts';
 import type { PostgresSource } from './connection.ts';
-import { withCommandPool } from './connection.ts';
-import type { PgPool } from './database-driver.ts';
+import { assertServer, withCommandPool } from './connection.ts';
+import type { PgClient, PgPool } from './database-driver.ts';
 import { toStoreError } from './database-driver.ts';
 import { requestEpoch } from './log-epoch.ts';
-import { getChecksum, migrate, quote } from './migrate.ts';
+import { assertSchema, getChecksum, migrate, quote, REBUILD } from './migrate.ts';
 import type { PgliteDatabase, PgliteOptions } from './pglite.ts';
 import { getPglitePool } from './pglite.ts';
 import { createQuery, withConnection } from './query.ts';
 import type { PgSchema } from './schema.ts';
 import { BASE_SCHEMA, BOOK_SCHEMA } from './schema.ts';
+import { findDrift } from './schema-drift.ts';
 import { renderFunction } from './sql/function.ts';
 import { createPostgresStore } from './store.ts';
 
@@ -285,6 +286,31 @@ export async function migratePostgres(options: SchemaOptions & { readonly url: s
   assertConnectionString('migratePostgres: `url`', options.url);
   const schema = parseSchema('migratePostgres', options);
   return withCommandPool(options.url, (pool) => migrate(pool, schema, getDefinition(options)));
+}
+
+/**
+ * Compares a server and a schema with what this release needs. Changes nothing.
+ *
+ * @returns one line for each problem, with what differs and the remedy. Empty if a store can be opened.
+ */
+export async function checkPostgres(options: SchemaOptions & { readonly url: string }): Promise<string[]> {
+  assertKnownOptions('checkPostgres', options, ['url', 'schema', 'of']);
+  assertConnectionString('checkPostgres: `url`', options.url);
+  const name = parseSchema('checkPostgres', options);
+  const definition = getDefinition(options);
+  const check = async (client: PgClient): Promise<string[]> => {
+    await assertServer(client, { durable: true, isOwnPool: false });
+    await assertSchema(createQuery(client), name, definition);
+    const differences = await findDrift(client, name, definition);
+    return differences.length === 0
+      ? []
+      : [`the schema ${quote(name)} was altered: ${differences.join('; ')}; ${REBUILD}`];
+  };
+  try {
+    return await withCommandPool(options.url, (pool) => withConnection(pool, check));
+  } catch (cause) {
+    return [toStoreError('check the schema', cause).message];
+  }
 }
 
 /**

@@ -109,7 +109,7 @@ async function applyNext(
   prepared: number,
 ): Promise<PgMigration | undefined> {
   const schema = quote(name);
-  // Writes queue behind a migration that waits for a long query. Its limit is half of theirs, so that none of them fails.
+  // Writes queue behind a migration that waits for a long query. Its limit is half of theirs, so that none fails.
   await run({ text: `SET LOCAL lock_timeout = ${TIMEOUTS.lock / 2}` });
   // Checked first, so that a role may migrate an existing schema without the right to create one.
   const [exists] = await run({ text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1' }, name);
@@ -232,7 +232,7 @@ export async function assertSchema(run: Query, name: string, definition: PgSchem
   }
 }
 
-const REBUILD = 'restore a backup, or export the book and import it into a new schema';
+export const REBUILD = 'restore a backup, or export the book and import it into a new schema';
 
 /** Records the domain of a new store, and rejects a store of another domain. */
 export async function claimDomain({ schema, prepare, read, write }: PostgresSession, domain: Domain): Promise<void> {

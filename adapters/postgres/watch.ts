@@ -21,8 +21,8 @@ export interface Watch {
 
 /**
  * Limits of the hints of other processes: a number in a row, and the time in milliseconds after which each one is
- * allowed again. Each hint makes this process read the log, so that without a limit the reads of all processes grow with
- * their number times the number of commits.
+ * allowed again. Each hint makes this process read the log, so that without a limit the reads of all processes grow
+ * with their number times the number of commits.
  */
 const HINTS = { burst: 10, interval: 200 };
 

@@ -135,9 +135,10 @@ start or has lost its store, and with 2 for an invalid command line or configura
     name: 'check',
     summary: 'checks the settings, packages and files of a server without starting it',
     description: `Takes the flags of serve. Opens no database and sends no request. Exits with 1 if a package or a file is missing, and
-with 2 if a setting is invalid.`,
-    flags: [...SERVE_FLAGS, ...named('json')],
-    examples: ['check --config intentbook.json', 'check --chain gnosis --rpc https://rpc.example.org'],
+with 2 if a setting is invalid. With --connect, it also compares the schemas of PostgreSQL with those that this release needs,
+names each difference and what to do, and changes nothing.`,
+    flags: [...SERVE_FLAGS, ...named('connect', 'json')],
+    examples: ['check --config intentbook.json --connect', 'check --chain gnosis --rpc https://rpc.example.org'],
   },
   {
     name: 'init',

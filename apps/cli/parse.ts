@@ -28,7 +28,13 @@ export type Command =
       readonly options: ServeOptions;
       readonly warnings: readonly string[];
     }
-  | { readonly name: 'check'; readonly config?: string; readonly options: ServeOptions; readonly json: boolean }
+  | {
+      readonly name: 'check';
+      readonly config?: string;
+      readonly options: ServeOptions;
+      readonly connect: boolean;
+      readonly json: boolean;
+    }
   | { readonly name: 'init'; readonly file: string; readonly chain: string | number; readonly json: boolean };
 
 /**
@@ -65,7 +71,8 @@ export function parseCommand(
   }
   if (command.name === 'check') {
     const { config, options } = toServeCommand(command, given, reader, contract);
-    return { name: 'check', options, json, ...(config === undefined ? {} : { config }) };
+    const connect = reader.value('connect') === true;
+    return { name: 'check', options, connect, json, ...(config === undefined ? {} : { config }) };
   }
   const maintenance = toMaintenanceName(command.name);
   if (maintenance !== undefined) return toMaintenanceCommand(maintenance, command, argument, given, reader);

@@ -13,7 +13,7 @@ const BATCH_SIZE = 128;
 
 const LEASE = 'expiry';
 
-/** Intervals after which another process takes over if the holder of the lease dies. It is renewed after half of them. */
+/** Intervals after which another process takes over if the holder of the lease dies. */
 const LEASE_INTERVALS = 10;
 
 /** Sweeps of a shared store, one of which reverts early expiries. Only a clock that is far ahead causes them. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { payoutFile } from '../books/affiliate-payouts.ts';
 import { createDenyList } from '../books/deny-list.ts';
 import { readFees } from '../books/fee-policies.ts';
+import { isDatabase } from '../books/open-accounts.ts';
 import { quoteOptions } from '../books/quote-options.ts';
 import type { BookPlan, ServerPlan } from '../config/plan.ts';
 import { getAddress } from '../config/plan.ts';
@@ -27,12 +28,13 @@ export interface CheckedBook {
 }
 
 /**
- * Checks the packages and files that settings refer to. Opens no database and sends no request.
+ * Checks the packages and files that settings refer to. Sends no request.
  *
- * @param folder - Base of relative file names. Default: the current directory.
+ * @param folder - Base of relative file names.
+ * @param connect - Whether to connect to the PostgreSQL databases, and to compare their schemas. Nothing is changed.
  */
-export async function checkSettings(plan: ServerPlan, folder = '.'): Promise<CheckedSettings> {
-  const problems = await Promise.all(plan.books.map(fileProblems));
+export async function checkSettings(plan: ServerPlan, folder: string, connect: boolean): Promise<CheckedSettings> {
+  const problems = await Promise.all([...plan.books.map(fileProblems), ...(connect ? [schemaProblems(plan)] : [])]);
   return {
     books: plan.books.map((book) => {
       const { path, chain, chainId, environment } = book;
@@ -45,6 +47,21 @@ export async function checkSettings(plan: ServerPlan, folder = '.'): Promise<Che
 function getDatabase({ place }: BookPlan): string {
   if (place.kind === 'memory') return 'in memory';
   return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
+}
+
+/** Compares the schemas of the books and of the accounts with those that this release needs. */
+async function schemaProblems({ books, settings: { accounts } }: ServerPlan): Promise<string[]> {
+  const { checkPostgres } = await import('intentbook/postgres');
+  const checks = books.map(({ path, place }) => {
+    return place.kind !== 'postgres'
+      ? []
+      : checkPostgres({ url: place.url, schema: place.schema }).then((lines) =>
+          lines.map((line) => `${path}: ${line}`),
+        );
+  });
+  const place = accounts ?? '';
+  const ofAccounts = isDatabase(place) ? await checkPostgres({ url: place, of: 'accounts' }) : [];
+  return [...(await Promise.all(checks)).flat(), ...ofAccounts.map((line) => `accounts: ${line}`)];
 }
 
 /** Checks the file of payouts. */

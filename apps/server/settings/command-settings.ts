@@ -31,6 +31,12 @@ export const COMMAND_SETTINGS = {
     group: 'Command',
     help: 'The newest block whose chain events stay.',
   },
+  connect: {
+    type: onOffAlone(),
+    group: 'Command',
+    help: 'Whether to connect to PostgreSQL and to compare the schemas with those that this release needs.',
+    default: false,
+  },
   json: {
     type: onOffAlone(),
     group: 'Command',

@@ -72,11 +72,11 @@ test('servers use the same settings of the pooler for the accounts in the databa
     return (await client.query(text)).rows[0].n;
   };
   const places = { port: 0, migrate: true, postgres: url, accounts: url };
-  // A store listens when it has subscribers: the book has the notification indexer.
+  // A store listens when it has subscribers: the book has the notification indexer. Both use the same connection.
   const subscribe = async ({ accounts }: RunningServer) => void (await accounts?.notifications.stream(ALICE.address));
   const detecting = await serve(places);
   await subscribe(detecting);
-  await expect.poll(count).toBe(2);
+  await expect.poll(count).toBe(1);
   await detecting.close();
   const pooled = await serve({ ...places, postgresPooler: 'transaction' });
   await subscribe(pooled);
@@ -91,4 +91,23 @@ test('account stores in a SQLite file are migrated', async () => {
   const { code, stdout } = await intentbook(['migrate', '--accounts', file]).ended;
   expect([code, stdout]).toEqual([0, `the accounts in ${file} are up to date\n`]);
   expect(existsSync(file)).toBe(true);
+});
+
+test('check --connect names what differs in the schemas, and exits with 1', async () => {
+  await using database = await temporaryDatabase();
+  const { url } = database;
+  const check = async (...flags: string[]) =>
+    intentbook(['check', '--postgres', url, '--accounts', url, ...flags]).ended;
+  expect(await check()).toMatchObject({ code: 0 });
+  const empty = await check('--connect');
+  expect(empty.code).toBe(1);
+  expect(empty.stderr).toContain('/: the schema "intentbook" has version 0');
+  expect(empty.stderr).toContain('accounts: the schema "intentbook_accounts" has version 0');
+  await intentbook(['migrate', '--postgres', url, '--accounts', url]).ended;
+  expect(await check('--connect', '--json')).toMatchObject({ code: 0, stdout: expect.stringContaining('"ok":true') });
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('ALTER TABLE intentbook.orders DROP COLUMN quote');
+  await client.end();
+  expect((await check('--connect')).stderr).toContain('the column orders.quote is missing');
 });
