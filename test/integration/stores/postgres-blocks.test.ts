@@ -3,6 +3,7 @@ import { systemClock } from 'intentbook';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { toKey } from '../../../adapters/postgres/rows.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, address, BOB, NOW, order, PLACED_AT, USDC, uid, WETH } from '../../conformance/orders.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
@@ -14,16 +15,31 @@ const PAGE = { limit: 10 };
 const DEEP = { ...PAGE, after: { creationDate: PLACED_AT + 500, uid: uid(1) } };
 const LAST = `0x${(2 ** 32 - 1).toString(16)}` as const;
 
+/** Returns the UID of the nth order of `createBook`. */
+const stored = (n: number) =>
+  `0x${n.toString(16).padStart(64, '0')}${ALICE.slice(2)}${(NOW + 3600 + n).toString(16)}` as const;
+
+const REPLACED = stored(12);
+const CANCELLED = stored(24);
+
 /** Every operation that a request or a worker performs, with a query that reads few rows of many. */
 const OPERATIONS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
-  get: ({ orders }) => orders.get([order(3).uid]),
+  async get({ orders }) {
+    expect(await orders.get([stored(3)])).toHaveLength(1);
+  },
   async 'insert, below the quota'({ orders }) {
     const outcomes = await orders.insert([{ order: order(900_001), quota: 10_000_000 }]);
     expect(outcomes).toEqual([{ status: 'inserted' }]);
   },
   'insert, at the quota': ({ orders }) => orders.insert([{ order: order(900_002), quota: 1 }]),
-  'insert with a replacement': ({ orders }) => orders.insert([{ order: order(900_003), replaces: uid(9) }]),
-  cancel: ({ orders }) => orders.cancel({ uids: [uid(9)], now: NOW, cancelledAt: PLACED_AT }),
+  async 'insert with a replacement'({ orders }) {
+    const outcomes = await orders.insert([{ order: order(900_003), replaces: REPLACED }]);
+    expect(outcomes).toEqual([{ status: 'inserted' }]);
+  },
+  async cancel({ orders }) {
+    const outcome = await orders.cancel({ uids: [CANCELLED], now: NOW, cancelledAt: PLACED_AT });
+    expect(outcome).toEqual({ status: 'cancelled' });
+  },
   count: ({ orders }) => orders.count(ALICE, NOW),
   expire: ({ orders }) => orders.expire(NOW, 10),
   reinstate: ({ orders }) => orders.reinstate({ validFrom: 2 ** 32, at: PLACED_AT, limit: 10 }),
@@ -40,7 +56,7 @@ const OPERATIONS: Readonly<Record<string, (store: Store) => Promise<unknown>>> =
   'trades of an account': ({ chain }) => chain.trades({ filter: { account: ACCOUNT }, limit: 10 }),
   'older trades of an account': ({ chain }) =>
     chain.trades({ filter: { account: ACCOUNT }, after: { blockNumber: 1500, logIndex: 0 }, limit: 10 }),
-  'trades of an order': ({ chain }) => chain.trades({ filter: { uid: uid(3) }, limit: 10 }),
+  'trades of an order': ({ chain }) => chain.trades({ filter: { uid: stored(3) }, limit: 10 }),
   'first trade': ({ chain }) => chain.firstTrade(WETH),
   ...Object.fromEntries(
     [
@@ -104,9 +120,13 @@ async function measure(count: number): Promise<ReadonlyMap<string, number>> {
   const store = postgresStore(pool, { schema: here.schema, listen: false });
   await store.open({ domain: DOMAIN, clock: systemClock });
   const measured = new Map<string, number>();
-  const removeInserted = `DELETE FROM ${s}.orders WHERE body NOT LIKE '{"filler"%'`;
+  const keys = [REPLACED, CANCELLED].map((uid) => `'${toKey(uid)}'::bytea`).join();
+  const undo = [
+    `DELETE FROM ${s}.orders WHERE body NOT LIKE '{"filler"%'`,
+    `UPDATE ${s}.orders SET phase = 0, cancelled_off_chain = false WHERE key IN (${keys})`,
+  ];
   for (const [name, operation] of Object.entries(OPERATIONS)) {
-    const blocks = await pool.countBlocks(() => operation(store), [removeInserted]);
+    const blocks = await pool.countBlocks(() => operation(store), undo);
     measured.set(
       name,
       [...blocks.values()].reduce((sum, each) => sum + each, 0),
