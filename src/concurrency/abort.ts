@@ -24,7 +24,12 @@ export function assertNotAborted(state: AbortState | undefined): void {
   throw state instanceof AbortSignal ? state.reason : new AbortedError();
 }
 
-const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+interface SharedListener {
+  readonly calls: Set<() => void>;
+  readonly remove: () => void;
+}
+
+const shared = new WeakMap<AbortSignal, SharedListener>();
 
 /**
  * Calls a function when a signal is aborted. The functions of one signal share a listener: Node.js prints a warning for
@@ -33,20 +38,28 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
  * @returns A function that removes it.
  */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  let calls = waiting.get(signal);
-  if (calls === undefined) {
-    const added = new Set<() => void>();
-    calls = added;
-    waiting.set(signal, added);
-    const callAll = () => {
-      waiting.delete(signal);
-      for (const each of added) each();
-    };
-    signal.addEventListener('abort', callAll, { once: true });
-  }
+  const listener = shared.get(signal) ?? listen(signal);
   const own = () => call(); // the same function may be added twice
-  calls.add(own);
-  return () => void calls.delete(own);
+  listener.calls.add(own);
+  return () => {
+    if (listener.calls.delete(own) && listener.calls.size === 0 && !signal.aborted) listener.remove();
+  };
+}
+
+function listen(signal: AbortSignal): SharedListener {
+  const calls = new Set<() => void>();
+  const callAll = () => {
+    shared.delete(signal);
+    for (const each of calls) each();
+  };
+  const remove = () => {
+    shared.delete(signal);
+    signal.removeEventListener('abort', callAll);
+  };
+  const listener = { calls, remove };
+  shared.set(signal, listener);
+  signal.addEventListener('abort', callAll, { once: true });
+  return listener;
 }
 
 /** Counts the rows that a read takes from the store, for the rate limit. */

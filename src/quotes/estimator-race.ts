@@ -1,3 +1,4 @@
+import { onAbort } from '../concurrency/abort.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
@@ -198,10 +199,10 @@ async function waitUnlessAborted(signal?: AbortSignal, listen?: (resolve: () => 
   signal?.throwIfAborted();
   if (listen === undefined) return;
   await new Promise<void>((resolve, reject) => {
-    const abort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', abort, { once: true });
+    // An auction queries the prices of many tokens with one signal.
+    const remove = signal && onAbort(signal, () => reject(signal.reason));
     listen(() => {
-      signal?.removeEventListener('abort', abort);
+      remove?.();
       resolve();
     });
   });

@@ -1,3 +1,4 @@
+import { onAbort } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import { isRecent, readMonotonic } from '../ports/clock.ts';
@@ -80,15 +81,16 @@ function withTimeout<T>(
   signal?: AbortSignal,
 ): Promise<T | 'late'> {
   return new Promise((resolve, reject) => {
+    let remove: (() => void) | undefined;
     const finish = (settle: () => void) => {
       cancel();
-      signal?.removeEventListener('abort', abort);
+      remove?.();
       settle();
     };
     const abort = () => finish(() => reject(signal?.reason));
     const cancel = clock.after(callerTimeout, () => finish(() => resolve('late')));
     if (signal?.aborted) return abort();
-    signal?.addEventListener('abort', abort);
+    remove = signal && onAbort(signal, abort);
     void promise.then(
       (value) => finish(() => resolve(value)),
       (failure) => finish(() => reject(failure)),

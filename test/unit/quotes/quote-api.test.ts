@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import type { NewQuote } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
@@ -10,7 +11,7 @@ import type { ParsedQuoteRequest } from '../../../src/quotes/request.ts';
 import { parseQuoteRequest } from '../../../src/quotes/request.ts';
 import { manualClock } from '../../support/clock.ts';
 import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
-import { answering, SELL } from './quotes-fixture.ts';
+import { answering, quotesFixture, SELL, settle } from './quotes-fixture.ts';
 
 const MAX = 2n ** 256n - 1n;
 const ZERO = `0x${'0'.repeat(40)}` as const;
@@ -198,4 +199,17 @@ describe('stored quotes', () => {
     expect(await persist(request(), candidate, COST)).toMatchObject({ id: 1 });
     expect(await persist(request(), candidate, COST)).toMatchObject({ id: 1 });
   });
+});
+
+test('many calls with one signal share its listeners, of which Node.js accepts ten without a warning', async () => {
+  const estimator = { ...answering('slow', 10n ** 17n), nativePrice: () => new Promise<never>(() => {}) };
+  const { book } = await quotesFixture({ estimators: [estimator], gasPrice: () => new Promise(() => {}) });
+  const { signal } = new AbortController();
+  const tokens = Array.from({ length: 200 }, (_, i) => `0x${(i + 1).toString(16).padStart(40, 'a')}`);
+  for (const token of tokens) {
+    void book.quotes.nativePrice(token, { signal });
+    void book.quotes.request({ ...SELL, buyToken: token }, { signal });
+  }
+  await settle();
+  expect(getEventListeners(signal, 'abort').length).toBe(1);
 });
