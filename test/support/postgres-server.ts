@@ -47,24 +47,46 @@ export function startPostgres(settings: Readonly<Record<string, string>> = {}): 
 
 /** Creates a standby by a base backup, which then replicates the server and accepts reads. */
 export async function startStandby(primary: PostgresServer): Promise<PostgresServer> {
-  const client = new pg.Client({ connectionString: primary.url });
+  const following = `host=127.0.0.1 port=${primary.port} user=postgres`;
+  const settings = { primary_conninfo: following, wal_receiver_status_interval: '1s' };
+  return startFilled((directory, account) => copyFiles(primary, directory, account, 'standby.signal'), settings);
+}
+
+/** Copies the files of a running server, with the label at which its recovery begins. */
+export async function backUpFiles(server: PostgresServer, directory: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server.url });
   await client.connect();
   try {
-    const following = `host=127.0.0.1 port=${primary.port} user=postgres`;
-    return await startFilled(
-      async (directory, account) => {
-        await client.query("SELECT pg_backup_start('standby', true)");
-        cpSync(primary.data, directory, { recursive: true, filter: (path) => basename(path) !== 'postmaster.pid' });
-        const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
-        writeFileSync(join(directory, 'backup_label'), rows[0].labelfile);
-        writeFileSync(join(directory, 'standby.signal'), '');
-        if (account.uid !== undefined) spawnSync('chown', ['-R', `${account.uid}:${account.gid}`, directory]);
-      },
-      { primary_conninfo: following, wal_receiver_status_interval: '1s' },
-    );
+    await client.query("SELECT pg_backup_start('copy', true)");
+    cpSync(server.data, directory, { recursive: true, filter: (path) => basename(path) !== 'postmaster.pid' });
+    const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+    writeFileSync(join(directory, 'backup_label'), rows[0].labelfile);
   } finally {
     await client.end();
   }
+}
+
+/** Starts a server on a copy of its files. With `recovery.signal`, it restores the archived log up to a target. */
+export function startFromFiles(
+  files: string,
+  settings: Readonly<Record<string, string>> = {},
+  signal?: 'recovery.signal',
+): Promise<PostgresServer> {
+  return startFilled((directory, account) => {
+    cpSync(files, directory, { recursive: true });
+    adopt(directory, account, signal);
+  }, settings);
+}
+
+async function copyFiles(server: PostgresServer, directory: string, account: Account, signal: string): Promise<void> {
+  await backUpFiles(server, directory);
+  adopt(directory, account, signal);
+}
+
+/** Gives copied files to the user of the server. */
+function adopt(directory: string, account: Account, signal?: string): void {
+  if (signal !== undefined) writeFileSync(join(directory, signal), '');
+  if (account.uid !== undefined) spawnSync('chown', ['-R', `${account.uid}:${account.gid}`, directory]);
 }
 
 async function startFilled(fill: Filling, settings: Readonly<Record<string, string>>): Promise<PostgresServer> {
