@@ -68,7 +68,7 @@ export {
   parsePrefix,
   requireFunctions,
 } from './validation/options.ts';
-export { describePackageFailure, isPackageMissing } from './validation/package-failure.ts';
+export { describePackageFailure, importPackage, isPackageMissing } from './validation/package-failure.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
 export type { ServiceUrl } from './validation/service-url.ts';
 export { getEndpoint, parseServiceUrl } from './validation/service-url.ts';

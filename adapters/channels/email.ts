@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { domainToASCII } from 'node:url';
 import type { Channel, ChannelCall, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, importPackage } from '#internal';
 
 /** Options of the e-mail channel. */
 export interface EmailOptions {
@@ -39,7 +39,7 @@ export function emailChannel(options: EmailOptions): Channel {
   const defaultPort = smtp.startsWith('smtps:') ? 465 : 587;
 
   async function send(mail: Mail, { signal }: ChannelCall): Promise<void> {
-    const { createTransport } = await import('nodemailer');
+    const { createTransport } = await loadMailer();
     signal.throwIfAborted();
     const transport = createTransport({
       url: smtp,
@@ -75,12 +75,14 @@ export function emailChannel(options: EmailOptions): Channel {
         'If you did not request this, ignore this mail. You will receive no further mail.',
       ];
       const mail = { to: target, subject: 'Confirm your notifications', text: `${text.join('\n\n')}\n` };
+      await loadMailer();
       await send(mail, call).catch((failure) => {
         throw new Error(`the invitation was not sent: ${toFailure(failure).error}`);
       });
       return undefined;
     },
     async deliver({ id, subscription: { target, account }, body, unsubscribePath }, call) {
+      await loadMailer();
       const { type, message, timestamp, metadata } = JSON.parse(body) as Notification; // rendered from a notification
       const { orderUid } = metadata;
       const order = typeof orderUid === 'string' ? `\nOrder: ${orderUid}` : '';
@@ -106,6 +108,9 @@ export function emailChannel(options: EmailOptions): Channel {
     },
   };
 }
+
+/** Loads the package. Its failure is not one of the mail server. */
+const loadMailer = () => importPackage('emailChannel', 'nodemailer', () => import('nodemailer'));
 
 interface Mail {
   readonly to: string;

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, importPackage } from '#internal';
 import { createAddressGuard } from './address-guard.ts';
 import type { Posted } from './http-post.ts';
 import { post } from './http-post.ts';
@@ -69,7 +69,7 @@ export function webPushChannel(options: WebPushOptions): Channel {
     confirmation: 'none',
     parseTarget: (target) => parseTarget(target, isAllowed),
     async deliver(delivery, { signal }) {
-      const { default: webPush } = await import('web-push');
+      const { default: webPush } = await importPackage('webPushChannel', 'web-push', () => import('web-push'));
       const target = JSON.parse(delivery.subscription.target) as PushTarget; // validated by parseTarget
       const request = webPush.generateRequestDetails(target, formatPayload(delivery), {
         vapidDetails,

@@ -1,5 +1,5 @@
 import type { RecoveryBackend } from 'intentbook';
-import { describePackageFailure } from '#internal';
+import { importPackage } from '#internal';
 
 /** Messages of the bindings for a signature without a valid public key. Any other error is a failure. */
 const NO_KEY_MESSAGES: readonly string[] = ['Signature could not be parsed', 'Public key could not be recover'];
@@ -30,10 +30,6 @@ export async function nativeRecovery(): Promise<RecoveryBackend> {
 }
 
 async function loadBindings() {
-  try {
-    // The root module of the package would silently fall back to JavaScript.
-    return (await import('secp256k1/bindings.js')).default;
-  } catch (cause) {
-    throw new Error(describePackageFailure('native recovery', 'secp256k1', cause), { cause });
-  }
+  // The root module of the package would silently fall back to JavaScript.
+  return (await importPackage('native recovery', 'secp256k1', () => import('secp256k1/bindings.js'))).default;
 }

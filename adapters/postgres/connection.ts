@@ -81,7 +81,7 @@ const SERVER = {
     "current_setting('bytea_output'), current_setting('synchronous_commit'), current_setting('fsync'), " +
     "current_setting('full_page_writes'), current_setting('synchronous_standby_names'), " +
     "current_setting('default_transaction_isolation'), pg_backend_pid(), version(), " +
-    "EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')",
+    "EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'), current_setting($1)",
 };
 
 /**
@@ -110,6 +110,7 @@ type Server = readonly [
   processId: number,
   product: string,
   hasCitus: boolean,
+  arrayNulls: string,
 ];
 
 /** Engines with the protocol of PostgreSQL that distribute rows over servers. */
@@ -140,10 +141,14 @@ export async function assertServer(
   client: PgClient,
   { durable, isOwnPool }: ServerRequirements,
 ): Promise<ConnectionTraits> {
-  const [server] = await createQuery(client)<Server>(SERVER);
+  // With a parameter, because node-postgres reads the result of a statement without any in text format.
+  const [server] = await createQuery(client)<Server>(SERVER, 'array_nulls');
   if (server === undefined) throw new StoreError('Unavailable', 'the server returned no settings');
   const [version, standby, encoding, byteaOutput, commit, fsync, fullPageWrites, standbys, isolation, processId] =
     server;
+  if (Number.isNaN(version)) {
+    throw new StoreError('Unsupported', 'the pool reads values in binary format; create it without binary: true');
+  }
   const engine = server[11] ? 'Citus' : DISTRIBUTED.exec(server[10])?.[0].replace('-YB-', 'YugabyteDB');
   if (engine !== undefined) {
     throw new StoreError(
@@ -158,6 +163,7 @@ export async function assertServer(
   if (standby) throw new StoreError('Unavailable', 'the server is a standby: it cannot be written to');
   if (encoding !== 'UTF8') throw createError(`the encoding ${encoding}, which cannot store every document; use UTF8`);
   if (byteaOutput !== 'hex') throw createError(`bytea_output = ${byteaOutput}, and the store reads hex`);
+  if (server[12] === 'off') throw createError('array_nulls = off, and the store writes arrays with NULL; set it to on');
   if (durable) assertDurable({ synchronous_commit: commit, fsync, full_page_writes: fullPageWrites }, standbys);
   const direct = client.processID === undefined || client.processID === processId;
   // A pooler lends few sessions to many connections.

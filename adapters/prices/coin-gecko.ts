@@ -29,7 +29,11 @@ export function coinGecko(options: CoinGeckoOptions = {}): UsdPriceSource {
 
 /** Parses `{ "0x…": { "usd": 1.5 } }`. A missing token and a price of 0 result in undefined. */
 function parsePrice(body: unknown, contract: string): number | undefined {
-  if (typeof body !== 'object' || body === null) throw new Error('the response of CoinGecko contains no prices');
+  // An object with other names is an error with status 200.
+  const isTable = typeof body === 'object' && body !== null && !Array.isArray(body);
+  if (!isTable || !Object.keys(body).every((name) => name.startsWith('0x'))) {
+    throw new Error('the response of CoinGecko contains no prices');
+  }
   const entry = Object.entries(body).find(([name]) => name.toLowerCase() === contract)?.[1] as unknown;
   if (entry === undefined) return undefined;
   const price = typeof entry === 'object' && entry !== null && 'usd' in entry ? entry.usd : undefined;

@@ -20,6 +20,8 @@ export interface JsonPoolsOptions {
 /** Maximum size of a document, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
+const CHAIN_ID = /^[1-9]\d{0,14}$/;
+
 /**
  * Creates a source of pools from a table by chain id.
  *
@@ -50,7 +52,10 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
         throw new Error(`the source of pools responded with status ${response.status}`);
       }
       const document: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
-      if (typeof document !== 'object' || document === null) throw new TypeError('pools must be an object by chain id');
+      const isTable = typeof document === 'object' && document !== null && !Array.isArray(document);
+      if (!isTable || !Object.keys(document).every((key) => CHAIN_ID.test(key))) {
+        throw new TypeError('pools must be an object by chain id');
+      }
       // The account interface checks each pool.
       return (document as Readonly<Record<number, readonly PoolYield[]>>)[chainId];
     },
@@ -60,7 +65,7 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
 function parseTable(table: PoolTable): ReadonlyMap<number, readonly PoolYield[]> {
   return new Map(
     Object.entries(table).map(([chainId, pools]) => {
-      if (!/^[1-9]\d{0,14}$/.test(chainId) || !Array.isArray(pools)) {
+      if (!CHAIN_ID.test(chainId) || !Array.isArray(pools)) {
         throw new TypeError(`pools must be lists by chain id, got "${chainId.slice(0, 40)}"`);
       }
       return [Number(chainId), pools.map(parsePool)];

@@ -7,6 +7,7 @@ import type {
   Histogram as HistogramMetric,
   Registry,
 } from 'prom-client';
+import { importPackage } from '#internal';
 
 /** The `Registry` of prom-client. Declared by its shape, so that other hosts need no types of the package. */
 export interface MetricsRegistry {
@@ -82,7 +83,11 @@ export function observeChain(
  */
 export async function instrumentBooks(target: MetricsRegistry, books: readonly InstrumentedBook[]): Promise<void> {
   const registry = target as Registry; // the package's own registry has more members
-  const { Counter, Gauge, Histogram } = await import('prom-client');
+  const { Counter, Gauge, Histogram } = await importPackage(
+    'instrumentBooks',
+    'prom-client',
+    () => import('prom-client'),
+  );
   const { counter, histogram, state, isNew } = getMetrics(registry, { Counter, Histogram });
   const added = books.filter(({ book }) => !state.books.has(book));
   for (const { name, chain } of added) if (chain !== undefined) state.chains.push({ name, chain });
@@ -252,7 +257,7 @@ function getMetrics(
  */
 export async function instrumentAccounts(target: MetricsRegistry, accounts: Pick<Accounts, 'observe'>): Promise<void> {
   const registry = target as Registry; // the package's own registry has more members
-  const { Counter, Histogram } = await import('prom-client');
+  const { Counter, Histogram } = await importPackage('instrumentAccounts', 'prom-client', () => import('prom-client'));
   const registers = [registry];
   const queries = new Histogram({
     name: 'intentbook_source_seconds',

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { RecoveryBackend, RecoveryPool } from 'intentbook';
-import { assertKnownOptions, describePackageFailure } from '#internal';
+import { assertKnownOptions, importPackage } from '#internal';
 
 /** Options of the recovery pool. */
 export interface RecoveryPoolOptions {
@@ -35,9 +35,7 @@ export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<C
   if (!Number.isSafeInteger(threads) || threads < 1) {
     throw new TypeError(`recoveryPool: \`threads\` must be a positive integer, got ${threads}`);
   }
-  const { Piscina } = await import('piscina').catch((cause: unknown) => {
-    throw new Error(describePackageFailure('recoveryPool', 'piscina', cause), { cause });
-  });
+  const { Piscina } = await importPackage('recoveryPool', 'piscina', () => import('piscina'));
   const pool = new Piscina<Uint8Array, Uint8Array>({
     filename: new URL('./recovery-worker.js', import.meta.url).href,
     name: 'recover',

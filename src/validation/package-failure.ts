@@ -15,6 +15,19 @@ export function describePackageFailure(subject: string, name: string, cause: unk
   );
 }
 
+/**
+ * Imports an optional package.
+ *
+ * @throws Error with the reason of {@link describePackageFailure}, and the error of the import as its `cause`.
+ */
+export async function importPackage<T>(subject: string, name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new Error(describePackageFailure(subject, name, cause), { cause });
+  }
+}
+
 /** Returns whether an import failed because a package is not installed. A package that it requires may be missing. */
 export function isPackageMissing(name: string, cause: unknown): boolean {
   const { message } = Object(cause) as { readonly message?: unknown };

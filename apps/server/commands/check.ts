@@ -1,5 +1,6 @@
-import { createRequire, isBuiltin } from 'node:module';
+import { isBuiltin } from 'node:module';
 import { resolve } from 'node:path';
+import { describePackageFailure } from '#internal';
 import { payoutFile } from '../books/affiliate-payouts.ts';
 import { createDenyList } from '../books/deny-list.ts';
 import { readFees } from '../books/fee-policies.ts';
@@ -40,7 +41,7 @@ export async function checkSettings(plan: ServerPlan, folder: string, connect: b
       const { path, chain, chainId, environment } = book;
       return { path, chain, chainId, environment, database: getDatabase(book) };
     }),
-    problems: [...packageProblems(plan), ...payoutProblems(plan, folder), ...problems.flat()],
+    problems: [...(await packageProblems(plan)), ...payoutProblems(plan, folder), ...problems.flat()],
   };
 }
 
@@ -93,7 +94,7 @@ async function fileProblems({ settings, chain, path }: BookPlan): Promise<string
   return problems;
 }
 
-function packageProblems({ settings, books }: ServerPlan): string[] {
+async function packageProblems({ settings, books }: ServerPlan): Promise<string[]> {
   const table: SettingTable = SERVER_SETTINGS;
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   const needed = new Map<string, string>();
@@ -107,15 +108,18 @@ function packageProblems({ settings, books }: ServerPlan): string[] {
     if (place.kind === 'postgres') needed.set('pg', 'postgres');
     if (book.rpc !== undefined) needed.set('viem', 'rpc');
   }
-  const missing = [...needed].filter(([name]) => !isInstalled(name));
-  return missing.map(([name, key]) => `"${key}" requires the package ${name}: npm install ${name}`);
+  const problems = await Promise.all([...needed].map(([name, key]) => packageProblem(name, key)));
+  return problems.flat();
 }
 
-function isInstalled(name: string): boolean {
+/** Loads a package, because one that is installed may not load. */
+async function packageProblem(name: string, key: string): Promise<string[]> {
   try {
-    createRequire(import.meta.url).resolve(name);
-    return true;
-  } catch {
-    return false;
+    const loaded = (await import(name)) as { readonly default: unknown }; // the packages have a default export
+    // Its native part is loaded with the first database.
+    if (name === 'better-sqlite3') new (loaded.default as new (path: string) => unknown)(':memory:');
+    return [];
+  } catch (cause) {
+    return [describePackageFailure(`"${key}"`, name, cause)];
   }
 }

@@ -105,6 +105,9 @@ describe('CoinGecko price source', () => {
     ['500', 500, 'oops', 'status 500'],
     ['text', 200, 'oops', 'JSON'],
     ['null', 200, 'null', 'contains no prices'],
+    ['a list', 200, [], 'contains no prices'],
+    ['an error inside a 200', 200, { status: { error_code: 429, error_message: 'limit' } }, 'contains no prices'],
+    ['an error without a status', 200, { error: 'coin not found' }, 'contains no prices'],
     ['a price that is text', 200, { [TOKEN]: { usd: '1' } }, 'that is not a number'],
     ['an oversized response', 200, `"${'x'.repeat(100_000)}"`, 'at most 65536 bytes'],
   ])('reports %s as a failure, not as a missing price', async (_, status, body, message) => {

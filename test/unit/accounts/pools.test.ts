@@ -163,6 +163,8 @@ describe('sources of pools', () => {
   it.each([
     [500, {}, 'responded with status 500'],
     [200, null, 'pools must be an object by chain id'],
+    [200, [], 'pools must be an object by chain id'],
+    [200, { error: 'limit reached' }, 'pools must be an object by chain id'],
   ])('reject status %i with %j', async (status, body, message) => {
     const source = jsonPools({ url: 'https://example.org', fetch: respond(status, body) });
     await expect(source.pools(1, { signal })).rejects.toThrow(message);

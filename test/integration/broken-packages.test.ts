@@ -1,0 +1,69 @@
+import { createECDH } from 'node:crypto';
+import { emailChannel, webPushChannel } from 'intentbook/channels';
+import { nativeRecovery } from 'intentbook/native';
+import { postgresStore } from 'intentbook/postgres';
+import { instrumentAccounts, instrumentBooks } from 'intentbook/prometheus';
+import { sqliteStore } from 'intentbook/sqlite';
+import { recoveryPool } from 'intentbook/workers';
+import { describe, expect, test, vi } from 'vitest';
+import { checkSettings } from '../../apps/server/commands/check.ts';
+import { planServer } from '../../apps/server/config/plan.ts';
+import { DOMAIN } from '../conformance/harness.ts';
+import { manualClock } from '../support/clock.ts';
+
+const breakPackage = vi.hoisted(() => () => {
+  throw new Error('The module was compiled against a different Node.js version');
+});
+vi.mock('better-sqlite3', breakPackage);
+vi.mock('nodemailer', breakPackage);
+vi.mock('pg', breakPackage);
+vi.mock('pino', breakPackage);
+vi.mock('piscina', breakPackage);
+vi.mock('prom-client', breakPackage);
+vi.mock('secp256k1/bindings.js', breakPackage);
+vi.mock('web-push', breakPackage);
+
+const context = { domain: DOMAIN, clock: manualClock() };
+const call = { signal: new AbortController().signal };
+const delivery = { id: 'msg_1', subscription: { target: '{}' } } as never; // the package is loaded before it is read
+/** The key 1, and the point of the curve that belongs to it. */
+const ecdh = createECDH('prime256v1');
+ecdh.setPrivateKey('01', 'hex');
+const KEYS = {
+  publicKey: ecdh.getPublicKey('base64url'),
+  privateKey: Buffer.from('1'.padStart(64, '0'), 'hex').toString('base64url'),
+};
+
+describe('package that is installed, but does not load', () => {
+  test.each<[name: string, use: () => unknown]>([
+    ['better-sqlite3', () => sqliteStore({ path: 'never-made.sqlite' }).open(context)],
+    ['pg', () => postgresStore({ url: 'postgres://127.0.0.1:1/x' }).open(context)],
+    ['secp256k1', () => nativeRecovery()],
+    ['piscina', () => recoveryPool()],
+    ['prom-client', () => instrumentBooks({} as never, [])],
+    ['prom-client', () => instrumentAccounts({} as never, {} as never)],
+    [
+      'nodemailer',
+      () =>
+        emailChannel({ smtp: 'smtp://localhost', from: 'a@example.org', publicUrl: 'https://example.org' }).deliver(
+          delivery,
+          call,
+        ),
+    ],
+    ['web-push', () => webPushChannel({ subject: 'mailto:a@example.org', ...KEYS }).deliver(delivery, call)],
+  ])('%s: the failure names the package and the repair', async (name, use) => {
+    const error = await Promise.resolve(use()).catch((failure: unknown) => failure);
+    expect(String(error)).toContain(`requires the package ${name}, which is installed, but does not load`);
+    expect(String(error)).toContain(`npm rebuild ${name}`);
+  });
+
+  test('check reports it as a problem', async () => {
+    const plan = planServer({ log: 'json', books: [{ path: '/', db: 'never-made.sqlite' }] }, '.');
+    const { problems } = await checkSettings(plan);
+    expect(problems).toEqual(
+      ['pino', 'better-sqlite3'].map((name) =>
+        expect.stringContaining(`${name}, which is installed, but does not load`),
+      ),
+    );
+  });
+});

@@ -1,0 +1,78 @@
+import { createOrderBook } from 'intentbook';
+import { postgresAccountStore, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
+import type { TemporarySchema } from '../../support/postgres.ts';
+import { temporarySchema } from '../../support/postgres.ts';
+
+let place: TemporarySchema;
+beforeAll(async () => {
+  place = await temporarySchema();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** Creates stores on a pool of the host, whose sessions have other settings than by default. */
+function fixture(config: pg.PoolConfig) {
+  const pool = new pg.Pool({ connectionString: place.url, max: 4, ...config });
+  pool.on('error', () => {});
+  onTestFinished(() => pool.end());
+  const { schema } = place;
+  return {
+    store: postgresStore(pool, { schema, migrate: true }),
+    accountStore: postgresAccountStore(pool, { schema: `${schema}_accounts`, migrate: true }),
+  };
+}
+
+const clock = { now: () => Date.now(), after: () => () => {} };
+
+describe('PostgreSQL store on a pool of the host', () => {
+  test.each([
+    ['array_nulls = off', { options: '-c array_nulls=off' }, 'array_nulls = off'],
+    ['bytea_output = escape', { options: '-c bytea_output=escape' }, 'bytea_output = escape'],
+    ['binary: true', { binary: true }, 'binary format'],
+  ])('refuses %s', async (_name, config, message) => {
+    const { store, accountStore } = fixture(config as pg.PoolConfig);
+    const book = createOrderBook({ chainId: SEPOLIA, store });
+    await expect(book.start()).rejects.toMatchObject({
+      code: 'Unsupported',
+      message: expect.stringContaining(message),
+    });
+    await expect(accountStore.open({ clock })).rejects.toMatchObject({ code: 'Unsupported' });
+  });
+
+  test.each([
+    '-c standard_conforming_strings=off',
+    '-c backslash_quote=off',
+    '-c transform_null_equals=on',
+    '-c quote_all_identifiers=on',
+    '-c extra_float_digits=-15',
+    '-c TimeZone=Asia/Kathmandu -c DateStyle=SQL,DMY -c IntervalStyle=sql_standard',
+    '-c search_path=pg_temp -c default_tablespace=',
+    '-c enable_indexscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan',
+    '-c default_transaction_deferrable=on -c default_transaction_isolation=serializable',
+    '-c xmlbinary=hex -c xmloption=document -c gin_fuzzy_search_limit=1 -c from_collapse_limit=1 -c join_collapse_limit=1',
+    '-c row_security=off -c session_replication_role=replica',
+    '-c client_min_messages=error -c lock_timeout=1000 -c check_function_bodies=off',
+  ])('works with %s', async (options) => {
+    const { store, accountStore } = fixture({ options });
+    const book = createOrderBook({ chainId: SEPOLIA, store });
+    await book.start();
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const appData = JSON.stringify({ appCode: `a\\b'c ${options}` });
+    const order = await signOrder(account(1), { validTo, appData });
+    const result = await book.orders.submit(order);
+    if (result.status !== 'accepted') throw new Error(JSON.stringify(result));
+    expect(await book.orders.get(result.uid)).toMatchObject({ status: 'open', fullAppData: appData });
+    expect((await book.orders.list({ owner: account(1).address })).orders.map(({ uid }) => uid)).toContain(result.uid);
+    const orderUids = [result.uid];
+    const cancelled = await book.orders.cancel({ orderUids, ...(await signCancellation(account(1), { orderUids })) });
+    expect(cancelled.status).toBe('cancelled');
+    expect((await book.orders.get(result.uid))?.status).toBe('cancelled');
+    expect((await book.ready()).ready).toBe(true);
+    await book.close();
+    await accountStore.open({ clock });
+    expect(await accountStore.notifications.last()).toBe(0);
+    await accountStore.close();
+  });
+});
