@@ -28,6 +28,8 @@ export interface SqliteFile {
   readonly synchronous: Synchronous;
   /** In milliseconds. */
   readonly busyTimeout: number;
+  /** Whether the file is opened for reads only. Default: false. */
+  readonly readOnly?: boolean;
 }
 
 /** Open database. */
@@ -123,7 +125,7 @@ async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Prom
 const isCopy = (database: SqliteDatabase) => database.pragma('application_id', { simple: true }) === COPY_ID;
 
 /** Refuses a restored copy beside the write-ahead log of the database that it replaces. */
-function assertOwnLog(path: string): void {
+export function assertOwnLog(path: string): void {
   const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (size === 0) return;
   const header = Buffer.alloc(HEADER_SIZE);

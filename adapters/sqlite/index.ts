@@ -32,6 +32,12 @@ export interface SqliteStoreOptions {
   /** Time that a write waits for a lock of another program, in milliseconds. Default: 1000. */
   readonly busyTimeout?: number;
   /**
+   * Whether the file is opened for reads only, beside the process that writes it: for exports and checks. Writes fail
+   * with `Unavailable`, so a book of this store accepts no orders. An older schema is migrated first, which fails with
+   * `WriterActive` while another process has the file open. Default: false.
+   */
+  readonly readOnly?: boolean;
+  /**
    * Whether writes run in a worker thread with its own connection, so that no commit blocks the event loop, and
    * signatures are verified while the previous orders are stored. With one processor it costs more than it saves.
    * `auto`: with more than one processor, unless a bundler has left out the file of the thread. Default: false.
@@ -70,7 +76,9 @@ export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options
   if (isHandle) return createHandleStore(parseHandleSource(target, options));
   const source = parseFileSource('sqliteStore', target, ['writeThread']);
   const { writeThread = false } = target;
-  return shouldUseThread(writeThread) ? createThreadedStore(source) : createSqliteStore(source, MIGRATIONS);
+  return shouldUseThread(writeThread) && source.readOnly !== true
+    ? createThreadedStore(source)
+    : createSqliteStore(source, MIGRATIONS);
 }
 
 function shouldUseThread(writeThread: boolean | 'auto'): boolean {
@@ -127,8 +135,8 @@ function parseFileSource(
   if (file !== undefined || filename !== undefined) {
     throw new TypeError(`${name}: unknown option "${file === undefined ? 'filename' : 'file'}", use "path"`);
   }
-  assertKnownOptions(name, options, ['path', 'synchronous', 'busyTimeout'].concat(others));
-  const { path, synchronous, busyTimeout = 1000 } = options;
+  assertKnownOptions(name, options, ['path', 'synchronous', 'busyTimeout', 'readOnly'].concat(others));
+  const { path, synchronous, busyTimeout = 1000, readOnly = false } = options;
   if (typeof path !== 'string' || path === '' || path === ':memory:') {
     const expected = `must be a file path, got ${formatValue(path)}; use ${IN_MEMORY[name]}() for a store in memory`;
     throw new TypeError(`${name}: \`path\` ${expected}`);
@@ -137,8 +145,11 @@ function parseFileSource(
     const expected = 'must be an integer number of milliseconds from 0 to 2147483647';
     throw new TypeError(`${name}: \`busyTimeout\` ${expected}, got ${formatValue(busyTimeout)}`);
   }
+  if (typeof readOnly !== 'boolean') {
+    throw new TypeError(`${name}: \`readOnly\` must be true or false, got ${formatValue(readOnly)}`);
+  }
   // The working directory may change before the file is opened.
-  return { kind: 'file', path: resolve(path), synchronous: parseSynchronous(name, synchronous), busyTimeout };
+  return { kind: 'file', path: resolve(path), synchronous: parseSynchronous(name, synchronous), busyTimeout, readOnly };
 }
 
 function parseHandleSource(database: SqliteDatabase, options: SqliteHandleOptions): SqliteHandle {

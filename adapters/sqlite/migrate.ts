@@ -13,16 +13,28 @@ import { prepare, transact } from './session.ts';
  * @param newest - The newest schema version that this release supports.
  * @throws StoreError `SchemaTooNew` with both versions, `DomainMismatch` with both domains.
  */
-export function assertOwnSchema({ database, prefix: p }: SqliteConnection, domain: Domain, newest: number): void {
+export function assertOwnSchema(connection: SqliteConnection, domain: Domain, newest: number): void {
+  if (readSchemaVersion(connection, domain, newest) !== undefined) return;
+  const { database, prefix: p } = connection;
+  database.exec(FOUNDATION(p));
+  prepare(database, `INSERT INTO ${p}meta (id, schema_version, chain_id, settlement_contract) VALUES (1, 0, ?, ?)`).run(
+    domain.chainId,
+    toBytes(domain.settlementContract),
+  );
+}
+
+/**
+ * Returns the schema version of a database, `undefined` if it has no tables of the store.
+ *
+ * @throws StoreError as {@link assertOwnSchema}.
+ */
+export function readSchemaVersion(
+  { database, prefix: p }: SqliteConnection,
+  domain: Domain,
+  newest: number,
+): number | undefined {
   const table = prepare(database, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
-  if (table.get(`${p}meta`) === undefined) {
-    database.exec(FOUNDATION(p));
-    prepare(
-      database,
-      `INSERT INTO ${p}meta (id, schema_version, chain_id, settlement_contract) VALUES (1, 0, ?, ?)`,
-    ).run(domain.chainId, toBytes(domain.settlementContract));
-    return;
-  }
+  if (table.get(`${p}meta`) === undefined) return undefined;
   const meta = prepare(database, `SELECT schema_version, chain_id, settlement_contract FROM ${p}meta`).raw();
   const [version, chainId, contract] = meta.get() as [number, number, Buffer]; // written with the table
   if (version > newest) {
@@ -32,6 +44,7 @@ export function assertOwnSchema({ database, prefix: p }: SqliteConnection, domai
     );
   }
   assertSameDomain({ chainId, settlementContract: toHex(contract) }, domain);
+  return version;
 }
 
 /**

@@ -3,10 +3,10 @@ import { StoreError } from 'intentbook';
 import type { SqliteConnection, SqliteSource } from './connection.ts';
 import { connectReader } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
+import { createReaderLease } from './read-only.ts';
 import type { SqliteBook } from './store.ts';
 import { assembleBook, createStoreFromOperations } from './store.ts';
 import type { WriteOperations } from './write-operations.ts';
-import type { Lease } from './writer-lease.ts';
 
 /** Runs the operations that write, on a separate connection. */
 export interface SqliteWriter {
@@ -38,7 +38,7 @@ async function start(source: SqliteSource, { domain, clock }: StoreContext, writ
   try {
     await writer.call('open', domain);
     reader = await connectReader(source);
-    return withWrites(assembleBook(reader, createReaderLease(writer, reader), clock), writer);
+    return withWrites(assembleBook(reader, createReaderLease(reader, writer.isUnchanged), clock), writer);
   } catch (cause) {
     reader?.disconnect();
     await writer.end();
@@ -137,17 +137,4 @@ async function insert({ call }: SqliteWriter, inserts: readonly OrderInsert[]): 
     if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
     return inserts.map(() => ({ status: 'unknown' }));
   }
-}
-
-/** The writer holds the lease. Reads only check whether the end of the log may have changed. */
-function createReaderLease({ isUnchanged }: SqliteWriter, reader: SqliteConnection): Lease {
-  return {
-    assertHeld() {
-      throw new StoreError('Unavailable', `the connection to "${reader.database.name}" is for reads only`);
-    },
-    assertRenewed() {},
-    isExclusive: isUnchanged,
-    startRenewal() {},
-    release() {},
-  };
 }

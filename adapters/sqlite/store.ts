@@ -3,7 +3,7 @@ import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit
 import { createAppDataTable } from './app-data.ts';
 import { createAuctionTable } from './auctions.ts';
 import { createChainStore } from './chain.ts';
-import type { SqliteConnection, SqliteSource } from './connection.ts';
+import type { SqliteConnection, SqliteFile, SqliteSource } from './connection.ts';
 import { connectSqlite } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { createEventTable } from './events.ts';
@@ -15,6 +15,7 @@ import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
 import { createQuoteTable } from './quotes.ts';
+import { connectReadOnly, createReaderLease } from './read-only.ts';
 import { createRetention } from './retention.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
@@ -46,7 +47,20 @@ export function createSqliteStore(
   migrations: readonly Migration[],
   onRenewal?: (expires: number) => void,
 ): Store {
-  return createStoreFromOperations(source, (context) => start(source, context, migrations, onRenewal));
+  const isReadOnly = source.kind === 'file' && source.readOnly === true;
+  return createStoreFromOperations(source, (context) =>
+    isReadOnly ? startReadOnly(source, context, migrations) : start(source, context, migrations, onRenewal),
+  );
+}
+
+/** Opens a file beside the process that writes it. Writes are rejected. */
+async function startReadOnly(source: SqliteFile, context: StoreContext, migrations: readonly Migration[]) {
+  const connection = await connectReadOnly(source, context.domain, migrations.length, async () => {
+    const writer = createSqliteStore({ ...source, readOnly: false }, migrations);
+    await writer.open(context);
+    await writer.close();
+  });
+  return assembleBook(connection, createReaderLease(connection), context.clock);
 }
 
 /**

@@ -37,12 +37,14 @@ can be indexed again.
 A file that ends with .csv or .parquet contains a table: the orders, the trades or the notifications. The file appears when
 it is complete. The command prints a cursor: with --after, the next export has only what has changed since.
 
-A database file in use by a server is locked: create a backup and export the backup.`,
+A server may write to the database meanwhile. With - as the file, the export is written to the standard output, and the
+result to the error output; a table is CSV then.`,
     flags: named(...BOOK, 'accounts', 'table', 'after', 'json'),
     examples: [
       'export orders.ndjson --chain sepolia --db intentbook.sqlite',
-      'export trades.parquet --table trades --db copy.sqlite',
-      'export changes.csv --table trades --after 48211 --db copy.sqlite',
+      'export trades.parquet --table trades --db intentbook.sqlite',
+      'export changes.csv --table trades --after 48211 --db intentbook.sqlite',
+      'export - --table trades --db intentbook.sqlite',
     ],
   },
   {

@@ -4,6 +4,7 @@ import { checkSettings } from '../server/commands/check.ts';
 import { type CommandOptions, runCommand } from '../server/commands/index.ts';
 import { initConfig } from '../server/commands/init.ts';
 import { migrateAll } from '../server/commands/migrate.ts';
+import { STANDARD_OUTPUT } from '../server/commands/output.ts';
 import { mergeSettings, readConfigFile } from '../server/config/load.ts';
 import { planOptions } from '../server/config/plan-options.ts';
 import { ConfigError, type RunningServer, type ServeOptions, serve } from '../server/index.ts';
@@ -80,7 +81,7 @@ async function runMigration({ options, json }: Command & { name: 'migrate' }): P
 
 async function runMaintenance(options: CommandOptions): Promise<void> {
   const { ok, words, data } = await runCommand(options, process.stderr).catch((error: unknown) => failWith(error));
-  console.log(options.json ? JSON.stringify({ ok, ...data }) : words);
+  print(options.json ? JSON.stringify({ ok, ...data }) : words);
   if (!ok) process.exitCode = FAILED;
 }
 
@@ -142,6 +143,9 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
 /** Whether the output is JSON. Also read if the command line is invalid. */
 const isJson = process.argv.some((argument) => argument === '--json' || argument === '--json=on');
 
+/** Prints a result. The standard output may contain an export. */
+const print = process.argv.includes(STANDARD_OUTPUT) ? console.error : console.log;
+
 /** Ends a command that has failed. */
 function failWith(error: unknown): never {
   return fail(FAILED, getReason(error), error);
@@ -151,7 +155,7 @@ function failWith(error: unknown): never {
 function fail(exitCode: number, message: string, error?: unknown): never {
   const name = error instanceof Error ? error.name : 'Error';
   const code = error instanceof Error && 'code' in error ? String(error.code) : name;
-  if (isJson) console.log(JSON.stringify({ ok: false, error: { code, message } }));
+  if (isJson) print(JSON.stringify({ ok: false, error: { code, message } }));
   else console.error(`intentbook: ${message}`);
   process.exit(exitCode);
 }

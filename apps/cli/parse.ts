@@ -1,6 +1,7 @@
 import { formatUnknownName } from '#internal';
 import type { CommandOptions, MaintenanceName } from '../server/commands/index.ts';
 import type { MigrateOptions } from '../server/commands/migrate.ts';
+import { STANDARD_OUTPUT } from '../server/commands/output.ts';
 import type { PruneAges } from '../server/commands/prune.ts';
 import { isTableFile, TABLES } from '../server/commands/table-export/index.ts';
 import { rejectUnknownVariables, removeServiceLinks } from '../server/config/environment.ts';
@@ -58,6 +59,9 @@ export function parseCommand(
     throw new UsageError(`unexpected argument "${unexpected}"; flags begin with two dashes`);
   }
   if (command.name === 'version') return { name: 'version' };
+  if (argument === STANDARD_OUTPUT && command.name !== 'export') {
+    throw new UsageError(`${command.name} cannot use the standard input or output; "./-" is the file of this name`);
+  }
   const env = removeServiceLinks(variables);
   rejectUnknownVariables(env);
   const foreign = [...given.keys()].find((name) => !command.flags.some((flag) => flag.name === name));
@@ -163,10 +167,13 @@ function readTableOptions(
 ): Pick<CommandOptions, 'table' | 'after' | 'accounts'> {
   const accounts = reader.value('accounts');
   const hasAccounts = command === 'prune' || command === 'begin-epoch';
-  if (hasAccounts && accounts !== undefined) return { table: 'orders', accounts: String(accounts) };
-  if (command !== 'export') return { table: 'orders' };
-  const misplaced = ['table', 'after', 'accounts'].find((name) => given.has(name) && !isTableFile(file));
-  if (misplaced !== undefined) throw new UsageError(`--${misplaced} requires a file that ends with .csv or .parquet`);
+  if (hasAccounts && accounts !== undefined) return { accounts: String(accounts) };
+  if (command !== 'export') return {};
+  const flag = ['table', 'after', 'accounts'].find((name) => given.has(name));
+  if (!isTableFile(file)) {
+    if (flag === undefined) return {};
+    if (file !== STANDARD_OUTPUT) throw new UsageError(`--${flag} requires a file that ends with .csv or .parquet`);
+  }
   const [table, after] = [reader.value('table'), reader.value('after')];
   return {
     table: TABLES.find((name) => name === table) ?? 'orders',

@@ -1,9 +1,10 @@
 import type { AccountStore, Clock, Domain } from 'intentbook';
 import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit';
-import type { SqliteSource } from '../connection.ts';
+import type { SqliteConnection, SqliteFile, SqliteSource } from '../connection.ts';
 import { connectSqlite } from '../connection.ts';
 import { toStoreError } from '../database-driver.ts';
 import { assertOwnSchema, migrate } from '../migrate.ts';
+import { connectReadOnly, createReaderLease } from '../read-only.ts';
 import { openSession, transact } from '../session.ts';
 import type { Lease } from '../writer-lease.ts';
 import { acquireLease } from '../writer-lease.ts';
@@ -76,7 +77,8 @@ export function createSqliteAccountStore(source: SqliteSource): AccountStore {
   };
 }
 
-async function start(source: SqliteSource, clock: Clock) {
+async function start(source: SqliteSource, clock: Clock): Promise<ReturnType<typeof assemble>> {
+  if (source.kind === 'file' && source.readOnly === true) return startReadOnly(source, clock);
   const connection = await connectSqlite(source);
   let lease: Lease | undefined;
   try {
@@ -94,9 +96,20 @@ async function start(source: SqliteSource, clock: Clock) {
     connection.disconnect();
     throw toStoreError('open', cause);
   }
-  const held = lease;
-  const session = openSession(connection, held.assertHeld);
-  held.startRenewal();
+  lease.startRenewal();
+  return assemble(connection, lease, clock);
+}
+
+/** Opens a file beside the process that writes it. Writes are rejected. */
+async function startReadOnly(source: SqliteFile, clock: Clock) {
+  const connection = await connectReadOnly(source, NO_DOMAIN, ACCOUNT_MIGRATIONS.length, async () => {
+    (await start({ ...source, readOnly: false }, clock)).close();
+  });
+  return assemble(connection, createReaderLease(connection), clock);
+}
+
+function assemble(connection: SqliteConnection, lease: Lease, clock: Clock) {
+  const session = openSession(connection, lease.assertHeld);
   return {
     notifications: createNotificationTable(session, () => clock.now()),
     affiliates: createAffiliateTable(session),
@@ -105,12 +118,12 @@ async function start(source: SqliteSource, clock: Clock) {
     retention: createAccountRetention(session),
     leases: createInMemoryLeases(() => clock.now()),
     check(): void {
-      held.assertRenewed();
+      lease.assertRenewed();
       session.write('be written to', () => {});
     },
     close(): void {
       try {
-        held.release();
+        lease.release();
       } finally {
         connection.disconnect();
       }

@@ -130,19 +130,21 @@ interface AccountStoreOptions {
   readonly folder?: string;
   readonly migrate: boolean;
   readonly pooler?: Pooler | undefined;
+  /** Whether a file is opened for reads only. Default: false. */
+  readonly readOnly?: boolean;
 }
 
 /** Creates the account store of a setting, not yet opened. A store in a file migrates itself. */
 export async function accountStoreAt(
   place: string,
-  { folder = '.', migrate, pooler }: AccountStoreOptions,
+  { folder = '.', migrate, pooler, readOnly = false }: AccountStoreOptions,
 ): Promise<AccountStore> {
   if (place === ':memory:') return (await import('intentbook/memory')).memoryAccountStore();
   if (isDatabase(place)) {
     const { postgresAccountStore } = await import('intentbook/postgres');
     return postgresAccountStore({ url: place, migrate, ...toSessionOptions(pooler) });
   }
-  return (await import('intentbook/sqlite')).sqliteAccountStore({ path: resolve(folder, place) });
+  return (await import('intentbook/sqlite')).sqliteAccountStore({ path: resolve(folder, place), readOnly });
 }
 
 /** Returns whether a location is a PostgreSQL connection string. */

@@ -74,7 +74,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
   const book = createOrderBook({
     ...options,
     chainId,
-    store: store ?? (await openStore(place, settings.dbThread ?? 'auto')),
+    store: store ?? (await openStore(place, { writeThread: settings.dbThread ?? 'auto' })),
     deniedTokens: tokens.addresses,
     ...(settings.deniedAddresses === undefined
       ? {}
@@ -174,14 +174,17 @@ async function documentOptions(gateway: string | undefined) {
 /**
  * Creates the store of a location, not yet opened.
  *
- * @param writeThread - Whether a thread writes to a file.
+ * @param options - Whether a thread writes to a file, or whether it is opened for reads only.
  */
-export async function openStore(place: StoreLocation, writeThread: boolean | 'auto' = false): Promise<Store> {
+export async function openStore(
+  place: StoreLocation,
+  options: { readonly writeThread?: boolean | 'auto'; readonly readOnly?: boolean } = {},
+): Promise<Store> {
   switch (place.kind) {
     case 'memory':
       return (await import('intentbook/memory')).memoryStore();
     case 'file':
-      return (await import('intentbook/sqlite')).sqliteStore({ path: place.path, writeThread });
+      return (await import('intentbook/sqlite')).sqliteStore({ path: place.path, ...options });
     case 'postgres': {
       const { url, readUrl, schema, migrate, connections, pooler } = place;
       const { postgresStore } = await import('intentbook/postgres');

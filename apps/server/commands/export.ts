@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { Domain, Store } from 'intentbook';
 import { headerLine, type OrderLine, orderLine, parseLine, type Trailer, trailerLine } from './book-file.ts';
 import type { OrderGap, OrderKey, OrderRange } from './export-ranges.ts';
 import { addToRanges, getGaps, isOlder } from './export-ranges.ts';
+import { openOutput, STANDARD_OUTPUT } from './output.ts';
 import type { Progress } from './progress.ts';
 import { readLines } from './read-file.ts';
 import { countOrders, readPages } from './walk.ts';
-import { writeAll } from './write-all.ts';
 
 export interface Exported extends Trailer {
   /** Orders that an interrupted export had already written. */
@@ -18,29 +18,26 @@ export interface Exported extends Trailer {
 }
 
 /**
- * Writes all orders of a store to a file, newest first. An incomplete file is continued after its last complete line.
+ * Writes all orders of a store to a file or to the standard output, newest first. An incomplete file is continued after its last complete line.
  * Then it also receives the orders that were created since it was begun, and a second line of each order that was
  * cancelled since its first one.
  *
  * @throws Error if the file is complete, belongs to another domain, or is not a regular file.
  */
 export async function exportBook(store: Store, domain: Domain, path: string, progress: Progress): Promise<Exported> {
+  const isNew = path === STANDARD_OUTPUT || !existsSync(path);
   // An incomplete file is read before it is continued. A pipe would be read without end.
-  if (existsSync(path) && !(await stat(path)).isFile()) throw new Error(`"${path}" must be a regular file`);
-  const begun: Begun = existsSync(path)
-    ? await lookAt(path, domain)
-    : { end: 0, orders: 0, ranges: [], cancelled: new Set() };
-  const file = await open(path, begun.end === 0 ? 'w' : 'r+');
+  if (!isNew && !(await stat(path)).isFile()) throw new Error(`"${path}" must be a regular file`);
+  const begun: Begun = isNew ? { end: 0, orders: 0, ranges: [], cancelled: new Set() } : await lookAt(path, domain);
+  const output = await openOutput(path, begun.end);
   try {
-    await file.truncate(begun.end);
     const hash = createHash('sha256');
-    for await (const { text } of readLines(path)) hash.update(`${text}\n`);
-    let at = begun.end;
+    if (begun.end > 0) for await (const { text } of readLines(path)) hash.update(`${text}\n`);
     const write = async (text: string) => {
       hash.update(text);
-      at = await writeAll(file, text, at);
+      await output.write(text);
     };
-    if (at === 0) await write(headerLine(domain));
+    if (begun.end === 0) await write(headerLine(domain));
     let { orders } = begun;
     let left = 0;
     const total = await countOrders(store);
@@ -69,11 +66,11 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
       orders += lines.length;
     }
     const trailer: Trailer = { orders, sha256: hash.digest('hex') };
-    await writeAll(file, trailerLine(trailer), at);
-    await file.sync();
+    await output.write(trailerLine(trailer));
+    await output.sync();
     return { ...trailer, resumed: begun.orders, left };
   } finally {
-    await file.close();
+    await output.close();
   }
 }
 
@@ -106,6 +103,7 @@ const GROUP = 500;
 
 /** Reads the orders of the begun file that were cancelled after they had been written. Each has one second line. */
 async function* readCancelled(store: Store, path: string, begun: Begun): AsyncGenerator<readonly string[]> {
+  if (begun.end === 0) return;
   let open = new Set<OrderKey['uid']>();
   const readGroup = async () => {
     const orders = open.size === 0 ? [] : await store.orders.get([...open]);

@@ -10,12 +10,13 @@ import { type BookPlan, planServer, type ServerPlan } from '../config/plan.ts';
 import type { BookSettings } from '../settings/schema.ts';
 import { exportBook } from './export.ts';
 import { importBook } from './import.ts';
+import { STANDARD_OUTPUT } from './output.ts';
 import { type Progress, progressBar } from './progress.ts';
 import type { PruneAges, Pruned, PrunedAccounts } from './prune.ts';
 import { pruneAccounts, pruneBook } from './prune.ts';
 import { rollBackBook } from './rollback.ts';
 import type { ExportedTable, TableName } from './table-export/index.ts';
-import { assertNewFile, exportTable, isTableFile } from './table-export/index.ts';
+import { assertNewFile, exportTable } from './table-export/index.ts';
 import { verifyBook } from './verify.ts';
 
 /** The name of a maintenance command. */
@@ -31,8 +32,8 @@ export interface CommandOptions {
   readonly ages: PruneAges;
   /** For `rollback`: the newest block whose chain events stay. */
   readonly toBlock: number;
-  /** For `export` to a table. */
-  readonly table: TableName;
+  /** For `export` to a table. Without it, orders are exported as NDJSON. */
+  readonly table?: TableName | undefined;
   /** For `export` to a table: the position after which changes are exported. */
   readonly after?: number;
   /** For `export` of notifications, and for `prune`: the location of the account store. */
@@ -113,7 +114,7 @@ async function backUp({ book, file }: CommandOptions, progress: Progress): Promi
 /** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
 function assertFilesExist({ command, file, book, table }: CommandOptions): void {
   // The account store is checked when it is opened.
-  if (command === 'export' && isTableFile(file) && table === 'notifications') return;
+  if (command === 'export' && table === 'notifications') return;
   if (command === 'import' && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
   if (command === 'import' || book.postgres !== undefined) return;
   if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
@@ -125,11 +126,13 @@ async function withStore(options: CommandOptions, progress: Progress): Promise<C
   const server = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.');
   const [plan] = server.books;
   if (plan === undefined) throw new Error('the plan has no book');
-  if (options.command === 'export' && isTableFile(options.file)) {
-    assertNewFile(resolve(options.file));
+  if (options.table !== undefined) {
+    assertNewFile(getOutput(options));
     if (options.table === 'notifications') return exportNotifications(server, options, progress);
   }
-  const store = await openStore(plan.place);
+  // A server may have the file open.
+  const readOnly = options.command === 'export' || options.command === 'verify';
+  const store = await openStore(plan.place, { readOnly });
   const domain = getDomain(plan);
   await store.open({ domain, clock: systemClock });
   try {
@@ -148,10 +151,11 @@ async function doWith(
   const file = resolve(options.file);
   switch (options.command) {
     case 'export': {
-      if (isTableFile(options.file)) return exportBookTable(store, options, progress);
-      const data = await exportBook(store, domain, file, progress);
-      const words = `${data.orders} orders are in ${file}, ${data.resumed} of them from before, digest ${data.sha256}`;
-      return { ok: true, words, data: { file, ...data } };
+      if (options.table !== undefined) return exportBookTable(store, options, progress);
+      const output = getOutput(options);
+      const data = await exportBook(store, domain, output, progress);
+      const words = `${data.orders} orders are in ${describeOutput(output)}, ${data.resumed} of them from before, digest ${data.sha256}`;
+      return { ok: true, words, data: { file: output, ...data } };
     }
     case 'import': {
       const data = await importBook(store, domain, file, progress);
@@ -197,11 +201,15 @@ function describePruned({ orders, quotes, before, ...data }: Pruned & Partial<Pr
 }
 
 /** Opens an account store that exists, and closes it. */
-async function withAccountStore<T>(place: string, work: (store: AccountStore) => Promise<T>): Promise<T> {
+async function withAccountStore<T>(
+  place: string,
+  work: (store: AccountStore) => Promise<T>,
+  readOnly = false,
+): Promise<T> {
   if (!isDatabase(place) && !existsSync(resolve(place))) {
     throw new Error(`the database "${resolve(place)}" does not exist`);
   }
-  const store = await accountStoreAt(place, { migrate: false });
+  const store = await accountStoreAt(place, { migrate: false, readOnly });
   await store.open({ clock: systemClock });
   try {
     return await work(store);
@@ -215,7 +223,7 @@ async function exportBookTable(store: Store, options: CommandOptions, progress: 
   const { createOrderTable } = await import('./table-export/order-table.ts');
   const { createTradeTable } = await import('./table-export/trade-table.ts');
   const rows = await (table === 'trades' ? createTradeTable(store, after) : createOrderTable(store, after));
-  return describeTable(options, await exportTable(table, rows, resolve(options.file), progress));
+  return describeTable(options, await exportTable(table ?? 'orders', rows, getOutput(options), progress));
 }
 
 async function exportNotifications(
@@ -227,15 +235,21 @@ async function exportNotifications(
   if (place === 'off' || place === ':memory:')
     throw new Error('notifications require an account store: --accounts <location>');
   const { createNotificationTable } = await import('./table-export/notification-table.ts');
-  return withAccountStore(place, async (store) => {
+  const work = async (store: AccountStore) => {
     const table = await createNotificationTable(store, options.after);
-    return describeTable(options, await exportTable('notifications', table, resolve(options.file), progress));
-  });
+    return describeTable(options, await exportTable('notifications', table, getOutput(options), progress));
+  };
+  return withAccountStore(place, work, true);
 }
 
-function describeTable({ file: name }: CommandOptions, data: ExportedTable): CommandOutcome {
-  const file = resolve(name);
-  const words = `${data.rows} rows of ${data.table} are in ${file}; export later changes with --after ${data.cursor}`;
+/** Returns the absolute name of the file of an export, or `-`. */
+const getOutput = ({ file }: CommandOptions) => (file === STANDARD_OUTPUT ? file : resolve(file));
+
+const describeOutput = (file: string) => (file === STANDARD_OUTPUT ? 'the standard output' : file);
+
+function describeTable(options: CommandOptions, data: ExportedTable): CommandOutcome {
+  const file = getOutput(options);
+  const words = `${data.rows} rows of ${data.table} are in ${describeOutput(file)}; export later changes with --after ${data.cursor}`;
   return { ok: true, words, data: { file, ...data } };
 }
 

@@ -58,6 +58,53 @@ async function shown(store: ReturnType<typeof sqliteStore>) {
   return orders;
 }
 
+describe('export beside a running server', () => {
+  test('reads the file of the server, which goes on to write', async () => {
+    const { db, folder } = await bookWith(30);
+    const accounts = join(folder, 'accounts.sqlite');
+    const server = intentbook(['serve', '--port', '0', '--db', db, '--accounts', accounts]);
+    const url = await addressOf(server);
+    const exported = await done(['export', join(folder, 'book.ndjson'), '--db', db]);
+    expect(exported).toMatchObject({ ok: true, orders: 30 });
+    for (const table of ['orders', 'trades', 'notifications']) {
+      const args = ['--table', table, '--db', db, ...(table === 'notifications' ? ['--accounts', accounts] : [])];
+      expect(await done(['export', join(folder, `${table}.csv`), ...args])).toMatchObject({ ok: true, table });
+    }
+    expect(await done(['verify', '--db', db])).toMatchObject({ orders: 30, problems: [] });
+    const order = await signOrder(account(50), { validTo });
+    const headers = { 'content-type': 'application/json' };
+    const posted = await fetch(`${url}/api/v1/orders`, { method: 'POST', headers, body: JSON.stringify(order) });
+    expect(posted.status).toBe(201);
+    // Commands that write still need the writer lease.
+    expect(await rejected(['prune', '--db', db])).toContain('already has a writer');
+  });
+
+  test('writes to the standard output, and the result to the error output', async () => {
+    const { db, folder } = await bookWith(20);
+    const file = join(folder, 'book.ndjson');
+    await done(['export', file, '--db', db]);
+    const piped = await intentbook(['export', '-', '--db', db], { cwd: folder }).ended;
+    expect([piped.code, piped.stdout]).toEqual([0, readFileSync(file, 'utf8')]);
+    expect(piped.stderr).toMatch(/^20 orders are in the standard output, 0 of them from before, digest/);
+    const table = await intentbook(['export', '-', '--table', 'orders', '--json', '--db', db], { cwd: folder }).ended;
+    expect([table.code, table.stdout.split('\n').length, JSON.parse(table.stderr)]).toEqual([
+      0,
+      22,
+      expect.objectContaining({ ok: true, file: '-', rows: 20 }),
+    ]);
+    expect(readdirSync(folder)).not.toContain('-');
+  });
+
+  test.each([
+    ['import', '-'],
+    ['backup', '-'],
+    ['init', '-'],
+  ])('%s %s is refused', async (...args) => {
+    const { code, stderr } = await intentbook(args).ended;
+    expect([code, stderr]).toEqual([2, expect.stringContaining('cannot use the standard input or output')]);
+  });
+});
+
 describe('export and import', () => {
   test('move a book from SQLite to PostgreSQL and back; a repeated import changes nothing', async () => {
     const { db, folder } = await bookWith(300);
@@ -250,7 +297,7 @@ describe('backup', () => {
     const { db, folder, uids } = await bookWith(20);
     const server = intentbook(['serve', '--port', '0', '--db', db]);
     await addressOf(server);
-    expect(await rejected(['verify', '--db', db])).toContain(`process ${server.child.pid} `);
+    expect(await rejected(['prune', '--db', db])).toContain(`process ${server.child.pid} `);
     const copy = join(folder, 'copy.sqlite');
     expect(await done(['backup', copy, '--db', db])).toMatchObject({ ok: true, to: copy });
     expect(await done(['verify', '--db', copy])).toMatchObject({ orders: uids.length, problems: [] });

@@ -1,31 +1,26 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import { toCsvLine } from '#internal';
-import { writeAll } from '../write-all.ts';
+import { openOutput } from '../output.ts';
 import type { Column, Row, Value } from './columns.ts';
 import { splitAmount } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
 
-/** Creates a writer of a CSV file (RFC 4180). Times are in ISO 8601. An amount has three columns. */
+/** Creates a writer of CSV (RFC 4180) to a file or to the standard output. Times are in ISO 8601. An amount has three columns. */
 export async function createCsvWriter(path: string, columns: readonly Column[]): Promise<TableWriter> {
-  const file: FileHandle = await open(path, 'w');
+  const output = await openOutput(path);
   const names = columns.flatMap(({ name, type }) => (type === 'amount' ? [name, `${name}_hi`, `${name}_lo`] : [name]));
-  let end = 0;
-  const write = async (text: string) => {
-    end = await writeAll(file, text, end);
-  };
-  await write(toCsvLine(names));
+  await output.write(toCsvLine(names));
 
   const toLine = (row: Row) => toCsvLine(columns.flatMap(({ type }, i) => toFields(type, row[i] ?? null)));
 
   return {
     async write(rows) {
-      await write(rows.map(toLine).join(''));
+      await output.write(rows.map(toLine).join(''));
     },
     async finish() {
-      await file.sync();
-      await file.close();
+      await output.sync();
+      await output.close();
     },
-    abort: () => file.close(),
+    abort: () => output.close(),
   };
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
+import { STANDARD_OUTPUT } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { Table } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
@@ -23,7 +24,7 @@ export const isTableFile = (path: string): boolean => ['.csv', '.parquet'].inclu
 
 /**
  * Writes a table to a file. The rows are written to `<file>.partial`, which is renamed when it is complete and on
- * stable storage. So the file is complete if it exists.
+ * stable storage. So the file is complete if it exists. Rows on the standard output are CSV.
  *
  * @throws Error if the file exists.
  */
@@ -33,7 +34,8 @@ export async function exportTable(
   path: string,
   progress: Progress,
 ): Promise<ExportedTable> {
-  const partial = `${path}.partial`;
+  const isFile = path !== STANDARD_OUTPUT;
+  const partial = isFile ? `${path}.partial` : path;
   const writer = await createWriter(name, table, path, partial);
   let rows = 0;
   try {
@@ -45,21 +47,23 @@ export async function exportTable(
     await writer.finish();
   } catch (error) {
     await writer.abort();
-    await rm(partial, { force: true });
+    if (isFile) await rm(partial, { force: true });
     throw error;
   }
-  await rename(partial, path);
-  await syncFolder(dirname(path));
+  if (isFile) {
+    await rename(partial, path);
+    await syncFolder(dirname(path));
+  }
   return { table: name, rows, cursor: table.cursor };
 }
 
 /** @throws Error if the file exists. Called before the rows are read. */
 export function assertNewFile(path: string): void {
-  if (existsSync(path)) throw new Error(`the file "${path}" already exists`);
+  if (path !== STANDARD_OUTPUT && existsSync(path)) throw new Error(`the file "${path}" already exists`);
 }
 
 async function createWriter(name: TableName, { columns, cursor }: Table, path: string, partial: string) {
-  if (extname(path).toLowerCase() === '.csv') {
+  if (extname(path).toLowerCase() !== '.parquet') {
     const { createCsvWriter } = await import('./csv-writer.ts');
     return createCsvWriter(partial, columns);
   }

@@ -1,0 +1,47 @@
+import { open } from 'node:fs/promises';
+import { writeAll } from './write-all.ts';
+
+/** Name of the standard output in place of a file. */
+export const STANDARD_OUTPUT = '-';
+
+/** Output of an export. */
+export interface Output {
+  write(text: string): Promise<void>;
+  /** Waits until the output is on stable storage. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a file for writing after its first `size` bytes, or the standard output.
+ *
+ * @param size - The rest of an existing file is removed. Default: 0.
+ */
+export async function openOutput(path: string, size = 0): Promise<Output> {
+  if (path === STANDARD_OUTPUT) return { write: writeToReader, sync: async () => {}, close: async () => {} };
+  const file = await open(path, size === 0 ? 'w' : 'r+');
+  let end = size;
+  try {
+    await file.truncate(size);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  return {
+    async write(text) {
+      end = await writeAll(file, text, end);
+    },
+    sync: () => file.sync(),
+    close: () => file.close(),
+  };
+}
+
+/** Writes at the pace of the reader. */
+function writeToReader(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => {
+      if (error) reject(new Error('the reader of the output has ended', { cause: error }));
+      else resolve();
+    });
+  });
+}
