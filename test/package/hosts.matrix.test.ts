@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, signOrder } from '../support/orders.ts';
+import { readPage } from './docs-pages.ts';
 import type { Host } from './host.ts';
 import { ENTRIES, unpackHost } from './host.ts';
 
@@ -16,7 +17,7 @@ const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 let host: Host;
 beforeAll(() => {
-  host = unpackHost(['typescript', '@types/node']);
+  host = unpackHost(['typescript', '@types/node', 'viem']);
   if (!existsSync(join(host.folder, 'node_modules/intentbook/dist/index.d.ts'))) {
     throw new Error('the package is without its declarations; run `npm run build` first');
   }
@@ -132,6 +133,33 @@ await fastify().register(fastifyPlugin, { prefix: '/sepolia', book });
 createServer(nodeHandler(book)).listen(0);
 export const explorer = createExplorer;
 `;
+
+describe('files of Getting started', () => {
+  const { text } = readPage('docs/getting-started.md');
+  const [, config = ''] = /^```json tsconfig\.json\n([\s\S]*?)^```$/m.exec(text) ?? [];
+  const blocks = [...text.matchAll(/^```ts(?: ([\w.-]+))?\n([\s\S]*?)^```$/gm)];
+
+  /** Installs other versions of the compiler, which the long run only does. @returns the compiler. */
+  function getCompiler(version: string): string {
+    if (version === 'installed') return compiler;
+    const folder = join(host.folder, `typescript-${version}`);
+    mkdirSync(folder);
+    const flags = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+    execFileSync('npm', ['install', ...flags, '--prefix', folder, `typescript@${version}`]);
+    return join(folder, 'node_modules/typescript/bin/tsc');
+  }
+
+  test.each(['installed', ...(LONG ? ['5.9', '6', '7'] : [])])('compile with TypeScript, version: %s', (version) => {
+    const at = join(host.folder, `getting-started-${version}`);
+    mkdirSync(at, { recursive: true });
+    writeFileSync(join(at, 'package.json'), '{ "type": "module" }');
+    writeFileSync(join(at, 'tsconfig.json'), config);
+    for (const [i, [, name = `file-${i}.ts`, code = '']] of blocks.entries()) writeFileSync(join(at, name), code);
+    expect(blocks.length).toBeGreaterThan(5);
+    const { stdout, status } = spawnSync(process.execPath, [getCompiler(version), '--project', at], { encoding: 'utf8' });
+    expect([stdout, status]).toEqual(['', 0]);
+  });
+});
 
 describe('package entry', () => {
   const ways = Object.entries(RESOLUTIONS).slice(0, LONG ? undefined : 1);

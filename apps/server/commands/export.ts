@@ -18,7 +18,8 @@ export interface Exported extends Trailer {
 }
 
 /**
- * Writes all orders of a store to a file or to the standard output, newest first. An incomplete file is continued after its last complete line.
+ * Writes all orders of a store to a file or to the standard output, newest first. An incomplete file is continued after
+ * its last complete line.
  * Then it also receives the orders that were created since it was begun, and a second line of each order that was
  * cancelled since its first one.
  *

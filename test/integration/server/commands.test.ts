@@ -59,7 +59,7 @@ async function shown(store: ReturnType<typeof sqliteStore>) {
 }
 
 describe('export beside a running server', () => {
-  test('reads the file of the server, which goes on to write', async () => {
+  test('reads the file of the server, which continues to write', async () => {
     const { db, folder } = await bookWith(30);
     const accounts = join(folder, 'accounts.sqlite');
     const server = intentbook(['serve', '--port', '0', '--db', db, '--accounts', accounts]);

@@ -4,7 +4,10 @@ import type { Column, Row, Value } from './columns.ts';
 import { splitAmount } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
 
-/** Creates a writer of CSV (RFC 4180) to a file or to the standard output. Times are in ISO 8601. An amount has three columns. */
+/**
+ * Creates a writer of CSV (RFC 4180) to a file or to the standard output. Times are in ISO 8601. An amount has three
+ * columns.
+ */
 export async function createCsvWriter(path: string, columns: readonly Column[]): Promise<TableWriter> {
   const output = await openOutput(path);
   const names = columns.flatMap(({ name, type }) => (type === 'amount' ? [name, `${name}_hi`, `${name}_lo`] : [name]));
