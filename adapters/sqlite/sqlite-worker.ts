@@ -1,32 +1,66 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { StoreError } from 'intentbook';
 import type { SqliteFile } from './connection.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
-import type { WriteCall, WriteResult, WriteThreadData } from './write-operations.ts';
+import type { WriteCall, WriteMessage, WriteResult, WriteStart } from './write-operations.ts';
 import { createWriteOperations, EPOCH, LEASE_END } from './write-operations.ts';
 
-const { source, state } = workerData as WriteThreadData; // set by `startWriteThread`
-const store = createSqliteStore(source as SqliteFile, MIGRATIONS, (expires) => {
-  Atomics.store(state, LEASE_END, Math.floor(expires / 1000));
-});
-const operations = createWriteOperations(store);
+/** A store of the thread. */
+interface ThreadStore {
+  readonly calls: WriteCall[];
+  run(call: WriteCall): Promise<WriteResult>;
+}
 
-parentPort?.on('message', async (call: WriteCall) => {
-  parentPort?.postMessage(await run(call));
-});
+const stores = new Map<number, ThreadStore>();
+let isScheduled = false;
 
-async function run({ id, name, parameters }: WriteCall): Promise<WriteResult> {
-  const operation = operations[name] as (...parameters: readonly unknown[]) => Promise<unknown>; // typed by the caller
-  Atomics.add(state, EPOCH, 1);
-  // The operation has taken effect when it returns its promise; `open` and `close` write nothing to the log.
-  const result = operation(...parameters);
-  Atomics.add(state, EPOCH, 1);
-  try {
-    return { id, value: await result };
-  } catch (error) {
-    return { id, error: describe(error) };
+parentPort?.on('message', (message: WriteMessage) => {
+  if ('source' in message) stores.set(message.store, createStore(message));
+  else if ('end' in message) stores.delete(message.store);
+  else {
+    stores.get(message.store)?.calls.push(message);
+    schedule();
   }
+});
+
+/** Timers run between two calls, so that each store renews its lease although the file of another one is locked. */
+function schedule(): void {
+  if (isScheduled) return;
+  isScheduled = true;
+  setImmediate(runNext);
+}
+
+/** Runs one call of each store, so that none waits for the queue of another one. */
+function runNext(): void {
+  isScheduled = false;
+  for (const { calls, run } of stores.values()) {
+    const call = calls.shift();
+    if (call !== undefined) run(call).then((result) => parentPort?.postMessage(result));
+    if (calls.length > 0) schedule();
+  }
+}
+
+function createStore({ source, state }: WriteStart): ThreadStore {
+  const store = createSqliteStore(source as SqliteFile, MIGRATIONS, (expires) => {
+    Atomics.store(state, LEASE_END, Math.floor(expires / 1000));
+  });
+  const operations = createWriteOperations(store);
+
+  async function run({ id, name, parameters }: WriteCall): Promise<WriteResult> {
+    const operation = operations[name] as (...parameters: readonly unknown[]) => Promise<unknown>; // typed by the caller
+    Atomics.add(state, EPOCH, 1);
+    // The operation has taken effect when it returns its promise; `open` and `close` write nothing to the log.
+    const result = operation(...parameters);
+    Atomics.add(state, EPOCH, 1);
+    try {
+      return { id, value: await result };
+    } catch (error) {
+      return { id, error: describe(error) };
+    }
+  }
+
+  return { calls: [], run };
 }
 
 function describe(error: unknown) {

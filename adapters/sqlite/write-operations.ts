@@ -27,8 +27,26 @@ export const createWriteOperations = (store: Store) => ({
 /** The operations of the write thread by name. */
 export type WriteOperations = ReturnType<typeof createWriteOperations>;
 
+/** A message to the write thread. The thread has several stores, with a number each. */
+export type WriteMessage = WriteStart | WriteCall | WriteEnd;
+
+/** Creates a store in the thread. */
+export interface WriteStart {
+  readonly store: number;
+  readonly source: unknown;
+  /** See {@link createWriteState}. */
+  readonly state: Int32Array;
+}
+
+/** Removes a store that is closed. */
+export interface WriteEnd {
+  readonly store: number;
+  readonly end: true;
+}
+
 /** A call of an operation. */
 export interface WriteCall {
+  readonly store: number;
   readonly id: number;
   readonly name: keyof WriteOperations;
   readonly parameters: readonly unknown[];
@@ -42,19 +60,12 @@ export type WriteResult =
       readonly error: { readonly code?: string; readonly message: string; readonly cause?: unknown };
     };
 
-/** The data that a write thread receives at its start. */
-export interface WriteThreadData {
-  readonly source: unknown;
-  /** See {@link createWriteState}. */
-  readonly state: Int32Array;
-}
-
 /** Positions in the state. */
 export const EPOCH = 0;
 export const LEASE_END = 1;
 
 /**
- * Creates the memory that a write thread shares with the thread of the book. It contains the epoch, which is odd while
+ * Creates the memory that a store of the write thread shares with the thread of the book. It contains the epoch, which is odd while
  * an operation runs and different after it, so that a write is noticed before its result arrives. It also contains the
  * second (since 1970) until which no other process can become the writer.
  */

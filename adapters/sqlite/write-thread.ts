@@ -3,7 +3,7 @@ import type { StoreErrorCode } from 'intentbook';
 import { StoreError, systemClock } from 'intentbook';
 import type { SqliteFile } from './connection.ts';
 import type { SqliteWriter } from './store-with-reader.ts';
-import type { WriteCall, WriteOperations, WriteResult, WriteThreadData } from './write-operations.ts';
+import type { WriteMessage, WriteOperations, WriteResult, WriteStart } from './write-operations.ts';
 import { createWriteState, EPOCH, LEASE_END } from './write-operations.ts';
 
 interface Pending {
@@ -20,10 +20,22 @@ export function getWorkerFile(): URL | undefined {
   return url ? new URL('./sqlite-worker.js', url) : undefined;
 }
 
+/** A running thread. */
+interface WriteThread {
+  /** Adds a store. @returns the number of the store. */
+  add(message: Omit<WriteStart, 'store'>): number;
+  call(store: number, name: keyof WriteOperations, parameters: readonly unknown[]): Promise<unknown>;
+  /** Removes a store. The last one ends the thread. */
+  remove(store: number): Promise<void>;
+}
+
+/** Threads by their file. All stores of the process share one, since each costs 20 MiB. */
+const threads = new Map<string, WriteThread>();
+
 /**
- * Starts a thread with its own connection, which runs operations in the order of their calls. They reject with the
- * error of the operation, with `OutcomeUnknown` if the thread ends before the result arrives, and with `Unavailable` if
- * it has ended. An idle thread does not keep the process running.
+ * Starts a store in the write thread of the process, with its own connection. Its operations run in the order of their
+ * calls. They reject with the error of the operation, with `OutcomeUnknown` if the thread ends before the result
+ * arrives, and with `Unavailable` if it has ended. An idle thread does not keep the process running.
  *
  * @throws StoreError `Unavailable` if the file of the thread is not known.
  */
@@ -34,13 +46,29 @@ export function startWriteThread(source: SqliteFile, file: URL | undefined): Sql
       'the write thread of the SQLite store cannot start: the bundle of the application has no import.meta.url',
     );
   }
+  const thread = threads.get(file.href) ?? createThread(file);
   const state = createWriteState();
-  const workerData: WriteThreadData = { source, state };
-  // Without the options of the process: some, such as `--input-type`, are refused in a thread.
-  const worker = new Worker(file, { workerData, name: 'intentbook sqlite', execArgv: [] });
-  const pending = new Map<number, Pending>();
-  let calls = 0;
+  const store = thread.add({ source, state });
+  const call = (name: keyof WriteOperations, ...parameters: readonly unknown[]) => thread.call(store, name, parameters);
   let seen: number | undefined;
+  return {
+    call: call as SqliteWriter['call'], // the thread runs the operation of this name
+    isUnchanged() {
+      const before = seen;
+      seen = Atomics.load(state, EPOCH);
+      return seen === before && seen % 2 === 0 && systemClock.now() < Atomics.load(state, LEASE_END) * 1000;
+    },
+    end: () => thread.remove(store),
+  };
+}
+
+function createThread(file: URL): WriteThread {
+  // Without the options of the process: some, such as `--input-type`, are refused in a thread.
+  const worker = new Worker(file, { name: 'intentbook sqlite', execArgv: [] });
+  const pending = new Map<number, Pending>();
+  const stores = new Set<number>();
+  let created = 0;
+  let calls = 0;
   let ended: string | undefined;
   worker.unref();
 
@@ -54,6 +82,7 @@ export function startWriteThread(source: SqliteFile, file: URL | undefined): Sql
 
   function fail(reason: string, cause?: unknown): void {
     ended ??= reason;
+    if (threads.get(file.href) === thread) threads.delete(file.href);
     const failed = [...pending.values()];
     pending.clear();
     for (const { name, reject } of failed) reject(createEndError(name, reason, cause));
@@ -64,30 +93,35 @@ export function startWriteThread(source: SqliteFile, file: URL | undefined): Sql
   worker.on('error', (cause) => fail(cause instanceof Error ? cause.message : String(cause), cause));
   worker.on('exit', (code) => fail(`exit code ${code}`));
 
-  function call(name: keyof WriteOperations, ...parameters: readonly unknown[]): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (ended !== undefined) {
-        throw new StoreError('Unavailable', `the write thread of the SQLite store has ended: ${ended}`);
-      }
-      const message: WriteCall = { id: calls++, name, parameters };
-      worker.postMessage(message);
-      if (pending.size === 0) worker.ref();
-      pending.set(message.id, { name, resolve, reject });
-    });
-  }
+  const post = (message: WriteMessage) => worker.postMessage(message);
 
-  return {
-    call: call as SqliteWriter['call'], // the thread runs the operation of this name
-    isUnchanged() {
-      const before = seen;
-      seen = Atomics.load(state, EPOCH);
-      return seen === before && seen % 2 === 0 && systemClock.now() < Atomics.load(state, LEASE_END) * 1000;
+  const thread: WriteThread = {
+    add(message) {
+      const store = created++;
+      stores.add(store);
+      post({ store, ...message });
+      return store;
     },
-    async end() {
+    call: (store, name, parameters) =>
+      new Promise((resolve, reject) => {
+        if (ended !== undefined) {
+          throw new StoreError('Unavailable', `the write thread of the SQLite store has ended: ${ended}`);
+        }
+        const id = calls++;
+        post({ store, id, name, parameters });
+        if (pending.size === 0) worker.ref();
+        pending.set(id, { name, resolve, reject });
+      }),
+    async remove(store) {
+      stores.delete(store);
+      if (stores.size > 0) return post({ store, end: true });
       ended ??= 'the store was closed';
+      if (threads.get(file.href) === thread) threads.delete(file.href);
       await worker.terminate();
     },
   };
+  threads.set(file.href, thread);
+  return thread;
 }
 
 function createEndError(name: keyof WriteOperations, reason: string, cause: unknown): StoreError {

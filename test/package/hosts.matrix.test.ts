@@ -156,7 +156,9 @@ describe('files of Getting started', () => {
     writeFileSync(join(at, 'tsconfig.json'), config);
     for (const [i, [, name = `file-${i}.ts`, code = '']] of blocks.entries()) writeFileSync(join(at, name), code);
     expect(blocks.length).toBeGreaterThan(5);
-    const { stdout, status } = spawnSync(process.execPath, [getCompiler(version), '--project', at], { encoding: 'utf8' });
+    const { stdout, status } = spawnSync(process.execPath, [getCompiler(version), '--project', at], {
+      encoding: 'utf8',
+    });
     expect([stdout, status]).toEqual(['', 0]);
   });
 });

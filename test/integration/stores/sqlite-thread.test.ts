@@ -105,6 +105,36 @@ test('an insert has an unknown outcome if the write thread ends, and later write
   });
 });
 
+test('stores share one thread, in which the queue of one does not delay the others', async () => {
+  using locked = temporaryFile();
+  using file = temporaryFile();
+  const source = { kind: 'file', path: locked.path, synchronous: 'FULL', busyTimeout: 50 } as const;
+  const slow = createThreadedStore(source, WORKER);
+  await slow.open({ domain: DOMAIN, clock: systemClock });
+  const store = await open(file.path);
+  const other = new Database(locked.path);
+  other.exec('BEGIN IMMEDIATE');
+  const finished: string[] = [];
+  const checks: Promise<unknown>[] = [];
+  const thread = findThread(() => {
+    for (let i = 0; i < 5; i++) checks.push(slow.check().catch(() => finished.push(`locked ${i}`)));
+  });
+  let insert: Promise<unknown> | undefined;
+  const same = findThread(() => {
+    insert = store.orders.insert([{ order: order(1) }]).then(() => finished.push('inserted'));
+  });
+  expect(same).toBe(thread);
+  await Promise.all([...checks, insert]);
+  expect(finished.indexOf('inserted')).toBeLessThan(2);
+  expect(finished).toHaveLength(6);
+  other.exec('ROLLBACK');
+  other.close();
+  await slow.close();
+  // The thread of the other store is still there.
+  await store.check();
+  await store.close();
+});
+
 test('the store can be opened again after the thread has ended, with every acknowledged order', async () => {
   using file = temporaryFile();
   const first = await open(file.path);
