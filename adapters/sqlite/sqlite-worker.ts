@@ -36,7 +36,7 @@ function runNext(): void {
   isScheduled = false;
   for (const { calls, run } of stores.values()) {
     const call = calls.shift();
-    if (call !== undefined) run(call).then((result) => parentPort?.postMessage(result));
+    if (call !== undefined) void run(call).then((result) => parentPort?.postMessage(result));
     if (calls.length > 0) schedule();
   }
 }
