@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreError } from 'intentbook';
 import type { BetterSqlite, SqliteDatabase } from './database-driver.ts';
-import { openDatabase, toStoreError } from './database-driver.ts';
+import { loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import { prepare } from './session.ts';
 
 /** SQLite's `synchronous` levels. Only `FULL` and `EXTRA` survive a power failure. */
@@ -100,6 +100,8 @@ export function getFilePath(database: SqliteDatabase): string {
 
 async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
   assertOwnLog(path);
+  await loadDriver();
+  createPrivate(path);
   const database = await openDatabase(path, busyTimeout);
   try {
     // The file may belong to another application, so this check comes before any change.
@@ -120,6 +122,15 @@ async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Prom
     throw toStoreError(`open the file "${path}"`, cause);
   }
   return { database, prefix: '', own: true, disconnect: () => void database.close() };
+}
+
+/** Creates a file that other users of the machine cannot read. SQLite gives its mode to the files beside it. */
+function createPrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch {
+    // The file exists, or SQLite reports why it cannot be created.
+  }
 }
 
 const isCopy = (database: SqliteDatabase) => database.pragma('application_id', { simple: true }) === COPY_ID;

@@ -22,7 +22,9 @@ export type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
 
 /** Options of a store that opens its own file. */
 export interface SqliteStoreOptions {
-  /** Path of the file. The file is created if it does not exist; its directory must exist. */
+  /**
+   * Path of the file. The file is created if it does not exist, with the mode 0600; its directory must exist.
+   */
   readonly path: string;
   /**
    * Durability of a commit: the `synchronous` setting of the connection. With a level below `FULL`, a power failure can

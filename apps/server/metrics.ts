@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { OrderBookError } from 'intentbook';
 import type { AccountBacklog, Accounts } from 'intentbook/accounts';
 import { instrumentAccounts, instrumentBooks } from 'intentbook/prometheus';
@@ -78,6 +80,18 @@ export async function createMetrics(
     collect() {
       for (const { path } of deployments) this.set({ book: path }, Number(isReady(path)));
       if (accounts !== undefined) this.set({ book: 'accounts' }, Number(isReady('accounts')));
+    },
+  });
+  new Gauge({
+    name: 'intentbook_sqlite_log_bytes',
+    help: 'Size of the write-ahead log of a book in a file.',
+    labelNames: ['book'],
+    registers,
+    collect() {
+      for (const { path, database } of deployments) {
+        if (database === undefined || !isAbsolute(database)) continue;
+        this.set({ book: path }, statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+      }
     },
   });
   // A series that begins with its first failures has no increase that an alert could notice.

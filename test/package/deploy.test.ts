@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { COMMANDS } from '../../apps/cli/commands.ts';
 import { parseCommand } from '../../apps/cli/parse.ts';
 import { readPage, tablesOf } from './docs-pages.ts';
@@ -86,8 +86,40 @@ describe('deployment files', () => {
   });
 
   it('the dashboard is JSON with panels', () => {
-    const { panels } = JSON.parse(read('grafana-dashboard.json')) as { panels: { title: string }[] };
+    const { panels } = JSON.parse(read('grafana-dashboard.json')) as {
+      panels: { title: string; targets: { expr: string; legendFormat: string }[] }[];
+    };
     expect(panels.length).toBeGreaterThan(8);
     expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+    // With several replicas, no panel draws two lines of one name.
+    for (const { targets } of panels) {
+      for (const { expr, legendFormat } of targets) {
+        const [, labels] = /^(?:histogram_quantile\([\d.]+, )?(?:sum|max) by \(([^)]*)\)/.exec(expr) ?? [];
+        const names = labels?.split(', ').filter((name) => name !== 'le') ?? ['instance'];
+        for (const name of names) expect([expr, legendFormat]).toEqual([expr, expect.stringContaining(`{{${name}}}`)]);
+      }
+    }
+  });
+
+  it('the health check of the image reads the port of the server', () => {
+    const [, command = ''] = /HEALTHCHECK[\s\S]*?CMD (\[.*\])/.exec(read('Dockerfile')) ?? [];
+    const [file = '', ...args] = JSON.parse(command) as string[];
+    expect(file).toBe('node');
+    const server =
+      'require("http").createServer((_, r) => r.end()).listen(0, () => console.log(server.address().port))';
+    const script = `const server = ${server}; process.on("message", () => {});`;
+    const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void child.kill());
+    return new Promise<void>((resolve, reject) => {
+      child.stdout.once('data', (port: Buffer) => {
+        const run = (env: object) => spawnSync(process.execPath, args, { env: { ...process.env, ...env } }).status;
+        try {
+          expect([run({ INTENTBOOK_PORT: String(port).trim() }), run({ INTENTBOOK_PORT: '1' })]).toEqual([0, 1]);
+          resolve();
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
   });
 });

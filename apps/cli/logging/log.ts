@@ -15,6 +15,9 @@ export interface Log {
   stopped(): void;
 }
 
+/** Paths of probes, also of one book. */
+const PROBE = /^\/(?:live|ready|.*\/api\/v1\/ready|api\/v1\/ready)\/?$/;
+
 /** Creates a JSON log on the standard output. Requires the package pino. */
 export async function createLog(version: string): Promise<Log> {
   const { pino } = await requirePackage('--log json', 'pino', () => import('pino'));
@@ -36,6 +39,8 @@ export async function createLog(version: string): Promise<Log> {
       log.info({ url, metricsUrl, books }, 'ready');
     },
     exchanged({ id, ms, status, ...exchange }) {
+      // Orchestrators send several probes per second. Their failures have a reason in the log.
+      if (status < 400 && PROBE.test(exchange.path)) return;
       const line = { requestId: id, ...exchange, status, ms: Math.round(ms * 1000) / 1000 };
       log[status >= 500 ? 'error' : 'info'](line, 'request');
     },

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { Address, AuctionOptions, FeePolicyOption } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { NATIVE_MARKER } from '#internal';
+import { readText } from '../config/read-text.ts';
 import type { FeePolicySetting } from '../settings/fee-settings.ts';
 import { feePolicies } from '../settings/fee-settings.ts';
 
@@ -34,7 +34,7 @@ export async function readFees({ volumeFee, feePolicies: given }: FeeSettings): 
 }
 
 async function readPolicies(file: string): Promise<FeePolicySetting> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+  const text = await readText(file).catch((cause: unknown) => {
     throw new TypeError(`the file of fee policies ${file} cannot be read`, { cause });
   });
   let content: unknown;

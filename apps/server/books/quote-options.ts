@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { Estimator, QuoteOptions } from 'intentbook';
 import type { FixedPrice } from 'intentbook/estimators';
 import { parseDecimal } from '#internal';
+import { readText } from '../config/read-text.ts';
 import { createQuoteVerifier } from './chain-options.ts';
 
 /** The quote options of a book. */
@@ -96,7 +96,7 @@ export async function priceTable(
   if (typeof prices === 'object') return prices;
   const table = parse(
     prices,
-    await readFile(prices, 'utf8').catch((cause: unknown) => {
+    await readText(prices).catch((cause: unknown) => {
       throw new TypeError(`the file of prices ${prices} cannot be read`, { cause });
     }),
   );

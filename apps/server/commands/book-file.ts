@@ -43,7 +43,12 @@ export function trailerLine(trailer: Trailer): string {
 
 /** Parses a line. @throws Error if it is not a line of an export. */
 export function parseLine(text: string): Header | OrderLine | Trailer {
-  const value: unknown = JSON.parse(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (cause) {
+    throw new Error('the file is not an export: a line is not JSON', { cause });
+  }
   if (typeof value !== 'object' || value === null) throw new Error('a line is not an object');
   return value as Header | OrderLine | Trailer; // the digest protects the content
 }

@@ -51,6 +51,7 @@ export async function importBook(store: Store, domain: Domain, path: string, pro
 /** Compares a file with its count and digest. Returns the end of each line, the header first. */
 async function checkFile(path: string, domain: Domain): Promise<{ ends: number[]; sha256: string }> {
   if (!(await stat(path)).isFile()) throw new Error(`"${path}" is not a file`);
+  await assertPlain(path);
   const ends: number[] = [];
   let finished: string | undefined;
   for await (const { text, end, digest } of readLines(path)) {
@@ -74,6 +75,20 @@ async function checkFile(path: string, domain: Domain): Promise<{ ends: number[]
   if (finished === undefined) throw new Error(`the file "${path}" is incomplete: run the export again`);
   return { ends, sha256: finished };
 }
+
+/** @throws Error if a file is compressed. */
+async function assertPlain(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    if (buffer.readUInt16BE() === GZIP) throw new Error(`the file "${path}" is compressed; run "gunzip ${path}" first`);
+  } finally {
+    await file.close();
+  }
+}
+
+/** First bytes of a file of gzip (RFC 1952). */
+const GZIP = 0x1f8b;
 
 async function store128(store: Store, texts: readonly string[]): Promise<{ inserted: number; cancelled: number }> {
   const lines = texts.map((text) => parseLine(text) as OrderLine); // `checkFile` has checked their kind

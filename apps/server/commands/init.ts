@@ -52,10 +52,10 @@ function comment(key: string, setting: Setting, indent: string): string {
   return `${indent}// ${toPlainText(describeSetting(setting))}\n${indent}// "${key}": ${example},`;
 }
 
-/** Writes a new configuration file. @throws Error if the file exists. */
+/** Writes a new configuration file, which may get secrets: other users of the machine cannot read it. @throws Error if the file exists. */
 export async function initConfig(file: string, chain: string | number): Promise<string> {
   const path = resolve(file);
-  await writeFile(path, configTemplate(chain), { flag: 'wx' }).catch((cause: unknown) => {
+  await writeFile(path, configTemplate(chain), { flag: 'wx', mode: 0o600 }).catch((cause: unknown) => {
     const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
     throw exists ? new Error(`the file "${path}" already exists`) : cause;
   });

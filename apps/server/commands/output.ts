@@ -4,6 +4,9 @@ import { writeAll } from './write-all.ts';
 /** Name of the standard output in place of a file. */
 export const STANDARD_OUTPUT = '-';
 
+/** Mode of a new file: other users of the machine cannot read it. */
+export const PRIVATE = 0o600;
+
 /** Output of an export. */
 export interface Output {
   write(text: string): Promise<void>;
@@ -19,7 +22,7 @@ export interface Output {
  */
 export async function openOutput(path: string, size = 0): Promise<Output> {
   if (path === STANDARD_OUTPUT) return { write: writeToReader, sync: async () => {}, close: async () => {} };
-  const file = await open(path, size === 0 ? 'w' : 'r+');
+  const file = await open(path, size === 0 ? 'w' : 'r+', PRIVATE);
   let end = size;
   try {
     await file.truncate(size);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isDatabase } from '../books/open-accounts.ts';
 import type { ServeOptions } from '../index.ts';
@@ -7,6 +6,7 @@ import type { SettingTable } from '../settings/setting.ts';
 import { ConfigError } from './config-errors.ts';
 import { parseJsonc } from './jsonc.ts';
 import { planServer } from './plan.ts';
+import { readText } from './read-text.ts';
 
 /**
  * Reads a configuration file. File names in it are relative to its folder.
@@ -15,7 +15,7 @@ import { planServer } from './plan.ts';
  */
 export async function readConfigFile(name: string): Promise<ServeOptions> {
   const path = resolve(name);
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+  const text = await readText(path).catch((cause: unknown) => {
     throw new ConfigError([reasonFor(cause)]);
   });
   const value = parse(text);
@@ -63,5 +63,6 @@ function parse(text: string): unknown {
 
 function reasonFor(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'UTF-16') return 'the file must be UTF-8, got UTF-16';
   return code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${String(code)})`;
 }

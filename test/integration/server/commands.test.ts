@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { createOrderBook, systemClock } from 'intentbook';
 import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
@@ -105,6 +106,22 @@ describe('export beside a running server', () => {
   });
 });
 
+describe('new files', () => {
+  test('cannot be read by other users of the machine', async () => {
+    const folder = await scratch();
+    const [db, accounts] = [join(folder, 'book.sqlite'), join(folder, 'accounts.sqlite')];
+    const server = intentbook(['serve', '--port', '0', '--db', db, '--accounts', accounts]);
+    await addressOf(server);
+    const files = ['book.ndjson', 'orders.csv', 'orders.parquet'].map((name) => join(folder, name));
+    for (const file of files) await done(['export', file, '--db', db]);
+    const config = join(folder, 'intentbook.json');
+    await done(['init', config]);
+    for (const file of [db, `${db}-wal`, accounts, `${accounts}-wal`, `${accounts}-shm`, ...files, config]) {
+      expect([file, (statSync(file).mode & 0o777).toString(8)]).toEqual([file, '600']);
+    }
+  });
+});
+
 describe('export and import', () => {
   test('move a book from SQLite to PostgreSQL and back; a repeated import changes nothing', async () => {
     const { db, folder } = await bookWith(300);
@@ -150,7 +167,7 @@ describe('export and import', () => {
     const target = join(folder, 'target.sqlite');
     await done(['export', file, '--db', db]);
     const text = readFileSync(file, 'utf8');
-    const attempt = (changed: string) => {
+    const attempt = (changed: string | Buffer) => {
       writeFileSync(file, changed);
       return rejected(['import', file, '--db', target]);
     };
@@ -158,6 +175,8 @@ describe('export and import', () => {
     expect(await attempt(`${text.split('\n').slice(0, -2).join('\n')}\n`)).toContain('is incomplete');
     expect(await attempt(text.split('\n').toSpliced(3, 1).join('\n'))).toContain('must have 10 orders, got 9');
     expect(await attempt('{"a":1}\n')).toContain('is not an export');
+    expect(await attempt('x\n')).toContain('is not an export: a line is not JSON');
+    expect(await attempt(gzipSync(text))).toContain(`is compressed; run "gunzip ${file}" first`);
     expect(await rejected(['import', folder, '--db', target])).toContain(`"${folder}" is not a file`);
     writeFileSync(file, text);
     expect(await rejected(['import', file, '--db', join(folder, 'base.sqlite'), '--chain', 'base'])).toContain(

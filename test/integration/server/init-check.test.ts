@@ -92,6 +92,22 @@ describe('intentbook check', () => {
     expect(await check('--gas-price', '1e200')).toContain('below 2^256');
   });
 
+  test('ignores a byte order mark in its files, and names UTF-16', async () => {
+    const cwd = await scratch();
+    const token = `0x${'12'.repeat(20)}`;
+    const prices = join(cwd, 'prices.json');
+    const fees = join(cwd, 'fees.json');
+    const text = JSON.stringify({ books: [{ chain: 'gnosis', prices, feePolicies: fees }] });
+    const config = join(cwd, 'books.json');
+    const check = () => intentbook(['check', '--config', config], { cwd }).ended;
+    writeFileSync(config, `\uFEFF${text}`);
+    writeFileSync(prices, `\uFEFF{"${token}":"1.5"}`);
+    writeFileSync(fees, '\uFEFF{"protocolFees":[]}');
+    expect(await check()).toMatchObject({ code: 0, stderr: '' });
+    writeFileSync(config, Buffer.from(`\uFEFF${text}`, 'utf16le'));
+    expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining('must be UTF-8, got UTF-16') });
+  });
+
   test('exits with 2 for an invalid file, and prints the error as JSON', async () => {
     const cwd = await scratch();
     writeFileSync(join(cwd, 'books.json'), '{\n  "books": [{ "chain": "gnosis" }], // a comment\n  "prot": 1\n}\n');

@@ -195,6 +195,10 @@ describe('request id', () => {
     const [, url = ''] = await server.printed(/"url":"(http:[^"]+)"/);
     await post(url, await signed(2), { 'x-request-id': 'mine' });
     await post(url, {});
+    // Successful probes have no line.
+    for (const path of ['/live', '/ready', '/ready?all', '/api/v1/ready']) {
+      expect((await fetch(url + path)).status).toBe(200);
+    }
     server.child.kill('SIGTERM');
     const { code, stdout, stderr } = await server.ended;
     expect([code, stderr]).toEqual([0, '']);

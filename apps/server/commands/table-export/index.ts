@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
-import { STANDARD_OUTPUT } from '../output.ts';
+import { PRIVATE, STANDARD_OUTPUT } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { Table } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
@@ -36,6 +36,8 @@ export async function exportTable(
 ): Promise<ExportedTable> {
   const isFile = path !== STANDARD_OUTPUT;
   const partial = isFile ? `${path}.partial` : path;
+  // The library of Parquet files keeps the mode of an existing file.
+  if (isFile) await (await open(partial, 'w', PRIVATE)).close();
   const writer = await createWriter(name, table, path, partial);
   let rows = 0;
   try {
