@@ -61,6 +61,8 @@ export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
+export type { DueDelivery } from './store-kit/select-deliveries.ts';
+export { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from './store-kit/select-deliveries.ts';
 export {
   assertKnownOptions,
   formatUnknownName,

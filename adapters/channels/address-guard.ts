@@ -77,7 +77,7 @@ function parseRange(text: string) {
 }
 
 /** Converts an IPv4-mapped IPv6 address, in any notation of `::ffff:10.0.0.1`, to the IPv4 address. */
-function toPlainAddress(address: string): string {
+export function toPlainAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   const canonical = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? [];

@@ -140,12 +140,34 @@ function formatSubject(type: string): string {
 }
 
 /** Converts an error. Only the status code of the mail server is kept, because its text may name users and hosts. */
-function toFailure(failure: unknown): Exclude<DeliveryResult, { status: 'delivered' }> {
+function toFailure(failure: unknown): Extract<DeliveryResult, { readonly error: string }> {
   // Properties of nodemailer's errors.
   const { responseCode, response, command } = failure as { responseCode?: number; response?: string; command?: string };
   if (responseCode === undefined) return { status: 'failed', error: 'the mail server is unreachable' };
   const error = `the mail server responded with ${responseCode}`;
-  // The mailbox does not exist (RFC 3463).
-  const isGone = command === 'RCPT TO' && /^5\d\d[ -]5\.1\.[16]\b/.test(response ?? '');
-  return { status: isGone ? 'gone' : 'failed', error };
+  return { status: isGone(command, response ?? '') ? 'gone' : 'failed', error };
+}
+
+/**
+ * Enhanced status codes (RFC 3463) after which an address receives no mail any more. Others, such as those of full
+ * mailboxes and of policies, may end or may concern the sender.
+ */
+const GONE: Readonly<Record<string, string>> = {
+  '5.1.1': 'the mailbox does not exist',
+  '5.1.3': 'the address is not valid',
+  '5.1.6': 'the mailbox has moved, and no new address is known',
+  '5.1.10': 'the domain accepts no mail (RFC 7505); Exchange Online: the mailbox does not exist',
+  '5.2.1': 'the mailbox is disabled',
+};
+
+/** Texts of servers without enhanced status codes. */
+const GONE_TEXT =
+  /\b(no such (user|mailbox|recipient|person|account)|(user|mailbox|recipient) (is )?(unknown|not found)|unknown (user|recipient|mailbox)|(user|mailbox|recipient) does not exist)\b/i;
+
+/** Returns whether the response to a recipient, or to the message, ends the subscription. */
+function isGone(command: string | undefined, response: string): boolean {
+  if (command !== 'RCPT TO' && command !== 'DATA') return false;
+  const [, reply = '', code] = /^(5\d\d)[ -](?:(5\.\d{1,3}\.\d{1,3})\b)?/.exec(response) ?? [];
+  if (code !== undefined) return code in GONE;
+  return command === 'RCPT TO' && (reply === '550' || reply === '551') && GONE_TEXT.test(response);
 }

@@ -4,6 +4,7 @@ import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
 import type { AddressGuard } from './address-guard.ts';
+import { toPlainAddress } from './address-guard.ts';
 import type { Resolve } from './resolve-name.ts';
 import { createNameResolver } from './resolve-name.ts';
 
@@ -22,6 +23,8 @@ export interface PostOptions {
   readonly body: string | Uint8Array;
   readonly signal: AbortSignal;
   readonly guard: AddressGuard;
+  /** Reserves a connection to the address; see `ChannelCall`. Default: no limit. */
+  readonly enter?: ((address: string) => boolean) | undefined;
   /** Whether the body is needed. Without it, the response ends with its headers. Default: true. */
   readonly readsBody?: boolean;
   /** Resolves host names. Default: a resolver of untrusted names. */
@@ -35,19 +38,22 @@ const MAX_BODY = 4096;
  * Sends a POST request to an untrusted URL. Each address is checked after its name was resolved, when the connection is
  * made, so that a name cannot resolve to another address later. A connection is used once; redirects are not followed.
  */
-export function post({ url, headers, body, signal, guard, ...options }: PostOptions): Promise<Posted> {
+export function post({ url, headers, body, signal, guard, enter, ...options }: PostOptions): Promise<Posted> {
   return new Promise((fulfil, reject) => {
     const { protocol, hostname } = new URL(url);
     const { readsBody = true, resolve = createNameResolver({ signal }) } = options;
     const host = hostname.replace(/^\[|\]$/g, '');
     // An IP address is not resolved, so the lookup function is not called.
-    if (isIP(host) !== 0 && !guard.allows(host)) return reject(createRejection());
+    if (isIP(host) !== 0) {
+      if (!guard.allows(host)) return reject(createRejection());
+      if (enter?.(toNetwork(host)) === false) return reject(new BusyAddress());
+    }
     const send = protocol === 'https:' ? requestHttps : requestHttp;
     const request = send(url, {
       method: 'POST',
       agent: false,
       headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
-      lookup: createGuardedLookup(guard, resolve),
+      lookup: createGuardedLookup(guard, resolve, enter),
       signal,
     });
     request.on('error', reject);
@@ -96,7 +102,21 @@ function parseRetryAfter({ 'retry-after': value = '', date = '' }: IncomingHttpH
   return seconds > 0 ? Math.ceil(seconds) : 0;
 }
 
-function createGuardedLookup(guard: AddressGuard, resolve: Resolve): LookupFunction {
+/** The address has its maximum number of attempts. No connection was made. */
+export class BusyAddress extends Error {}
+
+/** Returns an IPv4 address, or the first 64 bits of an IPv6 address, which one receiver has for itself. */
+function toNetwork(address: string): string {
+  const plain = toPlainAddress(address);
+  if (isIP(plain) !== 6) return plain;
+  const [head = '', tail] = plain.split('::');
+  const first = head.split(':').filter((group) => group !== '');
+  const rest = (tail ?? '').split(':').filter((group) => group !== '');
+  const groups = [...first, ...Array.from({ length: 8 - first.length - rest.length }, () => '0'), ...rest];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+function createGuardedLookup(guard: AddressGuard, resolve: Resolve, enter: PostOptions['enter']): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, '', 0);
@@ -105,6 +125,7 @@ function createGuardedLookup(guard: AddressGuard, resolve: Resolve): LookupFunct
       if (first === undefined || addresses.some(({ address }) => !guard.allows(address))) {
         return callback(createRejection(), '', 0);
       }
+      if (enter?.(toNetwork(first.address)) === false) return callback(new BusyAddress(), '', 0);
       if (options.all) callback(null, addresses);
       else callback(null, first.address, first.family);
     });

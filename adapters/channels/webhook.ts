@@ -4,7 +4,7 @@ import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions } from '#internal';
 import { createAddressGuard } from './address-guard.ts';
 import type { Posted } from './http-post.ts';
-import { post } from './http-post.ts';
+import { BusyAddress, post } from './http-post.ts';
 
 /** Options of the webhook channel. */
 export interface WebhookOptions {
@@ -38,12 +38,16 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
       const { status, body: responseBody } = await post({ url, headers: json, body, signal, guard });
       return status >= 200 && status < 300 && responseBody.includes(challenge);
     },
-    async deliver(delivery, { signal }) {
+    async deliver(delivery, { signal, enter }) {
       const body = formatPayload(delivery);
       const headers = { ...json, ...createSignatureHeaders(delivery, body) };
-      return toResult(
-        await post({ url: delivery.subscription.target, headers, body, signal, guard, readsBody: false }),
-      );
+      const url = delivery.subscription.target;
+      try {
+        return toResult(await post({ url, headers, body, signal, guard, enter, readsBody: false }));
+      } catch (failure) {
+        if (failure instanceof BusyAddress) return { status: 'deferred' };
+        throw failure;
+      }
     },
   };
 }

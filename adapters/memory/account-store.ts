@@ -56,8 +56,11 @@ export function memoryAccountStore(): AccountStore {
   let invitations: { readonly channel: string; readonly target: string; readonly sentAt: number }[] = [];
   const deliveries = createMemoryDeliveries({
     subscription: (id) => subscriptions.get(id),
+    update: (subscription) => void subscriptions.set(subscription.id, subscription),
+    countSuspended: () => [...subscriptions.values()].filter(({ state }) => state === 'suspended').length,
     body: (id) => rows.get(id)?.body ?? '{}',
     isVisible: (id) => rows.get(id)?.visible === true,
+    now: () => context()(),
   });
   let now: (() => number) | undefined;
   const leases = createInMemoryLeases(() => context()());
@@ -166,10 +169,19 @@ export function memoryAccountStore(): AccountStore {
     const { subscription, confirmation, nonce, quota, invitation, now: at } = request;
     for (const [id, { expiresAt }] of confirmations) if (expiresAt < at) removeSubscription(id);
     if (nonces.has(toKey(nonce))) return { status: 'used' };
-    if (listByAccount(subscription.account).length >= quota) return { status: 'quotaExceeded', quota };
+    const same = findSame(subscription);
+    if (same?.state === 'active') {
+      nonces.set(toKey(nonce), nonce);
+      const updated = { ...same, types: subscription.types };
+      subscriptions.set(same.id, updated);
+      return { status: 'updated', subscription: updated };
+    }
+    const others = listByAccount(subscription.account).length - (same === undefined ? 0 : 1);
+    if (others >= quota) return { status: 'quotaExceeded', quota };
     const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
     if (by !== undefined) return { status: 'limited', by };
     nonces.set(toKey(nonce), nonce);
+    if (same !== undefined) removeSubscription(same.id);
     if (invitation !== undefined) {
       const { channel, target } = subscription;
       invitations.push({ channel, target, sentAt: at });
@@ -177,6 +189,28 @@ export function memoryAccountStore(): AccountStore {
     subscriptions.set(subscription.id, subscription);
     if (confirmation !== undefined) confirmations.set(subscription.id, confirmation);
     return { status: 'created' };
+  }
+
+  /** Returns the active or suspended subscription of the same account, channel and target. */
+  function findSame({ id, account, channel, target }: Subscription): Subscription | undefined {
+    if (target === '') return undefined;
+    return listByAccount(account).find(
+      (each) => each.id !== id && each.state !== 'pending' && each.channel === channel && each.target === target,
+    );
+  }
+
+  function confirm({ tokenHash, now: at, target }: Parameters<AccountStore['subscriptions']['confirm']>[0]) {
+    const [id, pending] = [...confirmations].find(([, each]) => each.tokenHash === tokenHash) ?? [];
+    const subscription = id === undefined ? undefined : subscriptions.get(id);
+    if (id === undefined || subscription === undefined || pending === undefined || pending.expiresAt < at)
+      return undefined;
+    const confirmed: Subscription = { ...subscription, state: 'active', target: target ?? subscription.target };
+    const same = findSame(confirmed);
+    removeSubscription(same?.state === 'active' ? id : (same?.id ?? ''));
+    const active = same?.state === 'active' ? { ...same, types: confirmed.types } : confirmed;
+    subscriptions.set(active.id, active);
+    confirmations.delete(id);
+    return active;
   }
 
   function removeSubscription(id: string): void {
@@ -262,16 +296,9 @@ export function memoryAccountStore(): AccountStore {
         context();
         return create(request);
       },
-      async confirm({ tokenHash, now: at, target }) {
+      async confirm(request) {
         context();
-        const [id, pending] = [...confirmations].find(([, each]) => each.tokenHash === tokenHash) ?? [];
-        const subscription = id === undefined ? undefined : subscriptions.get(id);
-        if (id === undefined || subscription === undefined || pending === undefined || pending.expiresAt < at)
-          return undefined;
-        const confirmed: Subscription = { ...subscription, state: 'active', target: target ?? subscription.target };
-        subscriptions.set(id, confirmed);
-        confirmations.delete(id);
-        return confirmed;
+        return confirm(request);
       },
       async list(account) {
         context();

@@ -1,4 +1,7 @@
 import type { ClaimedDelivery, Delivery, DeliveryCounts, DeliveryState, DeliveryStore, Subscription } from 'intentbook';
+import type { DueDelivery } from '#internal';
+import { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from '#internal';
+import { SortedList } from './sorted-list.ts';
 
 interface Row {
   readonly seq: number;
@@ -14,129 +17,223 @@ interface Row {
   error: string | null;
 }
 
+/** The deliveries of a subscription. */
+interface Queue {
+  readonly pending: SortedList<Row>;
+  /** All deliveries, by notification. */
+  readonly rows: Map<string, Row>;
+  isReliable: boolean;
+  /** The first pending delivery, as it is listed in its lane. */
+  head?: DueDelivery & { readonly row: Row };
+}
+
 /** Data of the store that deliveries need. */
 interface DeliveriesContext {
   subscription(id: string): Subscription | undefined;
+  /** Replaces a subscription. */
+  update(subscription: Subscription): void;
+  countSuspended(): number;
   body(notification: string): string;
   isVisible(notification: string): boolean;
+  now(): number;
 }
 
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
+type Head = NonNullable<Queue['head']>;
 
 /** Creates the deliveries. All methods are synchronous, so each is one atomic step. */
 export function createMemoryDeliveries(context: DeliveriesContext) {
-  const rows: Row[] = [];
+  const rows = new Map<number, Row>();
+  const queues = new Map<string, Queue>();
+  const byNotification = new Map<string, Set<Row>>();
+  /** The first pending delivery of each subscription, by lane. */
+  const lanes = new Map<string, SortedList<Head>>();
   let last = 0;
 
-  const find = (subscription: string, notification: string) =>
-    rows.find((row) => row.subscription === subscription && row.notification === notification);
+  function getQueue(subscription: string): Queue {
+    const existing = queues.get(subscription);
+    if (existing !== undefined) return existing;
+    const queue = { pending: new SortedList<Row>(bySeq), rows: new Map(), isReliable: false };
+    queues.set(subscription, queue);
+    return queue;
+  }
 
-  /** Returns the first pending delivery of each active subscription. */
-  function heads(): Row[] {
-    const first = new Map<string, Row>();
-    for (const row of rows) {
-      if (row.state !== 'pending' || first.has(row.subscription)) continue;
-      if (context.subscription(row.subscription)?.state === 'active') first.set(row.subscription, row);
-    }
-    return [...first.values()].sort((a, b) => a.due - b.due || a.seq - b.seq);
+  /** Changes a row, and lists the first pending row of its subscription again. */
+  function change(row: Row, changes: Partial<Row>): void {
+    const queue = getQueue(row.subscription);
+    if (row.state === 'pending') queue.pending.remove(row);
+    Object.assign(row, changes);
+    if (row.state === 'pending') queue.pending.add(row);
+    listHead(queue);
+  }
+
+  function listHead(queue: Queue): void {
+    if (queue.head !== undefined) getLane(queue.head).remove(queue.head);
+    delete queue.head;
+    const [row] = queue.pending.slice(0, 1);
+    if (row === undefined) return;
+    const { seq, due, account, channel } = row;
+    queue.head = { seq, due, account, channel, isReliable: queue.isReliable, row };
+    getLane(queue.head).add(queue.head);
+  }
+
+  function getLane({ channel, isReliable }: Head): SortedList<Head> {
+    const key = `${channel} ${isReliable}`;
+    const lane = lanes.get(key) ?? new SortedList<Head>((a, b) => a.due - b.due || a.seq - b.seq);
+    lanes.set(key, lane);
+    return lane;
+  }
+
+  function remove(row: Row): void {
+    change(row, { state: 'dropped' });
+    rows.delete(row.seq);
+    queues.get(row.subscription)?.rows.delete(row.notification);
+    byNotification.get(row.notification)?.delete(row);
+  }
+
+  /** Records whether the last attempt of a subscription succeeded. */
+  function recordHealth(id: string, isReliable: boolean): void {
+    const queue = getQueue(id);
+    queue.isReliable = isReliable;
+    listHead(queue);
+    const subscription = context.subscription(id);
+    if (subscription === undefined) return;
+    const { failingSince = context.now(), ...rest } = subscription;
+    context.update(isReliable ? rest : { ...rest, failingSince });
+  }
+
+  function suspend(id: string, error: string): void {
+    for (const row of getQueue(id).pending.slice(0, Number.POSITIVE_INFINITY)) change(row, { state: 'dead', error });
+    const subscription = context.subscription(id);
+    if (subscription !== undefined) context.update({ ...subscription, state: 'suspended' });
+  }
+
+  function resume(id: string): void {
+    const subscription = context.subscription(id);
+    if (subscription?.state !== 'suspended') return;
+    const { failingSince: _, ...rest } = subscription;
+    context.update({ ...rest, state: 'active' });
   }
 
   return {
     add({ id, account, channel }: Subscription, notification: string, due: number): void {
-      const existing = find(id, notification);
-      if (existing?.state === 'dropped') existing.state = 'pending';
+      const queue = getQueue(id);
+      const existing = queue.rows.get(notification);
+      if (existing?.state === 'dropped') change(existing, { state: 'pending' });
       if (existing !== undefined) return;
       const base = { seq: ++last, subscription: id, notification, account, channel };
-      rows.push({ ...base, state: 'pending', attempts: 0, claims: 0, due, error: null });
+      const row: Row = { ...base, state: 'dropped', attempts: 0, claims: 0, due, error: null };
+      rows.set(row.seq, row);
+      queue.rows.set(notification, row);
+      const ofNotification = byNotification.get(notification) ?? new Set();
+      byNotification.set(notification, ofNotification.add(row));
+      change(row, { state: 'pending' });
     },
 
     drop(notification: string): void {
-      for (const row of rows) {
-        if (row.notification === notification && row.state === 'pending') row.state = 'dropped';
-      }
+      for (const row of byNotification.get(notification) ?? [])
+        if (row.state === 'pending') change(row, { state: 'dropped' });
     },
 
     remove(subscription: string): void {
-      const remaining = rows.filter((row) => row.subscription !== subscription);
-      rows.splice(0, rows.length, ...remaining);
+      for (const row of [...(queues.get(subscription)?.rows.values() ?? [])]) remove(row);
+      queues.delete(subscription);
     },
 
     removeNotification(notification: string): void {
-      const remaining = rows.filter((row) => row.notification !== notification);
-      rows.splice(0, rows.length, ...remaining);
+      for (const row of [...(byNotification.get(notification) ?? [])]) remove(row);
+      byNotification.delete(notification);
     },
 
     claim(request: Argument<'claim'>): Awaited<ReturnType<DeliveryStore['claim']>> {
-      const { now, until, limit, perAccount = limit, busy = { accounts: [], channels: [] } } = request;
+      const { now, until, busyAccounts = [] } = request;
       const latest = now + (request.maxDelay ?? Number.POSITIVE_INFINITY);
-      const isWaiting = ({ due }: Row) => due > now && due <= latest;
-      const isFree = (row: Row) => !isWaiting(row) && isAllowed(row);
-      const isAllowed = ({ account, channel }: Row) =>
-        !busy.accounts.includes(account) && !busy.channels.includes(channel);
-      const ofAccount = new Map<string, number>();
-      const due = heads()
-        .filter(isFree)
-        .map((row) => {
-          const ordinal = (ofAccount.get(row.account) ?? 0) + 1;
-          ofAccount.set(row.account, ordinal);
-          return { row, ordinal };
-        })
-        .filter(({ ordinal }) => ordinal <= perAccount)
-        .sort((a, b) => a.ordinal - b.ordinal); // stable: the longest due stays first
-      const claimed = due.slice(0, limit).map(({ row }): ClaimedDelivery => {
-        row.attempts++;
-        row.claims++;
-        row.due = until;
+      const candidates: Head[] = [];
+      for (const lane of lanes.values()) {
+        const [first] = lane.slice(0, 1);
+        if (first === undefined || getLaneLimit(request, first) === 0) continue;
+        const after = lane.firstWhere(({ due }) => due > latest);
+        let found = 0;
+        for (const head of listDue(lane, now, after)) {
+          if (busyAccounts.includes(head.row.account)) continue;
+          if (++found > CLAIM_WINDOW) break;
+          candidates.push(head);
+        }
+      }
+      const claimed = selectDeliveries(candidates, request).map(({ row, isReliable }): ClaimedDelivery => {
+        change(row, { attempts: row.attempts + 1, claims: row.claims + 1, due: until });
         const subscription = context.subscription(row.subscription);
         if (subscription === undefined) throw new Error('a delivery exists without its subscription');
         const { seq, notification, attempts: attempt, claims: claim } = row;
-        return { seq, subscription, notification, body: context.body(notification), attempt, claim };
+        return { seq, subscription, notification, body: context.body(notification), attempt, claim, isReliable };
       });
-      return { claimed, next: heads().find(isWaiting)?.due ?? null };
+      const waiting = [...lanes.values()].flatMap((lane) => {
+        const start = lane.firstWhere(({ due }) => due > now);
+        return lane.slice(start, start + 1);
+      });
+      const times = waiting.map(({ due }) => due).filter((due) => due <= latest);
+      return { claimed, next: times.length === 0 ? null : Math.min(...times) };
     },
 
     recordResult({ seq, claim, outcome }: Argument<'recordResult'>): 'recorded' | 'lost' {
-      const row = rows.find((each) => each.seq === seq && each.claims === claim);
-      if (row === undefined || (row.state !== 'pending' && row.state !== 'dropped')) return 'lost';
+      const row = rows.get(seq);
+      if (row === undefined || row.claims !== claim || (row.state !== 'pending' && row.state !== 'dropped'))
+        return 'lost';
       if (outcome.status === 'delivered') {
-        row.state = 'delivered';
-        row.error = null;
+        change(row, { state: 'delivered', error: null });
+        recordHealth(row.subscription, true);
         return 'recorded';
       }
       if (row.state === 'dropped') return 'lost';
       if (outcome.status === 'released') {
-        row.due = outcome.at;
-        row.attempts--;
+        change(row, { due: outcome.at, attempts: row.attempts - 1 });
         return 'recorded';
       }
-      row.error = outcome.error;
-      if (outcome.status === 'dead') row.state = 'dead';
-      else row.due = outcome.at;
+      const { error } = outcome;
+      change(row, outcome.status === 'retry' ? { due: outcome.at, error } : { state: 'dead', error });
+      recordHealth(row.subscription, false);
+      if (outcome.status === 'suspended') suspend(row.subscription, error);
       return 'recorded';
     },
 
     list({ state, after = 0, limit }: Argument<'list'>): Delivery[] {
-      return rows
-        .filter((row) => row.state === state && row.seq > after)
-        .slice(0, limit)
-        .map(({ due: _due, claims: _claims, ...row }) => row);
+      const listed: Delivery[] = [];
+      for (const row of rows.values()) {
+        if (listed.length === limit) break;
+        if (row.state !== state || row.seq <= after) continue;
+        const { due: _due, claims: _claims, ...delivery } = row;
+        listed.push(delivery);
+      }
+      return listed;
     },
 
     count(): DeliveryCounts {
-      const inState = (state: DeliveryState) => rows.filter((row) => row.state === state).length;
-      return { pending: inState('pending'), dead: inState('dead') };
+      const inState = (state: DeliveryState) => [...rows.values()].filter((row) => row.state === state).length;
+      return { pending: inState('pending'), dead: inState('dead'), suspended: context.countSuspended() };
     },
 
     replay({ seqs, now }: Argument<'replay'>): number {
       let replayed = 0;
-      for (const row of rows) {
+      for (const row of rows.values()) {
         if (row.state !== 'dead' || seqs?.includes(row.seq) === false) continue;
         if (context.isVisible(row.notification)) {
-          Object.assign(row, { state: 'pending', attempts: 0, due: now, error: null });
+          resume(row.subscription);
+          change(row, { state: 'pending', attempts: 0, due: now, error: null });
           replayed++;
-        } else row.state = 'dropped';
+        } else change(row, { state: 'dropped' });
       }
       return replayed;
     },
   };
+}
+
+const bySeq = (a: Row, b: Row) => a.seq - b.seq;
+
+/** Returns the heads of a lane that are due: up to `now`, and those from the index `after` on. */
+function* listDue(lane: SortedList<Head>, now: number, after: number): Generator<Head> {
+  for (const head of lane.from(0)) {
+    if (head.due > now) break;
+    yield head;
+  }
+  yield* lane.from(after);
 }

@@ -170,7 +170,7 @@ export function traceChannel(tracer: Tracer, channel: Channel): Channel {
         try {
           const result = await channel.deliver(delivery, call);
           span.setAttributes({ 'intentbook.status': result.status });
-          if (result.status !== 'delivered') span.setStatus({ code: ERROR, message: result.error });
+          if ('error' in result) span.setStatus({ code: ERROR, message: result.error });
           return result;
         } catch (failure) {
           span.setStatus({ code: ERROR });

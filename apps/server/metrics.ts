@@ -112,13 +112,14 @@ export async function createMetrics(
     const look = shared(accounts);
     new Gauge({
       name: 'intentbook_deliveries',
-      help: 'Notification deliveries by state: pending or dead.',
+      help: 'Notification deliveries by state: pending or dead; and suspended subscriptions.',
       labelNames: ['state'],
       registers,
       async collect() {
-        const { pending, dead } = (await look())?.deliveries ?? {};
+        const { pending, dead, suspended } = (await look())?.deliveries ?? {};
         if (pending !== undefined) this.set({ state: 'pending' }, pending);
         if (dead !== undefined) this.set({ state: 'dead' }, dead);
+        if (suspended !== undefined) this.set({ state: 'suspended' }, suspended);
       },
     });
     new Gauge({

@@ -35,16 +35,19 @@ export interface DispatcherContext extends Required<DeliveryOptions> {
 /** Delivers pending notifications in the background. `stop` aborts attempts that take more than two further seconds. */
 export type DeliveryDispatcher = Pick<Worker, 'start' | 'wake' | 'stop'>;
 
-/** Maximum number of concurrent attempts. */
-const MAX_CONCURRENT = 64;
-
-/** Maximum number of concurrent attempts of a channel, so that a slow channel leaves room for the others. */
-const MAX_PER_CHANNEL = 32;
+/**
+ * Maximum number of concurrent attempts of a lane: of the reliable subscriptions of a channel, and of its others.
+ * Targets that fail or hang then delay no target that works.
+ */
+const MAX_PER_LANE = 16;
 
 /** Maximum number of concurrent attempts for an account. A slow target then does not delay other accounts. */
 const MAX_PER_ACCOUNT = 2;
-/** Maximum number of concurrent attempts to a target host. A slow host then does not delay other hosts. */
+/** Maximum number of concurrent attempts to a target host, and to its address. It then does not delay other hosts. */
 const MAX_PER_HOST = 4;
+
+/** Milliseconds of failures after which a subscription is suspended. */
+const SUSPENSION = 86_400_000;
 
 /** Milliseconds until a delivery that was released, because its host is busy, can be claimed again. */
 const RELEASE_DELAY = 1_000;
@@ -66,12 +69,14 @@ const MAX_ERROR_LENGTH = 500;
  * It claims a delivery before an attempt, so that one of several processes attempts it. After a crash the claim expires
  * and another process takes over. So each notification arrives at least once, under an id that does not change.
  *
- * Accounts, channels and target hosts have limits of concurrent attempts, and a host that was slow gets a shorter
- * timeout. So a slow target delays its own notifications only.
+ * Accounts, lanes of channels, target hosts and their addresses have limits of concurrent attempts. A host that was
+ * slow or has not responded yet gets a shorter timeout. So a slow target delays its own notifications only. A
+ * subscription is suspended after a day of failures.
  */
 export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDispatcher {
   const { store, channels, clock, timeout, onFailure } = context;
-  const inProgress = new Map<Promise<void>, ClaimedDelivery['subscription']>();
+  const inProgress = new Map<Promise<void>, ClaimedDelivery>();
+  const addresses = createAddressSlots();
   const slowHosts = createSlowHosts(timeout);
   // One signal for all attempts would have more listeners than Node.js accepts without a warning.
   const cancellations = new Set<AbortController>();
@@ -81,7 +86,8 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const claimDuration = 2 * timeout;
   const maxDelay = Math.max(context.maxRetryDelay, claimDuration, RELEASE_DELAY);
 
-  async function attempt({ subscription, notification, body }: ClaimedDelivery): Promise<DeliveryResult> {
+  async function attempt(delivery: ClaimedDelivery): Promise<DeliveryResult> {
+    const { subscription, notification, body } = delivery;
     const channel = channels.get(subscription.channel);
     if (channel === undefined)
       return { status: 'failed', error: `the channel ${subscription.channel} is not configured` };
@@ -90,30 +96,42 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     const cancellation = new AbortController();
     cancellations.add(cancellation);
     let host: string | undefined;
+    const slots = addresses.createSlots();
     try {
       host = channel.getHost?.(subscription.target);
       const send = (signal: AbortSignal) =>
-        channel.deliver({ id, subscription, body, now: clock.now(), ...getUnsubscribePath(subscription) }, { signal });
-      return requireResult(await withDeadline(clock, slowHosts.getTimeout(host), send, cancellation.signal));
+        channel.deliver(
+          { id, subscription, body, now: clock.now(), ...getUnsubscribePath(subscription) },
+          { signal, enter: slots.enter },
+        );
+      const limit = slowHosts.getTimeout(host, delivery.attempt === 1 && !delivery.isReliable);
+      return requireResult(await withDeadline(clock, limit, send, cancellation.signal));
     } catch (failure) {
       return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
     } finally {
       cancellations.delete(cancellation);
+      slots.leave();
       slowHosts.record(host, readMonotonic(clock) - startedAt);
     }
   }
 
-  const count = (matches: (subscription: ClaimedDelivery['subscription']) => boolean) =>
-    [...inProgress.values()].filter(matches).length;
+  const count = (matches: (delivery: ClaimedDelivery) => boolean) => [...inProgress.values()].filter(matches).length;
+  const countOfAccount = (account: string) => count(({ subscription }) => subscription.account === account);
 
-  /** Returns the accounts and channels that have their maximum number of attempts in progress. */
-  function getBusy() {
-    const running = [...inProgress.values()];
-    const accounts = new Set(running.map(({ account }) => account));
-    return {
-      accounts: [...accounts].filter((account) => count((each) => each.account === account) >= MAX_PER_ACCOUNT),
-      channels: [...channels.keys()].filter((name) => count(({ channel }) => channel === name) >= MAX_PER_CHANNEL),
-    };
+  /** Returns the accounts that have their maximum number of attempts in progress. */
+  function getBusyAccounts() {
+    const accounts = new Set([...inProgress.values()].map(({ subscription }) => subscription.account));
+    return [...accounts].filter((account) => countOfAccount(account) >= MAX_PER_ACCOUNT);
+  }
+
+  /** Returns the lanes of all channels, with their free slots. */
+  function getLanes() {
+    return [...channels.keys()].flatMap((channel) =>
+      [true, false].map((isReliable) => {
+        const running = count((each) => each.subscription.channel === channel && each.isReliable === isReliable);
+        return { channel, isReliable, limit: Math.max(0, MAX_PER_LANE - running) };
+      }),
+    );
   }
 
   /** Returns the host of a subscription. `undefined` if the channel fails: the attempt then fails as well. */
@@ -129,7 +147,9 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   function isHostBusy({ subscription }: ClaimedDelivery): boolean {
     const host = getHost(subscription);
     if (host === undefined) return false;
-    return count((each) => each.channel === subscription.channel && getHost(each) === host) >= MAX_PER_HOST;
+    const isSame = (each: ClaimedDelivery['subscription']) =>
+      each.channel === subscription.channel && getHost(each) === host;
+    return count((each) => isSame(each.subscription)) >= MAX_PER_HOST;
   }
 
   async function release({ seq, claim }: ClaimedDelivery): Promise<void> {
@@ -141,7 +161,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     try {
       const { seq, claim, subscription } = delivery;
       const result = await attempt(delivery);
-      if (result.status === 'failed' && isOverdue) await release(delivery);
+      if (result.status === 'deferred' || (result.status === 'failed' && isOverdue)) await release(delivery);
       else if (result.status === 'delivered') {
         await store.deliveries.recordResult({ seq, claim, outcome: result });
       } else if (result.status === 'gone') {
@@ -155,10 +175,12 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   }
 
   function toFailedOutcome(
-    { attempt: attempts }: ClaimedDelivery,
+    { attempt: attempts, subscription: { failingSince } }: ClaimedDelivery,
     { error, retryAfter = 0 }: DeliveryResult & { status: 'failed' },
   ) {
     const text = error.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', ' '); // which PostgreSQL cannot store
+    if (failingSince !== undefined && clock.now() - failingSince >= SUSPENSION)
+      return { status: 'suspended', error: text } as const;
     if (attempts >= context.attempts) return { status: 'dead', error: text } as const;
     const exponential = Math.min(context.maxRetryDelay, context.retryDelay * 2 ** (attempts - 1));
     const spread = exponential * (0.5 + context.jitter() / 2);
@@ -171,15 +193,16 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     interval: INTERVAL,
     onFailure,
     async run() {
-      const free = MAX_CONCURRENT - inProgress.size;
-      if (free <= 0) return INTERVAL;
+      const lanes = getLanes();
+      // One more lane, so that deliveries of a channel that is not configured fail.
+      const limit = (lanes.length + 1) * MAX_PER_LANE;
       const now = clock.now();
       const until = now + claimDuration;
-      const busy = getBusy();
-      const request = { now, until, limit: free, maxDelay, perAccount: MAX_PER_ACCOUNT, busy };
+      const busyAccounts = getBusyAccounts();
+      const request = { now, until, limit, maxDelay, perAccount: MAX_PER_ACCOUNT, busyAccounts, lanes };
       const { claimed, next } = await store.deliveries.claim(request);
       for (const delivery of claimed) {
-        const isOver = count(({ account }) => account === delivery.subscription.account) >= MAX_PER_ACCOUNT;
+        const isOver = countOfAccount(delivery.subscription.account) >= MAX_PER_ACCOUNT;
         if (isOver || isOverdue || isHostBusy(delivery)) {
           await release(delivery);
           continue;
@@ -188,7 +211,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
           inProgress.delete(task);
           worker.wake();
         });
-        inProgress.set(task, delivery.subscription);
+        inProgress.set(task, delivery);
       }
       return next === null ? INTERVAL : Math.min(INTERVAL, Math.max(1, next - now));
     },
@@ -212,9 +235,38 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   };
 }
 
+/** Creates the limit of concurrent attempts to an address. */
+function createAddressSlots() {
+  const used = new Map<string, number>();
+  return {
+    /** Creates the slots of one attempt. */
+    createSlots() {
+      const entered: string[] = [];
+      let isOver = false;
+      return {
+        enter(address: string): boolean {
+          const count = used.get(address) ?? 0;
+          if (isOver || count >= MAX_PER_HOST) return false;
+          used.set(address, count + 1);
+          entered.push(address);
+          return true;
+        },
+        leave(): void {
+          isOver = true;
+          for (const address of entered) {
+            const count = (used.get(address) ?? 0) - 1;
+            if (count > 0) used.set(address, count);
+            else used.delete(address);
+          }
+        },
+      };
+    },
+  };
+}
+
 /** Checks the result of a channel, which may be JavaScript. @throws TypeError if it is not valid. */
 function requireResult(result: DeliveryResult | undefined): DeliveryResult {
-  if (result?.status === 'delivered' || result?.status === 'gone') return result;
+  if (result?.status === 'delivered' || result?.status === 'gone' || result?.status === 'deferred') return result;
   if (result?.status === 'failed' && typeof result.error === 'string') return result;
   throw new TypeError('the channel has returned an invalid result');
 }

@@ -8,8 +8,12 @@ const MAX_HOSTS = 1_000;
 
 /** The timeouts of target hosts. */
 export interface SlowHosts {
-  /** Returns the timeout of the next attempt, in milliseconds. */
-  getTimeout(host: string | undefined): number;
+  /**
+   * Returns the timeout of the next attempt, in milliseconds.
+   *
+   * @param isFirst - Whether no attempt to the target has succeeded, and this is the first of a delivery.
+   */
+  getTimeout(host: string | undefined, isFirst: boolean): number;
   /** Records the duration of an attempt, in milliseconds. A fast attempt ends the shorter timeout. */
   record(host: string | undefined, duration: number): void;
 }
@@ -22,7 +26,8 @@ export interface SlowHosts {
 export function createSlowHosts(timeout: number): SlowHosts {
   const slow = new Set<string>();
   return {
-    getTimeout: (host) => (host !== undefined && slow.has(host) ? Math.min(timeout, SLOW) : timeout),
+    getTimeout: (host, isFirst) =>
+      host !== undefined && (isFirst || slow.has(host)) ? Math.min(timeout, SLOW) : timeout,
     record(host, duration) {
       if (host === undefined) return;
       slow.delete(host);

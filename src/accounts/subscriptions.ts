@@ -45,9 +45,11 @@ export interface SubscriptionView {
   readonly channel: string;
   readonly target: string;
   readonly types: readonly NotificationType[];
-  /** `pending` until it is confirmed. */
-  readonly state: 'pending' | 'active';
+  /** `pending` until it is confirmed. `suspended` after a day of failures: the same request activates it again. */
+  readonly state: 'pending' | 'active' | 'suspended';
   readonly createdAt: string;
+  /** Time of the first failed attempt since the last successful one. Absent if none has failed. */
+  readonly failingSince?: string;
 }
 
 /** A new subscription. Only this response contains the secret. */
@@ -246,15 +248,18 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
         throw new AccountError(409, `The account must have at most ${outcome.quota} subscriptions`);
       }
       if (outcome.status === 'limited') throw createLimitedError(outcome.by);
-      const shown = channel.signs && secret !== null ? { secret } : {};
-      if (confirmation === undefined) return { ...toSubscriptionView(subscription), ...shown };
+      const show = (shown: Subscription) => ({
+        ...toSubscriptionView(shown),
+        ...(channel.signs && shown.secret !== null ? { secret: shown.secret } : {}),
+      });
+      if (outcome.status === 'updated') return show(outcome.subscription);
+      if (confirmation === undefined) return show(subscription);
       try {
         const confirm = await startConfirmation(channel, subscription, token);
-        if (isInvited)
-          return { ...toSubscriptionView(subscription), ...shown, ...(confirm !== undefined && { confirm }) };
+        if (isInvited) return { ...show(subscription), ...(confirm !== undefined && { confirm }) };
         const confirmed = await store.subscriptions.confirm({ tokenHash: confirmation.tokenHash, now: clock.now() });
         if (confirmed === undefined) throw NOT_FOUND; // removed by the account
-        return { ...toSubscriptionView(confirmed), ...shown };
+        return show(confirmed);
       } catch (rejected) {
         await store.subscriptions.remove({ id: subscription.id, account });
         throw rejected;
@@ -322,6 +327,7 @@ function parseProof(proof: SubscriptionProof): z.output<typeof PROOF> {
   return parsed;
 }
 
-function toSubscriptionView({ id, account, channel, target, types, state, createdAt }: Subscription): SubscriptionView {
-  return { id, account, channel, target, types, state, createdAt: formatIsoDate(createdAt) };
+function toSubscriptionView({ secret: _, createdAt, failingSince, ...shown }: Subscription): SubscriptionView {
+  const failing = failingSince === undefined ? {} : { failingSince: formatIsoDate(failingSince) };
+  return { ...shown, createdAt: formatIsoDate(createdAt), ...failing };
 }

@@ -51,6 +51,12 @@ export interface Channel {
 /** The context of a channel call. The signal is aborted at the deadline. */
 export interface ChannelCall {
   readonly signal: AbortSignal;
+  /**
+   * Reserves a connection to an IP address that the subscriber has chosen, for the time of a delivery attempt. Names of
+   * one receiver then share its limit. If it returns false, the channel MUST NOT connect, and returns `deferred`.
+   * Absent: no limit.
+   */
+  readonly enter?: (address: string) => boolean;
 }
 
 /** A token for the confirmation of a subscription. */
@@ -80,6 +86,8 @@ export interface ChannelDelivery {
 /** The result of a delivery attempt. */
 export type DeliveryResult =
   | { readonly status: 'delivered' }
+  /** No connection was made, because the address has its maximum number of attempts. */
+  | { readonly status: 'deferred' }
   /** The delivery is retried, not before `retryAfter` seconds if given. */
   | { readonly status: 'failed'; readonly error: string; readonly retryAfter?: number }
   /** The target no longer exists: the subscription is removed. */

@@ -36,12 +36,25 @@ export interface ClaimedDelivery {
   readonly attempt: number;
   /** Number of claims of this delivery. It is never reset and authorises `recordResult`. */
   readonly claim: number;
+  /** Whether the last attempt of the subscription succeeded. */
+  readonly isReliable: boolean;
+}
+
+/**
+ * The deliveries of a channel to subscriptions whose last attempt succeeded, or to all others of the channel: those
+ * that fail, and those without an attempt so far.
+ */
+export interface DeliveryLane {
+  readonly channel: string;
+  readonly isReliable: boolean;
 }
 
 /** Numbers of deliveries that still need work. */
 export interface DeliveryCounts {
   readonly pending: number;
   readonly dead: number;
+  /** Number of suspended subscriptions. */
+  readonly suspended: number;
 }
 
 /** Deliveries, ordered by subscription. */
@@ -52,6 +65,9 @@ export interface DeliveryStore {
    * A delivery that waits for its retry blocks only later deliveries of the same subscription. At most `perAccount`
    * deliveries are claimed per account. The first delivery of every account is claimed before the second delivery of
    * any account.
+   *
+   * The work MUST NOT grow with the number of pending deliveries: of each lane, only the `CLAIM_WINDOW` longest due
+   * candidates whose accounts are not busy are compared.
    *
    * @returns The claimed deliveries, and the earliest time after `now` at which another becomes due; null if none does.
    */
@@ -66,14 +82,19 @@ export interface DeliveryStore {
     readonly maxDelay?: number;
     /** Maximum number of deliveries per account. Default: unlimited. */
     readonly perAccount?: number;
-    /** Accounts and channels whose deliveries are not claimed now. Default: none. */
-    readonly busy?: { readonly accounts: readonly Address[]; readonly channels: readonly string[] };
+    /** Accounts whose deliveries are not claimed now. Default: none. */
+    readonly busyAccounts?: readonly Address[];
+    /** Maximum numbers of deliveries per lane. Default, and for lanes that are not listed: `limit`. */
+    readonly lanes?: readonly (DeliveryLane & { readonly limit: number })[];
   }): Promise<{ readonly claimed: ClaimedDelivery[]; readonly next: number | null }>;
 
   /**
    * Records the result of a claimed delivery. Does nothing if the delivery was claimed again or removed in the
    * meantime. A delivery that was dropped in the meantime becomes `delivered` if it was delivered, so that it is not
    * repeated; otherwise it stays dropped.
+   *
+   * `delivered` makes the subscription reliable. With `retry`, `dead` and `suspended` it is failing: since the first of
+   * these without a `delivered` after it, by the clock of the store. `released` changes neither.
    */
   recordResult(request: {
     readonly seq: number;
@@ -85,18 +106,24 @@ export interface DeliveryStore {
       /** No attempt was made. The delivery is due at `at`. */
       | { readonly status: 'released'; readonly at: number }
       /** The last attempt has failed. */
-      | { readonly status: 'dead'; readonly error: string };
+      | { readonly status: 'dead'; readonly error: string }
+      /** Suspends the subscription: it gets no further deliveries. All of its pending deliveries are dead. */
+      | { readonly status: 'suspended'; readonly error: string };
   }): Promise<'recorded' | 'lost'>;
 
   /** Reads deliveries in a state, oldest first, only those above `after`. */
   list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit: number }): Promise<Delivery[]>;
 
-  /** Counts pending and dead deliveries. The duration MUST NOT grow with the number of completed deliveries. */
+  /**
+   * Counts pending and dead deliveries, and suspended subscriptions. The duration MUST NOT grow with the number of
+   * completed deliveries.
+   */
   count(): Promise<DeliveryCounts>;
 
   /**
    * Makes dead deliveries pending again, due at `now` and with no attempts: the listed ones, or all. They keep their
-   * positions. A delivery whose notification has been withdrawn is dropped instead.
+   * positions. A delivery whose notification has been withdrawn is dropped instead. A suspended subscription of a
+   * replayed delivery is active again and no longer failing.
    *
    * @returns The number of deliveries that are pending again.
    */

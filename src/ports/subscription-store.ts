@@ -11,12 +11,14 @@ export interface Subscription {
   /** The target of the channel: a URL, an address, a chat id. */
   readonly target: string;
   readonly types: readonly NotificationType[];
-  /** `pending` until it is confirmed. Only an active subscription receives deliveries. */
-  readonly state: 'pending' | 'active';
+  /** `pending` until it is confirmed; `suspended` after a day of failures. Only an active one receives deliveries. */
+  readonly state: 'pending' | 'active' | 'suspended';
   /** The key with which deliveries are signed, if the channel signs. */
   readonly secret: string | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
+  /** Time of the first failed attempt since the last successful one, in milliseconds since 1970. Absent if none failed. */
+  readonly failingSince?: number;
 }
 
 /** The nonce of a signature that authorises one change. See docs/internals/decisions.md#d5-8. */
@@ -58,6 +60,8 @@ export interface InvitationLimits {
 /** The result of creating a subscription. */
 export type SubscribeOutcome =
   | { readonly status: 'created' }
+  /** The account has an active subscription of this channel and target. Its types were replaced. */
+  | { readonly status: 'updated'; readonly subscription: Subscription }
   /** The nonce was used before. */
   | { readonly status: 'used' }
   | { readonly status: 'quotaExceeded'; readonly quota: number }
@@ -70,14 +74,19 @@ export interface SubscriptionStore {
    * Stores a subscription and marks its nonce as used, in one step. Pending subscriptions with an expired confirmation
    * are deleted before anything is counted. A nonce is used until `pruneNonces` deletes it: the clock of this process
    * may be ahead. An invitation stays counted when its subscription is removed.
+   *
+   * An account has one active subscription for each channel and target. If it exists, its types are replaced and no
+   * other one is stored. A suspended one is removed with its deliveries, and the new one is stored. An empty target is
+   * compared with no other: the confirmation reveals it.
    */
   create(request: NewSubscription): Promise<SubscribeOutcome>;
 
   /**
-   * Activates a pending subscription and deletes its token.
+   * Activates a pending subscription and deletes its token. If the account has an active subscription of the same
+   * channel and target, that one gets the types and the pending one is removed. A suspended one is removed.
    *
    * @param target - The new target, for channels where only the confirmation reveals it.
-   * @returns The subscription, or `undefined` if the token is unknown, used or expired at `now`.
+   * @returns The active subscription, or `undefined` if the token is unknown, used or expired at `now`.
    */
   confirm(request: {
     readonly tokenHash: Hex;

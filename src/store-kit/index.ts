@@ -32,5 +32,7 @@ export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './cha
 export { countOldEntries } from './count-old-entries.ts';
 export { DELIVERY_WINDOW } from './delivery-window.ts';
 export { createInMemoryLeases } from './in-memory-leases.ts';
+export type { DueDelivery } from './select-deliveries.ts';
+export { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from './select-deliveries.ts';
 export type { StoreLifecycle } from './store-lifecycle.ts';
 export { createStoreLifecycle } from './store-lifecycle.ts';

@@ -1,5 +1,6 @@
-import type { Address, Delivery, DeliveryStore } from 'intentbook';
-import { DELIVERY_WINDOW } from 'intentbook/store-kit';
+import type { Address, ClaimedDelivery, Delivery, DeliveryStore } from 'intentbook';
+import type { DueDelivery } from 'intentbook/store-kit';
+import { CLAIM_WINDOW, DELIVERY_WINDOW, selectDeliveries } from 'intentbook/store-kit';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
@@ -26,10 +27,21 @@ export interface Outbox {
 const STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 const [PENDING, DELIVERED, DEAD, DROPPED] = [0, 1, 2, 3];
 
-const UNLIMITED = 2 ** 31 - 1;
 /** Milliseconds. A sum with a time is a safe integer. */
 const UNLIMITED_DELAY = 2 ** 52;
-const NONE_BUSY = { accounts: [], channels: [] };
+
+/** Maximum number of rounds of a claim. Each further round follows after another process has taken deliveries. */
+const MAX_ROUNDS = 10;
+
+type LaneRow = readonly [
+  channel: string,
+  reliable: boolean,
+  next: number | null,
+  subscription: string | null,
+  head: number,
+  due: number,
+  account: Address,
+];
 
 type ClaimedRow = readonly [
   seq: number,
@@ -50,14 +62,17 @@ type DeliveryRow = readonly [
   error: string | null,
 ];
 
+type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
+
 export function createOutbox({ schema: s, prepare }: PostgresSession, now: () => number): Outbox {
-  // Waits for a subscription that is being removed, and then omits it.
+  // Waits for a subscription that is being removed, and then omits it. Subscriptions are locked in the order of their
+  // ids, like by a claim, so that both cannot cause a deadlock.
   const add = prepare(
-    `WITH wanted AS (SELECT n.ordinal AS batch_ordinal, w.ordinal, w.id, n.notification, least(n.at, $5::bigint) AS due ` +
+    `WITH locked AS (SELECT * FROM ${s}.subscriptions WHERE account = ANY($2::bytea[]) AND active ORDER BY id ` +
+      'FOR NO KEY UPDATE), wanted AS (SELECT n.ordinal AS batch_ordinal, w.ordinal, w.id, n.notification, least(n.at, $5::bigint) AS due ' +
       'FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[]) WITH ORDINALITY ' +
       'n (notification, account, type, at, ordinal) ' +
-      `JOIN ${s}.subscriptions w ON w.account = n.account AND w.active AND n.type = ANY(w.types) ` +
-      `AND w.created <= n.at + ${DELIVERY_WINDOW} FOR KEY SHARE OF w) ` +
+      `JOIN locked w ON w.account = n.account AND n.type = ANY(w.types) AND w.created <= n.at + ${DELIVERY_WINDOW}) ` +
       `INSERT INTO ${s}.deliveries AS d (subscription, notification, due) ` +
       'SELECT id, notification, due FROM wanted ORDER BY batch_ordinal, ordinal ' +
       `ON CONFLICT (notification, subscription) DO UPDATE SET state = ${PENDING} WHERE d.state = ${DROPPED}`,
@@ -87,20 +102,28 @@ export function createOutbox({ schema: s, prepare }: PostgresSession, now: () =>
 export function createDeliveryTable(
   { schema: s, prepare, read, write }: PostgresSession,
   acquireLock: AcquireLock,
+  getTime: () => number,
 ): DeliveryStore {
-  // Skips from one subscription with pending deliveries to the next, with one index lookup for each.
-  const first = `SELECT d.subscription, d.seq, d.due FROM ${s}.deliveries d WHERE d.state = ${PENDING}`;
-  const heads =
-    `WITH RECURSIVE heads AS ((${first} ORDER BY d.subscription, d.seq LIMIT 1) UNION ALL ` +
-    `SELECT n.* FROM heads h CROSS JOIN LATERAL (${first} AND d.subscription > h.subscription ` +
-    'ORDER BY d.subscription, d.seq LIMIT 1) n)';
-  const due = prepare<readonly [number]>(
-    `${heads}, free AS (SELECT h.seq, h.due, row_number() OVER (PARTITION BY w.account ORDER BY h.due, h.seq) AS ordinal ` +
-      `FROM heads h JOIN ${s}.subscriptions w ON w.id = h.subscription ` +
-      'WHERE NOT (h.due > $1 AND h.due <= $6) AND w.account <> ALL($3::bytea[]) AND w.channel <> ALL($4::text[])) ' +
-      `SELECT d.seq FROM free f JOIN ${s}.deliveries d ON d.seq = f.seq ` +
-      `WHERE d.state = ${PENDING} AND NOT (d.due > $1 AND d.due <= $6) AND f.ordinal <= $5 ` +
-      'ORDER BY f.ordinal, f.due, f.seq LIMIT $2 FOR UPDATE OF d SKIP LOCKED',
+  // Skips from one lane to the next, and from there to its deliveries, with one index lookup for each.
+  const heads = `FROM ${s}.subscriptions w WHERE w.head IS NOT NULL`;
+  const ofLane = `${heads} AND w.channel = l.channel AND w.reliable = l.reliable`;
+  const inOrder = 'ORDER BY w.channel, w.reliable, w.head_due, w.head';
+  const window = (condition: string) =>
+    `(SELECT w.id, w.head, w.head_due, w.account ${ofLane} AND ${condition} AND w.account <> ALL($3::bytea[]) ` +
+    `AND l.channel || ' ' || l.reliable <> ALL($4::text[]) ${inOrder} LIMIT ${CLAIM_WINDOW})`;
+  const find = prepare<LaneRow>(
+    `WITH RECURSIVE lanes AS ((SELECT w.channel, w.reliable ${heads} ${inOrder} LIMIT 1) UNION ALL ` +
+      `SELECT n.* FROM lanes l CROSS JOIN LATERAL (SELECT w.channel, w.reliable ${heads} ` +
+      `AND (w.channel, w.reliable) > (l.channel, l.reliable) ${inOrder} LIMIT 1) n) ` +
+      `SELECT l.channel, l.reliable, (SELECT w.head_due ${ofLane} AND w.head_due > $1 AND w.head_due <= $2 ` +
+      `${inOrder} LIMIT 1), d.id, d.head, d.head_due, d.account FROM lanes l LEFT JOIN LATERAL ` +
+      `(SELECT * FROM (${window('w.head_due <= $1')} UNION ALL ${window('w.head_due > $2')}) u ` +
+      `ORDER BY head_due, head LIMIT ${CLAIM_WINDOW}) d ON true`,
+  );
+  // Another process may have taken them since they were found.
+  const lock = prepare<readonly [number]>(
+    `SELECT w.head FROM ${s}.subscriptions w JOIN unnest($1::text[], $2::bigint[], $3::bigint[]) f (id, head, due) ` +
+      'ON f.id = w.id WHERE w.head = f.head AND w.head_due = f.due ORDER BY w.id FOR NO KEY UPDATE OF w',
   );
   const take = prepare<ClaimedRow>(
     `WITH taken AS (UPDATE ${s}.deliveries SET attempts = attempts + 1, claims = claims + 1, due = $2 ` +
@@ -109,62 +132,112 @@ export function createDeliveryTable(
       `JOIN ${s}.notifications n ON n.id = t.notification JOIN ${s}.subscriptions w ON w.id = t.subscription ` +
       'ORDER BY array_position($1::bigint[], t.seq)',
   );
-  const next = prepare<readonly [number | null]>(`${heads} SELECT min(due) FROM heads WHERE due > $1 AND due <= $2`);
   const update = `UPDATE ${s}.deliveries SET`;
-  const delivered = prepare<readonly [number]>(
+  const delivered = prepare<readonly [string]>(
     `${update} state = ${DELIVERED}, error = NULL WHERE seq = $1 AND claims = $2 ` +
-      `AND state IN (${PENDING}, ${DROPPED}) RETURNING 1`,
+      `AND state IN (${PENDING}, ${DROPPED}) RETURNING subscription`,
   );
-  const retry = prepare<readonly [number]>(
-    `${update} due = $3, error = $4 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
+  const retry = prepare<readonly [string]>(
+    `${update} due = $3, error = $4 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING subscription`,
   );
-  const release = prepare<readonly [number]>(
-    `${update} due = $3, attempts = attempts - 1 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
+  const release = prepare<readonly [string]>(
+    `${update} due = $3, attempts = attempts - 1 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING subscription`,
   );
-  const dead = prepare<readonly [number]>(
-    `${update} state = ${DEAD}, error = $3 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
+  const dead = prepare<readonly [string]>(
+    `${update} state = ${DEAD}, error = $3 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING subscription`,
   );
+  const succeed = prepare(
+    `UPDATE ${s}.subscriptions SET reliable = true, failing_since = NULL WHERE id = $1 ` +
+      'AND (NOT reliable OR failing_since IS NOT NULL)',
+  );
+  const fail = prepare(
+    `UPDATE ${s}.subscriptions SET reliable = false, failing_since = coalesce(failing_since, $2) WHERE id = $1`,
+  );
+  const suspend = prepare(`UPDATE ${s}.subscriptions SET active = false, suspended = true WHERE id = $1`);
+  const endPending = prepare(`${update} state = ${DEAD}, error = $2 WHERE subscription = $1 AND state = ${PENDING}`);
   const list = prepare<DeliveryRow>(
     `SELECT d.seq, d.subscription, d.notification, w.account, w.channel, d.attempts, d.error FROM ${s}.deliveries d ` +
       `JOIN ${s}.subscriptions w ON w.id = d.subscription WHERE d.state = $1 AND d.seq > $2 ORDER BY d.seq LIMIT $3`,
   );
-  const count = prepare<readonly [pending: number, dead: number]>(
+  const count = prepare<readonly [pending: number, dead: number, suspended: number]>(
     `SELECT (SELECT count(*) FROM ${s}.deliveries WHERE state = ${PENDING}), ` +
-      `(SELECT count(*) FROM ${s}.deliveries WHERE state = ${DEAD})`,
+      `(SELECT count(*) FROM ${s}.deliveries WHERE state = ${DEAD}), ` +
+      `(SELECT count(*) FROM ${s}.subscriptions WHERE suspended)`,
   );
-  const replay = prepare<readonly [number]>(
+  const replay = prepare<readonly [string]>(
     `WITH replayed AS (UPDATE ${s}.deliveries d SET state = CASE WHEN n.visible THEN ${PENDING} ELSE ${DROPPED} END, ` +
       'attempts = CASE WHEN n.visible THEN 0 ELSE d.attempts END, due = CASE WHEN n.visible THEN $2 ELSE d.due END, ' +
       `error = CASE WHEN n.visible THEN NULL ELSE d.error END FROM ${s}.notifications n WHERE n.id = d.notification ` +
-      `AND d.state = ${DEAD} AND ($1::bigint[] IS NULL OR d.seq = ANY($1::bigint[])) RETURNING n.visible) ` +
-      'SELECT count(*) FILTER (WHERE visible) FROM replayed',
+      `AND d.state = ${DEAD} AND ($1::bigint[] IS NULL OR d.seq = ANY($1::bigint[])) RETURNING n.visible, d.subscription) ` +
+      'SELECT subscription FROM replayed WHERE visible',
+  );
+  const resume = prepare(
+    `UPDATE ${s}.subscriptions SET active = true, suspended = false, failing_since = NULL ` +
+      'WHERE suspended AND id = ANY($1::text[])',
   );
 
+  /** Claims deliveries that no other process takes meanwhile. Returns those, and what remains to be claimed. */
+  async function claimRound(run: Query, request: Argument<'claim'>) {
+    const { now, until, maxDelay = UNLIMITED_DELAY, busyAccounts = [], lanes = [] } = request;
+    const closed = lanes.flatMap((lane) => (lane.limit > 0 ? [] : [`${lane.channel} ${lane.isReliable}`]));
+    const rows = await run(find, now, now + maxDelay, busyAccounts.map(toBytes), closed);
+    const due = rows.flatMap(([channel, isReliable, , id, seq, at, account]) =>
+      id === null ? [] : [{ channel, isReliable, id, seq, due: at, account } satisfies DueDelivery & { id: string }],
+    );
+    const selected = selectDeliveries(due, request);
+    const times = rows.flatMap(([, , next]) => (next === null ? [] : [next]));
+    if (selected.length === 0) return { claimed: [], times, isComplete: true };
+    const columns = [selected.map(({ id }) => id), selected.map(({ seq }) => seq), selected.map((each) => each.due)];
+    const locked = new Set((await run(lock, ...columns)).map(([head]) => head));
+    const taken = selected.filter(({ seq }) => locked.has(seq));
+    const claimed = (
+      await run(
+        take,
+        taken.map(({ seq }) => seq),
+        until,
+      )
+    ).map(
+      ([seq, notification, body, attempt, claim, ...row], i): ClaimedDelivery => ({
+        seq,
+        subscription: readSubscription(row),
+        notification,
+        body,
+        attempt,
+        claim,
+        isReliable: taken[i]?.isReliable === true,
+      }),
+    );
+    if (claimed.length > 0 && until > now && until <= now + maxDelay) times.push(until);
+    return { claimed, times, isComplete: taken.length === selected.length };
+  }
+
   return {
-    claim: ({ now, until, limit, maxDelay = UNLIMITED_DELAY, perAccount = UNLIMITED, busy = NONE_BUSY }) =>
+    claim: (request) =>
       write('claim deliveries', async (run) => {
-        const found = await run(due, now, limit, busy.accounts.map(toBytes), busy.channels, perAccount, now + maxDelay);
-        const seqs = found.map(([seq]) => seq);
-        const rows = seqs.length === 0 ? [] : await run(take, seqs, until);
-        const claimed = rows.map(([seq, notification, body, attempt, claim, ...subscription]) => ({
-          seq,
-          subscription: readSubscription(subscription),
-          notification,
-          body,
-          attempt,
-          claim,
-        }));
-        return { claimed, next: (await run(next, now, now + maxDelay))[0]?.[0] ?? null };
+        for (let round = 1; ; round++) {
+          const { claimed, times, isComplete } = await claimRound(run, request);
+          if (!isComplete && claimed.length === 0 && round < MAX_ROUNDS) continue;
+          return { claimed, next: times.length === 0 ? null : Math.min(...times) };
+        }
       }),
 
     recordResult: ({ seq, claim, outcome }) =>
       write('record the result of a delivery', async (run) => {
-        let rows: readonly unknown[];
-        if (outcome.status === 'delivered') rows = await run(delivered, seq, claim);
-        else if (outcome.status === 'released') rows = await run(release, seq, claim, outcome.at);
-        else if (outcome.status === 'retry') rows = await run(retry, seq, claim, outcome.at, outcome.error);
-        else rows = await run(dead, seq, claim, outcome.error);
-        return rows.length > 0 ? 'recorded' : 'lost';
+        const record = () => {
+          if (outcome.status === 'delivered') return run(delivered, seq, claim);
+          if (outcome.status === 'released') return run(release, seq, claim, outcome.at);
+          if (outcome.status === 'retry') return run(retry, seq, claim, outcome.at, outcome.error);
+          return run(dead, seq, claim, outcome.error);
+        };
+        const [[subscription] = []] = await record();
+        if (subscription === undefined) return 'lost';
+        if (outcome.status === 'delivered') await run(succeed, subscription);
+        else if (outcome.status !== 'released') await run(fail, subscription, getTime());
+        if (outcome.status === 'suspended') {
+          await run(endPending, subscription, outcome.error);
+          await run(suspend, subscription);
+        }
+        return 'recorded';
       }),
 
     list: ({ state, after = 0, limit }) =>
@@ -186,15 +259,17 @@ export function createDeliveryTable(
 
     count: () =>
       read('count deliveries', async (run) => {
-        const [pending = 0, deadCount = 0] = (await run(count))[0] ?? [];
-        return { pending, dead: deadCount };
+        const [pending = 0, deadCount = 0, suspended = 0] = (await run(count))[0] ?? [];
+        return { pending, dead: deadCount, suspended };
       }),
 
     replay: ({ seqs, now }) =>
       write('replay deliveries', async (run) => {
         // The lock prevents that notifications are withdrawn concurrently.
         await acquireLock(run, 'log');
-        return (await run(replay, seqs ?? null, now))[0]?.[0] ?? 0;
+        const replayed = (await run(replay, seqs ?? null, now)).map(([subscription]) => subscription);
+        if (replayed.length > 0) await run(resume, [...new Set(replayed)]);
+        return replayed.length;
       }),
   };
 }

@@ -124,9 +124,68 @@ CREATE TABLE ${s}.leases (
 `,
 };
 
+/**
+ * Creates the lanes of deliveries. `head` and `head_due` are those of the first pending delivery of a subscription, and
+ * a trigger maintains them: a claim reads a bounded part of an index, however many deliveries are pending. The trigger
+ * locks the subscription before it reads, so that it sees what concurrent transactions have committed. Its query names
+ * the order of `deliveries_pending`, because that of `seq` alone could be read from the primary key.
+ *
+ * `reliable` is true if the last attempt succeeded. `failing_since` is the time of the first failure after that. A
+ * suspended subscription is not active and has no token.
+ *
+ * Invitations are counted by account, by domain of the target and by client.
+ */
+const createLanes: PgMigration = {
+  version: 2,
+  name: 'lanes of deliveries',
+  breaking: false,
+  locks:
+    'ACCESS EXCLUSIVE on subscriptions and invitations, SHARE ROW EXCLUSIVE on deliveries, while subscriptions are rewritten',
+  sql: (s) => `
+ALTER TABLE ${s}.subscriptions
+  ADD COLUMN head bigint,
+  ADD COLUMN head_due bigint,
+  ADD COLUMN failing_since bigint,
+  ADD COLUMN reliable boolean NOT NULL DEFAULT false,
+  ADD COLUMN suspended boolean NOT NULL DEFAULT false;
+
+CREATE FUNCTION ${s}.list_head() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  changed text;
+  listed bigint;
+  first record;
+BEGIN
+  IF TG_OP = 'DELETE' THEN changed := OLD.subscription; ELSE changed := NEW.subscription; END IF;
+  SELECT w.head INTO listed FROM ${s}.subscriptions w WHERE w.id = changed FOR NO KEY UPDATE;
+  IF TG_OP = 'INSERT' AND listed IS NOT NULL THEN RETURN NULL; END IF;
+  SELECT d.subscription, d.seq, d.due INTO first FROM ${s}.deliveries d
+  WHERE d.state = 0 AND d.subscription >= changed ORDER BY d.subscription, d.seq LIMIT 1;
+  IF first.subscription = changed THEN
+    UPDATE ${s}.subscriptions SET head = first.seq, head_due = first.due WHERE id = changed;
+  ELSE
+    UPDATE ${s}.subscriptions SET head = NULL, head_due = NULL WHERE id = changed;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER deliveries_added AFTER INSERT ON ${s}.deliveries FOR EACH ROW
+  WHEN (NEW.state = 0) EXECUTE FUNCTION ${s}.list_head();
+CREATE TRIGGER deliveries_changed AFTER UPDATE OF state, due ON ${s}.deliveries FOR EACH ROW
+  WHEN (OLD.state = 0 OR NEW.state = 0) EXECUTE FUNCTION ${s}.list_head();
+CREATE TRIGGER deliveries_removed AFTER DELETE ON ${s}.deliveries FOR EACH ROW
+  WHEN (OLD.state = 0) EXECUTE FUNCTION ${s}.list_head();
+
+UPDATE ${s}.subscriptions w SET (head, head_due) = (SELECT d.seq, d.due FROM ${s}.deliveries d
+  WHERE d.subscription = w.id AND d.state = 0 ORDER BY d.seq LIMIT 1);
+CREATE INDEX subscriptions_due ON ${s}.subscriptions (channel, reliable, head_due, head) WHERE head IS NOT NULL;
+CREATE INDEX subscriptions_suspended ON ${s}.subscriptions (suspended) WHERE suspended;
+
+ALTER TABLE ${s}.invitations ADD COLUMN account bytea, ADD COLUMN domain text, ADD COLUMN client text;
+`,
+};
+
 /** The schema of the account interface. */
 export const ACCOUNT_SCHEMA: PgSchema = {
-  migrations: [createAccounts],
+  migrations: [createAccounts, createLanes],
   functions: () => [],
   getRemedy: () => 'run "intentbook migrate --accounts <url>", or open it with `migrate`',
 };

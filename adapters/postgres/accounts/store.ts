@@ -115,7 +115,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     notifications: createNotificationTable(session, acquireLock, createOutbox(session, now), notifyProcesses),
     affiliates: createAffiliateTable(session, acquireLock),
     subscriptions: createSubscriptionTable(session, acquireLock),
-    deliveries: createDeliveryTable(session, acquireLock),
+    deliveries: createDeliveryTable(session, acquireLock, now),
     retention: createAccountRetention(session, acquireLock),
     leases: createLeaseTable(session, now),
     check: () => session.write('be written to', async (run) => void (await acquireLock(run, 'affiliates'))),

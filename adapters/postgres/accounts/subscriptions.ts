@@ -6,7 +6,8 @@ import type { AcquireLock } from './serial-lock.ts';
 
 /** Columns of a subscription. `w` is the table of subscriptions. */
 export const subscriptionColumns =
-  'w.id, w.account, w.channel, w.target, array_to_json(w.types)::text, w.active, w.secret, w.created';
+  'w.id, w.account, w.channel, w.target, array_to_json(w.types)::text, w.active, w.secret, w.created, w.suspended, ' +
+  'w.failing_since';
 
 export type PgSubscriptionRow = readonly [
   id: string,
@@ -17,12 +18,15 @@ export type PgSubscriptionRow = readonly [
   active: boolean,
   secret: string | null,
   created: number,
+  suspended: boolean,
+  failingSince: number | null,
 ];
 
 export function readSubscription(row: PgSubscriptionRow): Subscription {
-  const [id, account, channel, target, types, active, secret, createdAt] = row;
-  const state = active ? 'active' : 'pending';
-  return { id, account, channel, target, types: JSON.parse(types), state, secret, createdAt };
+  const [id, account, channel, target, types, active, secret, createdAt, suspended, failingSince] = row;
+  const state = active ? 'active' : suspended ? 'suspended' : 'pending';
+  const subscription = { id, account, channel, target, types: JSON.parse(types), state, secret, createdAt } as const;
+  return failingSince === null ? subscription : { ...subscription, failingSince };
 }
 
 export function createSubscriptionTable(
@@ -39,7 +43,7 @@ export function createSubscriptionTable(
   );
   const deleteOldInvitations = prepare(`DELETE FROM ${s}.invitations WHERE sent < $1`);
   const selectInvitations = prepare<readonly [waiting: boolean, ofTarget: number, ofChannel: number]>(
-    `SELECT EXISTS (SELECT FROM ${s}.subscriptions WHERE NOT active AND channel = $1 AND target = $2), ` +
+    `SELECT EXISTS (SELECT FROM ${s}.subscriptions WHERE NOT active AND NOT suspended AND channel = $1 AND target = $2), ` +
       `count(*) FILTER (WHERE target = $2), count(*) FROM ${s}.invitations WHERE channel = $1`,
   );
   const insertInvitation = prepare(`INSERT INTO ${s}.invitations (channel, target, sent) VALUES ($1, $2, $3)`);
@@ -49,6 +53,13 @@ export function createSubscriptionTable(
   );
   const list = prepare<PgSubscriptionRow>(
     `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.account = $1 ORDER BY w.ordinal`,
+  );
+  const findSame = prepare<readonly [id: string, active: boolean]>(
+    `SELECT id, active FROM ${s}.subscriptions WHERE account = $1 AND channel = $2 AND target = $3 AND id <> $4 ` +
+      `AND (active OR suspended) AND target <> ''`,
+  );
+  const setTypes = prepare<PgSubscriptionRow>(
+    `UPDATE ${s}.subscriptions w SET types = $2 WHERE id = $1 RETURNING ${subscriptionColumns}`,
   );
   const remove = prepare(`DELETE FROM ${s}.subscriptions WHERE id = $1 AND account = $2 RETURNING 1`);
 
@@ -71,19 +82,33 @@ export function createSubscriptionTable(
   const markUsed = (run: Query, { account, nonce, expiresAt }: UsedNonce) =>
     run(insertNonce, toBytes(account), nonce, expiresAt);
 
+  async function setTypesOf(run: Query, id: string, types: readonly string[]): Promise<Subscription> {
+    const [row] = await run(setTypes, id, types);
+    if (row === undefined) throw new Error('a subscription was removed under the lock');
+    return readSubscription(row);
+  }
+
   return {
     create: ({ subscription, confirmation, nonce, quota, invitation, now }) =>
       write('store a subscription', async (run) => {
+        // The lock of the log prevents new deliveries for a subscription that is being replaced.
+        await acquireLock(run, 'log');
         await acquireLock(run, 'subscriptions');
         await run(deleteExpiredPending, now);
         if (await isUsed(run, nonce)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         const owner = toBytes(account);
+        const [[same, isActive] = []] = await run(findSame, owner, channel, target, '');
+        if (same !== undefined && isActive === true) {
+          await markUsed(run, nonce);
+          return { status: 'updated', subscription: await setTypesOf(run, same, types) };
+        }
         const [counted] = await run(count, owner);
-        if ((counted?.[0] ?? 0) >= quota) return { status: 'quotaExceeded', quota };
+        if ((counted?.[0] ?? 0) - (same === undefined ? 0 : 1) >= quota) return { status: 'quotaExceeded', quota };
         const by = invitation === undefined ? undefined : await checkInvitation(run, subscription, invitation);
         if (by !== undefined) return { status: 'limited', by };
         await markUsed(run, nonce);
+        if (same !== undefined) await run(remove, same, owner);
         if (invitation !== undefined) await run(insertInvitation, channel, target, now);
         const token = confirmation === undefined ? null : toBytes(confirmation.tokenHash);
         const expires = confirmation?.expiresAt ?? null;
@@ -94,8 +119,17 @@ export function createSubscriptionTable(
 
     confirm: ({ tokenHash, now, target }) =>
       write('confirm a subscription', async (run) => {
+        await acquireLock(run, 'log');
+        await acquireLock(run, 'subscriptions');
         const [row] = await run(confirm, toBytes(tokenHash), now, target ?? null);
-        return row && readSubscription(row);
+        if (row === undefined) return undefined;
+        const confirmed = readSubscription(row);
+        const { id, channel, target: to, types } = confirmed;
+        const owner = toBytes(confirmed.account);
+        const [[same, isActive] = []] = await run(findSame, owner, channel, to, id);
+        if (same === undefined) return confirmed;
+        await run(remove, isActive === true ? id : same, owner);
+        return isActive === true ? setTypesOf(run, same, types) : confirmed;
       }),
 
     list: (account) =>

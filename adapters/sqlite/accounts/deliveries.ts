@@ -1,4 +1,6 @@
-import type { ClaimedDelivery, Delivery, DeliveryStore } from 'intentbook';
+import type { ClaimedDelivery, Delivery, DeliveryLane, DeliveryStore } from 'intentbook';
+import type { DueDelivery } from 'intentbook/store-kit';
+import { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from 'intentbook/store-kit';
 import { toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 import type { SubscriptionRow } from './subscriptions.ts';
@@ -9,27 +11,33 @@ const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
-/** Creates the operations on deliveries. They are synchronous: a call has taken effect when it returns. */
-export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteSession) {
-  // Skips from one subscription with pending deliveries to the next, independent of the number of deliveries. The
-  // planner would prefer the index of states, and read all pending rows at each step.
-  const pending = `FROM ${p}deliveries INDEXED BY ${p}deliveries_pending WHERE state = 0`;
-  const heads =
-    `WITH RECURSIVE heads (subscription) AS (SELECT min(subscription) ${pending} UNION ALL ` +
-    `SELECT (SELECT min(subscription) ${pending} AND subscription > heads.subscription) FROM heads ` +
-    'WHERE heads.subscription IS NOT NULL) ' +
-    `SELECT d.seq, d.due, d.subscription FROM heads JOIN ${p}deliveries d ON d.seq = ` +
-    `(SELECT min(seq) ${pending} AND subscription = heads.subscription)`;
+/**
+ * Creates the operations on deliveries. They are synchronous: a call has taken effect when it returns.
+ *
+ * @param now - Returns milliseconds since 1970.
+ */
+export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteSession, now: () => number) {
+  // Skips from one lane to the next, with one index lookup for each.
+  const heads = `FROM ${p}subscriptions INDEXED BY ${p}subscriptions_due WHERE head IS NOT NULL`;
+  const lanes = prepare(
+    `WITH RECURSIVE lanes (channel, reliable) AS (SELECT * FROM (SELECT channel, reliable ${heads} ` +
+      'ORDER BY channel, reliable LIMIT 1) UNION ALL SELECT s.channel, s.reliable FROM lanes l ' +
+      // A comparison of both columns would walk all rows of the channel.
+      `JOIN ${p}subscriptions s ON s.n = coalesce((SELECT n ${heads} AND channel = l.channel ` +
+      `AND reliable > l.reliable LIMIT 1), (SELECT n ${heads} AND channel > l.channel ` +
+      'ORDER BY channel, reliable LIMIT 1))) SELECT channel, reliable FROM lanes',
+  ).raw();
   const dueHeads = prepare(
-    'SELECT seq FROM (SELECT h.seq, h.due, row_number() OVER (PARTITION BY s.account ORDER BY h.due, h.seq) AS ordinal ' +
-      `FROM (${heads}) h JOIN ${p}subscriptions s ON s.n = h.subscription WHERE NOT (h.due > ? AND h.due <= ?) ` +
-      'AND s.account NOT IN (SELECT unhex(substr(value, 3)) FROM json_each(?)) ' +
-      'AND s.channel NOT IN (SELECT value FROM json_each(?))) WHERE ordinal <= ? ORDER BY ordinal, due, seq LIMIT ?',
+    `SELECT head, head_due, account ${heads} AND channel = ? AND reliable = ? AND head_due > ? AND head_due <= ? ` +
+      'AND account NOT IN (SELECT unhex(substr(value, 3)) FROM json_each(?)) ORDER BY head_due, head LIMIT ?',
+  ).raw();
+  const nextDue = prepare(
+    `SELECT head_due ${heads} AND channel = ? AND reliable = ? AND head_due > ? AND head_due <= ? ` +
+      'ORDER BY head_due LIMIT 1',
   ).pluck();
-  const nextDue = prepare(`SELECT min(due) FROM (${heads}) WHERE due > ? AND due <= ?`).pluck();
   const take = prepare(`UPDATE ${p}deliveries SET attempts = attempts + 1, claims = claims + 1, due = ? WHERE seq = ?`);
   const claimed = prepare(
-    `SELECT d.seq, n.id, n.body, d.attempts, d.claims, ${subscriptionColumns} FROM ${p}deliveries d ` +
+    `SELECT n.id, n.body, d.attempts, d.claims, ${subscriptionColumns} FROM ${p}deliveries d ` +
       `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification WHERE d.seq = ?`,
   ).raw();
   const deliver = prepare(
@@ -40,6 +48,22 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
     `UPDATE ${p}deliveries SET due = ?, attempts = attempts - 1 WHERE seq = ? AND claims = ? AND state = 0`,
   );
   const markDead = prepare(`UPDATE ${p}deliveries SET state = 2, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
+  const ofDelivery = `(SELECT subscription FROM ${p}deliveries WHERE seq = ?)`;
+  const succeed = prepare(`UPDATE ${p}subscriptions SET reliable = 1, failing_since = NULL WHERE n = ${ofDelivery}`);
+  const fail = prepare(
+    `UPDATE ${p}subscriptions SET reliable = 0, failing_since = coalesce(failing_since, ?) WHERE n = ${ofDelivery} ` +
+      'RETURNING n',
+  ).pluck();
+  const suspend = prepare(`UPDATE ${p}subscriptions SET active = 0, suspended = 1 WHERE n = ?`);
+  const endPending = prepare(
+    `UPDATE ${p}deliveries INDEXED BY ${p}deliveries_pending SET state = 2, error = ? ` +
+      'WHERE state = 0 AND subscription = ?',
+  );
+  const resume = prepare(
+    `UPDATE ${p}subscriptions SET active = 1, suspended = 0, failing_since = NULL ` +
+      `WHERE suspended = 1 AND n = ${ofDelivery}`,
+  );
+  const countSuspended = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE suspended = 1`).pluck();
   const list = prepare(
     `SELECT d.seq, s.id, n.id, s.account, s.channel, d.state, d.attempts, d.error FROM ${p}deliveries d ` +
       `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification ` +
@@ -56,45 +80,60 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
     `UPDATE ${p}deliveries SET state = 0, attempts = 0, error = NULL, due = ? WHERE seq = ? AND state = 2`,
   );
 
-  function run(seq: number, claim: number, outcome: Argument<'recordResult'>['outcome']) {
+  /** Records a result. Returns whether the claim is the current one. */
+  function record({ seq, claim, outcome }: Argument<'recordResult'>): boolean {
     switch (outcome.status) {
       case 'delivered':
-        return deliver.run(seq, claim);
-      case 'dead':
-        return markDead.run(outcome.error, seq, claim);
-      case 'retry':
-        return retry.run(outcome.at, outcome.error, seq, claim);
+        return deliver.run(seq, claim).changes > 0 && succeed.run(seq).changes > 0;
       case 'released':
-        return release.run(outcome.at, seq, claim);
+        return release.run(outcome.at, seq, claim).changes > 0;
+      case 'retry':
+        return retry.run(outcome.at, outcome.error, seq, claim).changes > 0 && fail.get(now(), seq) !== undefined;
+      case 'dead':
+      case 'suspended': {
+        if (markDead.run(outcome.error, seq, claim).changes === 0) return false;
+        const subscription = fail.get(now(), seq);
+        if (outcome.status === 'suspended') {
+          endPending.run(outcome.error, subscription);
+          suspend.run(subscription);
+        }
+        return true;
+      }
     }
   }
 
-  return {
-    claim: ({
-      now,
-      until,
-      limit,
-      maxDelay = UNLIMITED_DELAY,
-      perAccount = UNLIMITED,
-      busy = NONE_BUSY,
-    }: Argument<'claim'>) =>
-      write('claim deliveries', () => {
-        const [accounts, channels] = [JSON.stringify(busy.accounts), JSON.stringify(busy.channels)];
-        // An integer column.
-        const seqs = dueHeads.all(now, now + maxDelay, accounts, channels, perAccount, limit) as number[];
-        const deliveries = seqs.map((seq): ClaimedDelivery => {
-          take.run(until, seq);
-          const [, notification, body, attempt, claim, ...subscription] = claimed.get(seq) as ClaimedRow; // as selected
-          return { seq, subscription: readSubscription(subscription), notification, body, attempt, claim };
-        });
-        // An integer, or null if none is pending.
-        return { claimed: deliveries, next: nextDue.get(now, now + maxDelay) as number | null };
-      }),
+  function findDue(request: Argument<'claim'>, lane: DeliveryLane): DueDelivery[] {
+    const { now: at, maxDelay = UNLIMITED_DELAY, busyAccounts = [] } = request;
+    const find = (after: number, through: number, limit: number) =>
+      dueHeads.all(lane.channel, Number(lane.isReliable), after, through, JSON.stringify(busyAccounts), limit);
+    const found = find(Number.MIN_SAFE_INTEGER, at, CLAIM_WINDOW);
+    const later = find(at + maxDelay, Number.MAX_SAFE_INTEGER, CLAIM_WINDOW - found.length);
+    const rows = [...found, ...later] as [seq: number, due: number, account: Buffer][]; // as selected
+    return rows.map(([seq, due, account]) => ({ ...lane, seq, due, account: account.toString('hex') }));
+  }
 
-    recordResult: ({ seq, claim, outcome }: Argument<'recordResult'>) =>
-      write('record the result of a delivery', (): 'recorded' | 'lost' => {
-        return run(seq, claim, outcome).changes > 0 ? 'recorded' : 'lost';
-      }),
+  function claim(request: Argument<'claim'>): Awaited<ReturnType<DeliveryStore['claim']>> {
+    const { now: at, until, maxDelay = UNLIMITED_DELAY } = request;
+    const rows = lanes.all() as [channel: string, reliable: number][]; // as selected
+    const all = rows.map(([channel, reliable]) => ({ channel, isReliable: reliable === 1 }));
+    const due = all.flatMap((lane) => (getLaneLimit(request, lane) === 0 ? [] : findDue(request, lane)));
+    const deliveries = selectDeliveries(due, request).map(({ seq, isReliable }): ClaimedDelivery => {
+      take.run(until, seq);
+      const [notification, body, attempt, number, ...row] = claimed.get(seq) as ClaimedRow; // as selected
+      return { seq, subscription: readSubscription(row), notification, body, attempt, claim: number, isReliable };
+    });
+    const times = rows.flatMap(([channel, reliable]) => {
+      const time = nextDue.get(channel, reliable, at, at + maxDelay) as number | undefined; // an integer column
+      return time === undefined ? [] : [time];
+    });
+    return { claimed: deliveries, next: times.length === 0 ? null : Math.min(...times) };
+  }
+
+  return {
+    claim: (request: Argument<'claim'>) => write('claim deliveries', () => claim(request)),
+
+    recordResult: (request: Argument<'recordResult'>) =>
+      write('record the result of a delivery', (): 'recorded' | 'lost' => (record(request) ? 'recorded' : 'lost')),
 
     list: ({ state, after = 0, limit }: Argument<'list'>) =>
       read(
@@ -102,28 +141,32 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
         () => (list.all(DELIVERY_STATES.indexOf(state), after, limit) as ListedRow[]).map(readDelivery), // as selected
       ),
 
-    count: () => read('count deliveries', () => ({ pending: getCount('pending'), dead: getCount('dead') })),
+    count: () =>
+      read('count deliveries', () => ({
+        pending: getCount('pending'),
+        dead: getCount('dead'),
+        suspended: countSuspended.get() as number, // a count
+      })),
 
-    replay: ({ seqs, now }: Argument<'replay'>) =>
+    replay: ({ seqs, now: at }: Argument<'replay'>) =>
       write(
         'replay deliveries',
         () =>
           (seqs ?? (dead.all() as number[])) // an integer column
             .filter((seq) => {
               dropWithdrawn.run(seq);
-              return replay.run(now, seq).changes > 0;
+              if (replay.run(at, seq).changes === 0) return false;
+              resume.run(seq);
+              return true;
             }).length,
       ),
   };
 }
 
-const UNLIMITED = 2 ** 31 - 1;
 /** Milliseconds. A sum with a time is a safe integer. */
 const UNLIMITED_DELAY = 2 ** 52;
-const NONE_BUSY = { accounts: [], channels: [] };
 
 type ClaimedRow = readonly [
-  seq: number,
   notification: string,
   body: string,
   attempts: number,

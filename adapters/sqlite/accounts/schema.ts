@@ -105,7 +105,48 @@ const createRetention: Migration = (p) => `
   CREATE INDEX ${p}account_log_notification ON ${p}account_log (notification);
 `;
 
+/** Selects the first pending delivery of a subscription. */
+const selectHead = (p: string, subscription: string) =>
+  `(SELECT seq, due FROM ${p}deliveries INDEXED BY ${p}deliveries_pending WHERE state = 0 ` +
+  `AND subscription = ${subscription} ORDER BY seq LIMIT 1)`;
+
+/**
+ * Creates the lanes of deliveries. `head` and `head_due` are those of the first pending delivery of a subscription, and
+ * triggers maintain them: a claim reads a bounded part of an index, however many deliveries are pending.
+ *
+ * `reliable` is 1 if the last attempt succeeded. `failing_since` is the time of the first failure after that. A
+ * suspended subscription has `active = 0` and no token.
+ *
+ * Invitations are counted by account, by domain of the target and by client.
+ */
+const createLanes: Migration = (p) => `
+  ALTER TABLE ${p}subscriptions ADD COLUMN head INTEGER;
+  ALTER TABLE ${p}subscriptions ADD COLUMN head_due INTEGER;
+  ALTER TABLE ${p}subscriptions ADD COLUMN reliable INTEGER NOT NULL DEFAULT 0 CHECK (reliable BETWEEN 0 AND 1);
+  ALTER TABLE ${p}subscriptions ADD COLUMN failing_since INTEGER;
+  ALTER TABLE ${p}subscriptions ADD COLUMN suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended BETWEEN 0 AND 1);
+  UPDATE ${p}subscriptions SET (head, head_due) = ${selectHead(p, `${p}subscriptions.n`)};
+
+  CREATE INDEX ${p}subscriptions_due ON ${p}subscriptions (channel, reliable, head_due, head) WHERE head IS NOT NULL;
+  CREATE INDEX ${p}subscriptions_suspended ON ${p}subscriptions (suspended) WHERE suspended = 1;
+
+  CREATE TRIGGER ${p}deliveries_added AFTER INSERT ON ${p}deliveries WHEN NEW.state = 0 BEGIN
+    UPDATE ${p}subscriptions SET head = NEW.seq, head_due = NEW.due WHERE n = NEW.subscription AND head IS NULL;
+  END;
+  CREATE TRIGGER ${p}deliveries_changed AFTER UPDATE OF state, due ON ${p}deliveries
+  WHEN OLD.state = 0 OR NEW.state = 0 BEGIN
+    UPDATE ${p}subscriptions SET (head, head_due) = ${selectHead(p, 'NEW.subscription')} WHERE n = NEW.subscription;
+  END;
+  CREATE TRIGGER ${p}deliveries_removed AFTER DELETE ON ${p}deliveries WHEN OLD.state = 0 BEGIN
+    UPDATE ${p}subscriptions SET (head, head_due) = ${selectHead(p, 'OLD.subscription')} WHERE n = OLD.subscription;
+  END;
+
+  ALTER TABLE ${p}invitations ADD COLUMN account BLOB;
+  ALTER TABLE ${p}invitations ADD COLUMN domain TEXT;
+  ALTER TABLE ${p}invitations ADD COLUMN client TEXT;
+`;
+
 /**
  * Schema migrations of an account store, from version 1. A released migration is never changed: new ones are appended.
  */
-export const ACCOUNT_MIGRATIONS: readonly Migration[] = [createAccounts, createRetention];
+export const ACCOUNT_MIGRATIONS: readonly Migration[] = [createAccounts, createRetention, createLanes];

@@ -114,7 +114,7 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: Clock) {
     notifications: createNotificationTable(session, () => clock.now()),
     affiliates: createAffiliateTable(session),
     subscriptions: createSubscriptionTable(session),
-    deliveries: createDeliveryTable(session),
+    deliveries: createDeliveryTable(session, () => clock.now()),
     retention: createAccountRetention(session),
     leases: createInMemoryLeases(() => clock.now()),
     check(): void {

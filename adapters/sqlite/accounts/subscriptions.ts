@@ -11,7 +11,8 @@ import { toBytes, toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
 /** Columns of a subscription, in the order of {@link SubscriptionRow}. `s` is the table of subscriptions. */
-export const subscriptionColumns = 's.id, s.account, s.channel, s.target, s.types, s.active, s.secret, s.created_at';
+export const subscriptionColumns =
+  's.id, s.account, s.channel, s.target, s.types, s.active, s.secret, s.created_at, s.suspended, s.failing_since';
 
 /** A subscription as the columns of {@link subscriptionColumns}. */
 export type SubscriptionRow = readonly [
@@ -23,20 +24,23 @@ export type SubscriptionRow = readonly [
   active: number,
   secret: string | null,
   createdAt: number,
+  suspended: number,
+  failingSince: number | null,
 ];
 
 /** Converts a row to a subscription. */
 export function readSubscription(row: SubscriptionRow): Subscription {
-  const [id, account, channel, target, types, active, secret, createdAt] = row;
+  const [id, account, channel, target, types, active, secret, createdAt, suspended, failingSince] = row;
   return {
     id,
     account: toHex(account),
     channel,
     target,
     types: JSON.parse(types),
-    state: active === 1 ? 'active' : 'pending',
+    state: active === 1 ? 'active' : suspended === 1 ? 'suspended' : 'pending',
     secret,
     createdAt,
+    ...(failingSince === null ? {} : { failingSince }),
   };
 }
 
@@ -54,11 +58,17 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
   const confirm = prepare(
     `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), token_hash = NULL, expires_at = NULL ` +
-      'WHERE token_hash = ? AND expires_at >= ? RETURNING id, account, channel, target, types, active, secret, created_at',
+      'WHERE token_hash = ? AND expires_at >= ? RETURNING n',
+  ).pluck();
+  const byNumber = prepare(`SELECT ${columns} WHERE s.n = ?`).raw();
+  const findSame = prepare(
+    `SELECT n, active FROM ${p}subscriptions WHERE account = ? AND channel = ? AND target = ? AND n <> ? ` +
+      `AND (active = 1 OR suspended = 1) AND target <> '' LIMIT 1`,
   ).raw();
+  const setTypes = prepare(`UPDATE ${p}subscriptions SET types = ? WHERE n = ?`);
   const deleteOldInvitations = prepare(`DELETE FROM ${p}invitations WHERE sent_at < ?`);
   const selectWaiting = prepare(
-    `SELECT 1 FROM ${p}subscriptions WHERE active = 0 AND channel = ? AND target = ? LIMIT 1`,
+    `SELECT 1 FROM ${p}subscriptions WHERE active = 0 AND suspended = 0 AND channel = ? AND target = ? LIMIT 1`,
   ).pluck();
   const countInvitations = prepare(
     `SELECT coalesce(sum(target = ?), 0), count(*) FROM ${p}invitations WHERE channel = ?`,
@@ -86,21 +96,39 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
     insertNonce.run(toBytes(account), nonce, expiresAt);
   }
 
+  function removeByNumber(n: unknown): void {
+    removeDeliveries.run(n);
+    remove.run(n);
+  }
+
+  function update(n: number, types: string): Subscription {
+    setTypes.run(types, n);
+    return readSubscription(byNumber.get(n) as SubscriptionRow); // as selected
+  }
+
   return {
     create: ({ subscription, confirmation, nonce, quota, invitation, now }: NewSubscription) =>
       write('store a subscription', (): SubscribeOutcome => {
         sweep.run(now);
         if (isUsed(nonce)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
-        if (Number(count.get(toBytes(account))) >= quota) return { status: 'quotaExceeded', quota };
+        const owner = toBytes(account);
+        const [same, isActive] = (findSame.get(owner, channel, target, 0) ?? []) as [number?, number?]; // as selected
+        if (same !== undefined && isActive === 1) {
+          markUsed(nonce);
+          return { status: 'updated', subscription: update(same, JSON.stringify(types)) };
+        }
+        const others = Number(count.get(owner)) - (same === undefined ? 0 : 1);
+        if (others >= quota) return { status: 'quotaExceeded', quota };
         const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
         if (by !== undefined) return { status: 'limited', by };
         markUsed(nonce);
+        if (same !== undefined) removeByNumber(same);
         if (invitation !== undefined) insertInvitation.run(channel, target, now);
         const { tokenHash, expiresAt } = confirmation ?? {};
         insert.run(
           id,
-          toBytes(account),
+          owner,
           channel,
           target,
           JSON.stringify(types),
@@ -115,8 +143,12 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
 
     confirm: ({ tokenHash, now, target }: Parameters<SubscriptionStore['confirm']>[0]) =>
       write('confirm a subscription', () => {
-        const row = confirm.get(target ?? null, toBytes(tokenHash), now) as SubscriptionRow | undefined; // as returned
-        return row && readSubscription(row);
+        const n = confirm.get(target ?? null, toBytes(tokenHash), now) as number | undefined; // an integer column
+        if (n === undefined) return undefined;
+        const [, account, channel, to, types] = byNumber.get(n) as SubscriptionRow; // as selected
+        const [same, isActive] = (findSame.get(account, channel, to, n) ?? []) as [number?, number?]; // as selected
+        if (same !== undefined) removeByNumber(isActive === 1 ? n : same);
+        return update(isActive === 1 && same !== undefined ? same : n, types);
       }),
 
     list: (account: Address) =>
@@ -129,8 +161,7 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
         if (nonce !== undefined) markUsed(nonce);
         const n = find.get(id, toBytes(account));
         if (n === undefined) return 'missing';
-        removeDeliveries.run(n);
-        remove.run(n);
+        removeByNumber(n);
         return 'removed';
       }),
   };

@@ -54,7 +54,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'claims a limited number of deliveries of each account, and none of busy accounts and channels',
+    name: 'claims a limited number of deliveries of each account, and none of busy accounts and closed lanes',
     async run({ store }) {
       const alices = range(4).map((n) => subscription(n + 1));
       const [bobs, mail] = [subscription(5, { account: BOB }), subscription(6, { account: BOB, channel: 'email' })];
@@ -75,9 +75,125 @@ export const DELIVERIES: readonly AccountRule[] = [
       );
       assert.equal((await claimIds({ perAccount: 2 })).length, 4);
       const [first, second] = await claimIds({ perAccount: 2, limit: 2 });
+      const closed = [{ channel: 'email', isReliable: false, limit: 0 }];
       assert.notEqual((first ?? 0) < 5, (second ?? 0) < 5, "every account's first comes before any second");
-      assert.deepEqual((await claimIds({ busy: { accounts: [ALICE], channels: [] } })).sort(), [5, 6]);
-      assert.deepEqual((await claimIds({ busy: { accounts: [ALICE], channels: ['email'] } })).sort(), [5]);
+      assert.deepEqual((await claimIds({ busyAccounts: [ALICE] })).sort(), [5, 6]);
+      assert.deepEqual((await claimIds({ busyAccounts: [ALICE], lanes: closed })).sort(), [5]);
+    },
+  },
+  {
+    name: 'claims limited numbers of deliveries to reliable subscriptions and to others',
+    async run({ store }) {
+      await subscribe(store, ...range(6).map((n) => subscription(n, { account: n % 2 === 0 ? ALICE : BOB })));
+      await step(store, [...notify(notification(1)), ...notify(notification(2, { account: BOB }))]);
+      const isGood = (each: ClaimedDelivery) => ['subscription-0', 'subscription-1'].includes(each.subscription.id);
+      for (const each of await claim(store)) await (isGood(each) ? delivered(store, each) : retry(store, each, AT));
+      await step(store, [...notify(notification(3)), ...notify(notification(4, { account: BOB }))]);
+      const claimLanes = async (good: number, others: number) => {
+        const lanes = [true, false].map((isReliable) => ({
+          channel: 'webhook',
+          isReliable,
+          limit: isReliable ? good : others,
+        }));
+        const { claimed } = await store.deliveries.claim({ now: LATER, until: LATER + 1000, limit: 100, lanes });
+        for (const { seq, claim } of claimed)
+          await store.deliveries.recordResult({ seq, claim, outcome: { status: 'released', at: AT } });
+        assert.deepEqual(
+          claimed.map(({ isReliable }) => isReliable),
+          claimed.map(isGood),
+        );
+        return [claimed.filter(isGood).length, claimed.filter((each) => !isGood(each)).length];
+      };
+      assert.deepEqual(await claimLanes(9, 9), [2, 4]);
+      assert.deepEqual(await claimLanes(1, 3), [1, 3]);
+      assert.deepEqual(await claimLanes(0, 2), [0, 2]);
+      assert.deepEqual(await claimLanes(9, 0), [2, 0]);
+      // A failure moves a subscription to the other lane, and a success back.
+      for (const each of (await claim(store)).filter(isGood)) await retry(store, each, AT);
+      assert.deepEqual(await claimLanes(9, 0), [0, 0]);
+      for (const each of (await claim(store, LATER + 2000)).filter((one) => one.subscription.id !== 'subscription-0'))
+        await delivered(store, each);
+      assert.equal((await claim(store, LATER + 5000)).filter(({ isReliable }) => isReliable).length, 4);
+    },
+  },
+  {
+    name: 'claims deliveries of every lane, however many of another one are due',
+    async run({ store }) {
+      const many = range(300).map((n) => subscription(n + 1, { account: `0x${String(n + 1).padStart(40, '0')}` }));
+      await subscribe(store, ...many, subscription(901, { channel: 'email', account: BOB }));
+      await step(
+        store,
+        many.flatMap(({ account }, n) => notify(notification(n + 1, { account }))),
+      );
+      await step(store, notify(notification(999, { account: BOB, at: AT + 500 })));
+      const email = { channel: 'email', isReliable: false, limit: 1 };
+      const hooks = { channel: 'webhook', isReliable: false };
+      const count = async (limit: number) => {
+        const lanes = [email, { ...hooks, limit }];
+        const { claimed } = await store.deliveries.claim({ now: LATER, until: LATER + 1000, limit: 9, lanes });
+        return claimed.map(({ subscription: { channel } }) => channel).sort();
+      };
+      assert.deepEqual(await count(2), ['email', 'webhook', 'webhook']);
+      assert.deepEqual(
+        await count(8),
+        Array.from({ length: 8 }, () => 'webhook'),
+      );
+      // All are claimed in the end.
+      let left = 290;
+      for (let round = await claim(store); round.length > 0; round = await claim(store)) left -= round.length;
+      assert.equal(left, 0);
+    },
+  },
+  {
+    name: 'shows since when a subscription fails, suspends it and activates it again by a replay',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2));
+      await step(store, notify(notification(1), notification(2)));
+      const listed = async () => (await store.subscriptions.list(ALICE)).map((each) => [each.state, each.failingSince]);
+      const [failing, healthy] = (await claim(store)).sort((a, b) =>
+        a.subscription.id.localeCompare(b.subscription.id),
+      );
+      assert.ok(failing && healthy);
+      await delivered(store, healthy);
+      await retry(store, failing, AT);
+      assert.deepEqual(await listed(), [
+        ['active', AT],
+        ['active', undefined],
+      ]);
+      const [again] = (await claim(store)).filter((each) => each.subscription.id === 'subscription-1');
+      assert.equal(again?.subscription.failingSince, AT);
+      const outcome = { status: 'suspended', error: 'responded with 403' } as const;
+      const suspend = { seq: again?.seq ?? 0, claim: again?.claim ?? 0, outcome };
+      assert.equal(await store.deliveries.recordResult(suspend), 'recorded');
+      assert.equal(await store.deliveries.recordResult(suspend), 'lost');
+      assert.deepEqual(await store.deliveries.count(), { pending: 1, dead: 2, suspended: 1 });
+      const dead = await store.deliveries.list({ state: 'dead', limit: 9 });
+      assert.deepEqual(
+        dead.map(({ error }) => error),
+        [outcome.error, outcome.error],
+      );
+      assert.deepEqual(await listed(), [
+        ['suspended', AT],
+        ['active', undefined],
+      ]);
+      // It gets no new deliveries, and survives the expiry of pending subscriptions.
+      await step(store, notify(notification(3)));
+      assert.deepEqual(await store.deliveries.count(), { pending: 2, dead: 2, suspended: 1 });
+      await subscribe(store, subscription(3));
+      assert.equal(await store.deliveries.replay({ seqs: [dead[1]?.seq ?? 0], now: LATER }), 1);
+      assert.deepEqual(await store.deliveries.count(), { pending: 3, dead: 1, suspended: 0 });
+      assert.deepEqual((await listed()).slice(0, 2), [
+        ['active', undefined],
+        ['active', undefined],
+      ]);
+      const resumed = (await claim(store, LATER + 5000)).filter((each) => each.subscription.id === 'subscription-1');
+      assert.deepEqual(placesOf(resumed), ['subscription-1 notification-2']);
+      for (const each of resumed) await delivered(store, each);
+      await step(store, notify(notification(4)));
+      assert.deepEqual(
+        placesOf(await claim(store, LATER + 9000)).filter((place) => place.startsWith('subscription-1')),
+        ['subscription-1 notification-4'],
+      );
     },
   },
   {
@@ -137,6 +253,7 @@ export const DELIVERIES: readonly AccountRule[] = [
         body: notification(1).body,
         attempt: 1,
         claim: 1,
+        isReliable: false,
       });
     },
   },
@@ -236,10 +353,10 @@ export const DELIVERIES: readonly AccountRule[] = [
     async run({ store }) {
       await subscribe(store, subscription(1));
       await step(store, notify(notification(1), notification(2), notification(3)));
-      assert.deepEqual(await store.deliveries.count(), { pending: 3, dead: 0 });
+      assert.deepEqual(await store.deliveries.count(), { pending: 3, dead: 0, suspended: 0 });
       assert.equal(await dead(store, await claimOne(store)), 'recorded');
       assert.equal(await dead(store, await claimOne(store)), 'recorded');
-      assert.deepEqual(await store.deliveries.count(), { pending: 1, dead: 2 });
+      assert.deepEqual(await store.deliveries.count(), { pending: 1, dead: 2, suspended: 0 });
       const listed = await store.deliveries.list({ state: 'dead', limit: 10 });
       assert.deepEqual(
         listed.map(({ notification, attempts, error, channel }) => [notification, attempts, error, channel]),

@@ -76,7 +76,7 @@ export const RETENTION: readonly AccountRule[] = [
       const [first] = claimed;
       assert.ok(first !== undefined);
       assert.equal(await store.retention.pruneNotifications({ before: FOREVER, through: 1, limit: ALL }), 1);
-      assert.deepEqual(await store.deliveries.count(), { pending: 1, dead: 0 });
+      assert.deepEqual(await store.deliveries.count(), { pending: 1, dead: 0, suspended: 0 });
       const outcome = { status: 'delivered' } as const;
       assert.equal(await store.deliveries.recordResult({ seq: first.seq, claim: first.claim, outcome }), 'lost');
       const next = await store.deliveries.claim({ now: AT + 30, until: AT + 40, limit: 1 });

@@ -3,6 +3,7 @@ import type { AccountStore, NewSubscription, Subscription } from 'intentbook';
 import { ALICE, BOB, range, word } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
+import { notification, notify, step } from './notifications.ts';
 
 /** Returns the suite's n-th subscription: a webhook of Alice for fills. */
 export function subscription(n: number, changes: Partial<Subscription> = {}): Subscription {
@@ -49,6 +50,70 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
       await subscribe(store, odd, many, subscription(3, { account: BOB }));
       assert.deepEqual(await store.subscriptions.list(ALICE), [odd, many]);
       assert.deepEqual(await store.subscriptions.list(BOB), [subscription(3, { account: BOB })]);
+    },
+  },
+  {
+    name: 'replaces the types of an active subscription of the same account, channel and target',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2));
+      const types = ['order_expired', 'order_cancelled'] as const;
+      const { target } = subscription(1);
+      const again = request(3, { target, types }, { quota: 2 });
+      const updated = subscription(1, { types });
+      assert.deepEqual(await store.subscriptions.create(again), { status: 'updated', subscription: updated });
+      assert.deepEqual(await store.subscriptions.list(ALICE), [updated, subscription(2)]);
+      assert.deepEqual(await store.subscriptions.create(again), { status: 'used' });
+      for (const [n, changes] of [{ account: BOB }, { channel: 'other' }, { target: `${target}/` }].entries())
+        assert.deepEqual(await store.subscriptions.create(request(n + 4, { target, ...changes })), {
+          status: 'created',
+        });
+      // The target of these is not known before the confirmation.
+      for (const n of [7, 8]) {
+        const confirmation = { tokenHash: word(n), expiresAt: AT + 10 };
+        const made = request(n, { target: '', channel: 'chat', state: 'pending', types }, { confirmation });
+        assert.deepEqual(await store.subscriptions.create(made), { status: 'created' });
+      }
+    },
+  },
+  {
+    name: 'keeps one subscription when a second one of the same target is confirmed',
+    async run({ store }) {
+      const types = ['order_expired'] as const;
+      const chat = { target: '', channel: 'chat', state: 'pending' } as const;
+      for (const [n, changes] of [{ types: ['order_filled'] as const }, { types }].entries()) {
+        const confirmation = { tokenHash: word(n), expiresAt: AT + 10 };
+        await store.subscriptions.create(request(n, { ...chat, ...changes }, { confirmation }));
+      }
+      const first = await store.subscriptions.confirm({ tokenHash: word(0), now: AT, target: '4711' });
+      assert.deepEqual([first?.id, first?.types], ['subscription-0', ['order_filled']]);
+      const second = await store.subscriptions.confirm({ tokenHash: word(1), now: AT, target: '4711' });
+      assert.deepEqual(second, { ...first, types });
+      assert.deepEqual(await store.subscriptions.list(ALICE), [second]);
+    },
+  },
+  {
+    name: 'replaces a suspended subscription of the same target',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      const suspend = async () => {
+        const changes = notify(notification((await store.notifications.last()) + 1));
+        await step(store, changes);
+        const now = AT + 1_000_000;
+        const [one] = (await store.deliveries.claim({ now, until: now + 9, limit: 9 })).claimed;
+        assert.ok(one);
+        const outcome = { status: 'suspended', error: 'responded with 403' } as const;
+        await store.deliveries.recordResult({ seq: one.seq, claim: one.claim, outcome });
+      };
+      await suspend();
+      const { target } = subscription(1);
+      assert.deepEqual(await store.subscriptions.create(request(2, { target }, { quota: 1 })), { status: 'created' });
+      assert.deepEqual(await store.subscriptions.list(ALICE), [subscription(2, { target })]);
+      assert.deepEqual(await store.deliveries.count(), { pending: 0, dead: 0, suspended: 0 });
+      const confirmation = { tokenHash: word(3), expiresAt: AT + 10 };
+      await store.subscriptions.create(request(3, { target: '', state: 'pending' }, { confirmation }));
+      await suspend();
+      assert.equal((await store.subscriptions.confirm({ tokenHash: word(3), now: AT, target }))?.id, 'subscription-3');
+      assert.deepEqual(await idsOf(store), ['subscription-3']);
     },
   },
   {

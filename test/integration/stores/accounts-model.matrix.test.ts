@@ -120,10 +120,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
           limit: fc.integer({ min: 1, max: 4 }),
           maxDelay: fc.integer({ min: 4, max: 8 }),
           perAccount: fc.integer({ min: 1, max: 2 }),
-          busy: fc.record({
-            accounts: fc.uniqueArray(account, { maxLength: 1 }),
-            channels: fc.subarray(['webhook', 'email']),
-          }),
+          busyAccounts: fc.uniqueArray(account, { maxLength: 1 }),
+          lanes: fc.uniqueArray(
+            fc.record({
+              channel: fc.constantFrom('webhook', 'email'),
+              isReliable: fc.boolean(),
+              limit: fc.integer({ min: 0, max: 2 }),
+            }),
+            { selector: ({ channel, isReliable }) => `${channel} ${isReliable}` },
+          ),
         },
         { requiredKeys: ['now', 'limit'] },
       ),
@@ -138,7 +143,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
     arbitrary: stepOf(
       'settle',
-      fc.record({ n: fc.nat(30), as: fc.constantFrom('delivered', 'retry', 'released', 'dead'), at: second }),
+      fc.record({
+        n: fc.nat(30),
+        as: fc.constantFrom('delivered', 'retry', 'released', 'dead', 'suspended'),
+        at: second,
+      }),
       async ({ n, as, at }, { store, claimed }) => {
         const one = claimed[n % Math.max(1, claimed.length)];
         if (one === undefined) return undefined;
@@ -149,7 +158,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
               ? ({ status: 'retry', at, error: `error ${n}` } as const)
               : as === 'released'
                 ? ({ status: 'released', at } as const)
-                : ({ status: 'dead', error: `error ${n}` } as const);
+                : ({ status: as, error: `error ${n}` } as const);
         return store.deliveries.recordResult({ seq: one.seq, claim: one.claim, outcome });
       },
     ),

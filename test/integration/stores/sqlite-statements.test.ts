@@ -56,7 +56,8 @@ const SCANNED: Readonly<Record<string, string>> = {
   blocks: 'the hashes of the newest blocks',
   auctions: 'in the order of ids, up to a limit',
   competitions: 'in the order of ids, up to a limit',
-  heads: 'rows that the statement has selected',
+  lanes: 'two rows for each channel',
+  l: 'two rows for each channel',
   json_each: 'a parameter, or the types of a subscription',
   '(subquery': 'rows that the statement has selected',
 };

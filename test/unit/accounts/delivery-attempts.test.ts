@@ -88,7 +88,7 @@ function claimed(seq: number, changes: Partial<Subscription> = {}, attempt = 1):
     createdAt: 0,
     ...changes,
   };
-  return { seq, subscription, notification: `n${seq}`, body: '{}', attempt, claim: 7 };
+  return { seq, subscription, notification: `n${seq}`, body: '{}', attempt, claim: 7, isReliable: true };
 }
 
 async function settleAll(): Promise<void> {
@@ -103,8 +103,9 @@ describe('delivery attempt', () => {
     const { dispatcher, requests } = fixture();
     dispatcher.start();
     await settleAll();
-    const busy = { accounts: [], channels: [] };
-    expect(requests).toEqual([{ now: NOW, until: NOW + 30_000, limit: 64, maxDelay: 30_000, perAccount: 2, busy }]);
+    const lanes = [true, false].map((isReliable) => ({ channel: 'test', isReliable, limit: 16 }));
+    const limits = { limit: 48, maxDelay: 30_000, perAccount: 2, busyAccounts: [], lanes };
+    expect(requests).toEqual([{ now: NOW, until: NOW + 30_000, ...limits }]);
   });
 
   test.each([
@@ -282,7 +283,7 @@ describe('limits of delivery attempts', () => {
     expect(settled).toEqual([{ seq: 3, claim: 7, outcome: { status: 'released', at: NOW + 1000 } }]);
     dispatcher.wake();
     await settleAll();
-    expect(requests.at(-1)).toMatchObject({ limit: 62, busy: { accounts: [account(9)], channels: [] } });
+    expect(requests.at(-1)).toMatchObject({ busyAccounts: [account(9)] });
   });
 
   test('release attempts that do not end soon after the dispatcher stops', async () => {
@@ -313,24 +314,57 @@ describe('limits of delivery attempts', () => {
     expect(without.settled).toEqual([]);
   });
 
-  test('exclude a channel with 32 attempts, and claim nothing with 64', async () => {
-    const { dispatcher, claims, requests } = fixture({ results: Array.from({ length: 64 }, () => never) });
+  test('exclude a lane with 16 attempts', async () => {
+    const { dispatcher, claims, requests } = fixture({ results: Array.from({ length: 17 }, () => never) });
     const range = (from: number, count: number) => Array.from({ length: count }, (_, i) => claimed(from + i));
-    claims.push(range(1, 31), range(40, 1), range(50, 32));
+    claims.push(range(1, 15), range(40, 1), [{ ...claimed(50), isReliable: false }]);
     dispatcher.start();
     await settleAll();
-    for (let i = 0; i < 2; i++) {
+    for (let i = 0; i < 3; i++) {
       dispatcher.wake();
       await settleAll();
     }
-    expect(requests).toMatchObject([
-      { limit: 64, busy: { channels: [] } },
-      { limit: 33, busy: { channels: [] } },
-      { limit: 32, busy: { channels: ['test'] } },
+    const limits = (requests as { lanes: { limit: number }[] }[]).map(({ lanes }) => lanes.map(({ limit }) => limit));
+    expect(limits).toEqual([
+      [16, 16],
+      [1, 16],
+      [0, 16],
+      [0, 15],
     ]);
-    dispatcher.wake();
+  });
+
+  test('release an attempt to an address with four attempts, and count it again after one has ended', async () => {
+    const ends: (() => void)[] = [];
+    const { dispatcher, claims, settled } = fixture({
+      channel: {
+        async deliver(_, { enter }) {
+          if (enter?.('192.0.2.1') === false) return { status: 'deferred' };
+          await new Promise<void>((resolve) => ends.push(resolve));
+          return { status: 'delivered' };
+        },
+      },
+    });
+    claims.push([1, 2, 3, 4, 5].map((seq) => claimed(seq, { target: `h${seq}/` })));
+    dispatcher.start();
     await settleAll();
-    expect(requests).toHaveLength(3);
+    const released = { seq: 5, claim: 7, outcome: { status: 'released', at: NOW + 1000 } };
+    expect([ends.length, settled]).toEqual([4, [released]]);
+    claims.push([claimed(6)]);
+    ends[0]?.();
+    await settleAll();
+    expect([ends.length, settled.slice(1)]).toEqual([5, [{ seq: 1, claim: 7, outcome: { status: 'delivered' } }]]);
+  });
+
+  test('suspend a subscription that has failed for a day', async () => {
+    const day = 86_400_000;
+    const { dispatcher, claims, settled } = fixture({ results: [failing('a'), failing('b')], jitter: 1 });
+    claims.push([claimed(1, { failingSince: NOW - day + 1 }), claimed(2, { failingSince: NOW - day })]);
+    dispatcher.start();
+    await settleAll();
+    expect(settled).toEqual([
+      { seq: 1, claim: 7, outcome: { status: 'retry', at: NOW + 1000, error: 'a' } },
+      { seq: 2, claim: 7, outcome: { status: 'suspended', error: 'b' } },
+    ]);
   });
 });
 
@@ -338,27 +372,32 @@ describe('slow hosts', () => {
   test('have a timeout of five seconds from five seconds on, until they are fast again', () => {
     const hosts = createSlowHosts(15_000);
     hosts.record('a', 4999);
-    expect(hosts.getTimeout('a')).toBe(15_000);
+    expect(hosts.getTimeout('a', false)).toBe(15_000);
     hosts.record('a', 5000);
-    expect([hosts.getTimeout('a'), hosts.getTimeout('b'), hosts.getTimeout(undefined)]).toEqual([5000, 15_000, 15_000]);
+    expect([hosts.getTimeout('a', false), hosts.getTimeout('b', false), hosts.getTimeout(undefined, false)]).toEqual([
+      5000, 15_000, 15_000,
+    ]);
     hosts.record('a', 10);
-    expect(hosts.getTimeout('a')).toBe(15_000);
+    expect(hosts.getTimeout('a', false)).toBe(15_000);
+    expect([hosts.getTimeout('a', true), hosts.getTimeout(undefined, true)]).toEqual([5000, 15_000]);
     hosts.record(undefined, 9000);
-    expect(hosts.getTimeout(undefined)).toBe(15_000);
+    expect(hosts.getTimeout(undefined, false)).toBe(15_000);
   });
 
   test('have the timeout of the dispatcher if that is shorter', () => {
     const hosts = createSlowHosts(600);
     hosts.record('a', 600);
-    expect(hosts.getTimeout('a')).toBe(600);
+    expect(hosts.getTimeout('a', false)).toBe(600);
   });
 
   test('are forgotten beyond 1000, the oldest first', () => {
     const hosts = createSlowHosts(15_000);
     for (let i = 0; i < 1000; i++) hosts.record(`h${i}`, 9000);
     hosts.record('h0', 9000);
-    expect(hosts.getTimeout('h1')).toBe(5000);
+    expect(hosts.getTimeout('h1', false)).toBe(5000);
     hosts.record('more', 9000);
-    expect([hosts.getTimeout('h0'), hosts.getTimeout('h1'), hosts.getTimeout('h2')]).toEqual([5000, 15_000, 5000]);
+    expect([hosts.getTimeout('h0', false), hosts.getTimeout('h1', false), hosts.getTimeout('h2', false)]).toEqual([
+      5000, 15_000, 5000,
+    ]);
   });
 });

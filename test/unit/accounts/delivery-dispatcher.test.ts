@@ -120,6 +120,20 @@ describe('delivery dispatcher', () => {
     for (const account of [first, second]) expect(running.filter((each) => each.account === account)).toHaveLength(2);
   });
 
+  test('delivers at once to a target that works while 100 accounts have slow targets', async () => {
+    const { subscribe, notify, delivered, running, dispatcher } = await fixture();
+    const strangers = Array.from({ length: 100 }, (_, n) => addressOf(n + 1));
+    for (const [n, account] of strangers.entries())
+      for (let i = 0; i < 5; i++) await subscribe(account, `slow-${n}-${i}.example/`);
+    await subscribe(addressOf(999), 'fast.example/');
+    dispatcher.start();
+    await notify(addressOf(999));
+    await notify(...strangers);
+    await notify(addressOf(999));
+    expect(delivered).toEqual(['fast.example/', 'fast.example/']);
+    expect(running).toHaveLength(16);
+  });
+
   test('makes at most four attempts to one host at a time', async () => {
     const { clock, subscribe, notify, delivered, running, settled, dispatcher } = await fixture();
     const accounts = Array.from({ length: 30 }, (_, n) => addressOf(n + 1));
@@ -135,7 +149,7 @@ describe('delivery dispatcher', () => {
     expect(delivered).toEqual(['fast.example/']);
   });
 
-  test('shortens the timeout of a host that was slow', async () => {
+  test('shortens the timeout of a host that is new or was slow', async () => {
     const { clock, subscribe, notify, timeouts, settled, dispatcher } = await fixture();
     await subscribe(addressOf(1), 'slow.example/');
     dispatcher.start();
@@ -144,7 +158,7 @@ describe('delivery dispatcher', () => {
       clock.advance(500);
       await settled();
     }
-    expect(timeouts.slice(0, 2)).toEqual([15_000, 5_000]);
+    expect(timeouts.slice(0, 2)).toEqual([5_000, 5_000]);
   });
 
   test('delivers once after a retry during which the clock stepped forward', async () => {

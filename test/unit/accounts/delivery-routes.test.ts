@@ -69,7 +69,7 @@ test('replays the named deliveries, then all others', async () => {
   const { send, store } = await fixture();
   const replayed = await send('POST', `${PATH}/replay?seq=1,3,7`, OPERATOR);
   expect([replayed.status, replayed.json()]).toEqual([200, { replayed: 2 }]);
-  expect(await store.deliveries.count()).toEqual({ pending: 2, dead: 1 });
+  expect(await store.deliveries.count()).toEqual({ pending: 2, dead: 1, suspended: 0 });
   expect((await send('POST', `${PATH}/replay`, OPERATOR)).json()).toEqual({ replayed: 1 });
 });
 
@@ -84,7 +84,7 @@ test.each([
     expect(answer.status).toBe(403);
     expect(answer.json()).toEqual({ message: expect.stringContaining('operator token') });
   }
-  expect(await store.deliveries.count()).toEqual({ pending: 0, dead: 3 });
+  expect(await store.deliveries.count()).toEqual({ pending: 0, dead: 3, suspended: 0 });
 });
 
 test.each([

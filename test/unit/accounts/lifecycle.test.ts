@@ -254,7 +254,7 @@ describe('account interface', () => {
     ]) {
       await expect(call()).rejects.toMatchObject({ status: 503, message: 'Notifications are disabled' });
     }
-    expect(await accounts.backlog()).toEqual({ deliveries: { pending: 0, dead: 0 }, books: [] });
+    expect(await accounts.backlog()).toEqual({ deliveries: { pending: 0, dead: 0, suspended: 0 }, books: [] });
   });
 
   test('reports the entries of each book that are not processed', async () => {

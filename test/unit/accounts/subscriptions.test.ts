@@ -222,7 +222,7 @@ describe('new subscription', () => {
     const { create } = await fixture({ quota: 1 });
     await create(ALICE, request());
     const failure = error(409, 'The account must have at most 1 subscriptions');
-    expect(await getFailure(create(ALICE, request()))).toEqual(failure);
+    expect(await getFailure(create(ALICE, request({ target: 'other' })))).toEqual(failure);
     expect(await create(BOB, request())).toMatchObject({ state: 'active' });
   });
 });
@@ -475,7 +475,7 @@ describe('unsubscribe link', () => {
   test('removes its subscription, and no other one', async () => {
     const { create, unsubscribe, created, store } = await fixture({ channels: { hook: { signs: true } } });
     const first = await create(ALICE, request());
-    const second = await create(ALICE, request());
+    const second = await create(ALICE, request({ target: 'other' }));
     const [firstToken, secondToken] = created.map((each) => getUnsubscribeToken(each) ?? '');
     const missing = error(404, 'Subscription not found');
     expect(await getFailure(unsubscribe(ALICE, second.id, firstToken ?? ''))).toEqual(missing);
