@@ -17,7 +17,7 @@ export interface Subscription {
   readonly secret: string | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** Time of the first failed attempt since the last successful one, in milliseconds since 1970. Absent if none failed. */
+  /** Time of the first failure since the last success, in milliseconds since 1970. Absent if no attempt has failed. */
   readonly failingSince?: number;
 }
 

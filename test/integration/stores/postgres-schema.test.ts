@@ -334,7 +334,7 @@ test('PostgreSQL account store has its own schema and rejects another one', asyn
     });
   }
   await here.query(`DROP SCHEMA "${schema}" CASCADE`);
-  expect(await migratePostgres({ url, schema, of: 'accounts' })).toEqual([1]);
+  expect(await migratePostgres({ url, schema, of: 'accounts' })).toEqual([1, 2]);
   expect(postgresMigrations({ schema, of: 'accounts' })).toHaveLength(1);
   await accounts.open({ clock });
   await accounts.close();
