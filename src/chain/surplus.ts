@@ -146,7 +146,7 @@ export function createSurplusReader({
       const callers = [options.signal];
       const step = async (rows: number) => {
         countRows(options, rows);
-        await nextStep();
+        await nextStep(options);
         if (callers.every((caller) => caller?.aborted)) assertNotAborted(options.signal);
       };
       const result = thenAlways(compute(account, step), () => running.delete(account));

@@ -36,12 +36,12 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
     const read = (query: Pick<TradeQuery, 'offset' | 'limit'>) =>
       chain.trades(after === undefined ? { filter, ...query } : { filter, after, ...query });
     // The first step waits too, so that many reads that arrive at once are spread over ticks.
-    await nextStep();
+    await nextStep(options);
     let skip = offset;
     for (; skip > SKIPPED_PAGE; skip -= SKIPPED_PAGE) {
       [after] = await read({ offset: SKIPPED_PAGE - 1, limit: 1 });
       if (after === undefined) return;
-      await nextStep();
+      await nextStep(options);
       assertNotAborted(options.signal);
     }
     countRows(options, Math.ceil(offset / SKIPPED_PER_ROW));
@@ -53,7 +53,7 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
       left -= page.length;
       after = page.at(-1);
       if (page.length < wanted || left === 0) return;
-      await nextStep();
+      await nextStep(options);
       assertNotAborted(options.signal);
     }
   }

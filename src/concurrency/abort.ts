@@ -73,6 +73,8 @@ export interface ReadOptions {
   readonly signal?: AbortState;
   /** Receives the number of rows that were read, including skipped ones. */
   readonly meter?: RowMeter;
+  /** Returns the client that waits for the read. Clients take turns in queues. Default: the process itself. */
+  readonly client?: () => string;
 }
 
 /** Adds rows to the meter of a read. */

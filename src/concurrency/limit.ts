@@ -1,32 +1,48 @@
-/** Runs at most a fixed number of jobs concurrently; the others wait in order of arrival. */
+import { createFairQueue } from './fair-queue.ts';
+
+/** Runs at most a fixed number of jobs concurrently. Clients take turns; jobs of one client keep their order. */
 export interface ConcurrencyLimit {
   /** Number of jobs that wait. */
   readonly waiting: number;
-  run<T>(job: () => Promise<T>): Promise<T>;
+  /** @param client - The client that waits for the job. Default: the process itself. */
+  run<T>(job: () => Promise<T>, client?: string): Promise<T>;
 }
 
-/** Creates a limit of `max` concurrent jobs. The queue is unbounded: its callers are bounded elsewhere. */
-export function createConcurrencyLimit(max: number): ConcurrencyLimit {
-  const queue: (() => void)[] = [];
-  let running = 0;
+/**
+ * Creates a limit of `max` concurrent jobs, of which one client has at most `maxPerClient`. The queue is unbounded: its
+ * callers are bounded elsewhere.
+ */
+export function createConcurrencyLimit(max: number, maxPerClient = max): ConcurrencyLimit {
+  const queue = createFairQueue<() => void>();
+  const running = new Map<string, number>();
+  let total = 0;
 
-  function release(): void {
-    const next = queue.shift();
-    if (next === undefined) running--;
-    else next();
+  const isReady = (client: string) => (running.get(client) ?? 0) < maxPerClient;
+
+  function start(client: string): void {
+    total++;
+    running.set(client, (running.get(client) ?? 0) + 1);
+  }
+
+  function release(client: string): void {
+    total--;
+    const left = (running.get(client) ?? 1) - 1;
+    if (left > 0) running.set(client, left);
+    else running.delete(client);
+    if (total < max) queue.shift(isReady)?.();
   }
 
   return {
     get waiting() {
-      return queue.length;
+      return queue.size;
     },
-    async run(job) {
-      if (running < max) running++;
-      else await new Promise<void>((resolve) => queue.push(resolve));
+    async run(job, client = '') {
+      if (total < max && isReady(client)) start(client);
+      else await new Promise<void>((resolve) => queue.push(client, () => resolve(start(client))));
       try {
         return await job();
       } finally {
-        release();
+        release(client);
       }
     },
   };

@@ -1,11 +1,16 @@
+import { createFairQueue } from './fair-queue.ts';
 import { yieldToEventLoop } from './yield.ts';
 
 /** Spreads work over ticks of the event loop. */
 export interface Throttle {
   /** Number of callers that wait for a later tick. */
   readonly waiting: number;
-  /** Waits until the caller may work, in the order of arrival. */
-  acquire(): Promise<void>;
+  /**
+   * Waits until the caller may work. Clients take turns; callers of one client are admitted in the order of arrival.
+   *
+   * @param client - Default: the process itself.
+   */
+  acquire(client?: string): Promise<void>;
 }
 
 /**
@@ -13,24 +18,22 @@ export interface Throttle {
  * between, however many callers arrive at once.
  */
 export function createThrottle(perTick: number, nextTick: () => Promise<void> = yieldToEventLoop): Throttle {
-  const queue: (() => void)[] = [];
+  const queue = createFairQueue<() => void>();
   let admitted = 0;
 
   async function release(): Promise<void> {
     while (admitted > 0) {
       await nextTick();
-      const next = queue.splice(0, perTick);
-      admitted = next.length;
-      for (const admit of next) admit();
+      for (admitted = 0; admitted < perTick && queue.size > 0; admitted++) queue.shift()?.();
     }
   }
 
   return {
     get waiting() {
-      return queue.length;
+      return queue.size;
     },
-    acquire() {
-      if (admitted === perTick) return new Promise((resolve) => queue.push(resolve));
+    acquire(client = '') {
+      if (admitted === perTick) return new Promise((resolve) => queue.push(client, resolve));
       if (admitted++ === 0) void release();
       return Promise.resolve();
     },

@@ -43,7 +43,7 @@ export interface PolicyContext {
 export interface AdmissionContext extends AuthenticationContext {
   readonly store: Store;
   /** Waits until the order may be processed when many arrive at once. */
-  readonly pace: () => Promise<void>;
+  readonly pace: (client?: string) => Promise<void>;
   /** Runs a submission. The book waits for it when it is closed. */
   readonly track: <T>(submission: () => Promise<T>) => Promise<T>;
   /** Inserts orders like `store.orders.insert`, grouped with those of other callers. */

@@ -117,7 +117,7 @@ async function readPage(
     offset <= ORDERS_PER_STEP ? { after: query.after, offset } : await skip(filters, offset, context, options);
   if (start === undefined) return undefined;
   const read = () => readSteps({ ...filters, ...start, limit }, context, options, (orders) => render(orders, now));
-  return limit > ORDERS_PER_STEP ? getLongPages(context.store).run(read) : read();
+  return limit > ORDERS_PER_STEP ? getLongPages(context.store).run(read, options.client?.()) : read();
 }
 
 function getLongPages(store: Store): ConcurrencyLimit {
@@ -134,7 +134,7 @@ const getStepSize = (limit: number) => (limit > ORDERS_PER_STEP ? ORDERS_PER_LON
 /** Waits for the next tick of the event loop, and ends a read whose result is no longer needed. */
 export async function endStep(options: ReadOptions, rows: number): Promise<void> {
   countRows(options, rows);
-  await nextStep();
+  await nextStep(options);
   assertNotAborted(options.signal);
 }
 

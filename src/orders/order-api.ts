@@ -106,11 +106,11 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     async getManyBytes(uids, options) {
       const keys = toKeys(uids);
       const waitForStore = async () => {
-        await lists.acquire();
+        await lists.acquire(options?.client?.());
         assertNotAborted(options?.signal);
       };
       if (share === readAlone) {
-        await cachedLists.acquire();
+        await cachedLists.acquire(options?.client?.());
         assertNotAborted(options?.signal);
         return readManyBytes(keys, reading, { waitForStore, allocate: options?.allocate });
       }

@@ -12,8 +12,8 @@ const SUBMISSIONS_PER_TICK = 8;
 export interface SubmissionQueue {
   /** Runs a submission, so that `drained` waits for it. */
   track<T>(submission: () => Promise<T>): Promise<T>;
-  /** Waits until a submission may continue, in the order of arrival. */
-  pace(): Promise<void>;
+  /** Waits until a submission may continue. Clients take turns. */
+  pace(client?: string): Promise<void>;
   readonly insert: GroupCommit['insert'];
   /**
    * Waits until all submissions have ended, at most `timeout` milliseconds. Inserts that have begun end in any case.

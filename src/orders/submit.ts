@@ -125,7 +125,7 @@ export async function submit(
   const parsed = await Promise.all(
     inputs.map(async (input) => {
       // A transaction of the host must not stay open while other requests run.
-      if (options.transaction === undefined) await context.pace();
+      if (options.transaction === undefined) await context.pace(client);
       assertNotAborted(caller);
       return parseInput(input, context);
     }),
