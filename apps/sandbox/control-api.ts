@@ -101,7 +101,7 @@ export function createControlApi(getSandbox: () => Sandbox): Api {
     async handle(request) {
       const { method, path, body } = request;
       const readBody = async () =>
-        body.type === 'none' || (await isEmpty(request)) ? {} : readJson(request, BODY_LIMIT);
+        body.type === 'none' || (await isEmpty(request)) ? {} : readJson(request, { limit: BODY_LIMIT });
       try {
         return await respond(method, path, readBody);
       } catch (error) {

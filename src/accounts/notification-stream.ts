@@ -20,6 +20,7 @@ const BATCH = 500;
 export function createNotificationLog(store: AccountStore, watch: (hint: () => void) => () => void): StreamLog {
   const { notifications, retention } = store;
   return {
+    pageSize: BATCH,
     last: () => notifications.last(),
     prunedThrough: () => retention.prunedThrough(),
     watch,

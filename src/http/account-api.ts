@@ -9,7 +9,7 @@ import type { AccountRoute } from './account-routes/route.ts';
 import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
-import type { RateLimitOptions } from './rate-limit.ts';
+import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
 import { jsonResponse } from './response.ts';
 import type { Match } from './router.ts';
 import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.ts';
@@ -42,9 +42,9 @@ export function createAccountApi(accounts: Accounts | undefined, options: Accoun
     routes: accountRoutes(),
     rateLimit: options,
     cors: options.cors,
-    call: async (match, request) => {
+    call: async (match, request, client, meter) => {
       if (accounts === undefined) throw new AccountError(503, 'Accounts are not enabled on this server');
-      return call(accounts, request, match, options.operatorToken);
+      return call(accounts, request, match, { client, meter, operatorToken: options.operatorToken });
     },
     reject,
     fail: (error) => message(500, isClosed(error) ? 'Accounts are not started' : 'Internal server error', 1),
@@ -62,27 +62,31 @@ export function composeApis(first: Api, ...others: readonly Api[]): Api {
   };
 }
 
+interface CallContext {
+  readonly client: () => string;
+  readonly meter: RequestMeter;
+  readonly operatorToken: string | undefined;
+}
+
 async function call(
   accounts: Accounts,
   request: ApiRequest,
   { route, param }: Match<AccountRoute>,
-  operatorToken: string | undefined,
+  { client, meter, operatorToken }: CallContext,
 ): Promise<ApiResponse> {
   route.before?.({ request, operatorToken });
-  const body = route.bodyLimit === undefined ? undefined : await readJson(request, route.bodyLimit);
+  const { bodyLimit: limit, checkBody: check } = route;
+  const body = limit === undefined ? undefined : await readJson(request, { limit, meter, check });
   const signal = connectionState(request);
   assertNotAborted(signal);
-  const meter = { rows: 0 };
-  const response = await route.handle({
+  return route.handle({
     accounts,
     request,
-    work: { signal, meter },
+    work: { signal, meter, client },
     body,
     query: new URLSearchParams(request.query),
     param: (name) => decodeParam(name, param(name)),
   });
-  // A spread would take longer than finding the route.
-  return { status: response.status, headers: response.headers, body: response.body, meter };
 }
 
 function reject(error: unknown): ApiResponse | undefined {

@@ -6,7 +6,7 @@ import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
 import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
-import type { RateLimitOptions } from './rate-limit.ts';
+import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
 import { failureResponse, rejectionResponse } from './response.ts';
 import type { BeforeSubmit, Call, Route } from './route.ts';
 import type { Match } from './router.ts';
@@ -64,9 +64,9 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     rateLimit: options,
     cors: options.cors,
-    call: (match, request, client) => {
+    call: (match, request, client, meter) => {
       const { operatorToken, hideCompetitions = false, beforeSubmit } = options;
-      return call(book, request, match, { client, operatorToken, hideCompetitions, beforeSubmit });
+      return call(book, request, match, { client, meter, operatorToken, hideCompetitions, beforeSubmit });
     },
     reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
     fail: failureResponse,
@@ -75,34 +75,33 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
 }
 
 /** The part of a call that does not depend on the request's content. */
-type HostChoices = Pick<Call, 'client' | 'operatorToken' | 'hideCompetitions' | 'beforeSubmit'>;
+type HostChoices = Pick<Call, 'client' | 'operatorToken' | 'hideCompetitions' | 'beforeSubmit'> & {
+  readonly meter: RequestMeter;
+};
 
 async function call(
   book: OrderBook,
   request: ApiRequest,
   { route, param }: Match<Route>,
-  { client, operatorToken, hideCompetitions, beforeSubmit }: HostChoices,
+  { client, meter, operatorToken, hideCompetitions, beforeSubmit }: HostChoices,
 ): Promise<ApiResponse> {
   route.before?.({ request, operatorToken });
   const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
-  const body = limit === undefined ? undefined : await readJson(request, limit);
+  const body = limit === undefined ? undefined : await readJson(request, { limit, meter, check: route.checkBody });
   const signal = connectionState(request);
   assertNotAborted(signal);
-  const meter = { rows: 0 };
-  const response = await route.handle({
+  return route.handle({
     book,
     request,
     body,
     client,
-    work: { signal, meter },
+    work: { signal, meter, client },
     operatorToken,
     hideCompetitions,
     beforeSubmit,
     query: request.query === '' ? NO_QUERY : new URLSearchParams(request.query),
     param: (name) => decodeParam(name, param(name)),
   });
-  // A spread would take longer than finding the route.
-  return { status: response.status, headers: response.headers, body: response.body, meter };
 }
 
 /** Shared by requests without a query: creating `URLSearchParams` costs more than the rest of the routing. */

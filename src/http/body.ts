@@ -4,12 +4,29 @@ import type { ApiRequest } from './message.ts';
 
 const JSON_TYPE = /^application\/(?:[^;,\s]+\+)?json\s*(?:;|$)/i;
 
+/** The size of a body that has not been parsed. */
+export interface BodySize {
+  readonly bytes: number;
+  /** Number of commas. A list has one less than elements; strings may contain others. */
+  readonly commas: number;
+}
+
+/** How a body is read. */
+export interface BodyOptions {
+  /** Maximum size, in bytes. */
+  readonly limit: number;
+  /** Receives the bytes that have been read. */
+  readonly meter?: { bytes: number };
+  /** Throws to reject a body by its size, before it is parsed. */
+  readonly check?: ((size: BodySize) => void) | undefined;
+}
+
 /**
- * Reads a JSON body of at most `limit` bytes. A body that the host's framework has parsed is used as it is.
+ * Reads a JSON body. A body that the host's framework has parsed is used as it is.
  *
  * @throws OrderBookError `UnsupportedMediaType`, `PayloadTooLarge` or `InvalidJson`.
  */
-export async function readJson(request: ApiRequest, limit: number): Promise<unknown> {
+export async function readJson(request: ApiRequest, { limit, meter, check }: BodyOptions): Promise<unknown> {
   const encoding = request.header('content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new OrderBookError('UnsupportedMediaType', 'the body must not be compressed', { encoding });
@@ -26,7 +43,9 @@ export async function readJson(request: ApiRequest, limit: number): Promise<unkn
     if (getDepth(body.value) > MAX_JSON_DEPTH) throw tooDeep();
     return body.value;
   }
-  const text = body.type === 'none' ? '' : await readText(body, limit);
+  const bytes = body.type === 'none' ? NO_BYTES : await readBytes(body, limit, meter);
+  check?.({ bytes: bytes.length, commas: countCommas(bytes) });
+  const text = decode(bytes);
   if (isNestedDeeper(text, MAX_JSON_DEPTH)) throw tooDeep();
   try {
     return JSON.parse(text);
@@ -39,9 +58,25 @@ const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true });
 
 type UnreadBody = Exclude<ApiRequest['body'], { type: 'none' | 'parsed' }>;
 
-async function readText(body: UnreadBody, limit: number): Promise<string> {
-  const bytes = body.type === 'bytes' ? asBytes(body.bytes) : await gather(body.chunks, limit);
+const NO_BYTES = /* @__PURE__ */ new Uint8Array();
+
+const COMMA = 0x2c;
+
+function countCommas(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(COMMA); at >= 0; at = bytes.indexOf(COMMA, at + 1)) count++;
+  return count;
+}
+
+async function readBytes(body: UnreadBody, limit: number, meter: BodyOptions['meter']): Promise<Uint8Array> {
+  if (body.type === 'chunks') return gather(body.chunks, limit, meter);
+  const bytes = asBytes(body.bytes);
+  if (meter !== undefined) meter.bytes = bytes.length;
   if (bytes.length > limit) throw tooLarge(limit);
+  return bytes;
+}
+
+function decode(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {
@@ -54,11 +89,16 @@ function asBytes(bytes: Uint8Array | string): Uint8Array {
 }
 
 /** Reads chunks up to the limit. Leaving the loop makes the source stop. */
-async function gather(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
+async function gather(
+  chunks: AsyncIterable<Uint8Array>,
+  limit: number,
+  meter: BodyOptions['meter'],
+): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
+    if (meter !== undefined) meter.bytes = size;
     if (size > limit) throw tooLarge(limit);
     parts.push(chunk);
   }

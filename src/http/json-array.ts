@@ -1,3 +1,4 @@
+import type { ReadOptions } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import type { ApiResponse } from './message.ts';
 
@@ -42,18 +43,22 @@ export async function renderPages<T>(
 export function renderList<T>(
   elements: readonly T[],
   render?: (elements: readonly T[]) => string,
+  work: ReadOptions = {},
 ): Promise<NonNullable<ApiResponse['body']>> {
-  return renderPages(divide(elements), render);
+  return renderPages(divide(elements, work), render);
 }
 
 /** Renders a list of elements that are JSON texts already. */
-export function renderTexts(elements: readonly { readonly json: string }[]): ReturnType<typeof renderList> {
-  return renderList(elements, (part) => part.map(({ json }) => json).join(','));
+export function renderTexts(
+  elements: readonly { readonly json: string }[],
+  work?: ReadOptions,
+): ReturnType<typeof renderList> {
+  return renderList(elements, (part) => part.map(({ json }) => json).join(','), work);
 }
 
-async function* divide<T>(elements: readonly T[]): AsyncGenerator<readonly T[]> {
+async function* divide<T>(elements: readonly T[], work: ReadOptions): AsyncGenerator<readonly T[]> {
   for (let i = 0; i < elements.length; i += STEP_SIZE) {
-    if (i > 0) await nextStep();
+    if (i > 0) await nextStep(work);
     yield elements.slice(i, i + STEP_SIZE);
   }
 }

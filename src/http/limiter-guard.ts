@@ -1,7 +1,12 @@
+import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Admission, Limiter, StreamAdmission } from '../ports/limiter.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
-import type { RateLimitGuard } from './rate-limit.ts';
+import type { RateLimitGuard, RequestCost, RequestMeter } from './rate-limit.ts';
+import { declaredLength } from './route.ts';
+
+/** Long reads of one client that run at the same time. */
+const LONG_READS_PER_CLIENT = 2;
 
 /** Creates the guard of an interface that has a limiter. */
 export function createLimiterGuard(
@@ -9,26 +14,41 @@ export function createLimiterGuard(
   getClient: (request: ApiRequest) => string,
   onFailure: (failure: unknown) => void,
 ): RateLimitGuard {
-  return async (request, { kind, tokens, rowsPerToken, stream }, respond) => {
-    if (kind === 'free') return respond();
+  const longReads = createConcurrencyLimit(Number.POSITIVE_INFINITY, LONG_READS_PER_CLIENT);
+
+  return async (request, cost, respond) => {
+    const { kind, tokens, stream } = cost;
+    const meter = { rows: 0, bytes: 0 };
+    if (kind === 'free') return respond(meter);
     const client = getClient(request);
     requireAdmitted(await failOpen(() => limiter.take(client, kind, tokens), ADMITTED, onFailure), 'requests');
-    const response = stream ? await openStream(limiter, client) : await respond();
-    if (rowsPerToken === undefined) return response;
     let charged = tokens;
-    const chargeRows = async () => {
-      const extra = Math.ceil((response.meter?.rows ?? 0) / rowsPerToken) - charged;
-      if (extra <= 0) return;
-      charged += extra;
-      await failOpen(() => limiter.charge?.(client, kind, extra), undefined, onFailure);
+    /** Charges what the work so far costs beyond the tokens that were taken. At its end, returns those left over. */
+    const settle = async (isAtEnd: boolean) => {
+      const rest = getCost(cost, request, meter) - charged;
+      if (isAtEnd ? rest === 0 : rest <= 0) return;
+      charged += rest;
+      await failOpen(() => limiter.charge?.(client, kind, rest), undefined, onFailure);
     };
-    await chargeRows();
-    return isStream(response.body)
-      ? { ...response, body: onStreamEnd(response.body, () => void chargeRows()) }
-      : response;
+    const isLong = cost.rowsPerToken !== undefined && tokens > 1;
+    const run = () => respond(meter);
+    let response: ApiResponse;
+    try {
+      if (stream) response = await openStream();
+      else response = await (isLong ? longReads.run(run, client) : run());
+    } catch (error) {
+      await settle(true);
+      throw error;
+    }
+    const { body } = response;
+    if (stream || !isStream(body)) await settle(true);
+    if (cost.rowsPerToken === undefined || !isStream(body)) return response;
+    // The rows of a long stream are charged while it is sent, so that no debt of hours is left at its end.
+    const charging = onStream(body, { onChunk: () => void settle(false), onEnd: () => void settle(!stream) });
+    return { ...response, body: charging };
 
-    async function openStream(limits: Limiter, by: string): Promise<ApiResponse> {
-      const admission = await failOpen(() => limits.open(by), STREAM_ADMITTED, onFailure);
+    async function openStream(): Promise<ApiResponse> {
+      const admission = await failOpen(() => limiter.open(client), STREAM_ADMITTED, onFailure);
       requireAdmitted(admission, 'streams');
       let isOpen = admission.status === 'admitted';
       const release = () => {
@@ -36,9 +56,21 @@ export function createLimiterGuard(
         isOpen = false;
         void failOpen(() => admission.release(), undefined, onFailure);
       };
-      return releaseAtEnd(request, release, respond);
+      return releaseAtEnd(request, release, run);
     }
   };
+}
+
+/** Returns the tokens that the work of a request has cost so far. */
+function getCost(
+  { tokens, rowsPerToken, bytesPerToken }: RequestCost,
+  request: ApiRequest,
+  { rows, bytes }: RequestMeter,
+): number {
+  const declared = bytesPerToken === undefined ? 0 : declaredLength(request);
+  const ofBody = bytesPerToken === undefined ? 0 : Math.floor(Math.max(bytes, declared) / bytesPerToken);
+  const ofDeclared = bytesPerToken === undefined ? 0 : Math.floor(declared / bytesPerToken);
+  return ofBody + (rowsPerToken === undefined ? tokens - ofDeclared : Math.max(1, Math.ceil(rows / rowsPerToken)));
 }
 
 function isStream(body: ApiResponse['body']): body is AsyncIterable<string> {
@@ -90,17 +122,23 @@ async function releaseAtEnd(
     done();
     return response;
   }
-  return { ...response, body: onStreamEnd(body, done) };
+  return { ...response, body: onStream(body, { onEnd: done }) };
 }
 
-/** Wraps a stream and calls `onEnd` when it ends. */
-function onStreamEnd(stream: AsyncIterable<string>, onEnd: () => void): AsyncIterable<string> {
+interface StreamHooks {
+  onChunk?(): void;
+  onEnd(): void;
+}
+
+/** Wraps a stream and calls hooks after each chunk and when it ends. */
+function onStream(stream: AsyncIterable<string>, { onChunk, onEnd }: StreamHooks): AsyncIterable<string> {
   const source = stream[Symbol.asyncIterator]();
   const iterator: AsyncIterator<string> = {
     async next() {
       try {
         const result = await source.next();
         if (result.done) onEnd();
+        else onChunk?.();
         return result;
       } catch (error) {
         onEnd();

@@ -44,8 +44,6 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | AsyncIterable<string> | undefined;
-  /** Counts the rows that were read for the response, until the end of its body. For the rate limit; not sent. */
-  readonly meter?: { readonly rows: number };
 }
 
 /** An HTTP interface: of a book, of accounts, or a combination. */

@@ -1,6 +1,6 @@
 import type { ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { nextStep } from '../concurrency/steps.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { Order } from '../orders/order-json.ts';
@@ -72,7 +72,7 @@ async function readHistory(uid: Hex, log: EventLog, work: ReadOptions) {
     searchedEntries += page.length;
     countRows(work, page.length);
     at = page.at(-1)?.id ?? last;
-    await yieldToEventLoop();
+    await nextStep(work);
     assertNotAborted(work.signal);
   }
   return { events: found.map(toEntry), searchedEntries, isComplete: found[0]?.type === 'created' };

@@ -8,7 +8,7 @@ export function createRateLimitGuard(
   getClient: (request: ApiRequest) => string,
   onFailure: (failure: unknown) => void,
 ): RateLimitGuard {
-  if (limiter === undefined) return (_request, _cost, respond) => respond();
+  if (limiter === undefined) return (_request, _cost, respond) => respond({ rows: 0, bytes: 0 });
   const guard = lazy(async () =>
     (await import('./limiter-guard.ts')).createLimiterGuard(limiter, getClient, onFailure),
   );

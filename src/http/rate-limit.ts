@@ -19,16 +19,27 @@ export interface RequestCost {
   readonly tokens: number;
   /** Rows that one token pays for. Absent: rows are not charged. */
   readonly rowsPerToken?: number;
+  /** Bytes of the body that one further token pays for. Absent: the route reads no body. */
+  readonly bytesPerToken?: number;
   /** Whether the response is an event stream. The number of open streams per client is limited. */
   readonly stream: boolean;
 }
 
+/** Counts the work of a request, also if it fails. */
+export interface RequestMeter {
+  /** Rows that were read for the response, until the end of its body. */
+  rows: number;
+  /** Bytes of the body that have been read. */
+  bytes: number;
+}
+
 /**
  * Admits a request and calls `respond`, or throws `RateLimited` with seconds in `data.retryAfter`. A stream counts
- * until it ends or its client disconnects. Rows of the response are charged after it, so the next requests wait.
+ * until it ends or its client disconnects. Tokens are taken before; the difference to the cost of the work that was
+ * done is charged or returned after it. One client has at most two long reads at a time, and its others wait.
  */
 export type RateLimitGuard = (
   request: ApiRequest,
   cost: RequestCost,
-  respond: () => Promise<ApiResponse>,
+  respond: (meter: RequestMeter) => Promise<ApiResponse>,
 ) => Promise<ApiResponse>;

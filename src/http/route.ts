@@ -1,7 +1,9 @@
 import type { ReadOptions } from '../concurrency/abort.ts';
 import type { OrderBook } from '../order-book.ts';
+import type { StreamOptions } from '../streams/stream.ts';
+import type { BodySize } from './body.ts';
 import type { RouteCost } from './cost.ts';
-import { READ } from './cost.ts';
+import { BYTES_PER_TOKEN, READ } from './cost.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import type { RequestCost } from './rate-limit.ts';
 
@@ -43,19 +45,21 @@ export interface Endpoint {
   readonly cost: RouteCost;
   /** Whether a successful response is an event stream. The number of open streams per client is limited. */
   readonly stream?: boolean;
+  /** Maximum size of the JSON body, in bytes. Absent: the route reads no body. */
+  readonly bodyLimit?: number | ((book: OrderBook) => number);
+  /** Rejects a body by its size, before it is parsed. */
+  checkBody?(size: BodySize): void;
 }
 
 /** A route of the order book interface. */
 export interface Route extends Endpoint {
-  /** Maximum size of the JSON body, in bytes. Absent: the route reads no body. */
-  readonly bodyLimit?: number | ((book: OrderBook) => number);
   /** Runs before the body is read. Throws an `OrderBookError` to reject the request. */
   before?(call: Pick<Call, 'request' | 'operatorToken'>): void;
   /** Creates the response. A thrown `OrderBookError` becomes a rejection. */
   handle(call: Call): Promise<ApiResponse>;
 }
 
-/** Costs of the routes whose requests all cost the same. */
+/** Costs of the routes whose requests without a body all cost the same. */
 const fixedCosts = new WeakMap<Endpoint, RequestCost>();
 
 const UNKNOWN_ROUTE: RequestCost = { ...READ, tokens: 1, stream: false };
@@ -65,16 +69,31 @@ export function getRequestCost(route: Endpoint | undefined, request: ApiRequest)
   if (route === undefined) return UNKNOWN_ROUTE;
   const known = fixedCosts.get(route);
   if (known !== undefined) return known;
-  const { cost = READ, stream = false } = route;
-  const result = { ...cost, tokens: cost.before?.(request) ?? 1, stream };
-  if (cost.before === undefined) fixedCosts.set(route, result);
-  return result;
+  const { cost, stream = false, bodyLimit } = route;
+  const { kind, rowsPerToken, bytesPerToken = BYTES_PER_TOKEN, before } = cost;
+  const charged = rowsPerToken === undefined ? { kind, stream } : { kind, stream, rowsPerToken };
+  const tokens = before?.(request) ?? 1;
+  if (bodyLimit === undefined) {
+    const result = { ...charged, tokens };
+    if (before === undefined) fixedCosts.set(route, result);
+    return result;
+  }
+  return { ...charged, tokens: tokens + Math.floor(declaredLength(request) / bytesPerToken), bytesPerToken };
+}
+
+/** Returns the declared length of a body, in bytes. 0 if it has none, as a body in chunks. */
+export function declaredLength(request: ApiRequest): number {
+  const text = request.header('content-length') ?? '';
+  return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
 
 /** Maximum size of a JSON body, in bytes. */
 export const BODY_LIMIT = 64 * 1024;
 
-/** Maximum size of a body with a list of UIDs, in bytes. It allows lists above the limit to be counted and rejected. */
+/**
+ * Maximum size of a body with a list of UIDs, in bytes. It allows lists above the limit to be counted and rejected; one
+ * above `BODY_LIMIT` is never parsed.
+ */
 export const LIST_BODY_LIMIT = 1024 * 1024;
 
 /** Maximum size of a competition, in bytes. Each of its orders takes about 120 bytes, and 120 more in a solution. */
@@ -86,6 +105,13 @@ export const COMPETITION_BODY_LIMIT = 16 * 1024 * 1024;
  */
 export function documentBodyLimit({ limits }: OrderBook): number {
   return Math.max(BODY_LIMIT, 6 * limits.maxAppDataSize + BODY_LIMIT / 4);
+}
+
+/** Returns the options of a stream that ends when the client disconnects. */
+export function toStreamOptions(request: ApiRequest, after: number | undefined, work: ReadOptions): StreamOptions {
+  const { client, meter } = work;
+  const start = { ...(after !== undefined && { after }), ...cancellable(request) };
+  return { ...start, ...(client !== undefined && { client }), ...(meter !== undefined && { meter }) };
 }
 
 /** Returns the options of a call that is cancelled when the client disconnects. */

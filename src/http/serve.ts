@@ -5,7 +5,7 @@ import { createClientResolver } from '../limits/client.ts';
 import type { CorsOption } from './cors.ts';
 import { createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
-import type { RateLimitOptions } from './rate-limit.ts';
+import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
 import { createRateLimitGuard } from './rate-limit-guard.ts';
 import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
 import type { Endpoint } from './route.ts';
@@ -17,7 +17,7 @@ import { createRouter } from './router.ts';
 export interface RouteHost<R extends Endpoint> {
   readonly routes: readonly R[];
   /** Handles a request that matched a route. May throw a rejection or a failure. `client` returns its client. */
-  call(match: Match<R>, request: ApiRequest, client: () => string): Promise<ApiResponse>;
+  call(match: Match<R>, request: ApiRequest, client: () => string, meter: RequestMeter): Promise<ApiResponse>;
   /** Creates the response to a rejection. `undefined` for other errors. */
   reject(error: unknown): ApiResponse | undefined;
   /** Creates the response to any other error. */
@@ -47,8 +47,10 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
       const match = find(router, request);
       // A request that matches no route is charged too.
       const cost = getRequestCost(match instanceof OrderBookError ? undefined : match.route, request);
-      return await guard(request, cost, () =>
-        match instanceof OrderBookError ? Promise.reject(match) : host.call(match, request, () => getClient(request)),
+      return await guard(request, cost, (meter) =>
+        match instanceof OrderBookError
+          ? Promise.reject(match)
+          : host.call(match, request, () => getClient(request), meter),
       );
     } catch (error) {
       const rejection = host.reject(error);

@@ -54,8 +54,8 @@ type Buckets = Record<RequestKind, Bucket>;
 
 /**
  * Creates a limiter in process memory: for each client a token bucket of reads, one of writes, and the number of open
- * streams. A rejected request costs nothing, so early retries do not delay a client. A cost above `burst` is charged as
- * a debt of at most `burst` tokens.
+ * streams. A rejected request costs nothing, so early retries do not delay a client. A cost above the tokens of a bucket
+ * is a debt, and the client waits until it is refilled.
  *
  * @throws TypeError naming the option that is unknown or invalid.
  */
@@ -107,7 +107,7 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
   }
 
   function charge(bucket: Bucket, tokens: number, burst: number): void {
-    bucket.tokens = Math.max(-burst, bucket.tokens - tokens);
+    bucket.tokens = Math.min(burst, bucket.tokens - tokens);
     if (Math.abs(bucket.tokens) < ROUNDING) bucket.tokens = 0;
   }
 

@@ -33,7 +33,8 @@ export interface Limiter {
   take(client: string, kind: RequestKind, tokens?: number): Admission | Promise<Admission>;
   /**
    * Takes the rest of a cost that is known only after the response, such as the number of its rows. The number of
-   * remaining tokens may become negative. Absent: only `take` is charged.
+   * remaining tokens may become negative. Negative `tokens` are returned to the bucket, because the request cost less
+   * than was taken for it. Absent: only `take` is charged.
    */
   charge?(client: string, kind: RequestKind, tokens: number): void | Promise<void>;
   /** Opens one event stream of a client. The request that opens it has already been charged. */

@@ -1,3 +1,4 @@
+import { countRows } from '../concurrency/abort.ts';
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
@@ -8,6 +9,8 @@ import { createSubscriber } from './subscriber.ts';
 
 /** A log that subscribers follow, each by one key. */
 export interface StreamLog {
+  /** Maximum number of entries of a page. */
+  readonly pageSize: number;
   /** Returns the newest position of the log. */
   last(): Promise<number>;
   /** Returns the position up to which entries have been deleted; 0 if none has been. */
@@ -152,7 +155,8 @@ export function createStreamBroadcaster({
       return open.size;
     },
 
-    async subscribe(key, { after, signal } = {}) {
+    async subscribe(key, options = {}) {
+      const { after, signal } = options;
       const subscriber = createSubscriber({
         key,
         queueSize,
@@ -161,13 +165,16 @@ export function createStreamBroadcaster({
         position: () => position,
         resume: (from, of, last) =>
           resuming.run(async () => {
-            await nextStep();
+            await nextStep(options);
             // A subscriber may have left while its page was queued.
             if (!open.has(subscriber)) return { items: [], through: from, pruned: 0 };
+            // Counted before, since the subscriber may leave during the read.
+            countRows(options, log.pageSize);
             const page = await log.resume(from, of, last);
+            countRows(options, page.items.length - log.pageSize);
             // Read after the page, which may lack the entries that have been deleted by now.
             return { ...page, pruned: await log.prunedThrough() };
-          }),
+          }, options.client?.()),
         onLive: () => {
           const set = subscribers.get(key) ?? new Set();
           subscribers.set(key, set.add(subscriber));

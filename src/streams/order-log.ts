@@ -61,6 +61,7 @@ export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): 
   }
 
   return {
+    pageSize: PAGE_SIZE,
     last: log.last,
     prunedThrough: log.prunedThrough,
     watch: log.watch,

@@ -1,3 +1,5 @@
+import type { ReadOptions } from '../concurrency/abort.ts';
+
 /** An entry of a durable log, rendered once for all subscribers. */
 export interface StreamItem {
   readonly type: 'item';
@@ -32,8 +34,11 @@ export interface LogPage {
   readonly gapEnd?: number | undefined;
 }
 
-/** The start of a stream, and the signal that ends it. */
-export interface StreamOptions {
+/**
+ * The start of a stream, the signal that ends it, and who pays: `client` takes turns to catch up, and `meter` receives
+ * the entries that are read for this stream alone.
+ */
+export interface StreamOptions extends Pick<ReadOptions, 'client' | 'meter'> {
   /** The last position that the subscriber has seen. Absent: the stream starts with the next entry. */
   readonly after?: number;
   readonly signal?: AbortSignal;

@@ -9,6 +9,8 @@ export interface CostRow {
   readonly bucket: string;
   readonly tokens: string;
   readonly growth: string;
+  readonly cost: Endpoint['cost'];
+  readonly isStream: boolean;
 }
 
 /** Returns the cost of every route of both interfaces. */
@@ -16,7 +18,7 @@ export function listCosts(): CostRow[] {
   return [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES, ...accountRoutes()].map(toCostRow);
 }
 
-function toCostRow({ method, path, cost }: Endpoint): CostRow {
+function toCostRow({ method, path, cost, stream = false }: Endpoint): CostRow {
   const { kind, tokens = '1', growth = 'constant' } = cost;
   const isFree = kind === 'free';
   return {
@@ -24,5 +26,7 @@ function toCostRow({ method, path, cost }: Endpoint): CostRow {
     bucket: isFree ? 'none' : `${kind}s`,
     tokens: isFree ? '0' : tokens,
     growth,
+    cost,
+    isStream: stream,
   };
 }

@@ -1,7 +1,7 @@
 import { AccountError } from '../../accounts/account-error.ts';
 import type { AffiliateRegistration, AffiliateTerms } from '../../accounts/affiliates.ts';
 import { countRows } from '../../concurrency/abort.ts';
-import { READ, readCost, WRITE } from '../cost.ts';
+import { READ, readCost, unknownRows, WRITE } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
@@ -76,7 +76,7 @@ const statistics = (
 const traderActivity: AccountRoute = {
   method: 'GET',
   path: '/affiliate/trader-activity/:address',
-  cost: readCost('trades', 'at most 50; all trades of the trader for CSV'),
+  cost: readCost('trades', 'at most 50; all trades of the trader for CSV', unknownRows),
   async handle(call) {
     const { accounts, param, work } = call;
     const all = isCsvRequested(call);

@@ -1,7 +1,7 @@
 import { countRows } from '../../concurrency/abort.ts';
 import type { DeliveryState } from '../../ports/delivery-store.ts';
 import { requireOperator } from '../auth.ts';
-import { readCost, WRITE } from '../cost.ts';
+import { readCost, readCount, WRITE } from '../cost.ts';
 import { invalidParameter, queryInteger, queryText } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import type { AccountRoute } from './route.ts';
@@ -15,7 +15,7 @@ const MAX_DELIVERIES = 1_000;
 const listDeliveries: AccountRoute = {
   method: 'GET',
   path: '/restricted/deliveries',
-  cost: readCost('deliveries', 'page size'),
+  cost: readCost('deliveries', 'page size', (query) => readCount(query, 'limit', 1)),
   before: requireOperator,
   async handle({ accounts, query, work }) {
     const limit = queryInteger(query, 'limit') ?? 100;

@@ -1,6 +1,8 @@
 import type { HistoryQuery } from '../../accounts/history/history-api.ts';
+import type { ReadOptions } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
-import { readCost } from '../cost.ts';
+import type { EstimateRows } from '../cost.ts';
+import { readCost, readCount } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
 import type { ApiResponse } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
@@ -10,11 +12,17 @@ import type { AccountCall, AccountRoute } from './route.ts';
 
 const GROWTH = 'page size and number of books; rows of the account for CSV without `limit`';
 
+/** Estimates a page; the rows of a file are unknown. */
+const historyRows: EstimateRows = (query, request) => {
+  const isFile = query.get('format') === 'csv' || /csv/i.test(request.header('accept') ?? '');
+  return isFile && !query.has('limit') ? undefined : readCount(query, 'limit', 1);
+};
+
 /** Lists the orders of an account in all books, newest first. */
 const listOrders: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/orders',
-  cost: readCost('orders', GROWTH),
+  cost: readCost('orders', GROWTH, historyRows),
   async handle(call) {
     const { accounts, param, work } = call;
     const [account, query] = [param('account'), pageQuery(call)];
@@ -23,7 +31,7 @@ const listOrders: AccountRoute = {
       return pageResponse(call, next, (headers) => jsonResponse(200, orders, headers));
     }
     const { ORDER_CSV_HEADER: header, orderToCsv } = await import('../../accounts/history/csv.ts');
-    if (isWhole(query)) return streamCsv('orders', header, accounts.history.allOrders(account, work), orderToCsv);
+    if (isWhole(query)) return streamCsv('orders', header, accounts.history.allOrders(account, work), orderToCsv, work);
     const { orders, next } = await accounts.history.orders(account, query, work);
     return pageResponse(call, next, (headers) =>
       csvResponse('orders', header + orders.map(orderToCsv).join(''), headers),
@@ -35,7 +43,7 @@ const listOrders: AccountRoute = {
 const listTrades: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/trades',
-  cost: readCost('trades', GROWTH),
+  cost: readCost('trades', GROWTH, historyRows),
   async handle(call) {
     const { accounts, param, work } = call;
     const [account, query] = [param('account'), pageQuery(call)];
@@ -44,7 +52,7 @@ const listTrades: AccountRoute = {
       return pageResponse(call, next, (headers) => jsonResponse(200, trades, headers));
     }
     const { TRADE_CSV_HEADER: header, tradeToCsv } = await import('../../accounts/history/csv.ts');
-    if (isWhole(query)) return streamCsv('trades', header, accounts.history.allTrades(account, work), tradeToCsv);
+    if (isWhole(query)) return streamCsv('trades', header, accounts.history.allTrades(account, work), tradeToCsv, work);
     const { trades, next } = await accounts.history.trades(account, query, work);
     return pageResponse(call, next, (headers) =>
       csvResponse('trades', header + trades.map(tradeToCsv).join(''), headers),
@@ -79,6 +87,7 @@ async function streamCsv<T>(
   header: string,
   pages: AsyncIterable<readonly T[]>,
   toLine: (row: T) => string,
+  work: ReadOptions,
 ): Promise<ApiResponse> {
   const iterator = pages[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -87,7 +96,7 @@ async function streamCsv<T>(
       yield header;
       for (let page = first; page.done !== true; page = await iterator.next()) {
         yield page.value.map(toLine).join('');
-        await nextStep();
+        await nextStep(work);
       }
     } finally {
       await iterator.return?.();

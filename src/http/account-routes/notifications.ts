@@ -1,11 +1,11 @@
 import type { NotificationQuery } from '../../accounts/notification-list.ts';
 import { assertNotAborted, countRows } from '../../concurrency/abort.ts';
-import { yieldToEventLoop } from '../../concurrency/yield.ts';
-import { READ, readCost } from '../cost.ts';
+import { nextStep } from '../../concurrency/steps.ts';
+import { readCost, readCount, resumedRows } from '../cost.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
 import { jsonText } from '../response.ts';
-import { cancellable } from '../route.ts';
+import { toStreamOptions } from '../route.ts';
 import { lastEventId, resumableEventStream } from '../sse.ts';
 import type { AccountRoute } from './route.ts';
 
@@ -16,11 +16,14 @@ import type { AccountRoute } from './route.ts';
 const listNotifications: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/notifications',
-  cost: readCost('notifications', 'notifications of the account, or page size'),
+  cost: readCost('notifications', 'notifications of the account, or page size', (query) =>
+    query.has('limit') ? readCount(query, 'limit', 1) : undefined,
+  ),
   async handle({ accounts, param, query, work }) {
     const account = param('account');
     const request = pageQuery(query);
     const list = async (cursor: NotificationQuery) => {
+      await nextStep(work);
       assertNotAborted(work.signal);
       const found = await accounts.notifications.rendered.list(account, cursor);
       countRows(work, found.notifications.length);
@@ -40,11 +43,14 @@ const listNotifications: AccountRoute = {
 const streamNotifications: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/notifications/stream',
-  cost: { ...READ, growth: 'notifications of the account since `Last-Event-ID`' },
+  cost: readCost(
+    'notifications since `Last-Event-ID`',
+    'notifications of the account since `Last-Event-ID`',
+    resumedRows,
+  ),
   stream: true,
-  async handle({ accounts, param, request }) {
-    const after = lastEventId(request);
-    const options = { ...(after !== undefined && { after }), ...cancellable(request) };
+  async handle({ accounts, param, request, work }) {
+    const options = toStreamOptions(request, lastEventId(request), work);
     const stream = await accounts.notifications.rendered.stream(param('account'), options);
     return resumableEventStream(stream, accounts.clock);
   },
@@ -66,7 +72,6 @@ async function* streamAll(
   yield `[${first.join(',')}`;
   for (let cursor: string | undefined = next; cursor !== undefined; ) {
     const page: Page = await read(cursor);
-    await yieldToEventLoop();
     if (page.notifications.length > 0) yield `,${page.notifications.join(',')}`;
     cursor = page.next;
   }

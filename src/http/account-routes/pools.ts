@@ -1,6 +1,6 @@
 import { parsePoolAddresses } from '../../accounts/pools.ts';
 import { countRows } from '../../concurrency/abort.ts';
-import { READ, readCost } from '../cost.ts';
+import { fewRows, READ, readCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
@@ -10,7 +10,7 @@ import type { AccountRoute } from './route.ts';
 const listPools: AccountRoute = {
   method: 'POST',
   path: '/:chainId/yield/pools',
-  cost: readCost('pools', 'number of pools, at most 500; number of sources'),
+  cost: readCost('pools', 'number of pools, at most 500; number of sources', fewRows),
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body, work }) {
     const chainId = parseChainId(param('chainId'));

@@ -18,7 +18,7 @@ export interface AccountCall {
 
 /** A route of the account interface. A chain id as the first segment is `:chainId`. */
 export interface AccountRoute extends Endpoint {
-  /** Maximum size of the JSON body, in bytes. Absent: the route reads no body. */
+  /** As in `Endpoint`, without a book. */
   readonly bodyLimit?: number;
   /** Called before anything else of the request is read. Throws to reject it. */
   before?(call: { readonly request: ApiRequest; readonly operatorToken: string | undefined }): void;

@@ -1,7 +1,7 @@
 import { AccountError } from '../../accounts/account-error.ts';
 import { parseTokenAddresses } from '../../accounts/token-details.ts';
 import { countRows } from '../../concurrency/abort.ts';
-import { READ, readCost } from '../cost.ts';
+import { fewRows, READ, readCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
@@ -43,7 +43,7 @@ const getDetails: AccountRoute = {
 const getManyDetails: AccountRoute = {
   method: 'POST',
   path: '/:chainId/tokens/details',
-  cost: readCost('tokens', 'number of tokens, at most 100, in one call of the node', TOKENS_PER_TOKEN),
+  cost: readCost('tokens', 'number of tokens, at most 100, in one call of the node', fewRows, TOKENS_PER_TOKEN),
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body, work }) {
     const tokens = parseTokenAddresses(body);

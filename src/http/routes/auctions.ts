@@ -3,17 +3,20 @@ import { countRows } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';
 import type { RouteCost } from '../cost.ts';
-import { READ, readCost, WRITE } from '../cost.ts';
+import { READ, readCost, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { invalidParameter } from '../query.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Call, Route } from '../route.ts';
-import { COMPETITION_BODY_LIMIT, LIST_BODY_LIMIT } from '../route.ts';
+import { COMPETITION_BODY_LIMIT, documentBodyLimit } from '../route.ts';
+
+/** Bytes of a competition that one token pays for. Only operators record competitions. */
+const COMPETITION_BYTES_PER_TOKEN = 1024 * 1024;
 
 /** Orders of an auction that one token pays for. The rendered auction is shared by all requests. */
 const AUCTION_ROWS_PER_TOKEN = 1000;
 
-const AUCTION_COST = /* @__PURE__ */ readCost('orders', 'orders of the auction', AUCTION_ROWS_PER_TOKEN);
+const AUCTION_COST = /* @__PURE__ */ readCost('orders', 'orders of the auction', unknownRows, AUCTION_ROWS_PER_TOKEN);
 
 /** Returns the current auction: the open orders that are funded, with the native prices of their tokens. */
 const getAuction: Route = {
@@ -80,7 +83,7 @@ const getRestrictedCompetition: Route = {
 const recordCompetition: Route = {
   method: 'POST',
   path: '/restricted/api/v1/competition',
-  cost: WRITE,
+  cost: { ...WRITE, bytesPerToken: COMPETITION_BYTES_PER_TOKEN },
   bodyLimit: COMPETITION_BODY_LIMIT,
   before: requireOperator,
   async handle({ book, body }) {
@@ -101,7 +104,7 @@ function debugRoute(handler: keyof typeof import('../debug.ts'), route: Omit<Rou
 }
 
 /** A search of the newest log entries. */
-const SEARCH = /* @__PURE__ */ readCost('log entries', 'newest 20,000 log entries', 500);
+const SEARCH = /* @__PURE__ */ readCost('log entries', 'newest 20,000 log entries', unknownRows, 500);
 
 const SIMULATION: RouteCost = { ...WRITE, growth: 'gas of the hooks' };
 
@@ -109,7 +112,12 @@ const SIMULATION: RouteCost = { ...WRITE, growth: 'gas of the hooks' };
 const DEBUG_ROUTES: readonly Route[] = [
   debugRoute('reportOrder', { method: 'GET', path: 'order/:uid', cost: SEARCH }),
   debugRoute('simulateOrder', { method: 'GET', path: 'simulation/:uid', cost: SIMULATION }),
-  debugRoute('simulateNewOrder', { method: 'POST', path: 'simulation', cost: SIMULATION, bodyLimit: LIST_BODY_LIMIT }),
+  debugRoute('simulateNewOrder', {
+    method: 'POST',
+    path: 'simulation',
+    cost: SIMULATION,
+    bodyLimit: documentBodyLimit,
+  }),
 ];
 
 /** The routes of auctions and competitions. */

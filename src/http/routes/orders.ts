@@ -9,17 +9,28 @@ import type { ListQuery } from '../../orders/list-query.ts';
 import { formatCursor } from '../../orders/order-page.ts';
 import { parseUid, requireUid } from '../../protocol/uid.ts';
 import { assertKnownFilters } from '../../validation/options.ts';
+import type { BodySize } from '../body.ts';
 import type { RouteCost } from '../cost.ts';
-import { READ, readCost, WRITE } from '../cost.ts';
+import { READ, readCost, readCount, resumedRows, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
-import { BODY_LIMIT, cancellable, documentBodyLimit, LIST_BODY_LIMIT } from '../route.ts';
+import { BODY_LIMIT, documentBodyLimit, LIST_BODY_LIMIT, toStreamOptions } from '../route.ts';
 
 /** Cost of a listing: orders of the page, and orders that its filter or its offset skips. */
-const LISTING_COST = /* @__PURE__ */ readCost('orders', 'page size; entries that the filter or `offset` skips');
+const LISTING_COST = /* @__PURE__ */ readCost(
+  'orders',
+  'page size; entries that the filter or `offset` skips',
+  (query) => {
+    const isSearch = ['status', 'sellToken', 'buyToken'].some((name) => query.has(name));
+    return isSearch ? undefined : readCount(query, 'limit', 1) + readCount(query, 'offset', 0) / SKIPPED_PER_ROW;
+  },
+);
+
+/** Skipped entries that cost as much as one order. */
+const SKIPPED_PER_ROW = 8;
 
 /** Cost of `by_uids`, which has at most 128 orders. */
 const BY_UIDS_COST: RouteCost = { ...READ, growth: 'number of UIDs, at most 128' };
@@ -71,10 +82,10 @@ export const jsonArray = lazy(() => import('../json-array.ts'));
 const listTransactionOrders: Route = {
   method: 'GET',
   path: '/api/v1/transactions/:hash/orders',
-  cost: readCost('orders', 'trades of the transaction'),
+  cost: readCost('orders', 'trades of the transaction', unknownRows),
   async handle({ book, param, work }) {
     const orders = await book.orders.rendered.listByTransaction(param('hash'), work);
-    return jsonText(200, await jsonArray.use(({ renderTexts }) => renderTexts(orders)));
+    return jsonText(200, await jsonArray.use(({ renderTexts }) => renderTexts(orders, work)));
   },
 };
 
@@ -84,6 +95,7 @@ const getOrdersByUids: Route = {
   path: '/api/v1/orders/by_uids',
   cost: BY_UIDS_COST,
   bodyLimit: LIST_BODY_LIMIT,
+  checkBody: checkUidList,
   async handle({ book, body, work, request: { allocate } }) {
     const uids = requireUidList(body);
     const read = book.orders.rendered.getManyBytes(uids, { ...work, allocate });
@@ -140,6 +152,7 @@ const cancelOrders: Route = {
   path: '/api/v1/orders',
   cost: WRITE,
   bodyLimit: LIST_BODY_LIMIT,
+  checkBody: checkUidList,
   async handle({ book, body }) {
     const result = await book.orders.cancel(omitOrderUid(body));
     return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectionResponse(result.error);
@@ -150,7 +163,11 @@ const cancelOrders: Route = {
 const streamOrders: Route = {
   method: 'GET',
   path: '/api/v1/orders/stream',
-  cost: readCost('log entries since `Last-Event-ID`', 'log entries since `Last-Event-ID`, at most `resumeLimit`'),
+  cost: readCost(
+    'log entries since `Last-Event-ID`',
+    'log entries since `Last-Event-ID`, at most `resumeLimit`',
+    resumedRows,
+  ),
   stream: true,
   async handle({ book, query, request, work }) {
     const [{ lastEventId, resumableEventStream }, { readStreamFilter }] = await Promise.all([
@@ -158,8 +175,8 @@ const streamOrders: Route = {
       import('../stream-filter.ts'),
     ]);
     const filter = readStreamFilter(query);
-    const after = lastEventId(request);
-    const options = { ...(after !== undefined && { after }), ...cancellable(request) };
+    // Charged by its backlog: entries that do not concern the subscriber are read as well.
+    const { meter: _, ...options } = toStreamOptions(request, lastEventId(request), work);
     const stream = await book.orders.rendered.stream(filter, options);
     countRows(work, stream.backlog);
     return resumableEventStream(stream, book.clock);
@@ -206,6 +223,20 @@ function omitOrderUid(body: unknown): OrderCancellations {
   const { orderUid: _, ...members } = body as OrderCancellations & { orderUid?: unknown }; // `cancel` validates
   return members;
 }
+
+/**
+ * Rejects a list of UIDs before it is parsed, which takes 100 ms for the longest body. Up to `BODY_LIMIT` and
+ * `COUNTED_COMMAS`, the parsed elements are counted.
+ */
+function checkUidList({ bytes, commas }: BodySize): void {
+  if (commas > COUNTED_COMMAS || (bytes > BODY_LIMIT && commas >= MAX_UIDS)) throw createTooManyUidsError(commas + 1);
+  if (bytes > BODY_LIMIT) {
+    throw new OrderBookError('PayloadTooLarge', `the body is larger than ${BODY_LIMIT} bytes`, { limit: BODY_LIMIT });
+  }
+}
+
+/** Commas of a list that is parsed and counted. A list of 128 UIDs has less than 150. */
+const COUNTED_COMMAS = 1_000;
 
 function requireUidList(body: unknown): string[] {
   if (!Array.isArray(body)) {

@@ -1,5 +1,5 @@
 import type { TradeListQuery } from '../../chain/trades.ts';
-import { readCost } from '../cost.ts';
+import { readCost, readCount, unknownRows } from '../cost.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
 import { jsonResponse, jsonText } from '../response.ts';
@@ -9,11 +9,14 @@ import { jsonArray, listingQuery } from './orders.ts';
 /** Maximum number of trades in a response of version 1, which has no pages. */
 const MAX_TRADES = 10_000;
 
+/** Skipped trades that cost as much as one that is read. */
+const SKIPPED_PER_ROW = 2;
+
 /** Lists the newest trades of an order or an account, up to 10,000, without pages. */
 const listTradesV1: Route = {
   method: 'GET',
   path: '/api/v1/trades',
-  cost: readCost('trades', 'trades of the order or account, at most 10000'),
+  cost: readCost('trades', 'trades of the order or account, at most 10000', unknownRows),
   async handle({ book, query, work }) {
     const pages = book.trades.pages({ ...tradeFilter(query), limit: MAX_TRADES }, work);
     return jsonText(200, await jsonArray.use(({ renderPages }) => renderPages(pages)));
@@ -24,11 +27,19 @@ const listTradesV1: Route = {
 const listTradesV2: Route = {
   method: 'GET',
   path: '/api/v2/trades',
-  cost: readCost('trades', 'page size; trades that `offset` skips'),
+  cost: readCost(
+    'trades',
+    'page size; trades that `offset` skips',
+    (query) => readCount(query, 'limit', 1) + readCount(query, 'offset', 0) / SKIPPED_PER_ROW,
+  ),
   async handle({ book, query, work }) {
     const paging = { ...listingQuery(query, ['cursor', 'offset']), ...readLimit(query) };
     const { trades, next } = await book.trades.page({ ...tradeFilter(query), ...paging }, work);
-    return jsonText(200, await jsonArray.use(({ renderList }) => renderList(trades)), nextPageLink(query, next));
+    return jsonText(
+      200,
+      await jsonArray.use(({ renderList }) => renderList(trades, undefined, work)),
+      nextPageLink(query, next),
+    );
   },
 };
 
@@ -36,7 +47,7 @@ const listTradesV2: Route = {
 const getTotalSurplus: Route = {
   method: 'GET',
   path: '/api/v1/users/:user/total_surplus',
-  cost: readCost('trades', 'new trades of the account since the last request'),
+  cost: readCost('trades', 'new trades of the account since the last request', unknownRows),
   async handle({ book, param, work }) {
     return jsonResponse(200, { totalSurplus: String(await book.trades.totalSurplus(param('user'), work)) });
   },

@@ -84,7 +84,7 @@ const json = {
 /** Parses bytes as a request body with the usual limit. */
 async function bodyOf(bytes: Uint8Array): Promise<unknown> {
   try {
-    return await readJson({ ...json, body: { type: 'bytes', bytes } }, 65_536);
+    return await readJson({ ...json, body: { type: 'bytes', bytes } }, { limit: 65_536 });
   } catch (error) {
     if (error instanceof OrderBookError && ['InvalidJson', 'PayloadTooLarge'].includes(error.code)) return error;
     throw error;

@@ -2,7 +2,7 @@ import type { ApiRequest, ApiResponse, ChainClient, Limiter, Store } from 'inten
 import { createApi, createOrderBook } from 'intentbook';
 import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ROWS_PER_TOKEN } from '../../../src/http/cost.ts';
 import { apply, at, trade } from '../../conformance/chain.ts';
 import { ALICE, BOB, DAI, NOW, PLACED_AT, place, range, USDC, WETH, word } from '../../conformance/orders.ts';
@@ -15,33 +15,38 @@ import { SEPOLIA } from '../../support/orders.ts';
 interface Usage {
   rows: number;
   upstream: number;
+  /** Tokens in total, and those that were taken before the work. */
   tokens: number;
+  before: number;
 }
 
 const METHODS = ['get', 'list', 'scan', 'after', 'trades', 'settlements', 'settlementsOfAuction', 'competitions'];
 
+/** Methods of the notifications of an account store that return rows. */
+const ACCOUNT_METHODS = ['list', 'after'];
+
 /** Wraps the parts of a store and counts the rows that they return. */
-function countRows(store: Store, usage: Usage): Store {
+function countRows<S extends object>(store: S, usage: Usage, counted: readonly string[]): S {
   const parts = Object.entries(store).map(([name, part]) => {
     if (typeof part !== 'object' || name === 'traits') return [name, part];
     const methods = Object.entries(part).map(([method, run]) => {
-      if (!METHODS.includes(method)) return [method, run];
-      const counted = async (...args: unknown[]) => {
+      if (!counted.includes(method)) return [method, run];
+      const count = async (...args: unknown[]) => {
         const result = await (run as (...each: unknown[]) => Promise<unknown>)(...args);
         const found = method === 'scan' ? (result as { orders: unknown[] }).orders : result;
         usage.rows += Array.isArray(found) ? found.length : 1;
         return result;
       };
-      return [method, counted];
+      return [method, count];
     });
     return [name, Object.fromEntries(methods)];
   });
-  return Object.fromEntries(parts);
+  return Object.fromEntries(parts) as S; // the same members
 }
 
 /** Serves a book with `size` open orders of Alice, of which the first `size / 2` were traded once. */
 async function served(size: number) {
-  const usage: Usage = { rows: 0, upstream: 0, tokens: 0 };
+  const usage: Usage = { rows: 0, upstream: 0, tokens: 0, before: 0 };
   const count = <T>(result: T): T => {
     usage.upstream++;
     return result;
@@ -55,6 +60,7 @@ async function served(size: number) {
   const limiter: Limiter = {
     take(_client, _kind, tokens = 1) {
       usage.tokens += tokens;
+      usage.before += tokens;
       return { status: 'admitted' };
     },
     charge(_client, _kind, tokens) {
@@ -63,7 +69,8 @@ async function served(size: number) {
     open: () => ({ status: 'admitted', release() {} }),
   };
   const clock = manualClock(NOW * 1000);
-  const store = countRows(memoryStore(), usage);
+  const memory = memoryAccountStore();
+  const store = countRows<Store>(memoryStore(), usage, METHODS);
   const options = { chainId: SEPOLIA, clock, chain, cacheBytes: 0, expiryInterval: 'off' } as const;
   const book = createOrderBook({ ...options, store });
   await book.start();
@@ -72,7 +79,9 @@ async function served(size: number) {
   const sold = orders.slice(0, size / 2);
   const events = sold.map((order, i) => trade(order, 10 + i, { ...at(10 + i), sellAmount: '1', buyAmount: '1' }));
   await apply(store, 10 + sold.length, ...events);
-  const accounts = createAccounts({ books: [book], store: memoryAccountStore(), clock });
+  const { notifications } = memory;
+  const accountStore = { ...memory, ...countRows({ notifications }, usage, ACCOUNT_METHODS) };
+  const accounts = createAccounts({ books: [book], store: accountStore, clock });
   await accounts.start();
   // Background work, such as the notification indexer, has read the log before anything is counted.
   for (let quiet = 0; quiet < 50; ) {
@@ -85,9 +94,9 @@ async function served(size: number) {
 
   async function send(
     path: string,
-    { method = 'GET', headers = {}, body, leaves = false }: Sent = {},
+    { method = 'GET', headers = {}, body, text, leaves = false }: Sent = {},
   ): Promise<Usage & { status: number }> {
-    Object.assign(usage, { rows: 0, upstream: 0, tokens: 0 });
+    Object.assign(usage, { rows: 0, upstream: 0, tokens: 0, before: 0 });
     const [pathname = '', query = ''] = path.split('?');
     const all: Record<string, string> = { 'content-type': 'application/json', ...headers };
     const request: ApiRequest = {
@@ -95,7 +104,7 @@ async function served(size: number) {
       path: pathname,
       query,
       header: (name) => all[name],
-      body: body === undefined ? { type: 'none' } : { type: 'parsed', value: body },
+      body: text !== undefined ? { type: 'bytes', bytes: text } : toBody(body),
       get aborted() {
         return leaves && usage.rows > 0;
       },
@@ -108,7 +117,7 @@ async function served(size: number) {
 
   // The first request reads the trades of the last day, once for all requests.
   await accounts.slippage.get(SEPOLIA, WETH, USDC);
-  Object.assign(usage, { rows: 0, upstream: 0, tokens: 0 });
+  Object.assign(usage, { rows: 0, upstream: 0, tokens: 0, before: 0 });
 
   const close = async () => {
     await accounts.close();
@@ -117,10 +126,16 @@ async function served(size: number) {
   return { send, close, sold: sold.at(-1)?.uid ?? '', open: orders.at(-1)?.uid ?? '' };
 }
 
+const toBody = (body: unknown): ApiRequest['body'] =>
+  body === undefined ? { type: 'none' } : { type: 'parsed', value: body };
+
 interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A body that the host has parsed. */
   readonly body?: unknown;
+  /** A body that is not parsed. */
+  readonly text?: string;
   /** Whether the client disconnects after the first row. */
   readonly leaves?: boolean;
 }
@@ -225,6 +240,12 @@ const GROWING: readonly Example[] = [
   ['GET /accounts/{account}/orders', () => `/accounts/${ALICE}/orders?format=csv`],
   ['GET /accounts/{account}/trades', () => `/accounts/${ALICE}/trades?format=csv`],
   ['GET /api/v1/orders/stream', () => '/api/v1/orders/stream', { headers: { 'last-event-id': '0' } }],
+  ['GET /accounts/{account}/notifications', () => `/accounts/${ALICE}/notifications`],
+  [
+    'GET /accounts/{account}/notifications/stream',
+    () => `/accounts/${ALICE}/notifications/stream`,
+    { headers: { 'last-event-id': '0' } },
+  ],
   [
     'GET /restricted/api/v1/debug/order/{uid}',
     ({ open }) => `/restricted/api/v1/debug/order/${open}`,
@@ -262,6 +283,31 @@ test('every read has an example', () => {
   // Pages with constant content.
   const pages = ['confirm', 'unsubscribe'].map((page) => `GET /accounts/{account}/subscriptions/${page}`);
   expect(missing.filter((endpoint) => !pages.includes(endpoint))).toEqual([]);
+});
+
+/**
+ * Requests whose work has a bound that is part of their price, although it is not charged by rows: what they grow with
+ * is configured by the operator, or limited by the body, which is charged by bytes.
+ */
+const FIXED_PRICE = [
+  'number of estimators',
+  'number of price sources',
+  'number of sources',
+  'number of sources of holders',
+  'number of UIDs, at most 128',
+  'gas of the hooks',
+  'number of dead deliveries',
+];
+
+test.each(listCosts())('$endpoint is charged for what its work grows with', ({ growth, cost }) => {
+  const isCharged = cost.kind === 'free' || cost.rowsPerToken !== undefined || cost.before !== undefined;
+  const isFixed = growth === 'constant' || FIXED_PRICE.includes(growth);
+  expect(isCharged || isFixed, growth).toBe(true);
+});
+
+test.each(listCosts().filter(({ isStream }) => isStream))('$endpoint has a price that is not fixed', ({ cost }) => {
+  // Streams of quotes end with the race of their estimators, and resume nothing.
+  expect(cost.growth === 'number of estimators' || cost.before !== undefined).toBe(true);
 });
 
 describe('rows and upstream calls of a read', () => {
@@ -315,5 +361,47 @@ describe('rows and upstream calls of a read', () => {
     const tokens = [];
     for (const count of [1, 10, 11, 40]) tokens.push((await small.send(path(count))).tokens);
     expect(tokens).toEqual([1, 1, 2, 4]);
+  });
+});
+
+describe('price of a request', () => {
+  const UIDS = '/api/v1/orders/by_uids';
+  const ORDERS = '/api/v1/orders';
+  const many = (element: string) => `[${`${element},`.repeat((1024 * 1024) / (element.length + 1) - 1)}${element}]`;
+
+  test.each([
+    ['POST', UIDS, many('{}'), 400],
+    ['POST', UIDS, many('[[[[]]]]'), 400],
+    ['DELETE', ORDERS, `{"orderUids":${many('{}').slice(40)}}`, 400],
+    ['DELETE', ORDERS, `{${Array.from({ length: 60_000 }, (_, n) => `"k${n}":0`).join()}}`, 400],
+    ['POST', UIDS, JSON.stringify(['x'.repeat(100_000)]), 413],
+    ['POST', UIDS, '[]', 200],
+    ['POST', ORDERS, JSON.stringify({ padding: 'x'.repeat(40_000) }), 422],
+    ['POST', `/${SEPOLIA}/simulation/simulateBundle`, `[${'{},'.repeat(80_000)}{}]`, 400],
+    ['POST', `/${SEPOLIA}/tokens/details`, `[${'"",'.repeat(10_000)}""]`, 400],
+  ])(
+    '%s %s grows with the bytes of the body, which is not parsed if it is too long',
+    async (method, path, body, status) => {
+      const parse = vi.spyOn(JSON, 'parse');
+      const sent = await small.send(path, { method, text: body });
+      const longest = Math.max(0, ...parse.mock.calls.map(([text]) => text.length));
+      parse.mockRestore();
+      expect([sent.status, sent.tokens]).toEqual([status, 1 + Math.floor(body.length / (16 * 1024))]);
+      expect(longest).toBeLessThanOrEqual(64 * 1024);
+    },
+  );
+
+  test.each([
+    ['/api/v1/orders?limit=1000', 8],
+    ['/api/v1/orders?limit=100', 1],
+    [`/api/v1/orders?sellToken=${WETH}`, 4],
+    [`/api/v1/account/${ALICE}/orders?limit=10&offset=2000`, 3],
+    [`/api/v1/account/${ALICE}/orders?limit=1e9`, 1],
+    [`/api/v2/trades?owner=${ALICE}&limit=1000&offset=2560`, 18],
+    [`/api/v1/trades?owner=${ALICE}`, 4],
+    [`/accounts/${ALICE}/orders?format=csv`, 4],
+    [`/accounts/${ALICE}/notifications`, 4],
+  ])('%s takes %i tokens before its work', async (path, tokens) => {
+    expect((await small.send(path)).before).toBe(tokens);
   });
 });

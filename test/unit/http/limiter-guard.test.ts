@@ -60,3 +60,132 @@ describe('limiter guard: release of a stream', () => {
     expect(failures).toEqual([new Error('the counter is offline')]);
   });
 });
+
+/** A guard with a limiter that counts the tokens of all clients. */
+function counting() {
+  let tokens = 0;
+  const steps: number[] = [];
+  const add = (count: number) => {
+    tokens += count;
+    steps.push(count);
+  };
+  const guard = createLimiterGuard(
+    {
+      take(_client, _kind, count = 1) {
+        add(count);
+        return { status: 'admitted' };
+      },
+      charge: (_client, _kind, count) => add(count),
+      open: () => ({ status: 'admitted', release() {} }),
+    },
+    ({ remoteAddress = '' }) => remoteAddress,
+    (failure) => expect.fail(String(failure)),
+  );
+  return { guard, steps, tokens: () => tokens };
+}
+
+const requestOf = (client: string, headers: Record<string, string> = {}) =>
+  ({ remoteAddress: client, header: (name: string) => headers[name] }) as unknown as ApiRequest; // the members that are used
+
+const LONG = { kind: 'read', tokens: 8, rowsPerToken: 100, stream: false } as const;
+const DONE = { status: 200, headers: {}, body: '[]' };
+
+describe('limiter guard: cost of a request', () => {
+  it.each([
+    ['less than was taken', 150, [8, -6]],
+    ['no rows', 0, [8, -7]],
+    ['more than was taken', 1001, [8, 3]],
+    ['what was taken', 800, [8]],
+  ])('is settled after a read of %s', async (_, rows, expected) => {
+    const { guard, steps } = counting();
+    await guard(requestOf('a'), LONG, async (meter) => {
+      meter.rows = rows;
+      return DONE;
+    });
+    expect(steps).toEqual(expected);
+  });
+
+  it('includes the work of a request that fails or whose client leaves', async () => {
+    const { guard, steps } = counting();
+    const failed = guard(requestOf('a'), LONG, async (meter) => {
+      meter.rows = 5000;
+      throw new Error('the client has left');
+    });
+    await expect(failed).rejects.toThrow('the client has left');
+    expect(steps).toEqual([8, 42]);
+  });
+
+  it('grows while a file is sent, and is settled at its end', async () => {
+    const { guard, steps } = counting();
+    const { body } = await guard(requestOf('a'), LONG, async (meter) => ({
+      ...DONE,
+      body: (async function* () {
+        for (const rows of [400, 900, 1200]) {
+          meter.rows = rows;
+          yield 'rows';
+        }
+      })(),
+    }));
+    const chunks = (body as AsyncIterable<string>)[Symbol.asyncIterator](); // a stream was returned
+    await chunks.next();
+    expect(steps).toEqual([8]);
+    await chunks.next();
+    expect(steps).toEqual([8, 1]);
+    await chunks.return?.();
+    expect(steps).toEqual([8, 1]);
+  });
+
+  it('of an event stream with rows is settled when it begins, and grows while it is sent', async () => {
+    const { guard, steps } = counting();
+    const { body } = await guard(requestOf('a'), { ...LONG, stream: true }, async (meter) => ({
+      ...DONE,
+      body: (async function* () {
+        yield 'hello';
+        meter.rows = 250;
+        yield 'rows';
+      })(),
+    }));
+    expect(steps).toEqual([8, -7]);
+    const events = (body as AsyncIterable<string>)[Symbol.asyncIterator](); // a stream was returned
+    await events.next();
+    await events.next();
+    expect(steps).toEqual([8, -7, 2]);
+  });
+
+  it('has one token per part of the body, declared or counted', async () => {
+    const cost = { kind: 'write', tokens: 1, bytesPerToken: 100, stream: false } as const;
+    const { guard, steps } = counting();
+    await guard(requestOf('a'), cost, async (meter) => {
+      meter.bytes = 350; // in chunks, without a length
+      return DONE;
+    });
+    expect(steps).toEqual([1, 3]);
+    const declared = requestOf('a', { 'content-length': '350' });
+    await guard(declared, { ...cost, tokens: 4 }, async () => DONE);
+    expect(steps).toEqual([1, 3, 4]);
+  });
+});
+
+describe('limiter guard: long reads', () => {
+  it('of one client run two at a time, and those of others and short reads at once', async () => {
+    const { guard } = counting();
+    const started: string[] = [];
+    const ends: (() => void)[] = [];
+    const read = (client: string, cost: Parameters<typeof guard>[1] = LONG) =>
+      guard(requestOf(client), cost, async () => {
+        started.push(client);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return DONE;
+      });
+    for (let i = 0; i < 250; i++) void read('many');
+    await settle();
+    expect(started).toEqual(['many', 'many']);
+    void read('one');
+    void read('many', { ...LONG, tokens: 1 });
+    await settle();
+    expect(started.slice(2)).toEqual(['one', 'many']);
+    ends[0]?.();
+    await settle();
+    expect(started.slice(4)).toEqual(['many']);
+  });
+});

@@ -84,7 +84,7 @@ describe('token buckets', () => {
     );
   });
 
-  test('admit a cost above the burst when full, and charge it as a debt of at most one burst', async () => {
+  test('admit a cost above the burst when full, and charge all of it as a debt', async () => {
     const { clock, limiter, take, taken } = fixture();
     expect(take('a', 'read', 7)).toEqual({ status: 'admitted' });
     // Minus 3 tokens: 2 seconds until the bucket contains 1 token, 3.5 seconds until it is full.
@@ -95,9 +95,20 @@ describe('token buckets', () => {
     clock.advance(2000);
     expect(take('a', 'read', 1000)).toEqual({ status: 'admitted' });
     await limiter.charge?.('a', 'read', 1000);
-    clock.advance(2500);
+    // Minus 1996 tokens: 998.5 seconds until the bucket contains 1 token.
+    expect(take('a')).toEqual({ status: 'rejected', retryAfter: 999 });
+    clock.advance(998_500);
     expect(taken('a')).toBe(1);
     expect(taken('a', 'write')).toBe(2);
+  });
+
+  test('take back the tokens that a request has not used, up to the burst', async () => {
+    const { limiter, take, taken } = fixture();
+    expect(take('a', 'read', 4).status).toBe('admitted');
+    await limiter.charge?.('a', 'read', -3);
+    expect(taken('a')).toBe(3);
+    await limiter.charge?.('a', 'read', -100);
+    expect(taken('a')).toBe(4);
   });
 
   test('ignore a clock that steps back', () => {

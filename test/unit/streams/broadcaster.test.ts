@@ -29,6 +29,7 @@ function fixture(options: Partial<BroadcasterOptions> = {}) {
     resumeLimit: 1000,
     onFailure: (failure) => void failures.push(failure),
     log: {
+      pageSize: 100,
       last: async () => entries.length,
       prunedThrough: async () => 0,
       watch(wakeUp) {
@@ -364,6 +365,7 @@ describe('stream broadcaster', () => {
     let calls = 0;
     const { hub } = fixture({
       log: {
+        pageSize: 100,
         last: async () => {
           if (++calls === 1) throw broken;
           return 0;
@@ -466,6 +468,7 @@ describe('stream broadcaster of a log that begins a new log epoch', () => {
       resumeLimit,
       onFailure: (failure) => assert.fail(String(failure)),
       log: {
+        pageSize: 100,
         last: async () => ids.at(-1) ?? 0,
         prunedThrough: async () => 0,
         watch: (wakeUp) => {
