@@ -15,6 +15,7 @@ import type { OrderBook } from './order-book.ts';
 import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
 import { createOrderApi } from './orders/order-api.ts';
+import { createPendingOrders } from './orders/pending-orders.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
 import { getMaxDuration, prepareSubmissions } from './orders/submit.ts';
 import { systemRandom } from './ports/random.ts';
@@ -62,6 +63,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     onFailure,
     pace: submissions.pace,
     track: submissions.track,
+    pending: createPendingOrders(configuration),
     insert: (...insert) => readiness.observe(submissions.insert(...insert)),
     ...getOrderQuoting(configuration.quotes, (...request) => quotes.request(...request)),
     remote: createDeadlineLimiter(clock, configuration.checkTimeout),

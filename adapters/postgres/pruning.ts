@@ -5,7 +5,8 @@ import type { PostgresSession } from './session.ts';
 /**
  * Returns SQL for the orders to remove with their owners' locks, soonest expired first. Keys begin with the signed
  * `validTo`, so the first part reads the index of keys, in which nearly every order before the limit can be removed.
- * The second part reads orders that were placed on chain, whose effective `validTo` may be earlier than the signed one.
+ * The others read orders whose effective `validTo` may be earlier than the signed one: those that were placed on chain,
+ * and those that have waited too long for their signature.
  */
 export function pruningSql(s: string): string {
   const part = (condition: string, sort: string) =>
@@ -14,6 +15,7 @@ export function pruningSql(s: string): string {
   const parts = [
     part(`o.key > '' AND o.key < ${firstKey('$1')}`, 'o.key'),
     part('o.onchain_user IS NOT NULL AND o.valid_to >= 0 AND o.valid_to < $1', 'o.valid_to'),
+    part('o.phase / 2 = 1 AND o.phase < 4 AND o.valid_to >= 0 AND o.valid_to < $1', 'o.valid_to'),
   ];
   return (
     `SELECT d.key FROM (SELECT DISTINCT key, owner FROM (${parts.join(' UNION ALL ')}) p ORDER BY key LIMIT $2) d ` +

@@ -153,7 +153,9 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
   const presigns = order.signingScheme === 'presign';
   const isPending = presigns && !signed;
   const filled = isFilled(readTerms(order.body), sold - signedFee, bought);
-  const validTo = placement?.userValidTo ?? unpackUid(order.uid).validTo;
+  // An order that its owner has never signed may wait for a shorter time than its validity.
+  const isUnproven = presigns && !chainEvents.some(({ type }) => type === 'presignature');
+  const validTo = placement?.userValidTo ?? (isUnproven ? order.validTo : unpackUid(order.uid).validTo);
   return {
     state: filled ? 'fulfilled' : invalidated ? 'cancelled' : isPending ? 'presignaturePending' : 'open',
     expiryRecorded: order.expiryRecorded && !filled && !invalidated && validTo <= order.validTo,

@@ -15,6 +15,7 @@ import type { ConvertCodes } from './convert-codes.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
 import type { OrderQuoting } from './new-quote.ts';
+import type { PendingOrders } from './pending-orders.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** Policy functions of the host for order validation. */
@@ -48,6 +49,8 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly track: <T>(submission: () => Promise<T>) => Promise<T>;
   /** Inserts orders like `store.orders.insert`, grouped with those of other callers. */
   readonly insert: GroupCommit['insert'];
+  /** The unsigned orders of clients. */
+  readonly pending: PendingOrders;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;

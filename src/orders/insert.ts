@@ -1,4 +1,6 @@
 import { OrderBookError } from '../errors.ts';
+import { seconds } from '../ports/clock.ts';
+import type { NewOrder } from '../ports/order-record.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
 import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
@@ -34,14 +36,22 @@ export function toOrderInsert(
     { quotaClass: getQuotaClass(candidate, context) },
   );
   const quota = getQuota(candidate, context);
+  const limited = { ...order, validTo: getEffectiveValidity(order, context) };
   return {
-    order: quote === undefined ? order : { ...order, quote },
+    order: quote === undefined ? limited : { ...limited, quote },
     // The zero hash denotes `{}` but is not its hash, so no document is stored under it. Any other document is stored,
     // even if it was read from the store: it may have been deleted in the meantime.
     ...(document.hash === ZERO_APP_DATA ? {} : { document: { hash: document.hash, document: document.text } }),
     ...(quota === undefined ? {} : { quota }),
     ...(replacedOrder === undefined ? {} : { replaces: replacedOrder }),
   };
+}
+
+/** Returns the end of an order's effective validity, which is shorter while it waits for its signature. */
+function getEffectiveValidity({ state, validTo }: NewOrder, { clock, limits }: AdmissionContext): number {
+  const { maxPendingValidity } = limits;
+  if (state !== 'presignaturePending' || maxPendingValidity === undefined) return validTo;
+  return Math.min(validTo, seconds(clock) + maxPendingValidity);
 }
 
 /** Converts the store's outcome into a rejection; `undefined` if the order was inserted. */

@@ -7,7 +7,9 @@ export interface OwnerLimits {
   readonly maxOpenOrders: number | undefined;
   /**
    * Maximum number of orders without a verified owner: presign orders without a signature on chain, unchecked contract
-   * signatures. They have a separate quota, so that a stranger cannot exhaust that of an owner. Default: unlimited.
+   * signatures. They have a separate quota, so that a stranger cannot exhaust that of an owner. A client of
+   * an interface has the same quota for presign orders of all owners. Presign orders of another client with more of
+   * them do not stop it. Default: unlimited.
    */
   readonly maxPendingOrders: number | undefined;
 }
@@ -18,6 +20,11 @@ export interface Limits extends OwnerLimits {
   readonly minValidity: number;
   /** Maximum remaining validity of a new order, in seconds; presign orders are exempt. Default: 31536000 (one year). */
   readonly maxValidity: number;
+  /**
+   * Maximum time that a presign order waits for its signature, in seconds. It is then expired, until its owner signs it
+   * on chain. Default: until `validTo`.
+   */
+  readonly maxPendingValidity: number | undefined;
   /**
    * Maximum size of an app-data document in bytes of UTF-8, inclusive. Default: 1000, or 8192 in the production
    * profile.
@@ -38,6 +45,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxAppDataSize: 1000,
   maxOrderGas: 8_000_000,
   maxUnreferencedDocuments: 10_000,
+  maxPendingValidity: undefined,
   maxOpenOrders: undefined,
   maxPendingOrders: undefined,
 };

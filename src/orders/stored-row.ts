@@ -13,16 +13,19 @@ export function findDamage(order: StoredOrder, bodyIsVerified = false): string |
   if (!hasUid(body, uid) || !(bodyIsVerified || isSoundBody(body, uid))) return 'body';
   if (!STATES.has(order.state) || typeof order.invalidated !== 'boolean') return 'state';
   if (!isCount(order.version) || !isCount(order.creationDate)) return 'version';
-  // Only an order that was placed on chain may have another validity than the signed one.
-  if (!isCount(order.validTo) || (placement === null && order.validTo !== Number.parseInt(uid.slice(106), 16))) {
-    return 'validTo';
-  }
+  if (!isCount(order.validTo) || (placement === null && !isSoundValidity(order))) return 'validTo';
   if (!isAmount(order.executedSellAmount) || !isAmount(order.executedBuyAmount)) return 'executed amount';
   if (!isAmount(order.executedFeeAmount) || !isAmount(order.executedFee)) return 'executed fee';
   if (order.executedFeeToken !== null && !/^0x[0-9a-f]{40}$/.test(order.executedFeeToken)) return 'executed fee token';
   if (order.fullAppData !== null && typeof order.fullAppData !== 'string') return 'document';
   if (placement !== null && !isObject(placement)) return 'placement';
   return order.quote === null || isSoundQuote(order.quote) ? undefined : 'quote';
+}
+
+/** Only an order that was never signed on chain may have a shorter validity than the signed one. */
+function isSoundValidity({ uid, validTo, state }: StoredOrder): boolean {
+  const signed = Number.parseInt(uid.slice(106), 16);
+  return validTo === signed || (validTo < signed && (state === 'presignaturePending' || state === 'cancelled'));
 }
 
 const UID_OFFSET = '{"uid":"'.length;

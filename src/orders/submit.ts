@@ -4,7 +4,7 @@ import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
-import type { InsertOutcome } from '../ports/store.ts';
+import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
 import { getCheckQueue } from './admission.ts';
@@ -174,7 +174,9 @@ async function check(
   context: AdmissionContext,
   origin: Omit<Submission, 'batch'>,
 ): Promise<Decision[]> {
-  const rejections = candidates.map((each) => (each instanceof OrderBookError ? each : checkLocally(each, context)));
+  const rejections = candidates.map((each) =>
+    each instanceof OrderBookError ? each : checkLocally(each, context, origin),
+  );
   const verified = candidates.filter((each): each is VerifiedOrder => !(each instanceof OrderBookError));
   const lookups = candidates.filter(
     (each, i): each is VerifiedOrder =>
@@ -197,14 +199,19 @@ async function check(
   );
 }
 
-function checkLocally(candidate: VerifiedOrder, context: AdmissionContext): OrderBookError | undefined {
+function checkLocally(
+  candidate: VerifiedOrder,
+  context: AdmissionContext,
+  { client }: Pick<Submission, 'client'>,
+): OrderBookError | undefined {
   const { limits, tokens, eip1271, rules, clock } = context;
   const checkContext = { limits, tokens, eip1271, rules, now: seconds(clock) };
   for (const check of LOCAL_CHECKS) {
     const rejection = check(candidate, checkContext);
     if (rejection !== undefined) return rejection;
   }
-  return undefined;
+  const isUnsigned = candidate.creation.signingScheme === 'presign';
+  return isUnsigned && client !== undefined ? context.pending.check(candidate.owner, client) : undefined;
 }
 
 function needsRemoteChecks({ document }: VerifiedOrder, { chain, host }: AdmissionContext): boolean {
@@ -231,7 +238,7 @@ async function findStored(lookups: readonly VerifiedOrder[], { store }: Admissio
 async function insert(
   candidates: readonly VerifiedOrder[],
   context: AdmissionContext,
-  { transaction }: SubmitOptions,
+  { transaction, client }: SubmitOptions,
 ): Promise<InsertOutcome[]> {
   if (candidates.length === 0) return [];
   const since = readMonotonic(context.clock);
@@ -239,7 +246,11 @@ async function insert(
   const linking = transaction === undefined ? context : { ...context, orderQuoting: undefined };
   const quotes = await findQuotes(candidates, linking);
   const entries = candidates.map((candidate, i) => toOrderInsert(candidate, quotes[i], context));
-  return context.insert(entries, transaction === undefined ? {} : { transaction }, since);
+  const options = transaction === undefined ? {} : { transaction };
+  const outcomes = await context.insert(entries, options, since);
+  if (client === undefined || transaction !== undefined) return outcomes;
+  const insertOne = async (entry: OrderInsert) => (await context.insert([entry]))[0] ?? { status: 'unknown' };
+  return context.pending.settle(entries, outcomes, client, insertOne);
 }
 
 /** Returns the quotes of orders, in input order. Orders without a quote id have none in a book that does not quote. */

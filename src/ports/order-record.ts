@@ -23,7 +23,10 @@ export interface NewOrder {
   readonly sellToken: Address;
   readonly buyToken: Address;
   readonly signingScheme: SigningScheme;
-  /** Effective validity in seconds since 1970: the signed value, or the user's choice if it differs. */
+  /**
+   * Effective validity in seconds since 1970: the signed value, the user's choice if it differs, or an earlier time up
+   * to which a presign order waits for its signature.
+   */
   readonly validTo: number;
   readonly state: 'open' | 'presignaturePending';
   readonly quotaClass: QuotaClass;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { NewOrder, OrderQuery, Store } from 'intentbook';
 import { apply, at, FLOW, invalidation, PLACED, placement, presignature, read, SELL, trade } from './chain.ts';
 import type { Rule } from './harness.ts';
-import { ALICE, BOB, DAI, NOW, order, PLACED_AT, place, presignOrder, range, USDC, WETH } from './orders.ts';
+import { ALICE, BOB, DAI, NOW, order, PLACED_AT, place, presignOrder, range, USDC, uid, WETH } from './orders.ts';
 
 /** Last second in which most orders of the suite are valid, and first second in which they are expired. */
 const END = NOW + 3600;
@@ -41,6 +41,33 @@ async function seen(store: Store, now: number, uids: readonly NewOrder[]) {
 }
 
 export const EXPIRY: readonly Rule[] = [
+  {
+    name: 'of an order that waits for its presignature for a shorter time is reverted by the presignature',
+    async run({ store }) {
+      const validTo = NOW + 3600;
+      const signed = { ...presignOrder(1), uid: uid(1, ALICE, validTo), validTo: NOW + 60 };
+      const unsigned = { ...presignOrder(2), uid: uid(2, ALICE, validTo), validTo: NOW + 60 };
+      await place(store, signed, unsigned);
+      assert.equal(await store.orders.expire(NOW + 61, 10), 2);
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 61), { open: 0, pending: 0 });
+      await apply(store, 10, presignature(signed, 10, true));
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 61), { open: 1, pending: 0 });
+      const [row] = await store.orders.get([signed.uid]);
+      assert.deepEqual([row?.state, row?.validTo], ['open', validTo]);
+      // Retention deletes the other one as soon as its time has passed.
+      assert.equal(await store.orders.prune({ before: NOW + 62, limit: 10 }), 1);
+      assert.deepEqual(await store.orders.get([unsigned.uid]), []);
+    },
+  },
+  {
+    name: 'of an order that waits for its presignature is not changed by other events',
+    async run({ store }) {
+      const waiting = { ...presignOrder(1), uid: uid(1, ALICE, NOW + 3600), validTo: NOW + 60 };
+      await place(store, waiting);
+      await apply(store, 10, presignature(presignOrder(7), 10, true));
+      assert.equal((await store.orders.get([waiting.uid]))[0]?.validTo, NOW + 60);
+    },
+  },
   {
     name: 'sweeps an order once after its last second and logs the time of expiry',
     async run({ store }) {

@@ -113,7 +113,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
 
 /** Returns the options of a book that derive from its settings. */
 async function bookOptions({ settings, chain, chainId, environment }: BookPlan) {
-  const { maxOpenOrders, maxPendingPresign, minValidity, maxValidity } = settings;
+  const { maxOpenOrders, maxPendingPresign, maxPendingValidity, minValidity, maxValidity } = settings;
   const { maxAppDataSize, maxUnreferencedDocuments, checkTimeout, cacheBytes, streams } = settings;
   const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash } = settings;
   const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
@@ -138,6 +138,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
       maxUnreferencedDocuments,
       maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
+      maxPendingValidity: maxPendingValidity === 'off' ? undefined : maxPendingValidity,
     },
     checkTimeout,
     cacheBytes,

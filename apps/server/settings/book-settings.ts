@@ -274,8 +274,14 @@ export const COMMON_SETTINGS = {
   maxPendingPresign: {
     type: integerOrOff(1),
     group: 'Orders',
-    help: 'Maximum number of live orders of one owner without a signature on chain, or `off`.',
+    help: 'Maximum number of live orders of one owner or client without a signature on chain, or `off`.',
     default: 100,
+  },
+  maxPendingValidity: {
+    type: integerOrOff(1),
+    group: 'Orders',
+    help: 'Seconds that an order waits for its signature on chain before it is expired, or `off`.',
+    default: 86_400,
   },
   minValidity: {
     type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),

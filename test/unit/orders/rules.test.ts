@@ -2,6 +2,7 @@ import type { Address, OrderCreation } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { FUNDED, scriptedChain } from '../../support/chain.ts';
 import { account, COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
+import type { AdmissionFixture } from './admission-fixture.ts';
 import {
   ALICE,
   accepted,
@@ -233,6 +234,55 @@ describe('order quota', () => {
     await using fixture = await admissionFixture({ limits: { maxOpenOrders: 1, maxPendingOrders: 3 } });
     for (let i = 0; i < 5; i++) await fixture.book.orders.submit(presigned(await orderOf()));
     expect(await outcome(fixture.book, await orderOf())).toBe('accepted');
+  });
+
+  describe('of unsigned orders', () => {
+    const send = async (fixture: AdmissionFixture, client: string, signer = ALICE) => {
+      const result = await fixture.book.orders.submit(presigned(await orderOf({ validTo: NOW + 5000 }, signer)), {
+        client,
+      });
+      return { outcome: outcomeOf(result), uid: result.status === 'accepted' ? result.uid : '' };
+    };
+    const statusOf = async (fixture: AdmissionFixture, uid: string) => (await fixture.book.orders.get(uid))?.status;
+
+    test('does not stop the owner when a stranger has used it up', async () => {
+      await using fixture = await admissionFixture({ limits: { maxPendingOrders: 3 } });
+      for (let i = 0; i < 3; i++) await send(fixture, 'stranger');
+      for (let i = 0; i < 3; i++) expect((await send(fixture, 'owner')).outcome).toBe('accepted');
+      for (const client of ['stranger', 'owner'])
+        expect((await send(fixture, client)).outcome).toBe('TooManyLimitOrders');
+    });
+
+    test('stops a client that has as many orders as any other', async () => {
+      await using fixture = await admissionFixture({ limits: { maxPendingOrders: 3 } });
+      for (const client of ['a', 'b', 'c']) expect((await send(fixture, client)).outcome).toBe('accepted');
+      expect((await send(fixture, 'c')).outcome).toBe('TooManyLimitOrders');
+      expect((await send(fixture, 'd')).outcome).toBe('accepted');
+      expect((await send(fixture, 'd')).outcome).toBe('TooManyLimitOrders');
+    });
+
+    test('counts orders of a client for any owners, for as long as they wait', async () => {
+      const limits = { maxPendingOrders: 2, maxPendingValidity: 600 };
+      await using fixture = await admissionFixture({ limits });
+      expect((await send(fixture, 'client', ALICE)).outcome).toBe('accepted');
+      expect((await send(fixture, 'client', BOB)).outcome).toBe('accepted');
+      expect((await send(fixture, 'client', account(3))).outcome).toBe('TooManyLimitOrders');
+      expect((await send(fixture, 'other', account(3))).outcome).toBe('accepted');
+      fixture.clock.advance(601_000);
+      expect((await send(fixture, 'client', account(3))).outcome).toBe('accepted');
+    });
+
+    test('is free again after the time that an order waits for its signature', async () => {
+      const limits = { maxPendingOrders: 1, maxPendingValidity: 600 };
+      await using fixture = await admissionFixture({ limits });
+      const order = presigned(await orderOf({ validTo: 4_294_967_295 }));
+      const first = await fixture.book.orders.submit(order);
+      expect(outcomeOf(first)).toBe('accepted');
+      expect(await outcome(fixture.book, presigned(await orderOf({ validTo: NOW + 5000 })))).toBe('TooManyLimitOrders');
+      fixture.clock.advance(601_000);
+      expect(await statusOf(fixture, first.status === 'accepted' ? first.uid : '')).toBe('expired');
+      expect(await outcome(fixture.book, presigned(await orderOf({ validTo: NOW + 5000 })))).toBe('accepted');
+    });
   });
 
   test('can be raised, lowered or removed per owner', async () => {
