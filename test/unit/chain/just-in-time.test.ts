@@ -2,7 +2,8 @@ import type { Hex, Order, OrderBook, OrderBookOptions } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, test } from 'vitest';
-import { blockOf, eventsIn, hashOf, SETTLEMENT_HAPPENING, tradeOf } from '../../support/chain-events.ts';
+import type { Happening } from '../../support/chain-events.ts';
+import { blockOf, eventsIn, hashOf, placementOf, SETTLEMENT_HAPPENING, tradeOf } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';
 import { wonBy } from '../../support/competitions.ts';
 import type { OrderChoice } from '../../support/orders.ts';
@@ -47,13 +48,18 @@ async function orderOfAnotherBook(seed = 2, choice: OrderChoice = {}, changes: o
 async function settle(
   book: OrderBook,
   fills: readonly { order: Order; executed?: bigint }[],
-  { number = 5, auctionId, data }: { number?: number; auctionId?: number; data?: Hex } = {},
+  {
+    number = 5,
+    auctionId,
+    data,
+    earlier = [],
+  }: { number?: number; auctionId?: number; data?: Hex; earlier?: readonly Happening[] } = {},
 ): Promise<void> {
   const through = blockOf(number);
   const trades = fills.map(({ order, executed = BigInt(order.sellAmount) }) =>
     tradeOf(order, executed, executed, TRANSACTION),
   );
-  const events = eventsIn(through, [...trades, { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION }]);
+  const events = eventsIn(through, [...earlier, ...trades, { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION }]);
   const settleCalls = new Map([[TRANSACTION, [data ?? settleData(fills, PRICES, auctionId)]]]);
   await book.chain.apply({ events, through, settleCalls });
 }
@@ -112,6 +118,35 @@ describe('just-in-time order', () => {
     await book.chain.rollback(5);
     expect(await read(book, order.uid)).toMatchObject({ status: 'open', executedSellAmount: '100' });
     expect((await book.auctions.current()).orders.map(({ uid }) => uid)).not.toContain(order.uid);
+  });
+
+  /** A placement on chain, and the order as a book reads it. */
+  async function placedElsewhere() {
+    const placement = placementOf({ sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase() as Hex }); // lower case
+    const elsewhere = await open();
+    const through = blockOf(4);
+    await elsewhere.chain.apply({ events: eventsIn(through, [placement]), through });
+    const [order] = (await elsewhere.orders.list({})).orders;
+    if (order === undefined) throw new Error('the order was not placed');
+    return { placement, order };
+  }
+
+  test('is stored if the same batch places another order of its settlement', async () => {
+    const { placement, order: placed } = await placedElsewhere();
+    const order = await orderOfAnotherBook();
+    const fills = [{ order: placed }, { order }];
+    const book = await open();
+    await settle(book, fills, { earlier: [placement] });
+    expect(await read(book, order.uid)).toMatchObject({ status: 'fulfilled', class: 'liquidity' });
+  });
+
+  test('is not made of an order that the same batch places', async () => {
+    const { placement, order: placed } = await placedElsewhere();
+    const book = await open({ justInTimeOrders: 'all' });
+    await settle(book, [{ order: placed }], { earlier: [placement] });
+    expect(await read(book, placed.uid)).toMatchObject({ status: 'fulfilled', class: placed.class });
+    await book.chain.rollback(4);
+    expect(await book.orders.get(placed.uid)).toBeUndefined();
   });
 
   test('is created before it is traded', async () => {

@@ -26,7 +26,8 @@ function fixture(release: () => void) {
     const response = await guard(request, COST, async () => ({ status: 200, headers: {}, body: body() }));
     return (response.body as AsyncIterable<string>)[Symbol.asyncIterator]();
   }
-  return { failures, controller, open };
+  const guardOf = (respond: Parameters<typeof guard>[2]) => guard(request, COST, respond);
+  return { failures, controller, open, guardOf };
 }
 
 const settle = () => new Promise((resolve) => setTimeout(resolve));
@@ -40,6 +41,42 @@ describe('limiter guard: release of a stream', () => {
     await stream.return?.();
     await stream.next();
     expect(releases).toBe(1);
+  });
+
+  it('is called for a client that has left before the limiter has responded', async () => {
+    let releases = 0;
+    const { controller, open } = fixture(() => void releases++);
+    controller.abort();
+    await open();
+    expect(releases).toBe(1);
+  });
+
+  it('is called for a client that leaves while the response is prepared', async () => {
+    let releases = 0;
+    const { controller, guardOf } = fixture(() => void releases++);
+    await guardOf(async () => {
+      controller.abort();
+      return { status: 200, headers: {}, body: (async function* () {})() };
+    });
+    expect(releases).toBe(1);
+  });
+
+  it('is called when a client leaves whose stream the mount never reads', async () => {
+    let releases = 0;
+    const { controller, open } = fixture(() => void releases++);
+    await open();
+    expect(releases).toBe(0);
+    controller.abort();
+    expect(releases).toBe(1);
+  });
+
+  it('is called after a response that fails or is no stream', async () => {
+    let releases = 0;
+    const { guardOf } = fixture(() => void releases++);
+    await guardOf(async () => ({ status: 404, headers: {}, body: '{}' }));
+    expect(releases).toBe(1);
+    await expect(guardOf(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(releases).toBe(2);
   });
 
   it.each([

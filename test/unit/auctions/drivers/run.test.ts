@@ -386,6 +386,38 @@ describe('auction run', () => {
     expect([first.calls.solved.length, second.calls.solved.length]).toEqual([1, 1]);
   });
 
+  describe('does not record or settle an auction if, while the drivers solve it,', () => {
+    test.each([
+      [
+        'another process takes the lease',
+        async () => {
+          const { leases } = store.current;
+          vi.spyOn(leases, 'acquire').mockResolvedValue({ status: 'taken' } as never); // the status that is read
+        },
+      ],
+      [
+        'the chain is no longer followed',
+        async () => {
+          const { chain } = store.current;
+          vi.spyOn(chain, 'progress').mockRejectedValue(new Error('the store is away'));
+        },
+      ],
+    ])('%s', async (_, lose) => {
+      await place(store.current, orderOf(1));
+      await applyBlock(7);
+      let finish = (_response: unknown) => {};
+      const { driver, calls } = driverOf('one', () => new Promise((resolve) => (finish = resolve)));
+      const record = vi.spyOn(store.current.auctions, 'record');
+      const running = await run({ drivers: [driver] });
+      expect(calls.solved).toHaveLength(1);
+      await lose();
+      finish({ solutions: [toSolution(ONE, 4, { [orderOf(1).uid]: getExecution(1, 10) })] });
+      await settle();
+      expect([record.mock.calls.length, calls.settled.length, rounds.length]).toEqual([0, 0, 0]);
+      await running.stop();
+    });
+  });
+
   test('ends when the book is closed, also while a driver solves', async () => {
     await place(store.current, orderOf(1));
     const { driver } = driverOf('slow', () => new Promise(() => {}));
