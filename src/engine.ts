@@ -1,30 +1,23 @@
-import { createAppDataApi } from './app-data/app-data-api.ts';
-import { createDocumentPolicy } from './app-data/document-policy.ts';
-import { createAuctionModule } from './auctions/auctions.ts';
-import { createBalances } from './balances/balances.ts';
-import { createChainIndexing } from './chain/chain-indexing.ts';
-import { createTradeModule } from './chain/trade-module.ts';
+import { createAppData, createDocumentPolicy } from './app-data/index.ts';
+import { createAuctionFinder, createAuctions } from './auctions/index.ts';
+import { createBalances } from './balances/index.ts';
+import { createChain, createTrades } from './chain/index.ts';
 import { createDeadlineLimiter } from './concurrency/deadline.ts';
+import { createEmitter } from './concurrency/emitter.ts';
 import { lazy } from './concurrency/lazy.ts';
 import { createLifecycle } from './concurrency/lifecycle.ts';
-import { createBookEmitter } from './emitter.ts';
+import { createEventDispatcher, createEventLog } from './event-log/index.ts';
 import { observedStore, observedVerifier } from './instrumentation.ts';
 import type { OrderBookOptions } from './options.ts';
 import { parseOptions } from './options.ts';
-import type { OrderBook } from './order-book.ts';
-import type { AdmissionContext } from './orders/admission.ts';
-import { createOrderCache } from './orders/cache.ts';
-import { createOrderApi } from './orders/order-api.ts';
-import { createPendingOrders } from './orders/pending-orders.ts';
-import { createSubmissionQueue } from './orders/submission-queue.ts';
-import { getMaxDuration, prepareSubmissions } from './orders/submit.ts';
+import type { OrderBook, OrderBookEvents } from './order-book.ts';
+import { BOOK_EVENTS } from './order-book.ts';
+import { createOrderCache, createOrders } from './orders/index.ts';
 import { systemRandom } from './ports/random.ts';
-import { createQuoteModule } from './quotes/index.ts';
-import { getOrderQuoting } from './quotes/quote-options.ts';
+import { createQuotes } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
-import { createEventDispatcher } from './streams/event-dispatcher.ts';
-import { createEventLog } from './streams/event-log.ts';
-import { createVerifier } from './verification/verifier.ts';
+import type { Verifier } from './verification/index.ts';
+import { createVerifier } from './verification/index.ts';
 
 /**
  * Creates an order book. Nothing runs before `start`.
@@ -32,112 +25,77 @@ import { createVerifier } from './verification/verifier.ts';
  */
 export function createOrderBook(options: OrderBookOptions): OrderBook {
   const configuration = parseOptions(options);
-  const { chainId, settlementContract, limits, clock, logger } = configuration;
-  const emitter = createBookEmitter();
+  const { chainId, settlementContract, limits, clock, logger, cacheBytes, checkTimeout } = configuration;
+  const emitter = createEmitter<OrderBookEvents>('book.on', BOOK_EVENTS);
   const onFailure = emitter.emitFailure;
   const logging = lazy(async () => logger && (await import('./logger.ts')).attachLogger(emitter, logger, chainId));
   const store = observedStore(configuration.store, clock, emitter.observer('storeQueried'));
-  const dispatcher = createEventDispatcher(store, clock, emitter);
-  const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
-  const reading = { store, clock, onFailure, ...(cache && { cache }) };
-  const submissions = createSubmissionQueue(store, clock, dispatcher.wake);
-  const { assertStarted, ...lifecycle } = createLifecycle('book', {
-    open,
-    close,
-    workers: () => [chain, expiry.loaded],
+  const dispatcher = createEventDispatcher(store, clock, {
+    ...emitter,
+    emit: (event, entry) => emitter.emit(event, entry as never), // entries of a type have the shape of its event
   });
-  const auctions = createAuctionModule(configuration, {
-    onFailure,
-    holder: systemRandom.uuid(),
-    assertStarted,
-    driverObserver: emitter.observer('driverCalled'),
-    findHead: () => chain.findHead(),
-    nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
-  });
-  const admission: Omit<AdmissionContext, 'verifier'> = {
+  const { assertStarted, ...lifecycle } = createLifecycle('book', { open, close, workers: () => [chain, orders] });
+
+  const book = {
     ...configuration,
-    documents: createDocumentPolicy(configuration, onFailure),
-    // Without a policy of the host, recorded competitions decide which orders are being bid on.
-    host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
     store,
-    onFailure,
-    pace: submissions.pace,
-    track: submissions.track,
-    pending: createPendingOrders(configuration),
-    insert: (...insert) => readiness.observe(submissions.insert(...insert)),
-    ...getOrderQuoting(configuration.quotes, (...request) => quotes.request(...request)),
-    remote: createDeadlineLimiter(clock, configuration.checkTimeout),
-  };
-  const quotes = createQuoteModule(configuration.quotes, {
-    ...admission,
     assertStarted,
-    observe: (observation) => emitter.emit('estimatorQueried', observation),
-  });
-  const chain = createChainIndexing({
-    configuration,
     onFailure,
-    assertStarted,
     wake: dispatcher.wake,
-    findAuction: auctions.settled,
-    findDocument: admission.documents.find,
-    cache,
+    holder: systemRandom.uuid(),
+    documents: createDocumentPolicy({ ...configuration, onFailure }),
+    remote: createDeadlineLimiter(clock, checkTimeout),
+    cache: cacheBytes > 0 ? createOrderCache(store.events, cacheBytes) : undefined,
+    log: createEventLog(store, dispatcher.watch, assertStarted),
+  };
+  const quotes = createQuotes(configuration.quotes, { ...book, observe: emitter.observer('estimatorQueried').notify });
+  const chain = createChain({
+    ...book,
     emit: emitter.emit,
+    findAuction: createAuctionFinder(book),
     requestQuote: quotes.request,
   });
-  const readiness = createReadinessCheck({ store, clock, assertStarted, chain });
-  const expiry = lazy(async () =>
-    (await import('./orders/expiry.ts')).createExpirySweep({
-      ...configuration,
-      store,
-      onFailure,
-      interval: configuration.expiryInterval,
-      wake: dispatcher.wake,
-      getBlockTime: chain.getBlockTime,
-      bypassCache, // the log has no entries for deleted data
-      pruneObserver: emitter.observer('dataPruned'),
-      holder: systemRandom.uuid(),
-      isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
-    }),
-  );
-  const trades = createTradeModule(store);
-  const log = createEventLog(store, dispatcher.watch, assertStarted);
-  const streamOptions = { ...configuration.streams, onFailure, log, reading };
-  const streams = lazy(async () => (await import('./streams/order-streams.ts')).createOrderStreams(streamOptions));
+  const auctions = createAuctions({
+    ...book,
+    driverObserver: emitter.observer('driverCalled'),
+    findHead: chain.findHead,
+    nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
+  });
+  const trades = createTrades(store);
+  const readiness = createReadinessCheck({ ...book, chain });
+  const orders = createOrders({
+    ...book,
+    ...quotes.ofOrders,
+    // Without a policy of the host, recorded competitions decide which orders are being bid on.
+    host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
+    competitionStatus: auctions.status,
+    observeInsert: readiness.observe,
+    onSubmitted: emitter.observer('ordersSubmitted'),
+    pruneObserver: emitter.observer('dataPruned'),
+    onPruned: trades.clear,
+    getBlockTime: chain.getBlockTime,
+    isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
+  });
 
-  function bypassCache(): (isChanged: boolean) => void {
-    const resume = cache?.pause();
-    return (isChanged) => {
-      resume?.(isChanged);
-      if (isChanged) trades.clear();
-    };
-  }
-
-  async function open(): Promise<AdmissionContext> {
+  async function open(): Promise<Verifier> {
     const verifier = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
-    await Promise.all([
-      logging.load(),
-      expiry.load(),
-      chain.prepare(),
-      quotes.prepare(),
-      prepareSubmissions(admission),
-    ]);
+    await Promise.all([logging.load(), chain.prepare(), quotes.prepare(), orders.prepare()]);
     await store.open({ domain: { chainId, settlementContract }, clock });
     await dispatcher.start().catch((failure) => store.close().then(() => Promise.reject(failure)));
     quotes.start();
-    return { ...admission, verifier: observedVerifier(verifier, clock, emitter.observer('signersRecovered')) };
+    return observedVerifier(verifier, clock, emitter.observer('signersRecovered'));
   }
 
   async function close(end: () => void): Promise<void> {
     await chain.stop();
     end();
-    await expiry.loaded?.stop();
-    streams.loaded?.close();
+    await orders.stop();
     await auctions.close();
-    await submissions.drained(getMaxDuration(admission));
+    await orders.drained();
     await quotes.stop();
     await dispatcher.stop();
     await store.close();
-    cache?.clear();
+    book.cache?.clear();
     trades.clear();
   }
 
@@ -147,20 +105,13 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     limits,
     rules: configuration.rules,
     clock,
-    log,
-    orders: createOrderApi({
-      reading,
-      streams,
-      admission: assertStarted,
-      competitionStatus: auctions.status,
-      wake: dispatcher.wake,
-      onSubmitted: emitter.observer('ordersSubmitted'),
-    }),
+    log: book.log,
+    orders: orders.methods,
     quotes: quotes.methods,
-    appData: createAppDataApi(store.appData, limits, assertStarted),
+    appData: createAppData(store.appData, limits, assertStarted),
     chain: chain.methods,
     trades: trades.methods,
-    balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
+    balances: createBalances({ ...book, deadline: checkTimeout }),
     auctions: auctions.methods,
     ...lifecycle,
     ready: readiness.check,

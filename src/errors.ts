@@ -130,3 +130,8 @@ export class OrderBookError extends Error {
     return this.data === undefined ? body : { ...body, data: this.data };
   }
 }
+
+/** Returns whether the same request may succeed later. */
+export function isTemporary({ retryable, data }: OrderBookError): boolean {
+  return retryable || data?.['temporary'] === true;
+}

@@ -1,10 +1,9 @@
 import type { RecoveryBackend } from './crypto/backend.ts';
-import type { ErrorCode } from './errors.ts';
-import type { SubmitResult } from './orders/submit.ts';
+import type { Observer } from './listeners.ts';
 import type { Clock } from './ports/clock.ts';
 import { readMonotonic } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
-import type { Verifier } from './verification/verifier.ts';
+import type { Verifier } from './verification/index.ts';
 
 /** A finished store operation. */
 export interface StoreObservation {
@@ -22,21 +21,6 @@ export interface RecoveryObservation {
   readonly signatures: number;
   /** Duration of the batch in milliseconds. */
   readonly ms: number;
-}
-
-/** A finished submission of one or more orders. */
-export interface SubmissionObservation {
-  readonly accepted: number;
-  /** The code of each rejected order. */
-  readonly rejected: readonly ErrorCode[];
-  /** Milliseconds from the call until all orders were stored or rejected. */
-  readonly ms: number;
-}
-
-/** The listeners of an observation. Nothing is measured while there are none. */
-export interface Observer<T> {
-  hasListeners(): boolean;
-  notify(observation: T): void;
 }
 
 /** Wraps a store and reports the duration of each operation. */
@@ -91,10 +75,4 @@ export function observedVerifier(verifier: Verifier, clock: Clock, observer: Obs
       return signers;
     },
   };
-}
-
-/** Summarizes the results of a submission. */
-export function toSubmissionObservation(results: readonly SubmitResult[], ms: number): SubmissionObservation {
-  const rejected = results.flatMap((result) => (result.status === 'rejected' ? [result.error.code] : []));
-  return { accepted: results.length - rejected.length, rejected: rejected, ms };
 }

@@ -1,14 +1,14 @@
-import type { BookEmitter } from './emitter.ts';
+import type { IndexerObservation } from './chain/index.ts';
+import type { Logger } from './ports/logger.ts';
 
-/** A logger with the interface of pino: fields first, then a message. */
-export interface Logger {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
+/** The events that are logged. */
+interface LoggedEvents {
+  on(event: 'failure', listener: (failure: unknown) => void): void;
+  on(event: 'chainProgress', listener: (observation: IndexerObservation) => void): void;
 }
 
 /** Logs failures, nodes that do not respond, and reorganisations. */
-export function attachLogger({ on }: Pick<BookEmitter, 'on'>, logger: Logger, chainId: number): void {
+export function attachLogger({ on }: LoggedEvents, logger: Logger, chainId: number): void {
   let failing: string | undefined;
   on('failure', (err) => logger.error({ chainId, err }, 'failure'));
   on('chainProgress', (observation) => {
@@ -31,6 +31,9 @@ export function attachLogger({ on }: Pick<BookEmitter, 'on'>, logger: Logger, ch
       case 'missed':
         logger.warn({ chainId, block: observation.block, events: observation.events }, 'node returned events late');
         break;
+      case 'head':
+      case 'standingBy':
+        break; // the normal operation
     }
   });
 }

@@ -1,147 +1,95 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Declarations keep this line, for hosts without the types of Node.js, such as applications in browsers.
-import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
-import type { AuctionApi } from './auctions/auction-api.ts';
-import type { CompetitionStatus } from './auctions/competition-status.ts';
-import type { BalanceApi } from './balances/balance-api.ts';
-import type { ChainApi } from './chain/chain-api.ts';
-import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from './chain/trades.ts';
-import type { ReadOptions } from './concurrency/abort.ts';
-import type { OrderBookEvents } from './events.ts';
-import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
-import type { OrderCreation } from './orders/creation.ts';
-import type { Limits } from './orders/limits.ts';
-import type { EncodedPage, EncodedReadOptions, RenderedPage } from './orders/list-orders.ts';
-import type { ListQuery } from './orders/list-query.ts';
-import type { Order, RenderedOrder } from './orders/order-json.ts';
-import type { OrderPage, OrderResult } from './orders/order-page.ts';
-import type { RenderedResult } from './orders/read.ts';
-import type { SimulateOptions, SimulateResult } from './orders/simulation.ts';
-import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
+
+import type { Limits } from './admission/limits.ts';
+import type { AppDataApi } from './app-data/index.ts';
+import type { AuctionApi, DriverObservation } from './auctions/index.ts';
+import type { BalanceApi } from './balances/index.ts';
+import type { ChainApi, ChainApplied, ChainRolledBack, IndexerObservation, TradeApi } from './chain/index.ts';
+import type { Readiness } from './concurrency/lifecycle.ts';
+import type { ChainOrderEvent, OrderEvent, RevertedEvent, TradeEvent } from './events.ts';
+import type { RecoveryObservation, StoreObservation } from './instrumentation.ts';
+import type { OrderApi, PruneObservation, SubmissionObservation } from './orders/index.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
 import type { Rules } from './protocol/profile.ts';
-import type { QuoteApi } from './quotes/quote-api.ts';
-import type { EventLog } from './streams/event-log.ts';
-import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream-event.ts';
-import type { Stream, StreamOptions } from './streams/stream.ts';
+import type { EstimatorObservation, QuoteApi } from './quotes/index.ts';
+import type { EventLog } from './records/event-log.ts';
 
-/** Whether a book can serve, and the state of each of its parts. */
-export interface Readiness {
-  readonly ready: boolean;
-  readonly checks: Readonly<Record<string, string>>;
+/** The events of a book and the arguments of their listeners. */
+export interface OrderBookEvents {
+  /** An order was accepted and stored, or placed on chain. */
+  orderCreated: (event: OrderEvent) => void;
+  /** An order was cancelled by its owner: by a signature, by a replacement or on chain. */
+  orderCancelled: (event: OrderEvent) => void;
+  /** An order that was submitted, or added by a settlement, was placed on chain as well. */
+  orderPlaced: (event: ChainOrderEvent) => void;
+  /** The owner signed an order on chain. */
+  orderPresigned: (event: ChainOrderEvent) => void;
+  /** The owner revoked the signature on chain. */
+  orderPresignatureRevoked: (event: ChainOrderEvent) => void;
+  /** An order was filled, completely (`cause.trade.completes`) or partially. */
+  orderTraded: (event: TradeEvent) => void;
+  /** The native currency of an order was refunded to its user. */
+  orderRefunded: (event: ChainOrderEvent) => void;
+  /**
+   * An open order expired: neither filled nor cancelled, as far as the chain is indexed. Not emitted for a presign
+   * order that was never signed on chain.
+   */
+  orderExpired: (event: OrderEvent) => void;
+  /**
+   * An order that was reported as expired is not expired: a block that fills, cancels or revokes it was indexed late, a
+   * block was reverted, or a clock that was ahead had recorded the expiry. `orderExpired` is emitted again if the order
+   * expires again.
+   */
+  orderReinstated: (event: OrderEvent) => void;
+  /** A block was reverted, and with it the change that `cause.reverted` names. */
+  orderReverted: (event: RevertedEvent) => void;
+  /** Chain events were stored. */
+  chainApplied: (observation: ChainApplied) => void;
+  /** Chain events were rolled back. */
+  chainRolledBack: (observation: ChainRolledBack) => void;
+  /** The indexer made progress, found a reorganisation, or stands by; or a node failed. */
+  chainProgress: (observation: IndexerObservation) => void;
+  /** An estimator responded or failed. */
+  estimatorQueried: (observation: EstimatorObservation) => void;
+  /** A call of a driver of `auctions.run` finished. */
+  driverCalled: (observation: DriverObservation) => void;
+  /** Submitted orders were validated; accepted ones are stored. */
+  ordersSubmitted: (observation: SubmissionObservation) => void;
+  /** Signers were recovered from signatures. */
+  signersRecovered: (observation: RecoveryObservation) => void;
+  /** A store operation finished. */
+  storeQueried: (observation: StoreObservation) => void;
+  /** Old data was deleted. */
+  dataPruned: (observation: PruneObservation) => void;
+  /** A failure without a caller: an unreadable row, a listener that threw, a log that could not be read. */
+  failure: (failure: unknown) => void;
 }
 
-/** Order methods. Rejections are returned; failures are thrown. */
-export interface OrderApi {
-  /** Validates and stores a signed order. */
-  submit(order: OrderCreation, options?: SubmitOptions): Promise<SubmitResult>;
-  /**
-   * Submits many orders. Each is validated independently; accepted orders are stored in one durable step.
-   *
-   * @returns one result per order, in input order.
-   */
-  submitMany(orders: readonly OrderCreation[], options?: SubmitOptions): Promise<SubmitResult[]>;
-  /**
-   * Returns an order. `undefined` if it does not exist.
-   *
-   * @throws OrderBookError `InvalidParameter` if `uid` is not 0x and 112 hex digits.
-   */
-  get(uid: string): Promise<Order | undefined>;
-  /** Returns any number of orders, each once. Unknown UIDs are left out; an unreadable row is an `error` element. */
-  getMany(uids: readonly string[]): Promise<OrderResult[]>;
-  /**
-   * Lists orders by page, newest first.
-   *
-   * @throws OrderBookError `InvalidParameter` for an invalid filter.
-   */
-  list(query?: ListQuery): Promise<OrderPage>;
-  /**
-   * Simulates the settlement of a stored order, by its UID, or of an order that is not stored. `undefined` if the order
-   * does not exist. Nothing is stored or sent.
-   */
-  simulate(target: string | OrderCreation, options?: SimulateOptions): Promise<SimulateResult | undefined>;
-  /** Cancels orders by their owner's signature: all or none. */
-  cancel(request: OrderCancellations | OrderCancellation): Promise<CancelResult>;
-  /**
-   * Streams the changes of an owner's orders, of one order, or of all orders. Ending the iteration, aborting the signal
-   * or closing the book ends the stream.
-   *
-   * @throws OrderBookError `InvalidParameter` for an invalid filter.
-   */
-  stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<AsyncIterable<OrderStreamEvent>>;
-  /** The same reads as JSON text, as the HTTP interface sends them. Nothing is parsed. */
-  readonly rendered: {
-    get(uid: string, options?: ReadOptions): Promise<RenderedOrder | undefined>;
-    getMany(uids: readonly string[]): Promise<RenderedResult[]>;
-    /**
-     * Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. `allocate` may provide
-     * its memory: it returns a `Uint8Array` of a size in bytes.
-     */
-    getManyBytes(uids: readonly string[], options?: EncodedReadOptions): Promise<Uint8Array>;
-    list(query?: ListQuery, options?: ReadOptions): Promise<RenderedPage>;
-    /** Returns a page as a JSON array in UTF-8. `allocate` may provide its memory, as for `getManyBytes`. */
-    listBytes(query?: ListQuery, options?: EncodedReadOptions): Promise<EncodedPage>;
-    listByTransaction(hash: string, options?: ReadOptions): Promise<RenderedOrder[]>;
-    stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
-  };
-  /**
-   * Lists the orders that a transaction traded: each once, in the order of its trades.
-   *
-   * @throws OrderBookError `InvalidParameter` if `hash` is not 0x and 64 hex digits.
-   */
-  listByTransaction(hash: string): Promise<Order[]>;
-  /**
-   * Returns the status of an order in the solver competition.
-   *
-   * @throws OrderBookError `InvalidParameter` for a malformed UID, `NotFound` for an unknown one.
-   */
-  competitionStatus(uid: string): Promise<CompetitionStatus>;
-}
-
-/** Trade methods. Trades are fills on chain, also of orders that this book does not have. */
-export interface TradeApi {
-  /**
-   * Lists the trades of an order or an account, newest first.
-   *
-   * @throws OrderBookError `InvalidTradeFilter` unless exactly one of `owner` and `orderUid` is given, `InvalidLimit`
-   * for an invalid limit, `InvalidParameter` for another malformed member.
-   */
-  list(query: TradeListQuery, options?: ReadOptions): Promise<OrderTrade[]>;
-  /**
-   * Lists trades like `list`, with the `cursor` of the next page. The duration of a page by cursor does not depend on
-   * its depth.
-   */
-  page(query: TradeListQuery, options?: ReadOptions): Promise<TradePage>;
-  /**
-   * Iterates over the trades of an order or an account in pages of at most 100, newest first, up to `limit` trades in
-   * total. Default: all. Throws like `list`.
-   */
-  pages(query: Omit<TradeListQuery, 'offset' | 'cursor'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
-  /**
-   * Iterates over the trades of an account with their times, newest first, in pages of at most 100 from a position on.
-   * Throws `InvalidLimit` for an invalid limit, `InvalidParameter` for another malformed member.
-   */
-  history(query: TradeHistoryQuery, options?: ReadOptions): AsyncIterable<readonly TimedTrade[]>;
-  /**
-   * Returns the total surplus of an account's trades, in wei. The sum is cached until the account's trades change.
-   * Throws `InvalidParameter` if `account` is not an address.
-   */
-  totalSurplus(account: string, options?: ReadOptions): Promise<bigint>;
-  /**
-   * Returns the block of a token's first trade; `undefined` if there is none. Throws `InvalidParameter` for a bad
-   * address.
-   */
-  firstTradeBlock(token: string): Promise<number | undefined>;
-}
-
-/** App-data methods. Rejections are returned; failures are thrown. */
-export interface AppDataApi {
-  /** Stores a document under the keccak-256 of its UTF-8 bytes. Throws `InvalidParameter` for a malformed `hash`. */
-  put(fullAppData: string, options?: PutDocumentOptions): Promise<PutDocumentResult>;
-  /** Returns a document byte for byte as it was stored. Throws `InvalidParameter` for a malformed `hash`. */
-  get(hash: string): Promise<string | undefined>;
-}
+/** The names of all events of a book. */
+export const BOOK_EVENTS = [
+  'orderCreated',
+  'orderCancelled',
+  'orderPlaced',
+  'orderPresigned',
+  'orderPresignatureRevoked',
+  'orderTraded',
+  'orderRefunded',
+  'orderExpired',
+  'orderReinstated',
+  'orderReverted',
+  'chainApplied',
+  'chainRolledBack',
+  'chainProgress',
+  'estimatorQueried',
+  'driverCalled',
+  'ordersSubmitted',
+  'signersRecovered',
+  'storeQueried',
+  'dataPruned',
+  'failure',
+] as const satisfies readonly (keyof OrderBookEvents)[];
 
 /** An order book of one settlement contract on one chain. */
 export interface OrderBook {

@@ -1,4 +1,4 @@
-import type { Readiness } from './order-book.ts';
+import type { Readiness } from './concurrency/lifecycle.ts';
 import type { Clock } from './ports/clock.ts';
 import { isRecent, readMonotonic } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';

@@ -1,4 +1,4 @@
-import type { BalanceCallOptions, TokenBalance } from '../balances/balance-api.ts';
+import type { BalanceCallOptions, TokenBalance } from '../balances/index.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';

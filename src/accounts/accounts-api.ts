@@ -1,7 +1,8 @@
-import type { OrderBook, Readiness } from '../order-book.ts';
+import type { Readiness } from '../concurrency/lifecycle.ts';
+import type { OrderBook } from '../order-book.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-store.ts';
-import type { Stream, StreamOptions } from '../streams/stream.ts';
+import type { Stream, StreamOptions } from '../streams/index.ts';
 import type { AccountBalances } from './account-balances.ts';
 import type { AffiliateApi } from './affiliates.ts';
 import type { HistoryApi } from './history/history-api.ts';

@@ -1,4 +1,5 @@
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
+import type { StreamLimits } from '../limits/index.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { AnnouncementSource } from '../ports/announcements.ts';
@@ -9,7 +10,6 @@ import type { Clock } from '../ports/clock.ts';
 import type { PoolSource } from '../ports/pools.ts';
 import type { Random } from '../ports/random.ts';
 import type { TokenHolderSource } from '../ports/token-holders.ts';
-import type { StreamLimits } from '../streams/stream-limits.ts';
 import type { AccountBook } from './account-books.ts';
 import type { AffiliatesOptions } from './affiliates.ts';
 import type { DeliveryOptions } from './delivery-dispatcher.ts';

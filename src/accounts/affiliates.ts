@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import { formatIsoDate } from '../orders/order-json.ts';
 import type { AffiliateStatistics, PayoutSource, StatisticsResponse } from '../ports/affiliate-statistics.ts';
 import type { Affiliate, AffiliateStore } from '../ports/affiliate-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -10,6 +9,7 @@ import { formatValue } from '../protocol/format-value.ts';
 import type { Address } from '../protocol/hex.ts';
 import { bytesToHex, parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { formatIsoDate } from '../records/order-json.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver } from './observations.ts';

@@ -1,8 +1,8 @@
-import { formatIsoDate } from '../orders/order-json.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { NotificationCursor, StoredNotification } from '../ports/notification-store.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import type { Address } from '../protocol/hex.ts';
+import { formatIsoDate } from '../records/order-json.ts';
 import type { Notification } from './notification.ts';
 
 /** A position in the list. `number` is set for announcements, which follow the notifications with an equal time. */

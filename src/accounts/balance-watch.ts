@@ -1,4 +1,4 @@
-import type { BalanceApi, TokenBalance } from '../balances/balance-api.ts';
+import type { BalanceApi, TokenBalance } from '../balances/index.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import type { Address } from '../protocol/hex.ts';
 

@@ -1,4 +1,4 @@
-import { callListener } from '../failure-reporter.ts';
+import { callListener } from '../listeners.ts';
 import type { Channel, ChannelHost } from '../ports/channel.ts';
 
 /** Channels by name. */

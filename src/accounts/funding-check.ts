@@ -1,14 +1,14 @@
-import { fundsNeeded } from '../auctions/auction-order.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Order } from '../orders/order-json.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Funds } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { NotificationChange, ProgressMarker } from '../ports/notification-store.ts';
 import type { Hex } from '../protocol/hex.ts';
+import type { Order } from '../records/order-json.ts';
+import { fundsNeeded } from '../records/spending.ts';
 import type { KnownBook } from './account-books.ts';
 import { append } from './notification-indexer.ts';
 import type { OrderTokens, TokenLookup } from './notification-messages.ts';

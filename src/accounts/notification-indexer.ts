@@ -10,7 +10,7 @@ import type {
 } from '../ports/notification-store.ts';
 import type { OrderEventType } from '../ports/order-events.ts';
 import type { StoredEvent } from '../ports/store.ts';
-import { isAfterGap } from '../streams/log-gap.ts';
+import { isAfterGap } from '../records/log-gap.ts';
 import type { KnownBook } from './account-books.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { findTokens } from './notification-messages.ts';

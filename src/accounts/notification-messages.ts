@@ -1,7 +1,7 @@
-import type { Order } from '../orders/order-json.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
+import type { Order } from '../records/order-json.ts';
 
 /** Decimals and symbol of a token, if known. */
 export interface TokenLabel {

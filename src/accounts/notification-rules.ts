@@ -1,6 +1,4 @@
 import { keccak256Text } from '../crypto/keccak.ts';
-import type { Order } from '../orders/order-json.ts';
-import { formatIsoDate } from '../orders/order-json.ts';
 import type {
   NewNotification,
   NotificationChange,
@@ -9,6 +7,8 @@ import type {
 } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { bytesToHex } from '../protocol/hex.ts';
+import type { Order } from '../records/order-json.ts';
+import { formatIsoDate } from '../records/order-json.ts';
 import type { KnownBook } from './account-books.ts';
 import type { Notification } from './notification.ts';
 import type { OrderTokens } from './notification-messages.ts';

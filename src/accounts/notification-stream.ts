@@ -1,9 +1,8 @@
 import type { AccountStore } from '../ports/account-store.ts';
 import type { AccountLogEntry } from '../ports/notification-store.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { StreamLog } from '../streams/broadcaster.ts';
-import { findGapEnd } from '../streams/log-gap.ts';
-import type { StreamEvent, StreamItem } from '../streams/stream.ts';
+import { findGapEnd } from '../records/log-gap.ts';
+import type { StreamEvent, StreamItem, StreamLog } from '../streams/index.ts';
 import type { Notification } from './notification.ts';
 
 /** An event of a notification stream. `id` is a position in the account log, from which a stream can resume. */

@@ -1,5 +1,5 @@
 import { QueueFullError } from '../concurrency/deadline.ts';
-import { callListener } from '../failure-reporter.ts';
+import { callListener } from '../listeners.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
 

@@ -1,17 +1,17 @@
+import type { Limits } from '../admission/limits.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
-import type { AppDataApi } from '../order-book.ts';
-import type { Limits } from '../orders/limits.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import { getBuiltInDocument } from '../protocol/app-data.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { assertKnownOptions } from '../validation/options.ts';
+import type { PutDocumentOptions, PutDocumentResult } from './put.ts';
 
 const upload = lazy(() => import('./put.ts'));
 
 /** Creates the app-data methods of a book. `assertStarted` throws `Closed` if the book is not started. */
-export function createAppDataApi(documents: AppDataStore, limits: Limits, assertStarted: () => void): AppDataApi {
+export function createAppData(documents: AppDataStore, limits: Limits, assertStarted: () => void): AppDataApi {
   return {
     async put(fullAppData, options = {}) {
       assertStarted();
@@ -34,4 +34,12 @@ function requireHash(text: string): Hex {
   const hash = parseHex(text, 32);
   if (hash !== undefined) return hash;
   throw new OrderBookError('InvalidParameter', 'hash: must be 0x and 64 hex digits', { parameter: 'hash' });
+}
+
+/** App-data methods. Rejections are returned; failures are thrown. */
+export interface AppDataApi {
+  /** Stores a document under the keccak-256 of its UTF-8 bytes. Throws `InvalidParameter` for a malformed `hash`. */
+  put(fullAppData: string, options?: PutDocumentOptions): Promise<PutDocumentResult>;
+  /** Returns a document byte for byte as it was stored. Throws `InvalidParameter` for a malformed `hash`. */
+  get(hash: string): Promise<string | undefined>;
 }

@@ -1,3 +1,4 @@
+import type { FindDocument } from '../admission/documents.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
 import { createDeadlineLimiter, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
@@ -6,9 +7,6 @@ import { isRecent, readMonotonic } from '../ports/clock.ts';
 import type { DocumentSource } from '../ports/document-source.ts';
 import { appDataHash } from '../protocol/app-data.ts';
 import type { Hex } from '../protocol/hex.ts';
-
-/** Finds a document that the store does not have. Throws an `OrderBookError` if the source fails. */
-export type FindDocument = (hash: Hex) => Promise<string | undefined>;
 
 export interface DocumentFinderContext {
   readonly clock: Clock;

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
+import { readDocument } from '../admission/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
-import { readDocument } from './documents.ts';
 
 /** Options of a document upload. */
 export interface PutDocumentOptions {

@@ -1,14 +1,20 @@
+import type { TokenPolicy } from '../admission/limits.ts';
+import type { OrderPolicy } from '../admission/policy.ts';
 import type { OrderBookError } from '../errors.ts';
-import type { Observer } from '../instrumentation.ts';
+import type { Observer } from '../listeners.ts';
+import type { ChainClient } from '../ports/chain-client.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { NativePriceResult } from '../quotes/quote-api.ts';
 import type { AuctionChange, AuctionStreamOptions } from './auction-delta.ts';
 import type { RenderedAuctionStream } from './auction-feed.ts';
+import type { ParsedAuctionOptions } from './auction-options.ts';
 import type { Auction } from './auction-order.ts';
+import type { PriceToken } from './auction-prices.ts';
 import type { Competition, CompetitionQuery } from './competition.ts';
 import type { DriverObservation } from './drivers/observed-driver.ts';
 import type { AuctionRun, AuctionRunOptions } from './drivers/run-options.ts';
-import type { FilterReason } from './filters.ts';
+import type { FilterReason } from './filter-reason.ts';
 import type { RenderedAuction } from './render-auction.ts';
 
 /** The result of recording a competition. */
@@ -71,7 +77,24 @@ export interface AuctionApi {
   competitionOfTransaction(hash: string, query?: CompetitionQuery): Promise<Competition | undefined>;
 }
 
-export interface AuctionModuleContext {
+/** The parsed options of a book that its auctions need. */
+export interface AuctionConfiguration {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly chain: ChainClient | undefined;
+  readonly settlementContract: Address;
+  readonly vaultRelayer: Address;
+  readonly tokens: TokenPolicy;
+  /** Timeout of one check of a node or of the host, in milliseconds. */
+  readonly checkTimeout: number;
+  readonly host: OrderPolicy;
+  /** `undefined`: tokens have no prices. */
+  readonly quotes: object | undefined;
+  readonly auctions: ParsedAuctionOptions;
+}
+
+/** What the book provides to its auctions. */
+export interface AuctionsContext extends AuctionConfiguration {
   readonly assertStarted: () => void;
   /** Identifies this process among others, for leases. */
   readonly holder: string;
@@ -79,5 +102,5 @@ export interface AuctionModuleContext {
   readonly driverObserver: Observer<DriverObservation>;
   /** Returns the newest block of the chain. `undefined`: the book is behind it, or no node responds. */
   readonly findHead: () => Promise<number | undefined>;
-  readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
+  readonly nativePrice: PriceToken;
 }

@@ -1,18 +1,17 @@
-import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../orders/order-json.ts';
 import type { ContractSignatureQuery } from '../ports/chain-client.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { Metadata } from '../protocol/metadata.ts';
-import { NO_METADATA } from '../protocol/metadata.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
-import { parseAppData } from '../protocol/parse-app-data.ts';
+import type { WireFeePolicy } from '../protocol/protocol-fees.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import type { AuctionPrices } from './auction-prices.ts';
-import type { FeeRules, WireFeePolicy } from './fee-policies.ts';
+import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../records/order-json.ts';
+import type { AuctionPrices } from '../records/settled-solution.ts';
+import { getSpending, readMetadata } from '../records/spending.ts';
+import type { FeeRules } from './fee-policies.ts';
 import { getFeePolicies } from './fee-policies.ts';
 
 /** An auction: the funded open orders and the native prices of their tokens. */
@@ -141,31 +140,6 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
   const { owner, signature, preInteractions: pre } = order;
   const signatureQuery = isChecked ? { owner, digest, signature, pre, flashloan: metadata.flashloan } : undefined;
   return { order, created, validTo, validFrom, needs: getSpending(body, metadata), signatureQuery };
-}
-
-/** The keys of a document that auctions use. A letter of a key may be escaped. */
-const USED_KEYS = /"(?:partnerFee|wrappers|flashloan)"|\\u/;
-
-/** Reads the metadata of an order. Few documents have keys that auctions use, so the others are not parsed. */
-function readMetadata(fullAppData: string | null): Metadata {
-  if (fullAppData === null || !USED_KEYS.test(fullAppData)) return NO_METADATA;
-  const content = parseAppData(fullAppData);
-  return typeof content === 'string' ? NO_METADATA : content;
-}
-
-/** Returns the required balance and allowance of an open order, in atoms. `undefined` if it cannot be determined. */
-export function fundsNeeded(order: Omit<OrderBody, 'validFrom'> & Pick<Order, 'fullAppData'>): bigint | undefined {
-  return order.sellTokenBalance === 'erc20' ? getSpending(order, readMetadata(order.fullAppData)) : undefined;
-}
-
-/** Like `fundsNeeded`, for every source of the sell token. */
-function getSpending(order: Omit<OrderBody, 'validFrom'>, { wrappers, flashloan }: Metadata): bigint | undefined {
-  const { signingScheme, interactions, partiallyFillable, sellAmount, feeAmount } = order;
-  // A contract may acquire the funds during its signature check, and a hook while it runs.
-  if (signingScheme === 'eip1271' || interactions.pre.length > 0) return undefined;
-  // They provide the funds before the settlement, as in the checks of a submission.
-  if (wrappers.length > 0 || flashloan !== undefined) return undefined;
-  return partiallyFillable ? 1n : BigInt(sellAmount) + BigInt(feeAmount);
 }
 
 function toAuctionQuote(quote: OrderQuote | null): AuctionQuote | undefined {

@@ -1,15 +1,12 @@
-import { OrderBookError } from '../errors.ts';
+import { isTemporary as isTemporaryRejection, OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import { isRecent, readMonotonic } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { NativePriceResult } from '../quotes/quote-api.ts';
-import { isTemporary as isTemporaryRejection } from '../quotes/rejection.ts';
-
-/** Native prices by token: wei for 10^18 atoms, decimal. Tokens without a price are left out. */
-export type AuctionPrices = Readonly<Record<Address, string>>;
+import { ONE_NATIVE } from '../protocol/native-currency.ts';
+import type { AuctionPrices } from '../records/settled-solution.ts';
 
 export interface AuctionPricing {
   /** Returns the prices of tokens. Prices that are not known at the deadline are left out. */
@@ -18,11 +15,20 @@ export interface AuctionPricing {
   readonly required: boolean;
 }
 
+/** Returns the price of a token: atoms of native currency for one atom, as a plain decimal. */
+export type PriceToken = (
+  token: Address,
+  signal: AbortSignal,
+) => Promise<
+  | { readonly status: 'priced'; readonly price: string }
+  | { readonly status: 'rejected'; readonly error: OrderBookError }
+>;
+
 export interface AuctionPricingContext {
   readonly clock: Clock;
   readonly wrappedNative: Address | undefined;
   /** Absent: no prices are queried. */
-  readonly nativePrice: ((token: Address, signal: AbortSignal) => Promise<NativePriceResult>) | undefined;
+  readonly nativePrice: PriceToken | undefined;
   readonly onFailure: (failure: unknown) => void;
 }
 
@@ -43,9 +49,6 @@ const MAX_TOKENS = 500;
 
 /** Maximum number of concurrent queries. */
 const MAX_CONCURRENT = 16;
-
-/** The price of 10^18 atoms of native currency. */
-export const ONE_NATIVE = String(10n ** 18n);
 
 /** Creates the pricing of auctions. */
 export function createAuctionPricing(context: AuctionPricingContext): AuctionPricing {

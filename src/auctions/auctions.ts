@@ -1,17 +1,18 @@
 import { lazy } from '../concurrency/lazy.ts';
-import type { Configuration } from '../options.ts';
-import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
+import type { ExecutedSettlement, SettledAuction } from '../records/settled-solution.ts';
+import type { AuctionApi, AuctionConfiguration, AuctionsContext } from './auction-api.ts';
 import type { AuctionService } from './auction-service.ts';
 
-export interface AuctionModule extends Pick<AuctionService, 'status' | 'settled' | 'isBidOn' | 'close'> {
+/** The auctions of a book. */
+export interface Auctions extends Pick<AuctionService, 'status' | 'isBidOn' | 'close'> {
   readonly methods: AuctionApi;
 }
 
 /** Creates the auction methods. The auction service is loaded on first use. */
-export function createAuctionModule(configuration: Configuration, context: AuctionModuleContext): AuctionModule {
+export function createAuctions(context: AuctionsContext): Auctions {
   const service = lazy(async () => {
     const { createAuctionService } = await import('./auction-service.ts');
-    return createAuctionService(configuration, context);
+    return createAuctionService(context);
   });
 
   async function use<R>(job: (methods: AuctionApi) => Promise<R>): Promise<R> {
@@ -36,8 +37,21 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
       competitionOfTransaction: (hash, query) => use((api) => api.competitionOfTransaction(hash, query)),
     },
     status: (uid) => service.use(({ status }) => status(uid)),
-    settled: (...settlement) => service.use(({ settled }) => settled(...settlement)),
     isBidOn: (uid) => service.use(({ isBidOn }) => isBidOn(uid)),
     close: async () => service.loaded?.close(),
   };
+}
+
+/** Finds the auction that a settlement belongs to, with the values that its trades are evaluated with. */
+export type FindSettledAuction = (
+  auctionId: number,
+  settlement: ExecutedSettlement,
+) => Promise<SettledAuction | undefined>;
+
+/** Creates the search for auctions that were settled. It needs only the store, so the chain can have it first. */
+export function createAuctionFinder(
+  configuration: Pick<AuctionConfiguration, 'store' | 'clock' | 'auctions' | 'tokens'>,
+): FindSettledAuction {
+  const finder = lazy(async () => (await import('./settled-auction.ts')).createSettledAuctionReader(configuration));
+  return (...settlement) => finder.use((read) => read(...settlement));
 }

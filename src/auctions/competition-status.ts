@@ -1,23 +1,12 @@
 import { OrderBookError } from '../errors.ts';
-import { getOrderStatus } from '../orders/status.ts';
 import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
+import type { Hex } from '../protocol/hex.ts';
+import type { CompetitionStatus, SolverExecution } from '../records/competition-status.ts';
+import { getOrderStatus } from '../records/status.ts';
 import type { AuctionSelection } from './auction-api.ts';
 import type { Competition, CompetitionSolution } from './competition.ts';
 import { competitionOfSettlement, hasOrder, pendingCompetitions } from './competition.ts';
-
-/** The execution of an order by a solver. Null: the solution does not contain the order. */
-export interface SolverExecution {
-  readonly solver: Address;
-  readonly executedAmounts: { readonly sell: string; readonly buy: string } | null;
-}
-
-/** The status of an order in the solver competition. */
-export type CompetitionStatus =
-  | { readonly type: 'open' | 'scheduled' | 'active' | 'cancelled' }
-  /** Solutions, worst first. */
-  | { readonly type: 'solved' | 'executing' | 'traded'; readonly value: readonly SolverExecution[] };
 
 export interface CompetitionStatusContext {
   readonly store: Store;

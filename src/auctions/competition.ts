@@ -1,11 +1,11 @@
-import * as z from 'zod/mini';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { StoredCompetition } from '../ports/auction-store.ts';
 import type { SettlementChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { parseShape } from '../protocol/shape.ts';
+import { competition } from '../records/competition-schema.ts';
 
 /** The competition of an auction (v2). Amounts are decimal strings of atoms, prices are wei for 10^18 atoms. */
 export interface Competition {
@@ -48,52 +48,6 @@ export interface CompetitionQuery {
    */
   readonly published?: boolean;
 }
-
-const whole = (least = 0, error = 'must not be negative') =>
-  z.int('must be an integer').check(z.minimum(least, { error }));
-const digits = () => z.string().check(z.regex(/^[0-9]{1,100}$/, { error: 'must be decimal digits only' }));
-/** A decimal amount of any size. Leading zeros are removed. */
-const amount = () =>
-  z.pipe(
-    digits(),
-    z.transform((text: string) => text.replace(/^0+(?=\d)/, '')),
-  );
-const amounts = () => z._default(z.record(hexSchema(20), amount()), {});
-const uids = () => z._default(z.array(hexSchema(56)), []);
-
-/** The schema of a recorded competition, also for the OpenAPI document. */
-export const competition = /* @__PURE__ */ z.object({
-  auctionId: whole(1, 'must be a positive whole number'),
-  auctionStartBlock: whole(),
-  auctionDeadlineBlock: whole(),
-  transactionHashes: z._default(z.array(hexSchema(32)), []),
-  referenceScores: amounts(),
-  auction: z._default(z.object({ orders: uids(), prices: amounts() }), { orders: [], prices: {} }),
-  solutions: z.array(
-    z.object({
-      solverAddress: hexSchema(20),
-      score: amount(),
-      ranking: whole(1, 'must be 1 or more'),
-      clearingPrices: amounts(),
-      orders: z._default(
-        z.array(
-          z.object({
-            id: hexSchema(56),
-            sellAmount: amount(),
-            buyAmount: amount(),
-            buyToken: hexSchema(20),
-            sellToken: hexSchema(20),
-          }),
-        ),
-        [],
-      ),
-      isWinner: z.boolean(),
-      filteredOut: z._default(z.boolean(), false),
-      txHash: z._default(z.nullable(hexSchema(32)), null),
-      referenceScore: z._default(z.nullable(amount()), null),
-    }),
-  ),
-});
 
 /** Number of stored competitions: those of the highest auction ids. */
 const KEPT = 20_000;
@@ -166,7 +120,7 @@ export async function competitionOfTransaction(
 }
 
 /** The comparison with settlements. Only competitions with settlements need it. */
-const settledSolutions = lazy(() => import('./settled-solution.ts'));
+const settledSolutions = lazy(() => import('../records/settled-solution.ts'));
 
 async function completed(stored: StoredCompetition, store: Store): Promise<Competition> {
   const subject = JSON.parse(stored.body) as Competition; // stored from this type

@@ -1,17 +1,8 @@
+import type { TokenPolicy } from '../admission/limits.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { PartnerFee } from '../protocol/metadata.ts';
+import type { WireFeePolicy } from '../protocol/protocol-fees.ts';
 import type { AuctionOptions, FeePolicyOption, ParsedAuctionOptions } from './auction-options.ts';
-
-/** A fee policy in wire format. Factors are fractions of one. */
-export type WireFeePolicy =
-  | { readonly volume: { readonly factor: number } }
-  | { readonly surplus: { readonly factor: number; readonly maxVolumeFactor: number } }
-  | {
-      readonly priceImprovement: {
-        readonly factor: number;
-        readonly maxVolumeFactor: number;
-        readonly quote: { readonly sellAmount: string; readonly buyAmount: string; readonly fee: string };
-      };
-    };
 
 /** The terms of an order that determine its fee policies. */
 export interface FeeSubject {
@@ -40,8 +31,10 @@ export type GetFeeRules = (now: number) => FeeRules;
 /** Creates the selection of the fee rules by the time, in seconds since 1970. */
 export function createFeeSchedule(
   { upcomingFees, ...options }: ParsedAuctionOptions,
-  isSame: FeeRules['isSame'],
+  { wrappedNative }: Pick<TokenPolicy, 'wrappedNative'>,
 ): GetFeeRules {
+  const isSame = (sellToken: string, buyToken: string) =>
+    sellToken === buyToken || (sellToken === wrappedNative && buyToken === NATIVE_MARKER);
   const current = { ...options, isSame };
   const later = upcomingFees && { ...upcomingFees, isSame };
   return (now) => (later !== undefined && now >= later.from ? later : current);

@@ -1,7 +1,7 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OrderCursor, Store, StoredEvent, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import { isAfterGap } from '../streams/log-gap.ts';
+import { isAfterGap } from '../records/log-gap.ts';
 import type { AuctionCandidate } from './auction-order.ts';
 import { auctionCandidate, compareAuctionOrders } from './auction-order.ts';
 import type { FeeRules } from './fee-policies.ts';

@@ -1,26 +1,15 @@
-import type { ProtocolFee, TradeChainEvent } from '../ports/chain-store.ts';
+import type { ProtocolFee } from '../ports/chain-store.ts';
+import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
+import { computeProtocolFees } from '../protocol/protocol-fees.ts';
+import type { AuctionPrices, ExecutedSettlement, SettledAuction, SettledTrade } from '../records/settled-solution.ts';
+import { findSettledSolution } from '../records/settled-solution.ts';
+import type { AuctionConfiguration } from './auction-api.ts';
 import type { AuctionOrder } from './auction-order.ts';
 import { auctionCandidate } from './auction-order.ts';
-import type { AuctionPrices } from './auction-prices.ts';
 import { readCompetition } from './competition.ts';
 import type { FeeRules } from './fee-policies.ts';
-import { computeProtocolFees } from './protocol-fees.ts';
-import type { ExecutedSettlement } from './settled-solution.ts';
-import { findSettledSolution } from './settled-solution.ts';
-
-/** The values of an auction that its trades are evaluated with. */
-export interface SettledAuction {
-  readonly prices: AuctionPrices;
-  /** Computes the protocol fees of a trade from the policies that its order had in the auction. */
-  protocolFees(trade: SettledTrade): Promise<readonly ProtocolFee[]>;
-}
-
-/** A trade on chain. Amounts are decimal strings of atoms. */
-export type SettledTrade = Pick<
-  TradeChainEvent,
-  'uid' | 'sellToken' | 'buyToken' | 'sellAmount' | 'buyAmount' | 'feeAmount'
->;
+import { createFeeSchedule } from './fee-policies.ts';
 
 /** The fee rules of an auction, stored with its prices. */
 type StoredFees = Pick<FeeRules, 'protocolFees' | 'maxPartnerFee'>;
@@ -84,4 +73,16 @@ function toProtocolFees(trade: SettledTrade, { kind, sellAmount, buyAmount, prot
   const token = kind === 'sell' ? trade.buyToken : trade.sellToken;
   const fees = computeProtocolFees(amounts, protocolFees);
   return protocolFees.map((policy, i): ProtocolFee => ({ policy, amount: String(fees[i] ?? 0n), token }));
+}
+
+/** Creates the reader of settled auctions, with the fee rules that are in force when a settlement is indexed. */
+export function createSettledAuctionReader({
+  store,
+  clock,
+  auctions,
+  tokens,
+}: Pick<AuctionConfiguration, 'store' | 'clock' | 'auctions' | 'tokens'>) {
+  const getFees = createFeeSchedule(auctions, tokens);
+  return (auctionId: number, settlement: ExecutedSettlement) =>
+    readSettledAuction(auctionId, settlement, store, getFees(seconds(clock)));
 }

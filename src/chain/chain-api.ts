@@ -1,11 +1,14 @@
-import type { FindDocument } from '../app-data/find-document.ts';
-import type { OrderBookEvents } from '../events.ts';
-import type { Configuration } from '../options.ts';
-import type { OrderCache } from '../orders/cache.ts';
+import type { DocumentPolicy } from '../admission/documents.ts';
+import type { Limits, TokenPolicy } from '../admission/limits.ts';
+import type { OrderQuoting } from '../admission/order-quoting.ts';
+import type { ChainClient } from '../ports/chain-client.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/chain-store.ts';
-import type { QuoteResult } from '../quotes/quote.ts';
-import type { QuoteRequest } from '../quotes/request.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 import type { BatchContext, ChainBatch } from './decode-batch.ts';
+import type { IndexerObservation, ParsedIndexerOptions } from './indexer-options.ts';
+import type { JustInTimeOrders } from './just-in-time.ts';
 
 /** The condition of a rollback. */
 export interface RollbackOptions {
@@ -29,19 +32,63 @@ export interface ChainApi {
   rollback(toBlock: number, options?: RollbackOptions): Promise<RollbackOutcome>;
 }
 
-/** The dependencies of the chain methods. */
-export interface ChainContext {
-  readonly configuration: Configuration;
+interface ChainObservations {
+  readonly chainApplied: ChainApplied;
+  readonly chainRolledBack: ChainRolledBack;
+  readonly chainProgress: IndexerObservation;
+}
+
+/** The parsed options of a book that its chain methods need. */
+export interface ChainConfiguration {
+  readonly chainId: number;
+  readonly settlementContract: Address;
+  readonly hooksTrampoline: Address;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly tokens: TokenPolicy;
+  readonly chain: ChainClient | undefined;
+  /** Timeout of one check of a node, in milliseconds. */
+  readonly checkTimeout: number;
+  readonly indexer: ParsedIndexerOptions | undefined;
+  readonly justInTimeOrders: JustInTimeOrders;
+  /** `undefined`: placements are not quoted. */
+  readonly quotes: object | undefined;
+}
+
+/** What the book provides to its chain methods. */
+export interface ChainContext extends ChainConfiguration {
   readonly assertStarted: () => void;
   /** Called after entries were appended to the log. */
   readonly wake: () => void;
-  readonly cache: Pick<OrderCache, 'forget' | 'clear'> | undefined;
-  readonly emit: <E extends 'chainApplied' | 'chainRolledBack' | 'chainProgress'>(
-    event: E,
-    observation: Parameters<OrderBookEvents[E]>[0],
-  ) => void;
+  readonly cache: { forget(uids: readonly Hex[]): void; clear(): void } | undefined;
+  readonly emit: <E extends keyof ChainObservations>(event: E, observation: ChainObservations[E]) => void;
   readonly onFailure: (failure: unknown) => void;
   readonly findAuction: BatchContext['findAuction'];
-  readonly findDocument: FindDocument | undefined;
-  readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
+  readonly documents: DocumentPolicy;
+  readonly requestQuote: OrderQuoting['requestQuote'];
+}
+
+/** The result of applying a batch of chain events. */
+export interface ChainApplied {
+  /** The checkpoint after the batch. */
+  readonly indexedBlock: BlockRef;
+  /** Number of new chain events. */
+  readonly applied: number;
+  /** Number of chain events that were stored before. */
+  readonly known: number;
+  /** Number of events that do not concern orders of this protocol. */
+  readonly ignored: number;
+  /** Number of trades whose executed fee could not be determined. */
+  readonly unattributed: number;
+}
+
+/** The result of a rollback of blocks. */
+export interface ChainRolledBack {
+  /** The last block whose events are kept. */
+  readonly to: number;
+  /** The checkpoint after the rollback; null if no block is left. */
+  readonly indexedBlock: BlockRef | null;
+  /** Number of removed chain events. */
+  readonly removed: number;
 }

@@ -1,14 +1,13 @@
-import { readDocument } from '../app-data/documents.ts';
-import type { FindDocument } from '../app-data/find-document.ts';
+import type { FindDocument } from '../admission/documents.ts';
+import { readDocument } from '../admission/documents.ts';
 import { sleep } from '../concurrency/sleep.ts';
 import type { ErrorCode } from '../errors.ts';
-import { OrderBookError } from '../errors.ts';
+import { isTemporary, OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
-import { isTemporary } from '../quotes/rejection.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { BatchContext } from './decode-batch.ts';
@@ -48,12 +47,11 @@ export interface ChainWriterContext extends ChainContext {
 
 /** Creates the methods that write chain events. */
 export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, 'apply' | 'rollback'> {
-  const { configuration, wake, onFailure, cache } = context;
-  const { store, clock, settlementContract, chainId } = configuration;
+  const { store, clock, settlementContract, chainId, wake, onFailure, cache } = context;
   const hasher = createOrderHasher({ chainId, settlementContract });
 
   function batchContext(): BatchContext {
-    const { limits, tokens, hooksTrampoline, quotes, indexer } = configuration;
+    const { limits, tokens, hooksTrampoline, quotes, indexer } = context;
     return {
       limits,
       tokens,
@@ -61,12 +59,12 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
       settlementContract,
       hooksTrampoline,
       documents: store.appData,
-      findDocument: context.findDocument && storeFound(repeatFailures(context.findDocument)),
+      findDocument: context.documents.find && storeFound(repeatFailures(context.documents.find)),
       now: clock.now(),
       // A stored hash beyond the limit shows that a reorganisation is too deep.
       hashesKept: Math.max(HASHES_KEPT, (indexer?.reorgLimit ?? 0) + 1),
       findAuction: context.findAuction,
-      justInTimeOrders: configuration.justInTimeOrders,
+      justInTimeOrders: context.justInTimeOrders,
       findKnown: async (uids) => new Set((await store.orders.get(uids)).map(({ uid }) => uid)),
       ...(quotes === undefined ? {} : { findQuote: createQuoteFinder() }),
     };
@@ -74,7 +72,7 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
 
   /** Stores the documents that the source has, so that the orders of the batch refer to them. */
   function storeFound(find: FindDocument): FindDocument {
-    const { maxAppDataSize, maxUnreferencedDocuments } = configuration.limits;
+    const { maxAppDataSize, maxUnreferencedDocuments } = context.limits;
     return async (hash) => {
       const text = await find(hash);
       if (text === undefined || readDocument(text, hash, maxAppDataSize) instanceof OrderBookError) return text;

@@ -1,5 +1,3 @@
-import type { AuctionPrices } from '../auctions/auction-prices.ts';
-import { ONE_NATIVE } from '../auctions/auction-prices.ts';
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import type {
   BlockRef,
@@ -11,12 +9,14 @@ import type {
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import { ONE_NATIVE } from '../protocol/native-currency.ts';
 import { unpackUid } from '../protocol/uid.ts';
+import { compareLogPositions } from '../records/log-position.ts';
+import type { AuctionPrices } from '../records/settled-solution.ts';
 import type { Attribution, FindAuction } from './attribution.ts';
 import { attribute, pairSettlements } from './attribution.ts';
 import type { JustInTimeContext } from './just-in-time.ts';
 import { readJustInTimeOrders } from './just-in-time.ts';
-import { compareLogPositions } from './log-position.ts';
 import type { OrderPlacement, PlacementContext } from './placement.ts';
 import { readPlacement } from './placement.ts';
 

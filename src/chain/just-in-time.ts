@@ -1,4 +1,3 @@
-import { toNewOrder } from '../orders/order-json.ts';
 import type { NewOrder } from '../ports/order-record.ts';
 import type { ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -6,6 +5,7 @@ import { bytesToHex } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { unpackUid } from '../protocol/uid.ts';
+import { toNewOrder } from '../records/order-json.ts';
 import type { Settled, Trade } from './attribution.ts';
 
 /**

@@ -1,9 +1,8 @@
-import { loadDocument } from '../app-data/documents.ts';
-import type { FindDocument } from '../app-data/find-document.ts';
+import type { CheckContext } from '../admission/checks.ts';
+import { TERMS_CHECKS } from '../admission/checks.ts';
+import type { FindDocument } from '../admission/documents.ts';
+import { loadDocument } from '../admission/documents.ts';
 import { OrderBookError } from '../errors.ts';
-import type { CheckContext } from '../orders/checks.ts';
-import { TERMS_CHECKS } from '../orders/checks.ts';
-import { toNewOrder } from '../orders/order-json.ts';
 import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
 import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
 import type { AppDataStore } from '../ports/store.ts';
@@ -16,6 +15,7 @@ import { BUY_TOKEN_DESTINATIONS, findNameByHash, ORDER_KINDS, SELL_TOKEN_SOURCES
 import type { Interactions } from '../protocol/trampoline.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
+import { toNewOrder } from '../records/order-json.ts';
 
 export type OrderPlacement = EventPosition & Extract<OnchainOrderEvent, { event: 'OrderPlacement' }>;
 

@@ -2,13 +2,13 @@ import type { AbortState, ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
-import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
-import { isAfterGap } from '../streams/log-gap.ts';
-import { compareLogPositions } from './log-position.ts';
+import { selectAccountEntries } from '../records/account-entries.ts';
+import { isAfterGap } from '../records/log-gap.ts';
+import { compareLogPositions } from '../records/log-position.ts';
 
 /** The signed terms that a trade is compared with. */
 export interface SignedTerms {

@@ -2,10 +2,10 @@ import type { ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import type { Lazy } from '../concurrency/lazy.ts';
 import { nextStep } from '../concurrency/steps.ts';
-import type { TradeApi } from '../order-book.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { SurplusReader } from './surplus.ts';
+import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from './trades.ts';
 import {
   formatTradeCursor,
   parseTradeHistoryQuery,
@@ -97,4 +97,40 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
 
 async function* renderPages(pages: AsyncIterable<readonly TradeChainEvent[]>) {
   for await (const page of pages) yield page.map(toOrderTrade);
+}
+
+/** Trade methods. Trades are fills on chain, also of orders that this book does not have. */
+export interface TradeApi {
+  /**
+   * Lists the trades of an order or an account, newest first.
+   *
+   * @throws OrderBookError `InvalidTradeFilter` unless exactly one of `owner` and `orderUid` is given, `InvalidLimit`
+   * for an invalid limit, `InvalidParameter` for another malformed member.
+   */
+  list(query: TradeListQuery, options?: ReadOptions): Promise<OrderTrade[]>;
+  /**
+   * Lists trades like `list`, with the `cursor` of the next page. The duration of a page by cursor does not depend on
+   * its depth.
+   */
+  page(query: TradeListQuery, options?: ReadOptions): Promise<TradePage>;
+  /**
+   * Iterates over the trades of an order or an account in pages of at most 100, newest first, up to `limit` trades in
+   * total. Default: all. Throws like `list`.
+   */
+  pages(query: Omit<TradeListQuery, 'offset' | 'cursor'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
+  /**
+   * Iterates over the trades of an account with their times, newest first, in pages of at most 100 from a position on.
+   * Throws `InvalidLimit` for an invalid limit, `InvalidParameter` for another malformed member.
+   */
+  history(query: TradeHistoryQuery, options?: ReadOptions): AsyncIterable<readonly TimedTrade[]>;
+  /**
+   * Returns the total surplus of an account's trades, in wei. The sum is cached until the account's trades change.
+   * Throws `InvalidParameter` if `account` is not an address.
+   */
+  totalSurplus(account: string, options?: ReadOptions): Promise<bigint>;
+  /**
+   * Returns the block of a token's first trade; `undefined` if there is none. Throws `InvalidParameter` for a bad
+   * address.
+   */
+  firstTradeBlock(token: string): Promise<number | undefined>;
 }

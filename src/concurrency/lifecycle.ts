@@ -64,3 +64,9 @@ export function createLifecycle<T>(name: string, steps: LifecycleSteps<T>): Life
   const close = () => run(end);
   return { assertStarted, start: () => run(open), close, [Symbol.asyncDispose]: close };
 }
+
+/** Whether a book can serve, and the state of each of its parts. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<string, string>>;
+}

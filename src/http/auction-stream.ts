@@ -1,4 +1,4 @@
-import type { RenderedAuctionChange } from '../auctions/auction-feed.ts';
+import type { RenderedAuctionChange } from '../auctions/index.ts';
 import { countRows } from '../concurrency/abort.ts';
 import type { ApiResponse } from './message.ts';
 import type { Call } from './route.ts';

@@ -1,5 +1,5 @@
-import type { OrderCreation } from '../orders/creation.ts';
-import type { SimulateResult } from '../orders/simulation.ts';
+import type { OrderCreation } from '../admission/creation.ts';
+import type { SimulateResult } from '../orders/index.ts';
 import { createNotFoundError, createOrderReport } from './order-report.ts';
 import { invalidParameter, queryInteger } from './query.ts';
 import type { Call } from './route.ts';

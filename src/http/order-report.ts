@@ -3,11 +3,11 @@ import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
-import type { Order } from '../orders/order-json.ts';
-import { formatIsoDate } from '../orders/order-json.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { EventLog } from '../streams/event-log.ts';
+import type { EventLog } from '../records/event-log.ts';
+import type { Order } from '../records/order-json.ts';
+import { formatIsoDate } from '../records/order-json.ts';
 
 /** Maximum number of trades in a report. */
 const MAX_TRADES = 100;

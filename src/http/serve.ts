@@ -1,7 +1,7 @@
 import type { AbortState } from '../concurrency/abort.ts';
 import { AbortedError } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
-import { createClientResolver } from '../limits/client.ts';
+import { createClientResolver } from '../limits/index.ts';
 import type { CorsOption } from './cors.ts';
 import { createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';

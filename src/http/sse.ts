@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { Stream, StreamEvent, StreamItem, StreamPosition } from '../streams/stream.ts';
+import type { Stream, StreamEvent, StreamItem, StreamPosition } from '../streams/index.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import { invalidParameter, queryText } from './query.ts';
 

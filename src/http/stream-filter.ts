@@ -1,5 +1,6 @@
-import type { OrderStreamFilter } from '../streams/order-stream-event.ts';
-import { STREAM_FILTERS } from '../streams/order-stream-event.ts';
+import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
+
+import { STREAM_FILTERS } from '../records/order-stream-filter.ts';
 import { assertKnownFilters } from '../validation/options.ts';
 import { queryText } from './query.ts';
 import { LAST_EVENT_ID } from './sse.ts';

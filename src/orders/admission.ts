@@ -1,7 +1,13 @@
-import type { DocumentPolicy } from '../app-data/documents.ts';
+import type { ContractSignatures, Terms } from '../admission/checks.ts';
+import type { ConvertCodes } from '../admission/convert-codes.ts';
+import type { DocumentPolicy } from '../admission/documents.ts';
+import type { Limits, OwnerLimitsTable, TokenPolicy } from '../admission/limits.ts';
+import type { OrderQuoting } from '../admission/order-quoting.ts';
+import type { CheckQueue, OrderPolicy } from '../admission/policy.ts';
+import type { VerifiedOrder } from '../admission/verified-order.ts';
 import type { AbortState } from '../concurrency/abort.ts';
-import type { DeadlineLimiter, QueueOptions } from '../concurrency/deadline.ts';
-import { OrderBookError } from '../errors.ts';
+import type { DeadlineLimiter } from '../concurrency/deadline.ts';
+import type { OrderBookError } from '../errors.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderSimulator } from '../ports/order-simulator.ts';
@@ -10,35 +16,8 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { AuthenticationContext } from './authenticate.ts';
-import type { ContractSignatures, Terms } from './checks.ts';
-import type { ConvertCodes } from './convert-codes.ts';
 import type { GroupCommit } from './group-commit.ts';
-import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
-import type { OrderQuoting } from './new-quote.ts';
 import type { PendingOrders } from './pending-orders.ts';
-import type { VerifiedOrder } from './verified-order.ts';
-
-/** Policy functions of the host for order validation. */
-export interface OrderPolicy {
-  /**
-   * Returns whether an address is denied. Called for the owner and the receiver of each order. An order with a denied
-   * address is rejected with `Forbidden`. If the function throws, rejects or returns anything except a boolean, the
-   * order is rejected with `InternalServerError`, retryable.
-   */
-  readonly isDenied?: (address: Address, call: PolicyContext) => boolean | Promise<boolean>;
-  /**
-   * Returns whether an order may be settling now, so that it must not be replaced: then the new order is rejected with
-   * `OldOrderActivelyBidOn`. Errors are handled as for `isDenied`. Default: whether the order is in a solution of the
-   * five highest recorded auctions.
-   */
-  readonly isActivelyBidOn?: (uid: Hex, call: PolicyContext) => boolean | Promise<boolean>;
-}
-
-/** The context of a call to a policy function. */
-export interface PolicyContext {
-  /** Aborted when the result is no longer needed. */
-  readonly signal: AbortSignal;
-}
 
 /** The dependencies of order admission. */
 export interface AdmissionContext extends AuthenticationContext {
@@ -94,11 +73,6 @@ export type RemoteCheck = (
   submission: Submission,
 ) => Promise<OrderBookError | undefined>;
 
-/** A queue of the deadline limiter, and its limits. */
-export interface CheckQueue extends QueueOptions {
-  readonly queue: string;
-}
-
 /** Maximum number of checks that wait in the queue of an owner whose signature was recovered. */
 const MAX_WAITING = 1000;
 
@@ -123,10 +97,4 @@ export function getCheckQueue(
   }
   const queue = client === undefined ? `claimed ${owner}` : `client ${client}`;
   return { queue, caller, maxWaiting: MAX_WAITING_UNVERIFIED, maxWait: checkTimeout };
-}
-
-/** Creates the rejection of an order whose checks do not fit into their queue. */
-export function createQueueFullError(): OrderBookError {
-  const description = 'too many orders of this client wait for their checks; try again in 1 s';
-  return new OrderBookError('RateLimited', description, { retryAfter: 1 });
 }

@@ -1,5 +1,8 @@
-import type { KnownDocument } from '../app-data/documents.ts';
+import { checkNamedOwner } from '../admission/checks.ts';
+import type { KnownDocument } from '../admission/documents.ts';
+import type { ParsedCreation, VerifiedOrder } from '../admission/verified-order.ts';
 import { OrderBookError } from '../errors.ts';
+import type { SigningDomain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
@@ -7,17 +10,7 @@ import type { EcdsaSignature, Signature } from '../protocol/signature.ts';
 import { isEcdsa, parseSignature } from '../protocol/signature.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
-import type { Verifier } from '../verification/verifier.ts';
-import type { ParsedCreation } from './creation.ts';
-import type { VerifiedOrder } from './verified-order.ts';
-
-/** The EIP-712 domain as shown in a rejection. */
-export interface SigningDomain {
-  readonly name: string;
-  readonly version: string;
-  readonly chainId: number;
-  readonly verifyingContract: Address;
-}
+import type { Verifier } from '../verification/index.ts';
 
 /** The dependencies of authentication. */
 export interface AuthenticationContext {
@@ -66,12 +59,6 @@ export function parseUnverifiedOrder(
     return new OrderBookError('InvalidSignature', signature, { scheme, digest: bytesToHex(digest), domain });
   }
   return { creation, document, data, digest, signature, expected };
-}
-
-/** Checks that the request and the document of an order do not name different owners. */
-export function checkNamedOwner(from: Address | undefined, signer: Address | undefined): OrderBookError | undefined {
-  if (from === undefined || signer === undefined || from === signer) return undefined;
-  return new OrderBookError('AppdataFromMismatch', `from is ${from}, metadata.signer is ${signer}`, { from, signer });
 }
 
 /** Checks the signatures of many orders against their owners. Contract signatures are checked later, on chain. */

@@ -1,5 +1,5 @@
 import type { EventStore } from '../ports/store.ts';
-import type { PreparedOrder } from './order-json.ts';
+import type { PreparedOrder } from '../records/order-json.ts';
 
 /** A cache of prepared orders. Its contents always equal the store's. */
 export interface OrderCache {

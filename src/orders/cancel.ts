@@ -1,17 +1,17 @@
-import * as z from 'zod/mini';
+import { cancellation, cancellations } from '../admission/cancellation-schema.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
+import type { SigningDomain } from '../protocol/eip712.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { bytesToHex } from '../protocol/hex.ts';
-import { hex, hexSchema, parseShape } from '../protocol/shape.ts';
+import { parseShape } from '../protocol/shape.ts';
 import type { EcdsaScheme } from '../protocol/signature.ts';
-import { ECDSA_SCHEMES, parseEcdsaSignature } from '../protocol/signature.ts';
-import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
-import type { Verifier } from '../verification/verifier.ts';
-import type { SigningDomain } from './authenticate.ts';
+import { parseEcdsaSignature } from '../protocol/signature.ts';
+import { unpackUid } from '../protocol/uid.ts';
+import type { Verifier } from '../verification/index.ts';
 import { CANCEL_ERRORS, createTooManyUidsError, MAX_UIDS } from './cancel-errors.ts';
 
 /** A list of orders to cancel, with one signature: `OrderCancellations(bytes[] orderUids)`. */
@@ -41,13 +41,6 @@ export interface CancelContext {
   readonly verifier: Verifier;
   readonly domain: SigningDomain;
 }
-
-const signatureFields = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
-export const cancellations = /* @__PURE__ */ z.object({
-  orderUids: z.array(hexSchema(UID_SIZE)).check(z.minLength(1, { error: 'must name an order' })),
-  ...signatureFields,
-});
-export const cancellation = /* @__PURE__ */ z.object({ orderUid: hexSchema(UID_SIZE), ...signatureFields });
 
 /**
  * Cancels orders by their owner's signature. Checks the signature first, then the existence of the orders, then their

@@ -2,7 +2,7 @@ import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Observer } from '../instrumentation.ts';
+import type { Observer } from '../listeners.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';

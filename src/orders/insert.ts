@@ -1,3 +1,4 @@
+import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { OrderBookError } from '../errors.ts';
 import { seconds } from '../ports/clock.ts';
 import type { NewOrder } from '../ports/order-record.ts';
@@ -5,10 +6,9 @@ import type { OrderQuote } from '../ports/quote-store.ts';
 import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { isEcdsa } from '../protocol/signature.ts';
+import { toNewOrder } from '../records/order-json.ts';
 import type { AdmissionContext } from './admission.ts';
 import { createReplacementError } from './cancel-errors.ts';
-import { toNewOrder } from './order-json.ts';
-import type { VerifiedOrder } from './verified-order.ts';
 
 /** Creates the store's input from an order that has passed every check. */
 export function toOrderInsert(

@@ -7,10 +7,10 @@ import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, OrderScan, Store, StoredOrder } from '../ports/store.ts';
 import type { Allocate } from '../protocol/json.ts';
 import { joinArray } from '../protocol/json.ts';
+import type { RenderedOrder } from '../records/order-json.ts';
+import { renderPrepared } from '../records/order-json.ts';
 import type { ElementForm, ReadOrder } from './encode-orders.ts';
 import { encodeOrders } from './encode-orders.ts';
-import type { RenderedOrder } from './order-json.ts';
-import { renderPrepared } from './order-json.ts';
 import type { ReadContext } from './read.ts';
 import { prepare } from './read.ts';
 

@@ -2,9 +2,9 @@ import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
+import type { OrderStatus } from '../records/status.ts';
+import { ORDER_STATUSES } from '../records/status.ts';
 import { assertKnownFilters, formatUnknownName, getFilterNames, invalidFilter } from '../validation/options.ts';
-import type { OrderStatus } from './status.ts';
-import { ORDER_STATUSES } from './status.ts';
 
 /** The filters of a listing, combined by "and". Default: all orders. */
 export interface ListQuery {

@@ -1,21 +1,9 @@
+import type { OrderQuoting } from '../admission/order-quoting.ts';
+import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import type { Store } from '../ports/store.ts';
-import type { QuoteRequest } from '../quotes/request.ts';
-import type { VerifiedOrder } from './verified-order.ts';
-
-/** The part of the result of a quote request that an order needs. */
-export type NewQuoteResult =
-  | { readonly status: 'rejected' }
-  | { readonly status: 'quoted'; readonly quote: { readonly id: number | null } };
-
-/** How orders without a matching quote are quoted. */
-export interface OrderQuoting {
-  readonly requestQuote: (request: QuoteRequest) => Promise<NewQuoteResult>;
-  /** Time limit for the estimators, in milliseconds. */
-  readonly timeout: number;
-}
 
 /** Time in milliseconds that the store may take in addition to the estimators. */
 const STORE_TIME = 1000;

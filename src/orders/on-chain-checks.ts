@@ -1,3 +1,7 @@
+import { checkGas } from '../admission/checks.ts';
+import type { CheckQueue } from '../admission/policy.ts';
+import { createQueueFullError } from '../admission/policy.ts';
+import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { AbortedError } from '../concurrency/abort.ts';
 import { DeadlineError, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
@@ -6,10 +10,8 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import type { AdmissionContext, CheckQueue, RemoteCheck } from './admission.ts';
-import { createQueueFullError, getCheckQueue } from './admission.ts';
-import { checkGas } from './checks.ts';
-import type { VerifiedOrder } from './verified-order.ts';
+import type { AdmissionContext, RemoteCheck } from './admission.ts';
+import { getCheckQueue } from './admission.ts';
 
 /** A chain query that returns a rejection or `undefined`. */
 interface OnChainCheck {

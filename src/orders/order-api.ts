@@ -1,3 +1,4 @@
+import type { OrderCreation } from '../admission/creation.ts';
 import type { ReadOptions } from '../concurrency/abort.ts';
 import { assertNotAborted, countRows } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
@@ -5,25 +6,30 @@ import type { Lazy } from '../concurrency/lazy.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import { createThrottle } from '../concurrency/throttle.ts';
-import type { Observer, SubmissionObservation } from '../instrumentation.ts';
-import { toSubmissionObservation } from '../instrumentation.ts';
-import type { OrderApi } from '../order-book.ts';
+import type { Observer } from '../listeners.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { requireUid } from '../protocol/uid.ts';
-import type { OrderStreams } from '../streams/order-streams.ts';
+import type { CompetitionStatus } from '../records/competition-status.ts';
+import type { Order, RenderedOrder, RenderedResult } from '../records/order-json.ts';
+import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
+import type { OrderStreamEvent, OrderStreams, Stream, StreamOptions } from '../streams/index.ts';
 import { assertKnownOptions, requireList } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
-import type { ListFilter } from './list-orders.ts';
+import type { CancelResult, OrderCancellation, OrderCancellations } from './cancel.ts';
+import type { EncodedPage, EncodedReadOptions, ListFilter, RenderedPage } from './list-orders.ts';
 import type { ListQuery } from './list-query.ts';
-import type { Order } from './order-json.ts';
+import type { OrderPage, OrderResult } from './order-page.ts';
 import { toOrderPage, toOrderResults } from './order-page.ts';
 import type { ReadContext } from './read.ts';
 import { readManyBytes, readOrder, readOrders } from './read.ts';
-import type { SubmitOptions } from './submit.ts';
+import type { SimulateOptions, SimulateResult } from './simulation.ts';
+import type { SubmissionObservation } from './submission-observation.ts';
+import { toSubmissionObservation } from './submission-observation.ts';
+import type { SubmitOptions, SubmitResult } from './submit.ts';
 import { parseInput, submit } from './submit.ts';
 
 const SUBMIT_OPTIONS: readonly (keyof SubmitOptions)[] = ['transaction', 'acceptExisting', 'client', 'signal'];
@@ -212,4 +218,71 @@ function createSharing(): Share {
 /** Reads without coalescing. */
 function readAlone<T>(_key: () => string, read: () => Promise<T>): Promise<T> {
   return read();
+}
+
+/** Order methods. Rejections are returned; failures are thrown. */
+export interface OrderApi {
+  /** Validates and stores a signed order. */
+  submit(order: OrderCreation, options?: SubmitOptions): Promise<SubmitResult>;
+  /**
+   * Submits many orders. Each is validated independently; accepted orders are stored in one durable step.
+   *
+   * @returns one result per order, in input order.
+   */
+  submitMany(orders: readonly OrderCreation[], options?: SubmitOptions): Promise<SubmitResult[]>;
+  /**
+   * Returns an order. `undefined` if it does not exist.
+   *
+   * @throws OrderBookError `InvalidParameter` if `uid` is not 0x and 112 hex digits.
+   */
+  get(uid: string): Promise<Order | undefined>;
+  /** Returns any number of orders, each once. Unknown UIDs are left out; an unreadable row is an `error` element. */
+  getMany(uids: readonly string[]): Promise<OrderResult[]>;
+  /**
+   * Lists orders by page, newest first.
+   *
+   * @throws OrderBookError `InvalidParameter` for an invalid filter.
+   */
+  list(query?: ListQuery): Promise<OrderPage>;
+  /**
+   * Simulates the settlement of a stored order, by its UID, or of an order that is not stored. `undefined` if the order
+   * does not exist. Nothing is stored or sent.
+   */
+  simulate(target: string | OrderCreation, options?: SimulateOptions): Promise<SimulateResult | undefined>;
+  /** Cancels orders by their owner's signature: all or none. */
+  cancel(request: OrderCancellations | OrderCancellation): Promise<CancelResult>;
+  /**
+   * Streams the changes of an owner's orders, of one order, or of all orders. Ending the iteration, aborting the signal
+   * or closing the book ends the stream.
+   *
+   * @throws OrderBookError `InvalidParameter` for an invalid filter.
+   */
+  stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<AsyncIterable<OrderStreamEvent>>;
+  /** The same reads as JSON text, as the HTTP interface sends them. Nothing is parsed. */
+  readonly rendered: {
+    get(uid: string, options?: ReadOptions): Promise<RenderedOrder | undefined>;
+    getMany(uids: readonly string[]): Promise<RenderedResult[]>;
+    /**
+     * Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. `allocate` may provide
+     * its memory: it returns a `Uint8Array` of a size in bytes.
+     */
+    getManyBytes(uids: readonly string[], options?: EncodedReadOptions): Promise<Uint8Array>;
+    list(query?: ListQuery, options?: ReadOptions): Promise<RenderedPage>;
+    /** Returns a page as a JSON array in UTF-8. `allocate` may provide its memory, as for `getManyBytes`. */
+    listBytes(query?: ListQuery, options?: EncodedReadOptions): Promise<EncodedPage>;
+    listByTransaction(hash: string, options?: ReadOptions): Promise<RenderedOrder[]>;
+    stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
+  };
+  /**
+   * Lists the orders that a transaction traded: each once, in the order of its trades.
+   *
+   * @throws OrderBookError `InvalidParameter` if `hash` is not 0x and 64 hex digits.
+   */
+  listByTransaction(hash: string): Promise<Order[]>;
+  /**
+   * Returns the status of an order in the solver competition.
+   *
+   * @throws OrderBookError `InvalidParameter` for a malformed UID, `NotFound` for an unknown one.
+   */
+  competitionStatus(uid: string): Promise<CompetitionStatus>;
 }

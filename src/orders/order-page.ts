@@ -1,8 +1,6 @@
 import type { OrderCursor } from '../ports/store.ts';
+import type { Order, RenderedResult, UnreadableOrder } from '../records/order-json.ts';
 import type { RenderedPage } from './list-orders.ts';
-import type { Order } from './order-json.ts';
-import type { RenderedResult } from './read.ts';
-import type { UnreadableOrder } from './render-by-uids.ts';
 
 /** One result of reading many orders. */
 export type OrderResult =

@@ -1,10 +1,10 @@
+import type { Limits } from '../admission/limits.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { NewOrder } from '../ports/order-record.ts';
 import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { Limits } from './limits.ts';
 
 /**
  * The unsigned presign orders that clients have sent to this process. Anyone can send one in the name of any contract.

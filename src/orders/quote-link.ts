@@ -1,8 +1,8 @@
+import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { AdmissionContext } from './admission.ts';
-import type { VerifiedOrder } from './verified-order.ts';
 
 const newQuote = lazy(() => import('./new-quote.ts'));
 

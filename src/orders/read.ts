@@ -4,17 +4,12 @@ import type { EncodedOrder, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { Allocate } from '../protocol/json.ts';
 import { requireUid } from '../protocol/uid.ts';
+import type { PreparedOrder, RenderedOrder, RenderedResult, UnreadableOrder } from '../records/order-json.ts';
+import { prepareOrder, renderCached, renderPrepared } from '../records/order-json.ts';
 import type { OrderCache } from './cache.ts';
 import type { ReadOrder } from './encode-orders.ts';
-import type { PreparedOrder, RenderedOrder } from './order-json.ts';
-import { prepareOrder, renderCached, renderPrepared } from './order-json.ts';
-import type { LoadedOrders, UnreadableOrder } from './render-by-uids.ts';
+import type { LoadedOrders } from './render-by-uids.ts';
 import { renderByUids } from './render-by-uids.ts';
-
-/** One result of reading many orders. */
-export type RenderedResult =
-  | { readonly order: RenderedOrder; readonly error?: undefined }
-  | { readonly order?: undefined; readonly error: UnreadableOrder };
 
 export interface ReadContext {
   readonly store: Store;

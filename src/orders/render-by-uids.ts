@@ -1,16 +1,9 @@
-import type { Hex } from '../protocol/hex.ts';
 import type { Allocate } from '../protocol/json.ts';
 import { joinArray } from '../protocol/json.ts';
+import type { PreparedOrder, UnreadableOrder } from '../records/order-json.ts';
+import { getOrderStatus } from '../records/status.ts';
 import type { ElementForm, ReadOrder } from './encode-orders.ts';
 import { encodeOrder, encodeOrders } from './encode-orders.ts';
-import type { PreparedOrder } from './order-json.ts';
-import { getOrderStatus } from './status.ts';
-
-/** A stored order whose row is damaged. */
-export interface UnreadableOrder {
-  readonly uid: Hex;
-  readonly description: string;
-}
 
 /** The orders of one request for many UIDs. */
 export interface LoadedOrders {

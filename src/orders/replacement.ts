@@ -1,13 +1,13 @@
+import { runPolicy } from '../admission/policy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
+import type { OrderBody } from '../records/order-json.ts';
+import { checkCancellable } from '../records/status.ts';
 import type { RemoteCheck } from './admission.ts';
 import { getCheckQueue } from './admission.ts';
 import { createReplacementError } from './cancel-errors.ts';
-import type { OrderBody } from './order-json.ts';
-import { runPolicy } from './policy.ts';
-import { checkCancellable } from './status.ts';
 
 /**
  * Checks that the order in `metadata.replacedOrder` belongs to the same owner, can be cancelled off chain, and is not

@@ -1,4 +1,4 @@
-import type { Observer } from '../instrumentation.ts';
+import type { Observer } from '../listeners.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { ChainEventPruneRequest } from '../ports/retention.ts';

@@ -3,9 +3,9 @@ import type { OrderSimulationOutcome, OrderToSimulate } from '../ports/order-sim
 import type { Address } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { getInteractions } from '../protocol/trampoline.ts';
+import type { Order } from '../records/order-json.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
-import type { Order } from './order-json.ts';
 
 /** Options of a simulation. */
 export interface SimulateOptions {

@@ -1,3 +1,6 @@
+import { LOCAL_CHECKS } from '../admission/checks.ts';
+import { parseValidCreation } from '../admission/creation.ts';
+import type { VerifiedOrder } from '../admission/verified-order.ts';
 import type { AbortState } from '../concurrency/abort.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
@@ -10,10 +13,7 @@ import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
 import { getCheckQueue } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
 import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
-import { LOCAL_CHECKS } from './checks.ts';
-import { parseValidCreation } from './creation.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
-import type { VerifiedOrder } from './verified-order.ts';
 
 /** Options of a submission. */
 export interface SubmitOptions {
@@ -41,10 +41,10 @@ export type SubmitResult =
   | { readonly status: 'unknown'; readonly uid: Hex; readonly error: OrderBookError };
 
 /** The schema of orders. Only invalid ones need it. */
-const schema = lazy(() => import('./creation-schema.ts'));
+const schema = lazy(() => import('../admission/creation-schema.ts'));
 
 /** Loaded on first use, with the schema of app-data documents. */
-const documents = lazy(() => import('../app-data/documents.ts'));
+const documents = lazy(() => import('../admission/documents.ts'));
 
 /** The search for the quotes of orders. Loaded when a book starts. */
 const quoteLink = lazy(() => import('./quote-link.ts'));
@@ -53,7 +53,7 @@ const quoteLink = lazy(() => import('./quote-link.ts'));
 const onChain = lazy(() => import('./on-chain-checks.ts'));
 
 /** The check of the deny list. Books without one do not load it. */
-const policy = lazy(() => import('./policy.ts'));
+const policy = lazy(() => import('../admission/policy.ts'));
 
 /** The check of a replaced order. */
 const replacement = lazy(() => import('./replacement.ts'));

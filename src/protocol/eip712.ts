@@ -68,3 +68,11 @@ export function personalDigest(digest: Uint8Array): Uint8Array {
   message.set(digest, PERSONAL_PREFIX.length);
   return keccak256(message);
 }
+
+/** The EIP-712 domain as shown in a rejection. */
+export interface SigningDomain {
+  readonly name: string;
+  readonly version: string;
+  readonly chainId: number;
+  readonly verifyingContract: Address;
+}

@@ -12,3 +12,6 @@ const NATIVE_CURRENCIES: Readonly<Record<number, { readonly name: string; readon
 export function getNativeCurrency(chainId: number) {
   return { decimals: 18, ...(NATIVE_CURRENCIES[chainId] ?? { name: 'Ether', symbol: 'ETH' }) };
 }
+
+/** The price of 10^18 atoms of native currency. */
+export const ONE_NATIVE = String(10n ** 18n);

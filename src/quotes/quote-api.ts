@@ -1,17 +1,17 @@
-import type { DocumentPolicy } from '../app-data/documents.ts';
+import type { OrderCheckContext } from '../admission/checks.ts';
+import type { ConvertCodes } from '../admission/convert-codes.ts';
+import type { DocumentPolicy } from '../admission/documents.ts';
+import type { Limits, TokenPolicy } from '../admission/limits.ts';
+import type { PolicyCheckContext } from '../admission/policy.ts';
 import type { OrderBookError } from '../errors.ts';
-import type { SigningDomain } from '../orders/authenticate.ts';
-import type { OrderCheckContext } from '../orders/checks.ts';
-import type { ConvertCodes } from '../orders/convert-codes.ts';
-import type { Limits, TokenPolicy } from '../orders/limits.ts';
-import type { PolicyCheckContext } from '../orders/policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
+import type { SigningDomain } from '../protocol/eip712.ts';
 import type { Address } from '../protocol/hex.ts';
+import type { QuoteRequest } from '../protocol/quote-request.ts';
 import type { EstimatorCounters, EstimatorObservation } from './estimators.ts';
 import type { QuoteResult } from './quote.ts';
 import type { QuoteStreamResult } from './quote-stream.ts';
-import type { QuoteRequest } from './request.ts';
 
 /** Options of a quote call. */
 export interface QuoteCallOptions {

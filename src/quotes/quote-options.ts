@@ -1,4 +1,4 @@
-import type { OrderQuoting } from '../orders/new-quote.ts';
+import type { OrderQuoting } from '../admission/order-quoting.ts';
 import type { DecimalInput, EstimateFunction, Estimator, GasPrice } from '../ports/estimator.ts';
 import type { QuoteVerifier } from '../ports/quote-verifier.ts';
 import type { Decimal } from '../protocol/decimal.ts';

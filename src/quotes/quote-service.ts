@@ -1,5 +1,5 @@
+import type { TokenPolicy } from '../admission/limits.ts';
 import { OrderBookError } from '../errors.ts';
-import type { TokenPolicy } from '../orders/limits.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';

@@ -1,5 +1,5 @@
+import type { ConvertCodes } from '../admission/convert-codes.ts';
 import { OrderBookError } from '../errors.ts';
-import type { ConvertCodes } from '../orders/convert-codes.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { EstimatorPool } from './estimators.ts';

@@ -28,11 +28,6 @@ export function createNoPriceError({ failed }: Results, token?: Address): OrderB
   return new OrderBookError('NoLiquidity', description, Object.keys(data).length === 0 ? undefined : data);
 }
 
-/** Returns whether the same request may succeed later. */
-export function isTemporary({ retryable, data }: OrderBookError): boolean {
-  return retryable || data?.['temporary'] === true;
-}
-
 /** Creates the retryable rejection for callers that wait when the book closes. */
 export function createShutdownError(): OrderBookError {
   return new OrderBookError('InternalServerError', '');

@@ -1,100 +1,15 @@
-import * as z from 'zod/mini';
+import type * as z from 'zod/mini';
+import { anyKind, purchase, sale } from '../admission/quote-request-schema.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
-import { BUY_TOKEN_DESTINATIONS, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
-import { hexSchema, parseShape, uint32 } from '../protocol/shape.ts';
+import type { BuyTokenDestination, SellTokenSource } from '../protocol/order.ts';
+import { MAX_UINT32 } from '../protocol/order.ts';
+import type { PriceQuality } from '../protocol/quote-request.ts';
+import { parseShape } from '../protocol/shape.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
-import { isEcdsa, SIGNING_SCHEMES } from '../protocol/signature.ts';
+import { isEcdsa } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
 import type { QuoteSide } from './fee.ts';
-
-/**
- * Price qualities. `fast` returns the first sufficient estimate and is not stored; `optimal` and `verified` wait for
- * all estimators until the deadline.
- */
-export const PRICE_QUALITIES = ['fast', 'optimal', 'verified'] as const;
-/** A price quality. */
-export type PriceQuality = (typeof PRICE_QUALITIES)[number];
-
-/**
- * A quote request in wire format. `kind: 'sell'` requires one of `sellAmountBeforeFee` (which has precedence if it is a
- * valid amount) and `sellAmountAfterFee`. `kind: 'buy'` requires `buyAmountAfterFee`. The amounts of the other kind are
- * ignored.
- */
-export interface QuoteRequest {
-  readonly sellToken: string;
-  readonly buyToken: string;
-  /** Owner of the future order; the zero address if it is not known yet. */
-  readonly from: string;
-  /** Null or absent: the owner. */
-  readonly receiver?: string | null | undefined;
-  readonly kind: OrderKind;
-  /** Atoms, decimal, not zero: the total amount sold; the fee is deducted from it. */
-  readonly sellAmountBeforeFee?: string | null | undefined;
-  /** Atoms, decimal, not zero: the traded amount; the fee is added to it. */
-  readonly sellAmountAfterFee?: string | null | undefined;
-  /** Atoms, decimal, not zero. */
-  readonly buyAmountAfterFee?: string | null | undefined;
-  /** Seconds since 1970. At most one of `validTo` and `validFor`. */
-  readonly validTo?: number | null | undefined;
-  /** Seconds from now. Default: 1800. */
-  readonly validFor?: number | null | undefined;
-  /** The document, or the 32-byte hash of a known document. Default: the zero hash, which denotes `{}`. */
-  readonly appData?: string | null | undefined;
-  /** Requires `appData`, which must then be a document with this hash. */
-  readonly appDataHash?: string | null | undefined;
-  readonly sellTokenBalance?: SellTokenSource | undefined;
-  readonly buyTokenBalance?: BuyTokenDestination | undefined;
-  /** Default: `eip712`. */
-  readonly signingScheme?: SigningScheme | undefined;
-  /** Whether the order will be placed on chain; for `presign` and `eip1271` only. Such quotes have a longer expiry. */
-  readonly onchainOrder?: boolean | undefined;
-  /** Gas for checking the contract signature; for `eip1271` only. Default: 27000. */
-  readonly verificationGasLimit?: number | null | undefined;
-  /** Default: `optimal`. */
-  readonly priceQuality?: PriceQuality | undefined;
-  /** Time limit for the estimators, in milliseconds. Default and maximum are options of the book. */
-  readonly timeout?: number | null | undefined;
-}
-
-const uint = () => uint32('must be an integer from 0 to 4294967295');
-const GAS_LIMIT = {
-  error: ({ input }: { readonly input?: unknown }) =>
-    typeof input === 'number' ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}` : undefined,
-};
-const gasLimit = () => z.int(GAS_LIMIT).check(z.minimum(0, GAS_LIMIT));
-
-const common = {
-  sellToken: hexSchema(20),
-  buyToken: hexSchema(20),
-  from: hexSchema(20),
-  receiver: z.nullish(hexSchema(20)),
-  validTo: z.nullish(uint()),
-  validFor: z.nullish(uint()),
-  appData: z.nullish(z.string()),
-  appDataHash: z.nullish(hexSchema(32)),
-  sellTokenBalance: z._default(z.enum(SELL_TOKEN_SOURCES), 'erc20'),
-  buyTokenBalance: z._default(z.enum(BUY_TOKEN_DESTINATIONS), 'erc20'),
-  signingScheme: z._default(z.enum(SIGNING_SCHEMES), 'eip712'),
-  onchainOrder: z._default(z.boolean(), false),
-  verificationGasLimit: z.nullish(gasLimit()),
-  priceQuality: z._default(z.enum(PRICE_QUALITIES), 'optimal'),
-  timeout: z.nullish(uint()),
-};
-
-const anyKind = /* @__PURE__ */ z.object({ kind: z.enum(ORDER_KINDS) });
-export const sale = /* @__PURE__ */ z.object({
-  ...common,
-  kind: z.literal('sell'),
-  sellAmountBeforeFee: z.nullish(z.string()),
-  sellAmountAfterFee: z.nullish(z.string()),
-});
-export const purchase = /* @__PURE__ */ z.object({
-  ...common,
-  kind: z.literal('buy'),
-  buyAmountAfterFee: z.nullish(z.string()),
-});
 
 /** How the order will be signed and placed; determines its gas and the expiry of its quote. */
 export interface QuotedScheme {

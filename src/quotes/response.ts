@@ -1,8 +1,8 @@
-import { formatIsoDate } from '../orders/order-json.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
+import { formatIsoDate } from '../records/order-json.ts';
 import type { Amounts, GasCost } from './fee.ts';
 import { formatBasisPoints } from './fee.ts';
 import type { PersistedQuote } from './quote-cache.ts';

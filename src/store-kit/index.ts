@@ -5,27 +5,27 @@
  * @module
  */
 
-export { blockHashes, getAffectedUids, isBatchStale, isCursorStale } from '../chain/affected-orders.ts';
-export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../chain/expiry-event.ts';
-export { firstTradeBlocks } from '../chain/first-trades.ts';
-export { compareLogPositions, isOrderChainEvent } from '../chain/log-position.ts';
-export type { NewEvents } from '../chain/new-events.ts';
-export { findNewEvents, toConflict } from '../chain/new-events.ts';
+export { assertSameDomain, getLogEpochStart, LOG_EPOCHS } from '../ports/store.ts';
+export { appDataHash } from '../protocol/app-data.ts';
+export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
+export { unpackUid } from '../protocol/uid.ts';
+export { blockHashes, getAffectedUids, isBatchStale, isCursorStale } from '../records/affected-orders.ts';
+export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../records/expiry-event.ts';
+export { firstTradeBlocks } from '../records/first-trades.ts';
+export { compareLogPositions, isOrderChainEvent } from '../records/log-position.ts';
+export type { NewEvents } from '../records/new-events.ts';
+export { findNewEvents, toConflict } from '../records/new-events.ts';
 export type {
   AffectedOrder,
   KnownOrder,
   OrderProgress,
   OrderStateProjection,
   RowChange,
-} from '../chain/project-order.ts';
-export { computeProgress, projectOrderState } from '../chain/project-order.ts';
-export type { CancellableOrder, OrderStatus } from '../orders/status.ts';
-export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from '../orders/status.ts';
-export { isSoundBody } from '../orders/stored-row.ts';
-export { assertSameDomain, getLogEpochStart, LOG_EPOCHS } from '../ports/store.ts';
-export { appDataHash } from '../protocol/app-data.ts';
-export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
-export { unpackUid } from '../protocol/uid.ts';
+} from '../records/project-order.ts';
+export { computeProgress, projectOrderState } from '../records/project-order.ts';
+export type { CancellableOrder, OrderStatus } from '../records/status.ts';
+export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from '../records/status.ts';
+export { isSoundBody } from '../records/stored-row.ts';
 export { assertKnownOptions } from '../validation/options.ts';
 export type { ChainEventRow } from './chain-event-codec.ts';
 export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';

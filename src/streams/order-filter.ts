@@ -1,9 +1,9 @@
 import { OrderBookError } from '../errors.ts';
-import type { Order } from '../orders/order-json.ts';
-import { ORDER_STATUSES } from '../orders/status.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import type { OrderStreamFilter } from './order-stream-event.ts';
+import type { Order } from '../records/order-json.ts';
+import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
+import { ORDER_STATUSES } from '../records/status.ts';
 import type { Stream, StreamEvent, StreamItem, StreamPosition } from './stream.ts';
 import { POSITION_INTERVAL } from './stream.ts';
 import { createStreamIterator } from './subscriber.ts';

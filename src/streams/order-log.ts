@@ -1,10 +1,10 @@
-import { selectAccountEntries } from '../orders/account-entries.ts';
-import type { RenderedResult } from '../orders/read.ts';
 import type { OrderStore, StoredEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import { selectAccountEntries } from '../records/account-entries.ts';
+import type { EventLog } from '../records/event-log.ts';
+import { findGapEnd } from '../records/log-gap.ts';
+import type { RenderedResult } from '../records/order-json.ts';
 import type { StreamLog } from './broadcaster.ts';
-import type { EventLog } from './event-log.ts';
-import { findGapEnd } from './log-gap.ts';
 import type { StreamItem } from './stream.ts';
 
 /** Log entries of a page. Their orders are read, rendered and written to a client in one tick of the event loop. */

@@ -1,44 +1,13 @@
 import { OrderBookError } from '../errors.ts';
-import type { Order } from '../orders/order-json.ts';
-import type { OrderStatus } from '../orders/status.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import type { OrderKind } from '../protocol/order.ts';
 import { requireUid } from '../protocol/uid.ts';
+import type { Order } from '../records/order-json.ts';
+import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
+import { STREAM_FILTERS } from '../records/order-stream-filter.ts';
 import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from './order-log.ts';
 import type { StreamEvent } from './stream.ts';
-
-/**
- * The orders of a stream: those of an account, a single one, or all orders of the book. Further filters are combined by
- * "and". They select events by the order as it is then: with `status: 'open'`, the fill of an order is not sent.
- */
-export interface OrderStreamFilter {
-  /** The account that owns the orders or placed them on chain. */
-  readonly owner?: string;
-  /** A single order. */
-  readonly uid?: string;
-  readonly sellToken?: string;
-  readonly buyToken?: string;
-  /** A token that the orders sell or buy. */
-  readonly token?: string;
-  /** Two tokens that the orders exchange, in either direction. */
-  readonly pair?: readonly [string, string];
-  readonly kind?: OrderKind;
-  readonly status?: OrderStatus;
-}
-
-/** The names of the filters. */
-export const STREAM_FILTERS = [
-  'owner',
-  'uid',
-  'sellToken',
-  'buyToken',
-  'token',
-  'pair',
-  'kind',
-  'status',
-] as const satisfies readonly (keyof OrderStreamFilter)[];
 
 /** An event of an order stream. `id` is a position in the event log, from which a client can resume. */
 export type OrderStreamEvent =

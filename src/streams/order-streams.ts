@@ -1,12 +1,10 @@
-import type { ReadContext } from '../orders/read.ts';
-import { readOrders } from '../orders/read.ts';
-import type { Store } from '../ports/store.ts';
+import type { EventLog } from '../records/event-log.ts';
+import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
 import type { BroadcasterOptions } from './broadcaster.ts';
 import { createStreamBroadcaster } from './broadcaster.ts';
-import type { EventLog } from './event-log.ts';
 import { createOrderMatcher, filterStream } from './order-filter.ts';
+import type { OrderLogReads } from './order-log.ts';
 import { orderLog } from './order-log.ts';
-import type { OrderStreamFilter } from './order-stream-event.ts';
 import { getOrderStreamKey, toOrderStreamEvent } from './order-stream-event.ts';
 import type { Stream, StreamOptions } from './stream.ts';
 
@@ -25,14 +23,13 @@ export interface OrderStreams {
 
 export interface OrderStreamsContext extends Omit<BroadcasterOptions, 'log'> {
   readonly log: EventLog;
-  readonly reading: ReadContext & { readonly store: Store };
+  /** Reads the orders of log entries. */
+  readonly reads: OrderLogReads;
 }
 
 /** Creates the streams. Nothing is read before the first subscription. */
-export function createOrderStreams({ log, reading, ...options }: OrderStreamsContext): OrderStreams {
-  const { filterPlaced } = reading.store.orders;
-  const orders = orderLog(log, { read: (uids) => readOrders(uids, reading), filterPlaced });
-  const broadcaster = createStreamBroadcaster({ ...options, log: orders });
+export function createOrderStreams({ log, reads, ...options }: OrderStreamsContext): OrderStreams {
+  const broadcaster = createStreamBroadcaster({ ...options, log: orderLog(log, reads) });
   return {
     async subscribe(filter, streamOptions) {
       const key = getOrderStreamKey(filter);

@@ -59,7 +59,7 @@ describe('package that is installed, but does not load', () => {
 
   test('check reports it as a problem', async () => {
     const plan = planServer({ log: 'json', books: [{ path: '/', db: 'never-made.sqlite' }] }, '.');
-    const { problems } = await checkSettings(plan);
+    const { problems } = await checkSettings(plan, '.', false);
     expect(problems).toEqual(
       ['pino', 'better-sqlite3'].map((name) =>
         expect.stringContaining(`${name}, which is installed, but does not load`),

@@ -6,34 +6,27 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+/**
+ * The features of a book. None imports another: what two of them need is in a layer below. Other parts import only the
+ * `index.ts` of a feature.
+ */
+const FEATURES = ['app-data', 'auctions', 'balances', 'chain', 'orders', 'quotes'];
+
+/** Tools with a front door: other parts import only their `index.ts`. */
+const TOOLS = ['event-log', 'limits', 'streams', 'verification'];
+
 /** The layers of src, from the top. A file imports from its own layer or from lower ones, types included. */
 const LAYERS: readonly (readonly string[])[] = [
   ['http'],
-  ['engine', 'readiness'],
+  ['engine'],
   ['accounts'],
-  [
-    'auctions',
-    'chain',
-    'streams',
-    'orders',
-    'quotes',
-    'app-data',
-    'balances',
-    'limits',
-    'verification',
-    'options',
-    'option-objects',
-    'order-book',
-    'events',
-    'emitter',
-    'instrumentation',
-    'failure-reporter',
-    'logger',
-  ],
-  ['store-kit', 'concurrency', 'validation'],
-  ['ports'],
-  ['protocol', 'errors', 'version'],
-  ['crypto'],
+  ['options', 'order-book', 'logger'],
+  [...FEATURES, 'instrumentation'],
+  ['admission', 'event-log', 'readiness', 'store-kit', 'streams', 'verification'],
+  ['concurrency', 'events', 'limits', 'option-objects', 'records'],
+  ['ports', 'validation'],
+  ['protocol'],
+  ['crypto', 'errors', 'listeners', 'version'],
 ];
 
 function listFiles(folder: string): string[] {
@@ -127,6 +120,38 @@ describe('imports of src', () => {
   });
 });
 
+describe('features', () => {
+  const crossings = [...GRAPH].flatMap(([file, imports]) =>
+    imports.filter((to) => getPart(to) !== getPart(file)).map((to) => ({ file, to })),
+  );
+  const show = ({ file, to }: { readonly file: string; readonly to: string }) => `${file} → ${to}`;
+
+  it('import no other feature', () => {
+    const isFeature = (file: string) => FEATURES.includes(getPart(file));
+    const siblings = crossings.filter(({ file, to }) => isFeature(file) && isFeature(to));
+    expect(siblings.map(show)).toEqual([]);
+  });
+
+  it('are imported by their index only', () => {
+    const doors = new Set([...FEATURES, ...TOOLS]);
+    const passed = crossings.filter(({ to }) => doors.has(getPart(to)) && !/^src\/[^/]+\/index\.ts$/.test(to));
+    expect(passed.map(show)).toEqual([]);
+  });
+
+  it('and all parts of src are on at most ten floors', () => {
+    const floors = new Map<string, number>();
+    const getFloor = (part: string): number => {
+      const known = floors.get(part);
+      if (known !== undefined) return known;
+      floors.set(part, 0); // the layers exclude a cycle of parts
+      const below = crossings.filter(({ file }) => getPart(file) === part).map(({ to }) => getFloor(getPart(to)));
+      floors.set(part, 1 + Math.max(0, ...below));
+      return floors.get(part) ?? 0;
+    };
+    expect(Math.max(...[...GRAPH.keys()].map((file) => getFloor(getPart(file))))).toBeLessThanOrEqual(10);
+  });
+});
+
 /** What a simulator could not decide: time, timers, ticks of the event loop and randomness of the machine. */
 const AMBIENT =
   /\b(Date\.now|new Date\(\)|performance\.now|hrtime|set(Timeout|Interval|Immediate)|queueMicrotask|process\.nextTick|MessageChannel|AbortSignal\.timeout|Math\.random|getRandomValues|random(UUID|Bytes|Int))\b/;
@@ -137,6 +162,7 @@ const AMBIENT_FILES: Readonly<Record<string, string>> = {
   'src/ports/random.ts': 'the randomness of the machine, behind the port',
   'src/concurrency/yield.ts': 'the event loop, which setTickScheduler replaces',
   'adapters/sqlite/writer-lease.ts': 'a token that is compared for equality only',
+  'adapters/sqlite/sqlite-worker.ts': 'the event loop of a thread, which is not simulated',
   'adapters/postgres/store.ts': 'the sender of a notification, which is compared for equality only',
   'adapters/postgres/accounts/store.ts': 'the sender of a notification, which is compared for equality only',
   'adapters/postgres/orders.ts': 'the number of an attempt, which is compared for equality only',

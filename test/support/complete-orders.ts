@@ -1,5 +1,5 @@
 import type { NewOrder } from 'intentbook';
-import { renderBody } from '../../src/orders/order-json.ts';
+import { renderBody } from '../../src/records/order-json.ts';
 import { order } from '../conformance/orders.ts';
 
 /** Returns an order like `order`, with the complete body of a submitted order, so that it can be read and rendered. */

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import type { WireFeePolicy } from '../../src/auctions/fee-policies.ts';
-import type { FeeTrade } from '../../src/auctions/protocol-fees.ts';
+import type { FeeTrade, WireFeePolicy } from '../../src/protocol/protocol-fees.ts';
 import type { Rational } from './rational.ts';
 import { add, ceil, divide, floor, isLess, least, most, multiply, rational, subtract } from './rational.ts';
 

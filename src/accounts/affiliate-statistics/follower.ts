@@ -1,13 +1,13 @@
 import { createWorker } from '../../concurrency/worker.ts';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
-import type { Order } from '../../orders/order-json.ts';
 import type { AffiliateStore } from '../../ports/affiliate-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { readMonotonic } from '../../ports/clock.ts';
 import type { NotificationStore } from '../../ports/notification-store.ts';
 import type { StoredEvent } from '../../ports/store.ts';
 import type { Hex } from '../../protocol/hex.ts';
-import { isAfterGap } from '../../streams/log-gap.ts';
+import { isAfterGap } from '../../records/log-gap.ts';
+import type { Order } from '../../records/order-json.ts';
 import type { KnownBook } from '../account-books.ts';
 import type { Ledger } from './ledger.ts';
 import type { ReferredTrade } from './referred-trade.ts';

@@ -1,4 +1,3 @@
-import { formatIsoDate } from '../../orders/order-json.ts';
 import type { AccountStore } from '../../ports/account-store.ts';
 import type {
   AffiliateStatistics,
@@ -9,6 +8,7 @@ import type {
 import type { Clock } from '../../ports/clock.ts';
 import { formatDecimal } from '../../protocol/decimal.ts';
 import type { Address } from '../../protocol/hex.ts';
+import { formatIsoDate } from '../../records/order-json.ts';
 import type { KnownBook } from '../account-books.ts';
 import { AccountError } from '../account-error.ts';
 import type { AffiliateTerms } from '../affiliates.ts';

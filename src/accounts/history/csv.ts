@@ -1,5 +1,5 @@
-import type { OrderTrade } from '../../chain/trades.ts';
-import type { Order } from '../../orders/order-json.ts';
+import type { OrderTrade } from '../../chain/index.ts';
+import type { Order } from '../../records/order-json.ts';
 import { toCsvLine } from './csv-line.ts';
 import type { AccountOrder, AccountTrade } from './history-api.ts';
 

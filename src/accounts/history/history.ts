@@ -1,12 +1,12 @@
-import type { TimedTrade } from '../../chain/trades.ts';
+import type { TimedTrade } from '../../chain/index.ts';
 import type { ReadOptions } from '../../concurrency/abort.ts';
 import { assertNotAborted } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
-import type { Order, RenderedOrder } from '../../orders/order-json.ts';
-import { formatIsoDate } from '../../orders/order-json.ts';
-import { formatCursor } from '../../orders/order-page.ts';
+import { formatCursor } from '../../orders/index.ts';
 import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
+import type { Order, RenderedOrder } from '../../records/order-json.ts';
+import { formatIsoDate } from '../../records/order-json.ts';
 import type { KnownBook } from '../account-books.ts';
 import { requireAccount } from '../parameters.ts';
 import { formatTradeCursor, parseTradeCursor } from './cursor.ts';

@@ -1,4 +1,4 @@
-import type { Observer } from '../../instrumentation.ts';
+import type { Observer } from '../../listeners.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { readMonotonic } from '../../ports/clock.ts';
 import type { DriverContext, SolverDriver } from './solver-driver.ts';

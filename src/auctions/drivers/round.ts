@@ -1,7 +1,7 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
-import { formatIsoDate } from '../../orders/order-json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
+import { formatIsoDate } from '../../records/order-json.ts';
 import type { Auction, AuctionOrder } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
 import { renderWithOrders } from '../render-auction.ts';

@@ -1,6 +1,6 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
-import { callListener } from '../../failure-reporter.ts';
-import type { Observer } from '../../instrumentation.ts';
+import type { Observer } from '../../listeners.ts';
+import { callListener } from '../../listeners.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Address } from '../../protocol/hex.ts';

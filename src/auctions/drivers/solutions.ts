@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import { OrderBookError } from '../../errors.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
+import { computeProtocolFees } from '../../protocol/protocol-fees.ts';
 import { hexSchema, parseShape } from '../../protocol/shape.ts';
 import { MAX_UINT256 } from '../../protocol/uint256.ts';
 import type { AuctionOrder } from '../auction-order.ts';
-import { computeProtocolFees } from '../protocol-fees.ts';
 import type { CompetingSolution, ExecutedOrder } from './winner-selection.ts';
 
 /** A valid solution of a driver. */

@@ -2,11 +2,11 @@ import { keccak256 } from '../../crypto/keccak.ts';
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { bytesToHex } from '../../protocol/hex.ts';
+import { ONE_NATIVE } from '../../protocol/native-currency.ts';
 import type { OrderKind } from '../../protocol/order.ts';
-import type { AuctionPrices } from '../auction-prices.ts';
-import { ONE_NATIVE } from '../auction-prices.ts';
-import type { WireFeePolicy } from '../fee-policies.ts';
-import { computeProtocolFees, surplusOver } from '../protocol-fees.ts';
+import type { WireFeePolicy } from '../../protocol/protocol-fees.ts';
+import { computeProtocolFees, surplusOver } from '../../protocol/protocol-fees.ts';
+import type { AuctionPrices } from '../../records/settled-solution.ts';
 
 /** Version of the rules below. A change that can select other winners increases it. */
 export const SELECTION_RULES = 2;

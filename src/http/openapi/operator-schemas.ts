@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
-import { FILTER_REASONS } from '../../auctions/filters.ts';
-import type { orderCreation } from '../../orders/creation-schema.ts';
+import type { orderCreation } from '../../admission/creation-schema.ts';
+import { FILTER_REASONS } from '../../auctions/index.ts';
 import { ORDER_EVENTS } from '../../ports/order-events.ts';
 import { address, bytes, callData } from './primitives.ts';
 

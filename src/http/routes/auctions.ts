@@ -1,4 +1,4 @@
-import type { Competition, CompetitionQuery } from '../../auctions/competition.ts';
+import type { Competition, CompetitionQuery } from '../../auctions/index.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';

@@ -1,12 +1,9 @@
+import type { OrderCreation } from '../../admission/creation.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { lazy } from '../../concurrency/lazy.ts';
 import { OrderBookError } from '../../errors.ts';
-import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.ts';
-import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel-errors.ts';
-import type { OrderCreation } from '../../orders/creation.ts';
-import type { EncodedPage } from '../../orders/list-orders.ts';
-import type { ListQuery } from '../../orders/list-query.ts';
-import { formatCursor } from '../../orders/order-page.ts';
+import type { EncodedPage, ListQuery, OrderCancellation, OrderCancellations } from '../../orders/index.ts';
+import { createTooManyUidsError, formatCursor, MAX_UIDS } from '../../orders/index.ts';
 import { parseUid, requireUid } from '../../protocol/uid.ts';
 import { assertKnownFilters } from '../../validation/options.ts';
 import type { BodySize } from '../body.ts';

@@ -1,5 +1,5 @@
-import type { QuoteStreamEvent } from '../../quotes/quote-stream.ts';
-import type { QuoteRequest } from '../../quotes/request.ts';
+import type { QuoteRequest } from '../../protocol/quote-request.ts';
+import type { QuoteStreamEvent } from '../../quotes/index.ts';
 import { ESTIMATE } from '../cost.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';

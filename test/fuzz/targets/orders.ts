@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
+import { parseValidCreation } from '../../../src/admission/creation.ts';
+import { parseOrderCreation } from '../../../src/admission/creation-schema.ts';
+import type { ParsedCreation } from '../../../src/admission/verified-order.ts';
 import { OrderBookError } from '../../../src/errors.ts';
 import { readJson } from '../../../src/http/body.ts';
-import type { ParsedCreation } from '../../../src/orders/creation.ts';
-import { parseValidCreation } from '../../../src/orders/creation.ts';
-import { parseOrderCreation } from '../../../src/orders/creation-schema.ts';
 import type { AppData } from '../../../src/protocol/app-data.ts';
 import { appDataHash } from '../../../src/protocol/app-data.ts';
 import { parseAppData } from '../../../src/protocol/parse-app-data.ts';

@@ -78,7 +78,7 @@ export const PLANTED_QUOTES: readonly PlantedFault[] = [
     name: 'an open order shows the metadata of its quote',
     area: 'quotes',
     store: 'memory',
-    file: 'src/orders/order-json.ts',
+    file: 'src/records/order-json.ts',
     find: "const fillable = status === 'open' || status === 'presignaturePending';",
     replace: "const fillable = status === 'presignaturePending';",
   },

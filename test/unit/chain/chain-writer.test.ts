@@ -1,12 +1,12 @@
 import type { ApplyOutcome, Hex, NewQuote, RollbackOutcome, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test, vi } from 'vitest';
-import type { FindDocument } from '../../../src/app-data/find-document.ts';
+import type { FindDocument } from '../../../src/admission/documents.ts';
 import type { ChainWriterContext } from '../../../src/chain/chain-writer.ts';
 import { createChainWriter } from '../../../src/chain/chain-writer.ts';
 import { OrderBookError } from '../../../src/errors.ts';
 import { parseOptions } from '../../../src/options.ts';
-import type { QuoteRequest } from '../../../src/quotes/request.ts';
+import type { QuoteRequest } from '../../../src/protocol/quote-request.ts';
 import type { Happening } from '../../support/chain-events.ts';
 import { blockOf, eventsIn, hashOf, placementOf, TRADER } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -70,14 +70,14 @@ async function fixture({ apply, rollback, request, hasQuotes = true, findDocumen
     ...(hasQuotes ? { quotes: { estimators: [estimator], gasPrice: '0' } } : {}),
   });
   const context: ChainWriterContext = {
-    configuration,
+    ...configuration,
     assertStarted: () => {},
     wake: () => void wakes.count++,
     cache: undefined,
     emit: (event, observation) => void emitted.push([event, observation]),
     onFailure: (failure) => void failures.push(failure),
     findAuction: async () => undefined,
-    findDocument,
+    documents: { ...configuration.documents, find: findDocument },
     getClosing: () => closing.signal,
     requestQuote: (async (asked: QuoteRequest) => {
       requests.push(asked);

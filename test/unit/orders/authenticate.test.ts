@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { parseOrderCreation } from '../../../src/admission/creation-schema.ts';
 import { OrderBookError } from '../../../src/errors.ts';
 import type { AuthenticationContext } from '../../../src/orders/authenticate.ts';
 import { authenticate, parseUnverifiedOrder } from '../../../src/orders/authenticate.ts';
-import { parseOrderCreation } from '../../../src/orders/creation-schema.ts';
 import { appDataHash } from '../../../src/protocol/app-data.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import { NO_METADATA } from '../../../src/protocol/metadata.ts';

@@ -1,12 +1,12 @@
 import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import type { UnverifiedOrder } from '../../../src/orders/authenticate.ts';
-import type { Order } from '../../../src/orders/order-json.ts';
 import type { SimulateOptions } from '../../../src/orders/simulation.ts';
 import { simulateOrder } from '../../../src/orders/simulation.ts';
 import type { OrderSimulator, OrderToSimulate } from '../../../src/ports/order-simulator.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import type { Interactions } from '../../../src/protocol/trampoline.ts';
+import type { Order } from '../../../src/records/order-json.ts';
 
 const OWNER: Address = `0x${'c0'.repeat(20)}`;
 const CONTRACT: Address = `0x${'5e'.repeat(20)}`;

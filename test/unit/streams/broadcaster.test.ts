@@ -3,9 +3,9 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { setTickScheduler } from '../../../src/concurrency/yield.ts';
+import { findGapEnd } from '../../../src/records/log-gap.ts';
 import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
-import { findGapEnd } from '../../../src/streams/log-gap.ts';
 import type { Stream, StreamEvent, StreamItem, StreamPosition } from '../../../src/streams/stream.ts';
 
 /** A log in memory whose entries have the keys `a` and `b`, and a broadcaster over it. */

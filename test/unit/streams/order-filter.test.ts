@@ -1,11 +1,11 @@
 import type { Order, OrderStreamFilter } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
+import { parseStreamLimits } from '../../../src/limits/stream-limits.ts';
 import { createOrderMatcher, filterStream } from '../../../src/streams/order-filter.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from '../../../src/streams/order-log.ts';
 import { getOrderStreamKey, toOrderStreamEvent } from '../../../src/streams/order-stream-event.ts';
 import type { Stream, StreamEvent } from '../../../src/streams/stream.ts';
-import { parseStreamLimits } from '../../../src/streams/stream-limits.ts';
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const;
 const [A, B, C] = [address('a'), address('b'), address('c')];

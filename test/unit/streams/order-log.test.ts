@@ -1,7 +1,7 @@
 import type { Hex, StoredEvent } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import type { RenderedResult } from '../../../src/orders/read.ts';
-import type { EventLog } from '../../../src/streams/event-log.ts';
+import type { EventLog } from '../../../src/records/event-log.ts';
+import type { RenderedResult } from '../../../src/records/order-json.ts';
 import { ALL_ORDERS, orderLog, toOwnerKey, toUidKey } from '../../../src/streams/order-log.ts';
 
 const address = (digit: string): Hex => `0x${digit.repeat(40)}`;

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
-import { computeProtocolFees } from '../../../../src/auctions/protocol-fees.ts';
+import { computeProtocolFees } from '../../../../src/protocol/protocol-fees.ts';
 import { expectedFees, feeCase } from '../../../support/protocol-fees.ts';
 import type { LongSuite } from '../suite.ts';
 

@@ -1,0 +1,14 @@
+import type { OrderBookError } from '../errors.ts';
+import type { QuoteRequest } from '../protocol/quote-request.ts';
+
+/** The part of the result of a quote request that an order needs. */
+export type NewQuoteResult =
+  | { readonly status: 'rejected'; readonly error: OrderBookError }
+  | { readonly status: 'quoted'; readonly quote: { readonly id: number | null } };
+
+/** How orders without a matching quote are quoted. */
+export interface OrderQuoting {
+  readonly requestQuote: (request: QuoteRequest) => Promise<NewQuoteResult>;
+  /** Time limit for the estimators, in milliseconds. */
+  readonly timeout: number;
+}

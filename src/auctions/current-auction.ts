@@ -1,0 +1,229 @@
+import { thenAlways } from '../concurrency/then-always.ts';
+import type { Clock } from '../ports/clock.ts';
+import { isRecent, readMonotonic, seconds } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { AuctionPrices } from '../records/settled-solution.ts';
+import type { AuctionSelection } from './auction-api.ts';
+import type { Auction, AuctionCandidate, AuctionOrder } from './auction-order.ts';
+import type { AuctionPricing } from './auction-prices.ts';
+import type { FindDenied } from './denied.ts';
+import type { FeeRules, GetFeeRules } from './fee-policies.ts';
+import type { FilterReason } from './filter-reason.ts';
+import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, getParties } from './filters.ts';
+import type { Funding, FundingQuery } from './funding.ts';
+import { fundsKey } from './funding.ts';
+import { createOpenOrders } from './open-orders.ts';
+import type { RenderedAuction } from './render-auction.ts';
+import { inSteps, renderOnce } from './render-auction.ts';
+import { renderAuctionValues } from './settled-auction.ts';
+import type { SignatureChecks } from './signature-checks.ts';
+
+export interface CurrentAuction {
+  /** Returns the current auction. After a new block or a change of the book a call creates a new one. */
+  current(): Promise<Auction>;
+  /** Returns the same as JSON, rendered once for all callers. */
+  rendered(): Promise<RenderedAuction>;
+  /** The selection of the last auction. */
+  readonly selection: AuctionSelection | undefined;
+  /** Called after a competition was recorded or a signature was checked: other orders can be settled. */
+  changed(): void;
+}
+
+export interface AuctionContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly vaultRelayer: Address;
+  readonly deniedTokens: ReadonlySet<Address>;
+  /** Seconds that an order must remain valid. */
+  readonly minValidity: number;
+  /** The lowest id of new auctions. */
+  readonly firstId: number;
+  readonly getFees: GetFeeRules;
+  readonly findDenied: FindDenied;
+  /** Returns the orders of winning solutions that may still be settled. */
+  readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
+  /** Absent: funding cannot be checked, and every order counts as funded. */
+  readonly funding: Funding | undefined;
+  /** Absent: signatures of contracts are not checked again. */
+  readonly signatures: SignatureChecks | undefined;
+  readonly pricing: AuctionPricing;
+  /** Called with each new auction. */
+  readonly onAuction: (auction: Auction) => void;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Auctions whose prices are stored: more than a day, with one auction per block of the slowest chains. */
+const STORED_AUCTIONS = 10_000;
+
+/** Maximum age of an auction in milliseconds, since funds and prices change without an event. */
+const MAX_AGE_MS = 12_000;
+
+export function createCurrentAuction(context: AuctionContext): CurrentAuction {
+  const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
+  const { findDenied, findInFlight, firstId, getFees, onAuction, signatures } = context;
+  const openOrders = createOpenOrders(store, onFailure);
+  let latest: AuctionSnapshot | undefined;
+  let building: Promise<AuctionSnapshot> | undefined;
+  let next: Promise<AuctionSnapshot> | undefined;
+  let changes = 0;
+
+  async function current(): Promise<AuctionSnapshot> {
+    const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
+    const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${changes}`];
+    if (latest?.key === key && isNew(latest)) return latest;
+    const { chosen, prices, reasons, fees } = await choose();
+    const times = { at: clock.now(), readAt: readMonotonic(clock) };
+    const block = indexedBlock?.number ?? 0;
+    const stored = renderAuctionValues(prices, fees);
+    // A change that does not concern the auction, such as an order without a signature, does not create another one.
+    if (latest !== undefined && latest.head === head && latest.prices === stored && isEqual(latest.chosen, chosen)) {
+      latest = { ...latest, key, ...times, reasons };
+      return latest;
+    }
+    const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS, firstId);
+    const orders: AuctionOrder[] = [];
+    const listed = new Set<Hex>();
+    await inSteps(chosen, ({ order }) => {
+      orders.push(order);
+      listed.add(order.uid);
+    });
+    const auction = { id, block, prices, surplusCapturingJitOrderOwners: [], orders };
+    latest = { key, head, ...times, chosen, prices: stored, auction, listed, reasons };
+    onAuction(auction);
+    return latest;
+  }
+
+  /** Returns whether an auction is new, and the clock has not stepped to a time at which it selects other orders. */
+  function isNew({ at, readAt }: AuctionSnapshot): boolean {
+    const passed = clock.now() - at;
+    return isRecent(clock, readAt, MAX_AGE_MS) && passed >= 0 && passed < MAX_AGE_MS;
+  }
+
+  /** Returns the open orders that can be settled now, oldest first, the prices of their tokens, and the others. */
+  async function choose(): Promise<Choice> {
+    const reasons = new Map<Hex, FilterReason>();
+    const rules = { now: seconds(clock), minValidity, deniedTokens };
+    const fees = getFees(rules.now);
+    const open: AuctionCandidate[] = [];
+    await inSteps(await openOrders.update(rules.now, fees), (candidate) => {
+      const reason = checkTimeAndTokens(candidate, rules);
+      if (reason === undefined) open.push(candidate);
+      else if (reason !== 'over') reasons.set(candidate.order.uid, reason);
+    });
+    const denied = await findDenied(open);
+    const inFlight = await findInFlight();
+    const free = await keep(open, reasons, ({ order }) => {
+      if (getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
+      return inFlight.has(order.uid) ? 'inFlight' : undefined;
+    });
+    const invalid = signatures?.findInvalid(free);
+    const signed = await keep(free, reasons, ({ order }) => (invalid?.has(order.uid) ? 'invalidSignature' : undefined));
+    const funds = await findFunds(signed);
+    const funded = await keep(signed, reasons, (candidate) => {
+      return checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
+    });
+    const tokens = new Set<Address>();
+    await inSteps(funded, ({ order: { sellToken, buyToken } }) => {
+      tokens.add(sellToken).add(buyToken);
+    });
+    const prices = await pricing.find(tokens);
+    if (!pricing.required) return { chosen: funded, prices, reasons, fees };
+    return { chosen: await keep(funded, reasons, (each) => checkPrices(each, prices)), prices, reasons, fees };
+  }
+
+  /** Returns the candidates without a reason against them, and records the reasons of the others. */
+  async function keep(
+    candidates: readonly AuctionCandidate[],
+    reasons: Map<Hex, FilterReason>,
+    check: (candidate: AuctionCandidate) => FilterReason | undefined,
+  ): Promise<readonly AuctionCandidate[]> {
+    const kept: AuctionCandidate[] = [];
+    await inSteps(candidates, (candidate) => {
+      const reason = check(candidate);
+      if (reason === undefined) kept.push(candidate);
+      else reasons.set(candidate.order.uid, reason);
+    });
+    return kept;
+  }
+
+  /** Reads the funds of owners. `undefined` if this book has no chain to read them from. */
+  async function findFunds(open: readonly AuctionCandidate[]): Promise<ReadonlyMap<string, bigint> | undefined> {
+    if (funding === undefined) return undefined;
+    const queries = new Map<string, FundingQuery>();
+    await inSteps(open, (candidate) => {
+      if (candidate.needs === undefined) return;
+      const query = toFundingQuery(candidate);
+      queries.set(fundsKey(query), query);
+    });
+    return funding.find([...queries.values()]);
+  }
+
+  function toFundingQuery({ order }: AuctionCandidate): FundingQuery {
+    const { owner, sellToken: token, sellTokenBalance: source } = order;
+    return { owner, token, source, spender: vaultRelayer };
+  }
+
+  /**
+   * Returns the current auction. A call during a build does not share it, since it may predate a change that the caller
+   * knows of. It shares the next one, which starts when that has ended.
+   */
+  function build(): Promise<AuctionSnapshot> {
+    if (building === undefined) return start();
+    next ??= building.then(start, start);
+    return next;
+  }
+
+  function start(): Promise<AuctionSnapshot> {
+    next = undefined;
+    const started = thenAlways(current(), () => {
+      if (next === undefined) building = undefined;
+    });
+    building = started;
+    return started;
+  }
+
+  return {
+    current: async () => (await build()).auction,
+    rendered: async () => renderOnce((await build()).auction),
+    get selection() {
+      if (latest === undefined) return undefined;
+      const { auction, listed, reasons: filtered } = latest;
+      return { id: auction.id, block: auction.block, listed, filtered, counts: countReasons(filtered) };
+    },
+    changed() {
+      changes++;
+    },
+  };
+}
+
+/** The result of the selection of orders. */
+interface Choice {
+  readonly chosen: readonly AuctionCandidate[];
+  readonly prices: AuctionPrices;
+  readonly reasons: ReadonlyMap<Hex, FilterReason>;
+  readonly fees: FeeRules;
+}
+
+/** An auction with the values that decide whether it is still current. */
+interface AuctionSnapshot {
+  /** The newest log entry, the newest indexed block and the number of other changes. */
+  readonly key: string;
+  /** Hash of the newest indexed block. */
+  readonly head: Hex | undefined;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Milliseconds of `readMonotonic`. */
+  readonly readAt: number;
+  readonly chosen: readonly AuctionCandidate[];
+  /** The stored prices and fee rules. */
+  readonly prices: string;
+  readonly auction: Auction;
+  readonly listed: ReadonlySet<Hex>;
+  readonly reasons: ReadonlyMap<Hex, FilterReason>;
+}
+
+/** Compares two selections. The candidate of an unchanged order is the same object. */
+function isEqual(a: readonly AuctionCandidate[], b: readonly AuctionCandidate[]): boolean {
+  return a.length === b.length && a.every((candidate, i) => candidate === b[i]);
+}

@@ -1,0 +1,8 @@
+/**
+ * Balances and allowances, read through the chain client.
+ *
+ * @module
+ */
+
+export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balance-api.ts';
+export { createBalances } from './balances.ts';

@@ -1,0 +1,159 @@
+import { createDeadlineLimiter } from '../concurrency/deadline.ts';
+import { lazy } from '../concurrency/lazy.ts';
+import { ChainMismatch } from '../ports/chain-source.ts';
+import type { ApplyOutcome } from '../ports/chain-store.ts';
+import type { ChainApi, ChainContext } from './chain-api.ts';
+import type { ChainBatch } from './decode-batch.ts';
+import type { IndexerState } from './indexer-options.ts';
+
+export interface Chain {
+  readonly methods: ChainApi;
+  /** The state of the indexer. `undefined` without an indexer. */
+  readonly state: IndexerState | undefined;
+  /**
+   * Returns the time of the newest block of the nodes, in seconds since 1970. `undefined` without an indexer. Rejects
+   * if no node responds.
+   */
+  getBlockTime(): Promise<number | undefined>;
+  /**
+   * Returns the number of the newest block of the chain, if the book has indexed it, or another process is about to.
+   * `undefined`: the book is behind, or no node responds. Without an indexer, it is the indexed block.
+   */
+  findHead(): Promise<number | undefined>;
+  /** Returns the checks that readiness shows. */
+  checks(): Readonly<Record<string, string>>;
+  /**
+   * Loads the indexer and verifies the chain of the nodes. Throws a `ChainMismatch` if a node serves another chain. A
+   * node that is unreachable does not prevent the start.
+   */
+  prepare(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
+const MAX_LAG = 60;
+
+/** Milliseconds to wait for the heads of all nodes, so that an auction does not wait long for one that is down. */
+const HEAD_TIMEOUT = 1000;
+
+/** Creates the chain methods and the lazy indexer. Books without a chain do not load the indexing code. */
+export function createChain(context: ChainContext): Chain {
+  const { store, clock, settlementContract, chainId, assertStarted, onFailure } = context;
+  const domain = { chainId, settlementContract };
+  let closing = new AbortController();
+  const writer = lazy(async () =>
+    (await import('./chain-writer.ts')).createChainWriter({ ...context, getClosing: () => closing.signal }),
+  );
+
+  /** Applies a batch of the indexer, or of the host after its check. */
+  async function apply(batch: ChainBatch): Promise<ApplyOutcome> {
+    assertStarted();
+    return writer.use((loaded) => loaded.apply(batch));
+  }
+
+  const methods: ChainApi = {
+    async progress() {
+      assertStarted();
+      return store.chain.progress();
+    },
+    async apply(batch) {
+      assertStarted();
+      (await import('./check-batch.ts')).assertBatch(batch);
+      return apply(batch);
+    },
+    async rollback(to, options) {
+      assertStarted();
+      return writer.use(({ rollback }) => rollback(to, options));
+    },
+  };
+
+  const options = context.indexer;
+  const indexer =
+    options &&
+    lazy(async () => {
+      const { createChainIndexer } = await import('./indexer.ts');
+      return createChainIndexer(options, {
+        domain,
+        clock,
+        leases: store.leases,
+        onFailure,
+        remote: createDeadlineLimiter(clock, options.timeout),
+        progress: () => store.chain.progress(),
+        apply,
+        rollback: (to, after) => methods.rollback(to, { after }),
+        observe: (observation) => context.emit('chainProgress', observation),
+      });
+    });
+  const state = (): IndexerState | undefined => indexer && (indexer.loaded?.state ?? 'starting');
+
+  function formatState(): string {
+    const reason = indexer?.loaded?.stopReason;
+    return reason === undefined ? (state() ?? 'off') : `${state()}: ${reason}`;
+  }
+
+  return {
+    methods,
+    get state() {
+      return state();
+    },
+    async getBlockTime() {
+      if (options === undefined) return undefined;
+      const remote = createDeadlineLimiter(clock, options.timeout);
+      const heads = options.sources.map((node) => remote.run(settlementContract, (signal) => node.head({ signal })));
+      return (await Promise.any(heads)).timestamp;
+    },
+    async findHead() {
+      const { indexedBlock } = await store.chain.progress();
+      if (options === undefined) return indexedBlock?.number ?? 0;
+      const isStandingBy = state() === 'standing by';
+      if (indexedBlock === null || !(isStandingBy || indexer?.loaded?.isAtHead === true)) return undefined;
+      if (!isStandingBy && options.sources.length === 1) return indexedBlock.number;
+      // The node that is followed may have stopped, or may be on another fork.
+      const remote = createDeadlineLimiter(clock, HEAD_TIMEOUT);
+      const heads = await Promise.all(
+        options.sources.map((node) =>
+          remote
+            .run(node.id, async (signal) => {
+              const head = await node.head({ signal });
+              const isNewer = head.number > indexedBlock.number;
+              const block = isNewer ? await node.block(indexedBlock.number, { signal }) : undefined;
+              return { number: head.number, lag: head.timestamp - (block?.timestamp ?? head.timestamp) };
+            })
+            .catch(() => undefined),
+        ),
+      );
+      const found = heads.flatMap((each) => each ?? []);
+      if (found.some(({ lag }) => lag > MAX_LAG) || (isStandingBy && found.length === 0)) return undefined;
+      return Math.max(indexedBlock.number, ...found.map(({ number }) => number));
+    },
+    checks: () => ({
+      chain: formatState(),
+      funds: context.chain?.balanceAndAllowance === undefined ? 'off' : 'on',
+      contractSignatures: context.chain?.isValidSignature === undefined ? 'off' : 'on',
+    }),
+    async prepare() {
+      if (indexer !== undefined) await Promise.all([indexer.load(), writer.load()]);
+      const nodes = [context.chain, ...(options?.sources ?? [])];
+      const remote = createDeadlineLimiter(clock, context.checkTimeout);
+      await Promise.all(
+        nodes.map(async (node) => {
+          try {
+            await remote.run(settlementContract, async (signal) => node?.verify?.(domain, { signal }));
+          } catch (failure) {
+            if (failure instanceof ChainMismatch) throw failure;
+            onFailure(failure);
+          }
+        }),
+      );
+    },
+    start() {
+      closing = new AbortController();
+      indexer?.loaded?.start();
+    },
+    async stop() {
+      closing.abort();
+      await indexer?.loaded?.stop();
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/**
+ * The chain: its indexing, the decoding of events, trades and surplus.
+ *
+ * @module
+ */
+
+export { createTrades } from './book-trades.ts';
+export { createChain } from './chain.ts';
+export type { ChainApi, ChainApplied, ChainRolledBack, RollbackOptions } from './chain-api.ts';
+export type { ChainBatch } from './decode-batch.ts';
+export type { IndexerObservation, IndexerOptions, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
+export { parseIndexerOptions, ReorganisationTooDeep } from './indexer-options.ts';
+export type { JustInTimeOrders } from './just-in-time.ts';
+export type { TradeApi } from './trade-api.ts';
+export type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from './trades.ts';

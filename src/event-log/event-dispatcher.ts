@@ -1,0 +1,125 @@
+import { createWorker } from '../concurrency/worker.ts';
+import type { Clock } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
+import type { OrderEventType } from '../ports/order-events.ts';
+import type { Store, StoredEvent } from '../ports/store.ts';
+
+/** The event of each type of log entry. */
+const EVENT_NAMES = {
+  created: 'orderCreated',
+  cancelled: 'orderCancelled',
+  placed: 'orderPlaced',
+  presigned: 'orderPresigned',
+  presignatureRevoked: 'orderPresignatureRevoked',
+  traded: 'orderTraded',
+  refunded: 'orderRefunded',
+  expired: 'orderExpired',
+  reinstated: 'orderReinstated',
+  reverted: 'orderReverted',
+} as const satisfies Record<OrderEventType, string>;
+
+/** Log entries that are read in one call. */
+const BATCH_SIZE = 500;
+
+/** Milliseconds until the log is read again after a failed read. */
+const RETRY_DELAY = 1000;
+
+/** Milliseconds after which the position in a shared log is updated while no listener reads its entries. */
+const POSITION_INTERVAL = 1000;
+
+/** Emits the entries of a store's event log to the listeners of a book. */
+export interface EventDispatcher {
+  /** Starts after the newest entry of the log. */
+  start(): Promise<void>;
+  /** Signals that the log may have new entries. Returns at once. */
+  wake(): void;
+  /** Calls `onEntries` after entries were emitted. Returns a function that removes the callback. */
+  watch(onEntries: () => void): () => void;
+  /** Emits the remaining entries, then stops. */
+  stop(): Promise<void>;
+}
+
+/** The event of a log entry. */
+export type EntryEvent = (typeof EVENT_NAMES)[OrderEventType];
+
+/** The listeners of log entries. */
+export interface EntryListeners {
+  hasListeners(event: EntryEvent): boolean;
+  emit(event: EntryEvent, entry: Omit<StoredEvent, 'type'>): void;
+  emitFailure(failure: unknown): void;
+}
+
+/**
+ * Creates a dispatcher that emits each log entry once, in order.
+ *
+ * Listeners receive the log, not the result of a call: with several processes on one store, every process emits every
+ * entry in the same order.
+ *
+ * Without listeners, the entries of a shared log are not read: each process would read those of all processes. A new
+ * listener may receive entries of the last seconds.
+ */
+export function createEventDispatcher(
+  store: Store,
+  clock: Clock,
+  { hasListeners, emit, emitFailure }: EntryListeners,
+): EventDispatcher {
+  let cursor = 0;
+  let positionedAt = 0;
+  let unwatch = () => {};
+  const callbacks = new Set<() => void>();
+
+  const isListenedTo = () => store.traits.writers === 'single' || Object.values(EVENT_NAMES).some(hasListeners);
+
+  function notify(): void {
+    for (const onEntries of [...callbacks]) onEntries();
+  }
+
+  async function moveToEnd(): Promise<void> {
+    const last = await store.events.last();
+    // A listener that was added in the meantime receives the entries up to here.
+    if (!isListenedTo()) cursor = last;
+    positionedAt = readMonotonic(clock);
+  }
+
+  const worker = createWorker({
+    clock,
+    retryDelay: RETRY_DELAY,
+    runAtStart: false,
+    onFailure: emitFailure,
+    async run() {
+      if (!isListenedTo()) {
+        notify();
+        if (readMonotonic(clock) - positionedAt >= POSITION_INTERVAL) await moveToEnd();
+        if (!isListenedTo()) return undefined;
+      }
+      let count: number;
+      do {
+        const events = await store.events.after(cursor, BATCH_SIZE);
+        count = events.length;
+        for (const { type, ...event } of events) {
+          cursor = event.id;
+          emit(EVENT_NAMES[type], event);
+        }
+        if (count > 0) notify();
+      } while (count === BATCH_SIZE);
+      return undefined;
+    },
+  });
+
+  return {
+    async start() {
+      cursor = await store.events.last();
+      worker.start();
+      unwatch = store.events.watch(worker.wake);
+    },
+    wake: worker.wake,
+    watch(onEntries) {
+      callbacks.add(onEntries);
+      return () => void callbacks.delete(onEntries);
+    },
+    async stop() {
+      unwatch();
+      await worker.drain();
+    },
+  };
+}

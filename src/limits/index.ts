@@ -1,0 +1,12 @@
+/**
+ * Limits of clients: token buckets, and the identity of a client.
+ *
+ * @module
+ */
+
+export { createClientResolver } from './client.ts';
+export { isIpRange } from './ip-address.ts';
+export type { StreamLimits } from './stream-limits.ts';
+export { parseStreamLimits } from './stream-limits.ts';
+export type { Rate, TokenBucketsOptions } from './token-buckets.ts';
+export { tokenBuckets } from './token-buckets.ts';
