@@ -15,8 +15,11 @@ export interface SanctionsOracleOptions {
 /** Gas limit of a query. */
 const GAS = 500_000;
 
-/** Maximum number of cached addresses; the oldest are dropped first. */
-const MAX_CACHED = 10_000;
+/**
+ * Maximum number of cached addresses. A result that does not fit is not cached. If the oldest were dropped instead, an
+ * auction with more parties would find none of them in the cache, because it queries them in the same order each time.
+ */
+const MAX_CACHED = 100_000;
 
 /**
  * Creates the option `isDenied` of a book from a sanctions oracle: a contract with `isSanctioned(address)` that returns
@@ -39,19 +42,29 @@ export function sanctionsOracle(
   }
   const cache = new Map<Address, { readonly denied: boolean; readonly at: number }>();
 
+  function isFresh(at: number): boolean {
+    const age = now() - at;
+    return age >= 0 && age < cacheTtl * 1000; // negative if the clock was set back
+  }
+
+  /** The oldest results are at the front. */
+  function dropExpired(): void {
+    for (const [address, { at }] of cache) {
+      if (isFresh(at)) break;
+      cache.delete(address);
+    }
+  }
+
   return async (address, { signal }) => {
     const known = cache.get(address);
-    const age = known === undefined ? -1 : now() - known.at;
-    // The age is negative if the clock was set back.
-    if (known !== undefined && age >= 0 && age < cacheTtl * 1000) return known.denied;
+    if (known !== undefined && isFresh(known.at)) return known.denied;
     const data = `${SELECTOR}${address.slice(2).padStart(64, '0')}` as const;
     const [result] = await boundedCalls(client, [{ to, data, gas: GAS }], signal);
     const value = result?.success && result.size >= 32 ? BigInt(result.word) : undefined;
     if (value !== 0n && value !== 1n) throw new TypeError(`the sanctions oracle ${to} returned no boolean`);
     cache.delete(address);
-    cache.set(address, { denied: value === 1n, at: now() });
-    const [oldest] = cache.keys();
-    if (cache.size > MAX_CACHED && oldest !== undefined) cache.delete(oldest);
+    dropExpired();
+    if (cache.size < MAX_CACHED) cache.set(address, { denied: value === 1n, at: now() });
     return value === 1n;
   };
 }
