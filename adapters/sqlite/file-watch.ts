@@ -5,8 +5,13 @@ import { StoreError } from 'intentbook';
 export interface FileWatch {
   /** Remembers the files. The write-ahead log exists after the first write. */
   remember(): void;
-  /** @throws StoreError `WriterLost` if a file was replaced or deleted: later writes are lost. */
-  assertUnchanged(): void;
+  /**
+   * Checks the files.
+   *
+   * @param onLogDeleted - Called if only the write-ahead log was deleted. Its content is still in the open file.
+   * @throws StoreError `WriterLost` if a file was replaced or deleted: later writes are lost.
+   */
+  assertUnchanged(onLogDeleted: () => void): void;
 }
 
 /**
@@ -25,11 +30,13 @@ export function createFileWatch(path: string): FileWatch {
         return identity === undefined ? [] : [[name, identity]];
       });
     },
-    assertUnchanged() {
+    assertUnchanged(onLogDeleted) {
       for (const [name, identity] of opened) {
         const now = getIdentity(name);
         if (now === identity) continue;
         const event = now === undefined ? 'deleted' : 'replaced';
+        // The loop has found the database file unchanged before.
+        if (event === 'deleted' && name.endsWith('-wal')) onLogDeleted();
         throw new StoreError(
           'WriterLost',
           `the file "${name}" was ${event} while it was open; stop the book and restore it`,

@@ -72,9 +72,14 @@ export function acquireLease(
   let failure: StoreError | undefined;
   let cancel: Cancel = () => {};
 
+  /** Copies the deleted write-ahead log to the database file through the open handle, so that no order is lost. */
+  function saveLog(): void {
+    if (!database.inTransaction) prepare(database, 'PRAGMA wal_checkpoint(FULL)').all();
+  }
+
   function renew(): void {
     try {
-      files.assertUnchanged();
+      files.assertUnchanged(saveLog);
       // During a transaction of the host the renewal has to wait; no other process can write either.
       if (!database.inTransaction) {
         const next = clock.now() + LEASE_TTL;
