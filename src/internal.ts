@@ -26,7 +26,7 @@ export type { Endpoint } from './http/route.ts';
 export { createRouteNames } from './http/route-names.ts';
 export type { Match } from './http/router.ts';
 export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
-export { createClientResolver, isIpRange } from './limits/index.ts';
+export { createClientResolver, createProxyTest, isIpRange } from './limits/index.ts';
 export { callListener, createFailureReporter } from './listeners.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { assertSameDomain } from './ports/store.ts';

@@ -14,6 +14,7 @@ import { watchReadiness } from './books/readiness-watch.ts';
 import type { ServerPlan } from './config/plan.ts';
 import { planOptions } from './config/plan-options.ts';
 import { mountAccounts } from './http/account-mount.ts';
+import { createConnectionLimit } from './http/connection-limit.ts';
 import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
@@ -131,7 +132,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       observe(request);
       return current.handle(request);
     };
-    const main = createHardenedServer(nodeHandler({ handle }, MEMORY));
+    const admit = rateLimit === 'off' ? undefined : createConnectionLimit(trustedProxies, rateLimit.streams);
+    const main = createHardenedServer(nodeHandler({ handle }, MEMORY), undefined, admit);
     // Probes are answered during the start, which may wait for nodes and leases. A server that is being replaced may
     // still have the port: it is tried again when the books are open.
     const early = await listen(main, port, host).catch((error: unknown) => {

@@ -23,17 +23,34 @@ const NETWORK_BYTES = 8;
  * @throws TypeError naming the invalid element.
  */
 export function createClientResolver(trustedProxies: readonly string[]): (origin: Origin) => string {
-  const trusted = trustedProxies.map((text) => {
-    const range = parseIpRange(text);
-    if (range === undefined)
-      throw new TypeError(`trustedProxies must contain addresses or ranges such as 10.0.0.0/8, got "${text}"`);
-    return range;
-  });
+  const trusted = parseProxies(trustedProxies);
   return (origin) => {
     const socket = parseIpAddress(origin.remoteAddress ?? '');
     if (socket === undefined) return UNKNOWN;
     return formatClient(isTrusted(socket, trusted) ? getForwardedAddress(socket, origin, trusted) : socket);
   };
+}
+
+/**
+ * Creates the function that returns whether a socket belongs to a trusted proxy, and so to many clients.
+ *
+ * @throws TypeError naming the invalid element.
+ */
+export function createProxyTest(trustedProxies: readonly string[]): (remoteAddress: string | undefined) => boolean {
+  const trusted = parseProxies(trustedProxies);
+  return (remoteAddress) => {
+    const socket = parseIpAddress(remoteAddress ?? '');
+    return socket !== undefined && isTrusted(socket, trusted);
+  };
+}
+
+function parseProxies(texts: readonly string[]): readonly IpRange[] {
+  return texts.map((text) => {
+    const range = parseIpRange(text);
+    if (range === undefined)
+      throw new TypeError(`trustedProxies must contain addresses or ranges such as 10.0.0.0/8, got "${text}"`);
+    return range;
+  });
 }
 
 /** Walks from the nearest hop outwards. Each trusted proxy has appended the address of the previous hop. */

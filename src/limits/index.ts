@@ -4,7 +4,7 @@
  * @module
  */
 
-export { createClientResolver } from './client.ts';
+export { createClientResolver, createProxyTest } from './client.ts';
 export { isIpRange } from './ip-address.ts';
 export type { StreamLimits } from './stream-limits.ts';
 export { parseStreamLimits } from './stream-limits.ts';

@@ -3,6 +3,7 @@ import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { OrderBookError } from 'intentbook';
 import { CORS_HEADERS } from '#internal';
+import type { AdmitConnection } from './connection-limit.ts';
 
 /** Timeouts of clients, in milliseconds. */
 interface HttpTimeouts {
@@ -34,9 +35,15 @@ export interface HardenedServer {
   close(grace: number): Promise<void>;
 }
 
+/**
+ * Creates a server.
+ *
+ * @param admit - Admits a connection, or returns undefined to close it. The result is called when the connection ends.
+ */
 export function createHardenedServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
   { stalled, ...timeouts }: HttpTimeouts = HTTP_TIMEOUTS,
+  admit: AdmitConnection = () => () => {},
 ): HardenedServer {
   // The responses in progress of each open connection.
   const connections = new Map<Duplex, Set<ServerResponse>>();
@@ -63,8 +70,16 @@ export function createHardenedServer(
   // An unknown expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener);
   server.on('connection', (socket: Socket) => {
+    const release = admit(socket.remoteAddress);
+    if (release === undefined) {
+      socket.destroy();
+      return;
+    }
     connections.set(socket, new Set());
-    socket.once('close', () => connections.delete(socket));
+    socket.once('close', () => {
+      connections.delete(socket);
+      release();
+    });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const responses = [...(connections.get(socket) ?? [])];

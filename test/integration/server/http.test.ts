@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createConnectionLimit } from '../../../apps/server/http/connection-limit.ts';
 import { createHardenedServer, type HardenedServer } from '../../../apps/server/http/hardened-server.ts';
 
 const servers: HardenedServer[] = [];
@@ -12,8 +13,9 @@ afterEach(async () => {
 async function listening(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
   timeouts?: Parameters<typeof createHardenedServer>[1],
+  admit?: Parameters<typeof createHardenedServer>[2],
 ) {
-  const server = createHardenedServer(handler, timeouts);
+  const server = createHardenedServer(handler, timeouts, admit);
   servers.push(server);
   return { server, url: await server.listen(0, '127.0.0.1') };
 }
@@ -153,6 +155,33 @@ describe('client that is too slow loses its connection', () => {
     expect(connection.received.length).toBeLessThan(size);
   });
 });
+
+describe('connections of one client', () => {
+  test('above 256 are closed, until others end', async () => {
+    const { url } = await listening(pong, undefined, createConnectionLimit());
+    const open256 = await Promise.all(Array.from({ length: 256 }, () => open(url)));
+    const refused = await open(url);
+    await once(refused.socket, 'close');
+    expect(refused.received).toBe('');
+    open256[0]?.socket.destroy();
+    // The server notices the end asynchronously.
+    for (;;) if (await responds(url)) break;
+    for (const { socket } of open256) socket.destroy();
+  });
+
+  test('are not limited if they come from a trusted proxy, and follow the limit of streams', () => {
+    const admit = createConnectionLimit(['10.0.0.0/8'], 200);
+    const count = (address: string) => Array.from({ length: 500 }, () => admit(address)).filter(Boolean).length;
+    expect([count('10.1.2.3'), count('203.0.113.1'), count('2001:db8::1')]).toEqual([500, 400, 400]);
+    expect(admit('2001:db8::2')).toBeUndefined(); // the same /64
+    expect(admit('203.0.113.2')).toBeDefined();
+  });
+});
+
+async function responds(url: string): Promise<boolean> {
+  const received = await exchange(url, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n').catch(() => '');
+  return received.includes('pong');
+}
 
 describe('server shutdown', () => {
   test('closes idle connections and rejects new ones', async () => {
