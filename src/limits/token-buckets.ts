@@ -54,8 +54,8 @@ type Buckets = Record<RequestKind, Bucket>;
 
 /**
  * Creates a limiter in process memory: for each client a token bucket of reads, one of writes, and the number of open
- * streams. A rejected request costs nothing, so early retries do not delay a client. A cost above the tokens of a bucket
- * is a debt, and the client waits until it is refilled.
+ * streams. A rejected request costs nothing, so early retries do not delay a client. A cost above the tokens of a
+ * bucket is a debt, and the client waits until it is refilled.
  *
  * @throws TypeError naming the option that is unknown or invalid.
  */

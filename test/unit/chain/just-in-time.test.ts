@@ -122,7 +122,8 @@ describe('just-in-time order', () => {
 
   /** A placement on chain, and the order as a book reads it. */
   async function placedElsewhere() {
-    const placement = placementOf({ sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase() as Hex }); // lower case
+    const [sellToken, buyToken] = [WETH.toLowerCase() as Hex, COW.toLowerCase() as Hex]; // still hex
+    const placement = placementOf({ sellToken, buyToken });
     const elsewhere = await open();
     const through = blockOf(4);
     await elsewhere.chain.apply({ events: eventsIn(through, [placement]), through });

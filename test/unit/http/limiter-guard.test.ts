@@ -121,8 +121,14 @@ function counting() {
   return { guard, steps, tokens: () => tokens };
 }
 
-const requestOf = (client: string, headers: Record<string, string> = {}) =>
-  ({ remoteAddress: client, header: (name: string) => headers[name] }) as unknown as ApiRequest; // the members that are used
+const requestOf = (client: string, headers: Record<string, string> = {}): ApiRequest => ({
+  method: 'GET',
+  path: '/',
+  query: '',
+  body: { type: 'none' },
+  remoteAddress: client,
+  header: (name) => headers[name],
+});
 
 const LONG = { kind: 'read', tokens: 8, rowsPerToken: 100, stream: false } as const;
 const DONE = { status: 200, headers: {}, body: '[]' };
