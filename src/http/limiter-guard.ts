@@ -3,7 +3,6 @@ import { OrderBookError } from '../errors.ts';
 import type { Admission, Limiter, StreamAdmission } from '../ports/limiter.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitGuard, RequestCost, RequestMeter } from './rate-limit.ts';
-import { declaredLength } from './route.ts';
 
 /** Long reads of one client that run at the same time. */
 const LONG_READS_PER_CLIENT = 2;
@@ -25,7 +24,7 @@ export function createLimiterGuard(
     let charged = tokens;
     /** Charges what the work so far costs beyond the tokens that were taken. At its end, returns those left over. */
     const settle = async (isAtEnd: boolean) => {
-      const rest = getCost(cost, request, meter) - charged;
+      const rest = getCost(cost, meter) - charged;
       if (isAtEnd ? rest === 0 : rest <= 0) return;
       charged += rest;
       await failOpen(() => limiter.charge?.(client, kind, rest), undefined, onFailure);
@@ -63,14 +62,11 @@ export function createLimiterGuard(
 
 /** Returns the tokens that the work of a request has cost so far. */
 function getCost(
-  { tokens, rowsPerToken, bytesPerToken }: RequestCost,
-  request: ApiRequest,
+  { tokens, rowsPerToken, bytesPerToken, bodyTokens = 0 }: RequestCost,
   { rows, bytes }: RequestMeter,
 ): number {
-  const declared = bytesPerToken === undefined ? 0 : declaredLength(request);
-  const ofBody = bytesPerToken === undefined ? 0 : Math.floor(Math.max(bytes, declared) / bytesPerToken);
-  const ofDeclared = bytesPerToken === undefined ? 0 : Math.floor(declared / bytesPerToken);
-  return ofBody + (rowsPerToken === undefined ? tokens - ofDeclared : Math.max(1, Math.ceil(rows / rowsPerToken)));
+  const ofBody = bytesPerToken === undefined ? 0 : Math.max(bodyTokens, Math.floor(bytes / bytesPerToken));
+  return ofBody + (rowsPerToken === undefined ? tokens - bodyTokens : Math.max(1, Math.ceil(rows / rowsPerToken)));
 }
 
 function isStream(body: ApiResponse['body']): body is AsyncIterable<string> {

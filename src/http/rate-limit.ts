@@ -21,6 +21,8 @@ export interface RequestCost {
   readonly rowsPerToken?: number;
   /** Bytes of the body that one further token pays for. Absent: the route reads no body. */
   readonly bytesPerToken?: number;
+  /** The part of `tokens` that pays for the declared length of the body. */
+  readonly bodyTokens?: number;
   /** Whether the response is an event stream. The number of open streams per client is limited. */
   readonly stream: boolean;
 }

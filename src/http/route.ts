@@ -78,11 +78,12 @@ export function getRequestCost(route: Endpoint | undefined, request: ApiRequest)
     if (before === undefined) fixedCosts.set(route, result);
     return result;
   }
-  return { ...charged, tokens: tokens + Math.floor(declaredLength(request) / bytesPerToken), bytesPerToken };
+  const bodyTokens = Math.floor(getDeclaredLength(request) / bytesPerToken);
+  return { ...charged, tokens: tokens + bodyTokens, bodyTokens, bytesPerToken };
 }
 
 /** Returns the declared length of a body, in bytes. 0 if it has none, as a body in chunks. */
-export function declaredLength(request: ApiRequest): number {
+function getDeclaredLength(request: ApiRequest): number {
   const text = request.header('content-length') ?? '';
   return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
