@@ -30,6 +30,8 @@ interface Row extends NewNotification {
   visible: boolean;
 }
 
+type Entry = Omit<AccountLogEntry, 'body'>;
+
 interface Pending {
   readonly tokenHash: Hex;
   readonly expiresAt: number;
@@ -44,15 +46,17 @@ export function memoryAccountStore(): AccountStore {
   const marks = new Map<string, Map<string, string>>();
   const rows = new Map<string, Row>();
   const lists = new Map<string, SortedList<Row>>();
-  const log: AccountLogEntry[] = [];
+  const log: Entry[] = [];
   const last = () => log.at(-1)?.id ?? 0;
-  const logs = new Map<string, AccountLogEntry[]>();
+  const logs = new Map<string, Entry[]>();
   const wallets = new Map<string, Affiliate>();
   const codes = new Map<string, Affiliate>();
   const usedSignatures = new Set<string>();
   const nonces = new Map<string, UsedNonce>();
   const subscriptions = new Map<string, Subscription>();
   const confirmations = new Map<string, Pending>();
+  /** Active subscriptions by the hash of the token that has confirmed them. */
+  const confirmedBy = new Map<string, string>();
   let invitations: { readonly channel: string; readonly target: string; readonly sentAt: number }[] = [];
   const deliveries = createMemoryDeliveries({
     subscription: (id) => subscriptions.get(id),
@@ -70,8 +74,8 @@ export function memoryAccountStore(): AccountStore {
     return now;
   }
 
-  function record(type: AccountLogEntry['type'], { account, id, body }: NewNotification): void {
-    const entry = { id: last() + 1, account, type, notification: id, body };
+  function record(type: AccountLogEntry['type'], { account, id }: NewNotification): void {
+    const entry = { id: last() + 1, account, type, notification: id };
     log.push(entry);
     entries(logs, account, () => []).push(entry);
   }
@@ -87,17 +91,19 @@ export function memoryAccountStore(): AccountStore {
       return true;
     }
     const { id, account, type, at, body } = change.notification;
-    const row = rows.get(id) ?? { id, account, type, at, body, seq: last() + 1, visible: false };
-    if (row.visible) return false;
-    row.visible = true;
+    const existing = rows.get(id);
+    if (existing?.visible === true) return false;
+    // Shown again, it has the time and the text of its new cause.
+    const row: Row = { account, type, seq: last() + 1, ...existing, id, at, body, visible: true };
+    const causedAt = existing?.at ?? at;
     rows.set(id, row);
     entries(lists, row.account, () => new SortedList<Row>(newestFirst)).add(row);
     record('notification', row);
     for (const subscription of subscriptions.values()) {
       const isSubscribed = subscription.account === row.account && subscription.types.includes(row.type);
-      const isRecent = subscription.createdAt <= row.at + DELIVERY_WINDOW;
+      const isRecent = subscription.createdAt <= causedAt + DELIVERY_WINDOW;
       if (isSubscribed && isRecent && subscription.state === 'active')
-        deliveries.add(subscription, id, Math.min(row.at, addedAt));
+        deliveries.add(subscription, id, Math.min(causedAt, addedAt));
     }
     return true;
   }
@@ -119,8 +125,7 @@ export function memoryAccountStore(): AccountStore {
 
   function pruneNotifications({ before, through, limit }: LogPruneRequest): number {
     const end = Math.min(limit, log.length - 1);
-    const isKept = ({ id, notification }: AccountLogEntry) =>
-      id > through || (rows.get(notification)?.at ?? 0) >= before;
+    const isKept = ({ id, notification }: Entry) => id > through || (rows.get(notification)?.at ?? 0) >= before;
     const kept = log.slice(0, end).findIndex(isKept);
     const due = log.splice(0, kept < 0 ? Math.max(0, end) : kept);
     for (const entry of due) logs.get(entry.account)?.shift();
@@ -202,14 +207,18 @@ export function memoryAccountStore(): AccountStore {
   function confirm({ tokenHash, now: at, target }: Parameters<AccountStore['subscriptions']['confirm']>[0]) {
     const [id, pending] = [...confirmations].find(([, each]) => each.tokenHash === tokenHash) ?? [];
     const subscription = id === undefined ? undefined : subscriptions.get(id);
+    const again = subscriptions.get(confirmedBy.get(tokenHash) ?? '');
+    if (again?.state === 'active') return again;
     if (id === undefined || subscription === undefined || pending === undefined || pending.expiresAt < at)
       return undefined;
     const confirmed: Subscription = { ...subscription, state: 'active', target: target ?? subscription.target };
+    if (confirmed.target === '') return undefined;
     const same = findSame(confirmed);
     removeSubscription(same?.state === 'active' ? id : (same?.id ?? ''));
     const active = same?.state === 'active' ? { ...same, types: confirmed.types } : confirmed;
     subscriptions.set(active.id, active);
     confirmations.delete(id);
+    if (active.id === id) confirmedBy.set(tokenHash, id);
     return active;
   }
 
@@ -269,11 +278,12 @@ export function memoryAccountStore(): AccountStore {
       async after(id, limit, account) {
         context();
         const from = Math.max(0, id - last() + log.length);
-        if (account === undefined) return log.slice(from, from + limit);
+        const withBody = (entry: Entry) => ({ ...entry, body: rows.get(entry.notification)?.body ?? '{}' });
+        if (account === undefined) return log.slice(from, from + limit).map(withBody);
         const own = logs.get(account) ?? [];
         let start = own.length;
         while (start > 0 && (own[start - 1]?.id ?? 0) > id) start--;
-        return own.slice(start, start + limit);
+        return own.slice(start, start + limit).map(withBody);
       },
       watch: () => () => {},
     },

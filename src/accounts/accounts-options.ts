@@ -10,6 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { PoolSource } from '../ports/pools.ts';
 import type { Random } from '../ports/random.ts';
 import type { TokenHolderSource } from '../ports/token-holders.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import type { AccountBook } from './account-books.ts';
 import type { AffiliatesOptions } from './affiliates.ts';
 import type { DeliveryOptions } from './delivery-dispatcher.ts';
@@ -114,3 +115,28 @@ export const ACCOUNTS_OPTIONS = [
   'clock',
   'random',
 ] as const satisfies readonly (keyof AccountsOptions)[];
+
+/** Parses the options of deliveries. A store may keep their times as integers. */
+export function parseDeliveries(options: DeliveryOptions, timeout: number): Required<DeliveryOptions> {
+  assertKnownOptions('createAccounts, deliveries', options, ['attempts', 'retryDelay', 'maxRetryDelay', 'timeout']);
+  return {
+    attempts: parsePositiveInteger('deliveries.attempts', options.attempts ?? 45),
+    retryDelay: parsePositiveInteger('deliveries.retryDelay', options.retryDelay ?? 1_000),
+    maxRetryDelay: parsePositiveInteger('deliveries.maxRetryDelay', options.maxRetryDelay ?? 3_600_000),
+    timeout: parsePositiveInteger('deliveries.timeout', options.timeout ?? timeout),
+  };
+}
+
+/** Converts days to milliseconds. */
+export function parseRetention(days: number | undefined): number | undefined {
+  if (days === undefined) return undefined;
+  const milliseconds = Math.ceil(days * 86_400_000);
+  if (Number.isSafeInteger(milliseconds) && milliseconds > 0) return milliseconds;
+  throw new TypeError(`createAccounts: retention must be a positive number of days, got ${days}`);
+}
+
+/** Parses a positive integer. @throws TypeError naming the option. */
+export function parsePositiveInteger(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new TypeError(`createAccounts: ${name} must be a positive integer, got ${String(value)}`);
+}

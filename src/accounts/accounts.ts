@@ -5,6 +5,7 @@ import { parseStreamLimits } from '../limits/index.ts';
 import { createFailureReporter } from '../listeners.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import { systemClock } from '../ports/clock.ts';
+import type { UsdPriceQuery } from '../ports/prices.ts';
 import { systemRandom } from '../ports/random.ts';
 import { StoreError } from '../ports/store.ts';
 import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
@@ -20,17 +21,17 @@ import { AccountError } from './account-error.ts';
 import { createAccountRetention } from './account-retention.ts';
 import type { Accounts, NotificationApi } from './accounts-api.ts';
 import type { AccountsOptions } from './accounts-options.ts';
-import { ACCOUNTS_OPTIONS } from './accounts-options.ts';
+import { ACCOUNTS_OPTIONS, parseDeliveries, parsePositiveInteger, parseRetention } from './accounts-options.ts';
 import { createOwnStatistics } from './affiliate-statistics/own-statistics.ts';
 import { createValuation } from './affiliate-statistics/valuation.ts';
 import type { AffiliateTerms } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
 import { selectAnnouncements } from './announcements.ts';
 import { createChannelMap, startChannels, stopChannels } from './channel-list.ts';
-import type { DeliveryOptions } from './delivery-dispatcher.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
 import { createHistory } from './history/history.ts';
+import { dropForeignSymbol } from './known-symbols.ts';
 import type { Notification } from './notification.ts';
 import { createNotificationIndexer } from './notification-indexer.ts';
 import { listNotifications } from './notification-list.ts';
@@ -149,11 +150,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
     observer,
     onPrice: (query, price) => ownHistory.addPrice(query, price),
   });
+  // The failures of sources were reported.
+  const findPrice = ({ chainId, token }: UsdPriceQuery) => usdPrices.get(chainId, token).catch(() => undefined);
   const ownHistory = createOwnHistory({
     books,
     dollarTokens: options.slippage?.dollarTokens,
     tokens,
-    readPrice: ({ chainId, token }) => usdPrices.get(chainId, token),
+    readPrice: findPrice,
     clock,
     onFailure: report,
   });
@@ -194,7 +197,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     value: createValuation({
       clock,
       tokens,
-      readPrice: async ({ chainId, token }) => (await usdPrices.get(chainId, token))?.price,
+      readPrice: async (query) => (await findPrice(query))?.price,
       readHistory: slippage.readHistory,
       onFailure: report,
     }),
@@ -364,7 +367,8 @@ function createTokenLookup(books: readonly KnownBook[], ofHost: TokenLookup | un
     if (label !== undefined) return label;
     if (chain?.wrappedNative === token) return { decimals: 18, symbol: chain.wrappedSymbol };
     if (ofHost !== undefined) return undefined;
-    return books.find(({ book }) => book.chainId === chainId)?.book.balances.token(token);
+    const ofChain = await books.find(({ book }) => book.chainId === chainId)?.book.balances.token(token);
+    return ofChain && dropForeignSymbol(chainId, token, ofChain);
   };
 }
 
@@ -372,28 +376,4 @@ function createTokenLookup(books: readonly KnownBook[], ofHost: TokenLookup | un
 function requireTerms(terms: AffiliateTerms | undefined): AffiliateTerms {
   if (terms !== undefined) return terms;
   throw new TypeError("createAccounts: affiliates.statistics 'own' requires affiliates.terms");
-}
-
-/** Parses the options of deliveries. A store may keep their times as integers. */
-function parseDeliveries(options: DeliveryOptions, timeout: number): Required<DeliveryOptions> {
-  assertKnownOptions('createAccounts, deliveries', options, ['attempts', 'retryDelay', 'maxRetryDelay', 'timeout']);
-  return {
-    attempts: parsePositiveInteger('deliveries.attempts', options.attempts ?? 45),
-    retryDelay: parsePositiveInteger('deliveries.retryDelay', options.retryDelay ?? 1_000),
-    maxRetryDelay: parsePositiveInteger('deliveries.maxRetryDelay', options.maxRetryDelay ?? 3_600_000),
-    timeout: parsePositiveInteger('deliveries.timeout', options.timeout ?? timeout),
-  };
-}
-
-/** Converts days to milliseconds. */
-function parseRetention(days: number | undefined): number | undefined {
-  if (days === undefined) return undefined;
-  const milliseconds = Math.ceil(days * 86_400_000);
-  if (Number.isSafeInteger(milliseconds) && milliseconds > 0) return milliseconds;
-  throw new TypeError(`createAccounts: retention must be a positive number of days, got ${days}`);
-}
-
-function parsePositiveInteger(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new TypeError(`createAccounts: ${name} must be a positive integer, got ${String(value)}`);
 }

@@ -19,17 +19,20 @@ export interface OrderTokens {
   readonly buy: TokenLabel | undefined;
 }
 
-/** Formats an amount for people: in whole tokens if decimals and symbol are known, otherwise in atoms. */
+/** Formats an amount for people: in whole tokens if the decimals are known, otherwise in atoms. */
 export function formatAmount(atoms: string, address: Address, token: TokenLabel | undefined): string {
   const { decimals = -1, symbol = '' } = token ?? {};
-  // A symbol is untrusted contract data: control characters are removed and its length is limited.
-  const visible = symbol.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  const name = [...visible].slice(0, 20).join('').trimEnd();
-  const isUsable = Number.isSafeInteger(decimals) && decimals >= 0 && decimals <= 255 && name !== '';
-  return isUsable
-    ? `${formatDecimal({ digits: BigInt(atoms), scale: decimals })} ${name}`
-    : `${atoms} atoms of ${address}`;
+  if (!Number.isSafeInteger(decimals) || decimals < 0 || decimals > 255) return `${atoms} atoms of ${address}`;
+  const amount = formatDecimal({ digits: BigInt(atoms), scale: decimals });
+  const name = symbol.trim();
+  return `${amount} ${SYMBOL.test(name) ? name : `tokens of ${address}`}`;
 }
+
+/**
+ * A symbol that a message shows: letters and digits, a letter first. Symbols are untrusted contract data.
+ * Others may be links, amounts, or look like the name of another token by letters of other scripts.
+ */
+const SYMBOL = /^[A-Za-z][A-Za-z0-9]{0,19}$/;
 
 /** Formats both amounts of an exchange: `1.5 WETH for 3000 USDC`. */
 export function formatExchange(

@@ -2,6 +2,7 @@ import { withDeadline } from '../concurrency/deadline.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
+import { AccountError } from './account-error.ts';
 import type { SourceObserver, SourceSubject } from './observations.ts';
 
 /** A source that returns a value, or `undefined` if it has none. */
@@ -32,6 +33,8 @@ export interface SourceCacheContext<Q, V> {
   readonly clock: Clock;
   readonly subject: SourceSubject;
   readonly observer: SourceObserver;
+  /** Whether a missing value is an AccountError of status 503 if a source has failed. Default: false. */
+  readonly reportsOutages?: boolean;
 }
 
 /**
@@ -39,27 +42,33 @@ export interface SourceCacheContext<Q, V> {
  * with the same key share one call.
  */
 export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
-  const { sources, key: getKey, ttl, maxEntries, timeout, clock, subject, observer } = context;
+  const { sources, key: getKey, ttl, maxEntries, timeout, clock, subject, observer, reportsOutages } = context;
   const cache = new Map<string, { readonly value: V; readonly at: number }>();
   const pendingQueries = new Map<string, Promise<CachedValue<V> | undefined>>();
 
   async function querySources(query: Q, key: string): Promise<CachedValue<V> | undefined> {
+    let hasFailed = false;
     for (const source of sources) {
-      const value = await querySource(source, query);
+      const value = await querySource(source, query, () => {
+        hasFailed = true;
+      });
       if (value === undefined) continue;
       write(key, value);
       return { value, freshFor: ttl };
     }
+    // The source that failed may have the value.
+    if (hasFailed && reportsOutages === true) throw new AccountError(503, 'The sources of this data have failed', 5);
     return undefined;
   }
 
-  async function querySource(source: CachedSource<Q, V>, query: Q): Promise<V | undefined> {
+  async function querySource(source: CachedSource<Q, V>, query: Q, onFailed: () => void): Promise<V | undefined> {
     try {
       return await observer.measure(subject, source.name, () =>
         withDeadline(clock, timeout, async (signal) => source.read(query, { signal })),
       );
     } catch (cause) {
       source.onFailure(query, cause);
+      onFailed();
       return undefined;
     }
   }

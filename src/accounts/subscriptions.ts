@@ -68,9 +68,9 @@ export interface SubscriptionApi {
   list(account: string, proof: SubscriptionProof): Promise<SubscriptionView[]>;
   /** Removes a subscription. The proof is signed over its id as `target`, and empty `channel` and `types`. */
   remove(account: string, id: string, proof: SubscriptionProof): Promise<void>;
-  /** Confirms a subscription by the token of its invitation. Returns the active subscription. */
+  /** Confirms a subscription by the token of its invitation, also repeatedly. Returns the active subscription. */
   confirm(token: string): Promise<SubscriptionView>;
-  /** Removes a subscription with the token that its messages contain. Rejects with 404 for a wrong token. */
+  /** Removes a subscription, if it exists, with the token of its messages. Rejects with 404 for a wrong token. */
   unsubscribe(account: string, id: string, token: string): Promise<void>;
 }
 
@@ -287,7 +287,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     async confirm(token) {
       context.assertStarted();
       const confirmed = await store.subscriptions.confirm({ tokenHash: hashToken(token), now: clock.now() });
-      if (confirmed === undefined) throw new AccountError(404, 'The token is unknown, used or expired');
+      if (confirmed === undefined) throw new AccountError(404, 'The token is unknown or expired');
       return toSubscriptionView(confirmed);
     },
 
@@ -295,7 +295,9 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       context.assertStarted();
       const account = requireAccount(accountText);
       const subscription = (await store.subscriptions.list(account)).find((each) => each.id === id);
-      const expected = subscription && getUnsubscribeToken(subscription);
+      // It may have been removed by the same link: a repeated request has the same result.
+      if (subscription === undefined) return;
+      const expected = getUnsubscribeToken(subscription);
       // Compares hashes, so that the duration reveals nothing about the token.
       if (expected === undefined || hashToken(expected) !== hashToken(token)) throw NOT_FOUND;
       await store.subscriptions.remove({ id, account });

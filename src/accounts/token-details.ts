@@ -93,6 +93,7 @@ export function createTokenApi(context: TokenDetailsContext): TokenApi {
     timeout: TIMEOUT,
     clock,
     subject: 'tokenHolders',
+    reportsOutages: true,
     observer,
   });
 

@@ -71,6 +71,7 @@ export function createUsdPrices(options: UsdPricesOptions, context: UsdPricesCon
     timeout,
     clock: context.clock,
     subject: 'usdPrice',
+    reportsOutages: true,
     observer: context.observer,
   });
 

@@ -69,7 +69,8 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
     async handle(request) {
       const full = await respond(request);
       const response = request.method === 'HEAD' ? await omitBody(full) : full;
-      const { status, body } = response; // a spread would take longer than finding the route
+      const { status } = response; // a spread would take longer than finding the route
+      const body = watchBody(response.body, request, host.report);
       return { status, headers: joinHeaders(cors(request), response.headers), body };
     },
   };
@@ -132,6 +133,24 @@ export function decodeParam(name: string, text: string): string {
   } catch {
     throw new OrderBookError('InvalidParameter', `${name}: is not percent-encoded UTF-8`, { parameter: name });
   }
+}
+
+/** Reports the failure of a streamed body. The mount cuts the connection, so the client has no other sign of it. */
+function watchBody(body: ApiResponse['body'], request: ApiRequest, report: (failure: unknown) => void) {
+  if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) return body;
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = body[Symbol.asyncIterator]();
+      return {
+        next: () =>
+          iterator.next().catch((failure: unknown) => {
+            if (!isCausedByDisconnect(request, failure)) report(failure);
+            throw failure;
+          }),
+        return: async () => (await iterator.return?.()) ?? { done: true as const, value: undefined },
+      };
+    },
+  };
 }
 
 /** Creates the response to HEAD: the headers of GET with the length of the body. A stream is ended. */

@@ -83,7 +83,7 @@ export interface AccountLogEntry {
   readonly type: 'notification' | 'withdrawn';
   /** The id of the notification. */
   readonly notification: string;
-  /** The notification in wire format, even if it has changed visibility since. */
+  /** The notification in wire format, with its newest text, even if it has changed visibility since. */
   readonly body: string;
 }
 
@@ -104,8 +104,10 @@ export interface NotificationStore {
    * A `notify` change creates a `pending` delivery for each active subscription of the account that includes the type,
    * unless one exists for this notification, or its `at` is more than an hour (`DELIVERY_WINDOW`) before the creation
    * of the subscription. It is due at the time of the notification, or now if that time is in the future, because the
-   * time of a block can be ahead of the clock. A `dropped` delivery becomes pending again, at its old position. A
-   * `withdraw` change drops the pending deliveries. Delivered and dead ones stay unchanged.
+   * time of a block can be ahead of the clock. A `dropped` delivery becomes pending again, at its old position.
+   *
+   * A notification that was withdrawn and is shown again gets the new `at` and `body`, since its transaction was mined
+   * again, maybe with other amounts. For the age above, its previous `at` counts. A `withdraw` change drops the pending deliveries. Delivered and dead ones stay unchanged.
    */
   append(batch: NotificationBatch): Promise<AppendOutcome>;
 

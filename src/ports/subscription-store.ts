@@ -82,11 +82,13 @@ export interface SubscriptionStore {
   create(request: NewSubscription): Promise<SubscribeOutcome>;
 
   /**
-   * Activates a pending subscription and deletes its token. If the account has an active subscription of the same
+   * Activates a pending subscription. The token of an active one returns it unchanged, because a confirmation may be
+   * repeated. If the account has an active subscription of the same
    * channel and target, that one gets the types and the pending one is removed. A suspended one is removed.
    *
    * @param target - The new target, for channels where only the confirmation reveals it.
-   * @returns The active subscription, or `undefined` if the token is unknown, used or expired at `now`.
+   * @returns The active subscription, or `undefined` if the token is unknown or expired at `now`, or if the target is
+   * not known.
    */
   confirm(request: {
     readonly tokenHash: Hex;

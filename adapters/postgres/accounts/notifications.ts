@@ -22,6 +22,8 @@ type LogRow = readonly [id: number, withdrawn: boolean, account: Address, notifi
 interface BatchNotification extends Pick<NewNotification, 'id' | 'account' | 'at'> {
   readonly type: string;
   visible: boolean;
+  /** Set if an existing one is shown again: its new time and text. */
+  shown?: { readonly at: number; readonly body: string };
   /** Set if the notification must be stored, with its number. */
   readonly inserted?: { readonly seq: number; readonly body: string };
 }
@@ -57,8 +59,9 @@ export function createNotificationTable(
       'unnest($1::text[], $2::bigint[], $3::bytea[], $4::text[], $5::bigint[], $6::boolean[], $7::text[])',
   );
   const show = prepare(
-    `UPDATE ${s}.notifications n SET visible = c.visible FROM unnest($1::text[], $2::boolean[]) c (id, visible) ` +
-      'WHERE n.id = c.id AND n.visible <> c.visible',
+    `UPDATE ${s}.notifications n SET visible = c.visible, at = coalesce(c.at, n.at), body = coalesce(c.body, n.body) ` +
+      'FROM unnest($1::text[], $2::boolean[], $3::bigint[], $4::text[]) c (id, visible, at, body) ' +
+      'WHERE n.id = c.id AND (n.visible <> c.visible OR c.at IS NOT NULL)',
   );
   const record = prepare(
     `INSERT INTO ${s}.log (id, withdrawn, account, notification) SELECT * FROM ` +
@@ -133,6 +136,8 @@ export function createNotificationTable(
         show,
         existing.map(({ id }) => id),
         existing.map(({ visible }) => visible),
+        existing.map(({ shown }) => shown?.at ?? null),
+        existing.map(({ shown }) => shown?.body ?? null),
       );
     }
     await run(
@@ -210,6 +215,7 @@ function planEntries(changes: readonly NotificationChange[], byId: Map<string, B
       byId.set(newId, notification);
     }
     notification.visible = !withdrawn;
+    if (!withdrawn && notification.inserted === undefined) notification.shown = change.notification;
     const { id: key, account, type, at } = notification;
     entries.push({ id, withdrawn, account, notification: key });
     if (!withdrawn && !shown.has(key)) shown.set(key, { notification: key, account, type, at });

@@ -48,8 +48,11 @@ export function createSubscriptionTable(
   );
   const insertInvitation = prepare(`INSERT INTO ${s}.invitations (channel, target, sent) VALUES ($1, $2, $3)`);
   const confirm = prepare<PgSubscriptionRow>(
-    `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), token_hash = NULL, ` +
-      `token_expires = NULL WHERE token_hash = $1 AND token_expires >= $2 RETURNING ${subscriptionColumns}`,
+    `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), ` +
+      `token_expires = NULL WHERE token_hash = $1 AND token_expires >= $2 AND coalesce($3, target) <> '' RETURNING ${subscriptionColumns}`,
+  );
+  const findConfirmed = prepare<PgSubscriptionRow>(
+    `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.token_hash = $1 AND w.active`,
   );
   const list = prepare<PgSubscriptionRow>(
     `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.account = $1 ORDER BY w.ordinal`,
@@ -122,7 +125,10 @@ export function createSubscriptionTable(
         await acquireLock(run, 'log');
         await acquireLock(run, 'subscriptions');
         const [row] = await run(confirm, toBytes(tokenHash), now, target ?? null);
-        if (row === undefined) return undefined;
+        if (row === undefined) {
+          const [again] = await run(findConfirmed, toBytes(tokenHash));
+          return again && readSubscription(again);
+        }
         const confirmed = readSubscription(row);
         const { id, channel, target: to, types } = confirmed;
         const owner = toBytes(confirmed.account);

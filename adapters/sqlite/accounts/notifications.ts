@@ -29,7 +29,8 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
   const insert = prepare(
     `INSERT INTO ${p}notifications (seq, id, account, type, at, body, visible) VALUES (?, ?, ?, ?, ?, ?, 1)`,
   );
-  const show = prepare(`UPDATE ${p}notifications SET visible = ? WHERE seq = ?`);
+  const hide = prepare(`UPDATE ${p}notifications SET visible = 0 WHERE seq = ?`);
+  const show = prepare(`UPDATE ${p}notifications SET visible = 1, at = ?, body = ? WHERE seq = ?`);
   const record = prepare(`INSERT INTO ${p}account_log (id, account, withdrawn, notification) VALUES (?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}account_log`).pluck();
   // The sign excludes the index of states, which has few values.
@@ -61,7 +62,7 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
     const next = getNextId();
     const seq = row === undefined ? next : row[0];
     if (row === undefined) insert.run(seq, id, owner, type, at, body);
-    else show.run(1, seq);
+    else show.run(at, body, seq);
     record.run(next, owner, 0, seq);
     restoreDeliveries.run(seq);
     const causedAt = row?.[3] ?? at;
@@ -72,7 +73,7 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
   function withdraw(id: string): boolean {
     const row = find.get(id) as NotificationRow | undefined; // the columns selected
     if (row === undefined || row[4] === 0) return false;
-    show.run(0, row[0]);
+    hide.run(row[0]);
     record.run(getNextId(), row[1], 1, row[0]);
     dropDeliveries.run(row[0]);
     return true;

@@ -57,9 +57,10 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
   const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
   const confirm = prepare(
-    `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), token_hash = NULL, expires_at = NULL ` +
-      'WHERE token_hash = ? AND expires_at >= ? RETURNING n',
+    `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), expires_at = NULL ` +
+      `WHERE token_hash = ? AND expires_at >= ? AND coalesce(?, target) <> '' RETURNING n`,
   ).pluck();
+  const findConfirmed = prepare(`SELECT ${columns} WHERE s.token_hash = ? AND s.active = 1`).raw();
   const byNumber = prepare(`SELECT ${columns} WHERE s.n = ?`).raw();
   const findSame = prepare(
     `SELECT n, active FROM ${p}subscriptions WHERE account = ? AND channel = ? AND target = ? AND n <> ? ` +
@@ -143,8 +144,11 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
 
     confirm: ({ tokenHash, now, target }: Parameters<SubscriptionStore['confirm']>[0]) =>
       write('confirm a subscription', () => {
-        const n = confirm.get(target ?? null, toBytes(tokenHash), now) as number | undefined; // an integer column
-        if (n === undefined) return undefined;
+        const n = confirm.get(target ?? null, toBytes(tokenHash), now, target ?? null) as number | undefined; // an integer column
+        if (n === undefined) {
+          const confirmed = findConfirmed.get(toBytes(tokenHash)) as SubscriptionRow | undefined; // as selected
+          return confirmed && readSubscription(confirmed);
+        }
         const [, account, channel, to, types] = byNumber.get(n) as SubscriptionRow; // as selected
         const [same, isActive] = (findSame.get(account, channel, to, n) ?? []) as [number?, number?]; // as selected
         if (same !== undefined) removeByNumber(isActive === 1 ? n : same);

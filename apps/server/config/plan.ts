@@ -64,7 +64,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   return { settings, books };
 }
 
-/** Finds settings that need others which are absent. One problem per absent setting. */
+/** Finds settings that need others which are absent, or exclude each other. One problem per absent setting. */
 function findIncomplete(settings: ParsedSettings): string[] {
   const table: SettingTable = SERVER_SETTINGS;
   const isGiven = (key: string) => settings[key as keyof ParsedSettings] !== undefined; // a key of the table
@@ -77,7 +77,11 @@ function findIncomplete(settings: ParsedSettings): string[] {
   if (settings.affiliateStatistics === 'own' && !isGiven('affiliateTerms')) {
     missing.set('affiliateTerms', 'affiliateStatistics');
   }
-  return [...missing].map(([key, by]) => `"${key}" is missing: "${by}" requires it`);
+  const problems = [...missing].map(([key, by]) => `"${key}" is missing: "${by}" requires it`);
+  // They are computed from the first entry of the log on.
+  if (settings.affiliateStatistics === 'own' && isGiven('retentionEvents'))
+    problems.push('"affiliateStatistics": "own" and "retentionEvents" exclude each other');
+  return problems;
 }
 
 function contradictions(book: GivenBook, i: number): string[] {

@@ -164,7 +164,7 @@ function toActivityRow(
     ...(buy?.symbol === undefined ? {} : { buy_token_symbol: buy.symbol }),
     executed_sell_amount: toWholeTokens(referral.sellAmount, sell),
     executed_buy_amount: toWholeTokens(referral.buyAmount, buy),
-    usd_value: toDollars(BigInt(referral.value ?? 0)),
+    usd_value: referral.value === null ? null : toDollars(BigInt(referral.value)),
     eligible_volume_usd: toDollars(eligible),
     referrer_code: referral.code,
     bound_referrer_code: boundCode ?? null,

@@ -37,8 +37,8 @@ const CURRENT = 600_000;
 const TOLERANCE = 1_800_000;
 
 /**
- * Creates the valuation of trades at their time: by the price of the sell token, otherwise of the buy token. An older
- * trade has the nearest price of the history, otherwise the current price.
+ * Creates the valuation of trades at their time: the lesser value of its two sides, otherwise of the one with a price.
+ * The price of a token with a thin pool is what its owner makes it, and must not create rewards. An older trade has the nearest price of the history, otherwise the current price.
  */
 export function createValuation(context: ValuationContext): Valuation {
   const { clock, tokens, readPrice, readHistory, onFailure } = context;
@@ -60,8 +60,14 @@ export function createValuation(context: ValuationContext): Valuation {
     }
   }
 
-  return async ({ chainId, sellToken, buyToken, sellAmount, buyAmount, at }) =>
-    (await valueToken(chainId, sellToken, sellAmount, at)) ?? valueToken(chainId, buyToken, buyAmount, at);
+  return async ({ chainId, sellToken, buyToken, sellAmount, buyAmount, at }) => {
+    const [sold, bought] = await Promise.all([
+      valueToken(chainId, sellToken, sellAmount, at),
+      valueToken(chainId, buyToken, buyAmount, at),
+    ]);
+    const isLess = sold === undefined || (bought !== undefined && bought < sold);
+    return isLess ? bought : sold;
+  };
 }
 
 function findNearest(points: readonly PricePoint[], at: number): number | undefined {

@@ -106,7 +106,10 @@ export function createSlippage(context: SlippageContext): SlippageModule {
   });
 
   async function readMarket(chainId: number, token: Address): Promise<TokenMarket> {
-    const [found, spot] = await Promise.all([cache.get({ chainId, token }), usdPrices.get(chainId, token)]);
+    const [found, spot] = await Promise.all([
+      cache.get({ chainId, token }),
+      usdPrices.get(chainId, token).catch(() => undefined), // the failure was reported
+    ]);
     const history = found?.value;
     // Without a price source, the newest price of the history is the current one.
     return { history, spot: spot?.price ?? history?.at(-1)?.price };

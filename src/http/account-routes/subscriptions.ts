@@ -58,8 +58,10 @@ const confirmSubscription: AccountRoute = {
   path: `${PATH}/confirm`,
   cost: WRITE,
   async handle({ accounts, query, request }) {
-    const confirmed = await accounts.subscriptions.confirm(query.get('token') ?? '');
-    if (!acceptsPage(request)) return jsonResponse(200, confirmed);
+    const confirm = () => accounts.subscriptions.confirm(query.get('token') ?? '');
+    if (!acceptsPage(request)) return jsonResponse(200, await confirm());
+    if (!(await isFound(confirm())))
+      return pageResponse('Link not valid', 'This link is unknown or expired.', undefined, 404);
     return pageResponse('Notifications confirmed', 'This address now receives notifications.');
   },
 };
@@ -81,11 +83,23 @@ const unsubscribe: AccountRoute = {
   cost: WRITE,
   async handle({ accounts, param, query, request }) {
     const [id, token] = [query.get('id') ?? '', query.get('token') ?? ''];
-    await accounts.subscriptions.unsubscribe(param('account'), id, token);
-    if (!acceptsPage(request)) return jsonResponse(200, { removed: true });
+    const removed = accounts.subscriptions.unsubscribe(param('account'), id, token);
+    if (!acceptsPage(request)) return jsonResponse(200, await removed.then(() => ({ removed: true })));
+    if (!(await isFound(removed))) return pageResponse('Link not valid', 'This link is not valid.', undefined, 404);
     return pageResponse('Notifications ended', 'This address receives no further notifications.');
   },
 };
+
+/** Returns whether a call does not reject with 404. */
+async function isFound(call: Promise<unknown>): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (failure) {
+    if (failure instanceof AccountError && failure.status === 404) return false;
+    throw failure;
+  }
+}
 
 const acceptsPage = (request: ApiRequest) => (request.header('accept') ?? '').includes('text/html');
 

@@ -160,7 +160,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'hides a withdrawn notification, and restores it with its id, body and position',
+    name: 'hides a withdrawn notification, and restores it with its id, and the time and text of its new cause',
     async run({ store }) {
       await step(store, notify(notification(1, { at: AT }), notification(2, { at: AT })));
       assert.equal(await step(store, [withdraw(1), withdraw(1), withdraw(77)]), 1);
@@ -169,8 +169,8 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
       assert.deepEqual(
         (await store.notifications.list({ account: ALICE, limit: 10 })).map(({ id, seq, at }) => [id, seq, at]),
         [
+          ['notification-1', 1, AT + 5],
           ['notification-2', 2, AT],
-          ['notification-1', 1, AT],
         ],
       );
       assert.deepEqual(
@@ -181,8 +181,8 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
           body,
         ]),
         [
-          [3, 'withdrawn', 'notification-1', notification(1).body],
-          [4, 'notification', 'notification-1', notification(1).body],
+          [3, 'withdrawn', 'notification-1', '{}'],
+          [4, 'notification', 'notification-1', '{}'],
         ],
       );
     },

@@ -92,6 +92,18 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
+    name: 'confirms no subscription whose target is not known',
+    async run({ store }) {
+      const confirmation = { tokenHash: word(1), expiresAt: AT + 10 };
+      await store.subscriptions.create(request(1, { target: '', state: 'pending' }, { confirmation }));
+      for (const target of [{}, { target: '' }])
+        assert.equal(await store.subscriptions.confirm({ tokenHash: word(1), now: AT, ...target }), undefined);
+      assert.equal((await store.subscriptions.list(ALICE))[0]?.state, 'pending');
+      const confirmed = await store.subscriptions.confirm({ tokenHash: word(1), now: AT, target: '4711' });
+      assert.deepEqual([confirmed?.state, confirmed?.target], ['active', '4711']);
+    },
+  },
+  {
     name: 'replaces a suspended subscription of the same target',
     async run({ store }) {
       await subscribe(store, subscription(1));
@@ -189,7 +201,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'activates a pending subscription by its token, once and before it expires',
+    name: 'activates a pending subscription by its token before it expires, and repeats the result',
     async run({ store }) {
       await store.subscriptions.create(pending(1, AT + 10));
       await store.subscriptions.create(pending(2, AT + 10));
@@ -197,7 +209,10 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
       assert.equal(await store.subscriptions.confirm({ tokenHash: word(1), now: AT + 11 }), undefined);
       const confirmed = subscription(1, { state: 'active', secret: null });
       assert.deepEqual(await store.subscriptions.confirm({ tokenHash: word(1), now: AT + 10 }), confirmed);
-      assert.equal(await store.subscriptions.confirm({ tokenHash: word(1), now: AT + 10 }), undefined);
+      assert.deepEqual(
+        await store.subscriptions.confirm({ tokenHash: word(1), now: AT + 99, target: 'other' }),
+        confirmed,
+      );
       const chat = await store.subscriptions.confirm({ tokenHash: word(2), now: AT, target: '4711' });
       assert.equal(chat?.target, '4711');
       assert.deepEqual(
@@ -210,13 +225,19 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'lets exactly one of several concurrent calls use a token',
+    name: 'activates one subscription by several concurrent calls with a token',
     async run({ store, writers }) {
       await store.subscriptions.create(pending(1, AT + 10));
       const confirmed = await Promise.all(
         range(9).map((n) => writers[n % writers.length]?.subscriptions.confirm({ tokenHash: word(1), now: AT })),
       );
-      assert.equal(confirmed.filter((each) => each !== undefined).length, 1);
+      assert.deepEqual(
+        confirmed.map((each) => each?.state),
+        range(9).map(() => 'active'),
+      );
+      assert.deepEqual(await idsOf(store), ['subscription-1']);
+      await store.subscriptions.remove({ id: 'subscription-1', account: ALICE });
+      assert.equal(await store.subscriptions.confirm({ tokenHash: word(1), now: AT }), undefined);
     },
   },
   {

@@ -159,8 +159,22 @@ test('server computes statistics of affiliates from its books, with payouts of a
   expect(await request(`/affiliate/trader-activity/${address}`)).toMatchObject([200, { rows: [] }]);
 });
 
+const TERMS = {
+  rewardAmount: 40,
+  triggerVolume: 250,
+  timeCapDays: 90,
+  volumeCap: 5000,
+  revenueSplitAffiliatePct: 25,
+  revenueSplitTraderPct: 50,
+  revenueSplitDaoPct: 25,
+};
+
 test.each([
   [{ affiliateStatistics: 'own' }, '"affiliateTerms" is missing: "affiliateStatistics" requires it'],
+  [
+    { affiliateStatistics: 'own', affiliateTerms: TERMS, retentionEvents: 5 },
+    '"affiliateStatistics": "own" and "retentionEvents" exclude each other',
+  ],
   [{ affiliateStatistics: 'ours' }, 'affiliateStatistics must be "own", or an http or https URL'],
   [{ affiliatePayouts: '/missing/payouts.txt' }, 'the payouts /missing/payouts.txt cannot be read'],
   [{ affiliateTermsByCode: { code: {} } }, 'affiliateTermsByCode'],

@@ -335,7 +335,7 @@ test('PostgreSQL account store has its own schema and rejects another one', asyn
   }
   await here.query(`DROP SCHEMA "${schema}" CASCADE`);
   expect(await migratePostgres({ url, schema, of: 'accounts' })).toEqual([1, 2]);
-  expect(postgresMigrations({ schema, of: 'accounts' })).toHaveLength(1);
+  expect(postgresMigrations({ schema, of: 'accounts' })).toHaveLength(2);
   await accounts.open({ clock });
   await accounts.close();
   expect((await rejection(storeOn(url).open(context))).code).toBe('Unsupported');

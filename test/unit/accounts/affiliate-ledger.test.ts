@@ -165,12 +165,24 @@ describe('valuation of a trade', () => {
     expect(await of(now, trade)).toBe(3_000_000_000n);
   });
 
-  test('has the current price of its sell token for ten minutes', async () => {
+  test('is the lesser of its two sides', async () => {
+    for (const [sold, bought, value] of [
+      [3, 100, 6_000_000n],
+      [1_000_000, 2, 14_000_000n],
+    ] as const) {
+      const readPrice: ValuationContext['readPrice'] = async ({ token }) => (token === WETH ? sold : bought);
+      expect(await valuationOf({ readPrice }).of()).toBe(value);
+    }
+  });
+
+  test('has the current prices of its tokens for ten minutes', async () => {
     const { calls, of } = valuationOf();
     expect(await of(now - 10 * MINUTE)).toBe(6_000_000n);
-    expect(calls).toEqual([`price 5 ${WETH}`]);
+    expect(calls).toEqual([`price 5 ${WETH}`, `price 5 ${USDC}`]);
     await of(now - 10 * MINUTE - 1);
-    expect(calls.slice(1)).toEqual([`history ${WETH}`, `price 5 ${WETH}`]);
+    expect(calls.slice(2).sort()).toEqual(
+      [WETH, USDC].flatMap((token) => [`history ${token}`, `price 5 ${token}`]).sort(),
+    );
   });
 
   test.each<[string, readonly PricePoint[], bigint]>([

@@ -10,7 +10,7 @@ import type { Referral, ReferredTrade } from '../../../src/accounts/affiliate-st
 import { parseReferrerCode } from '../../../src/accounts/affiliate-statistics/referred-trade.ts';
 import { affiliateTypedData } from '../../support/affiliates.ts';
 import { blockOf, eventsIn, tradeOf } from '../../support/chain-events.ts';
-import { account, signOrder } from '../../support/orders.ts';
+import { account, signOrder, WETH } from '../../support/orders.ts';
 import { accountFixture } from './account-api-fixture.ts';
 import { turns } from './accounts-fixture.ts';
 
@@ -28,10 +28,13 @@ const TRADER = account(7_002);
 const TRADER_ADDRESS = TRADER.address.toLowerCase();
 const APP_DATA = JSON.stringify({ metadata: { referrer: { code: 'alice-1', version: '1.0.0' } } });
 
-/** A book with own statistics. The sell token has 18 decimals and the price of `prices.current`. */
+/** A book with own statistics. The sell token has 18 decimals and the price of `prices.current`, the other none. */
 async function statisticsFixture(affiliates: object = {}) {
   const prices: { current: number | undefined } = { current: 2 };
-  const source: UsdPriceSource = { name: 'scripted', usdPrice: () => prices.current };
+  const source: UsdPriceSource = {
+    name: 'scripted',
+    usdPrice: ({ token }) => (token === WETH.toLowerCase() ? prices.current : undefined),
+  };
   const fixture = await accountFixture({
     affiliates: { terms: TERMS, statistics: 'own', ...affiliates },
     usdPrices: { sources: [source], cacheTtl: 0 },
@@ -217,7 +220,7 @@ describe('own affiliate statistics', () => {
       return (await fixture.activity()).length === 2;
     });
     expect(fixture.clock.now() - since).toBeGreaterThanOrEqual(600_000);
-    expect((await fixture.activity())[0]).toMatchObject({ usd_value: 0, eligibility_reason: 'price_unknown' });
+    expect((await fixture.activity())[0]).toMatchObject({ usd_value: null, eligibility_reason: 'price_unknown' });
   });
 
   it('do not count a code that was registered after the trade', async () => {

@@ -180,8 +180,11 @@ describe('notification', () => {
     const [first] = await fixture.listNotifications();
     await fixture.book.chain.rollback(4);
     assert.deepEqual(await fixture.listNotifications(), []);
-    await fixture.applyBlock(6, [tradeOf(order, 1000n, 590n, TX)], 'b');
-    assert.deepEqual(await fixture.listNotifications(), [first]);
+    await fixture.applyBlock(6, [tradeOf(order, 1000n, 600n, TX)], 'b');
+    const [again] = await fixture.listNotifications();
+    // It has the amounts and the time of the trade in the new block.
+    assert.deepEqual([again?.id, again?.metadata['executedBuyAmount']], [first?.id, '600']);
+    assert.notEqual(again?.timestamp, first?.timestamp);
     await fixture.book.chain.rollback(4);
     await fixture.applyBlock(5, [tradeOf(order, 1000n, 590n, hashOf('another transaction'))], 'c');
     const [other] = await fixture.listNotifications();
@@ -291,19 +294,30 @@ describe('notification amount', () => {
     ['1500000', { decimals: 6, symbol: 'USDC' }, '1.5 USDC'],
     ['1', { decimals: 18, symbol: 'WETH' }, '0.000000000000000001 WETH'],
     ['7', { decimals: 0, symbol: 'NFT' }, '7 NFT'],
-    ['7', { decimals: 18 }, `7 atoms of ${SELL}`],
+    ['7', { decimals: 18 }, `0.000000000000000007 tokens of ${SELL}`],
     ['7', { symbol: 'X' }, `7 atoms of ${SELL}`],
     ['7', { decimals: 300, symbol: 'X' }, `7 atoms of ${SELL}`],
     ['7', { decimals: 255, symbol: 'X' }, `0.${'0'.repeat(254)}7 X`],
     ['7', { decimals: 256, symbol: 'X' }, `7 atoms of ${SELL}`],
     ['7', { decimals: -1, symbol: 'X' }, `7 atoms of ${SELL}`],
     ['7', { decimals: 0.5, symbol: 'X' }, `7 atoms of ${SELL}`],
-    ['7', { decimals: 0, symbol: '' }, `7 atoms of ${SELL}`],
-    ['7', { decimals: 0, symbol: ' \u202e\u0000' }, `7 atoms of ${SELL}`],
-    ['7', { decimals: 0, symbol: 'A\u202e\u200bB' }, '7 A B'],
-    ['7', { decimals: 0, symbol: `${'c'.repeat(19)} d` }, `7 ${'c'.repeat(19)}`],
+    ['7', { decimals: 0, symbol: '' }, `7 tokens of ${SELL}`],
+    ...[
+      'visit evil.example',
+      'evil.example',
+      'https://evil.example',
+      '000USDC',
+      '5',
+      'USDС',
+      'a-b',
+      `${'c'.repeat(21)}`,
+    ].map((symbol): [string, object, string] => ['7', { decimals: 0, symbol }, `7 tokens of ${SELL}`]),
+    ['7', { decimals: 0, symbol: ' USDC\n' }, '7 USDC'],
+    ['7', { decimals: 0, symbol: ' \u202e\u0000' }, `7 tokens of ${SELL}`],
+    ['7', { decimals: 0, symbol: 'A\u202e\u200bB' }, `7 tokens of ${SELL}`],
+    ['7', { decimals: 0, symbol: `${'c'.repeat(19)} d` }, `7 tokens of ${SELL}`],
+    ['7', { decimals: 0, symbol: 'c'.repeat(20) }, `7 ${'c'.repeat(20)}`],
     ['7', undefined, `7 atoms of ${SELL}`],
-    ['7', { decimals: 0, symbol: `a${'\u202e'}b${'c'.repeat(50)}` }, `7 a b${'c'.repeat(17)}`],
   ])('%s of %o is %s', (atoms, token, text) => {
     assert.equal(formatAmount(atoms, SELL, token), text);
   });

@@ -42,7 +42,7 @@ describe('observations of the account interface', () => {
     await read();
     clock.advance(500);
     fails.value = true;
-    await read();
+    await expect(read()).rejects.toMatchObject({ status: 503 });
     await accounts.pools.list(SEPOLIA);
     await accounts.tokens.get(SEPOLIA, TOKEN);
     const call = { from: TOKEN, to: TOKEN, input: '0x' };
@@ -57,7 +57,7 @@ describe('observations of the account interface', () => {
       { subject: 'simulation', source: 'node', outcome: 'failed', ms: 0 },
     ]);
     stop();
-    await read();
+    await read().catch(() => {});
     expect(observed.length).toBe(7);
   });
 

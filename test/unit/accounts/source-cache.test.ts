@@ -132,7 +132,7 @@ describe('prices in US dollars', () => {
     const failures: unknown[] = [];
     const broken = [{ name: 'broken', usdPrice: () => price as number }]; // an untyped source
     const prices = createUsdPrices({ sources: broken }, { ...context(), onFailure: (each) => failures.push(each) });
-    expect(await prices.get(1, TOKEN)).toBeUndefined();
+    await expect(prices.get(1, TOKEN)).rejects.toMatchObject({ status: 503 });
     const cause = new TypeError(`the price must be a positive number, got ${price}`);
     expect(failures).toMatchObject([{ message: `broken failed for ${TOKEN.toLowerCase()} on chain 1`, cause }]);
   });

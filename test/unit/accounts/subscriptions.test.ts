@@ -293,7 +293,7 @@ describe('subscription with an echo', () => {
     };
     const { create, confirm } = await fixture({ channels });
     expect(await getFailure(create(ALICE, request()))).toMatchObject({ status: 400 });
-    expect(await confirming).toEqual(error(404, 'The token is unknown, used or expired'));
+    expect(await confirming).toEqual(error(404, 'The token is unknown or expired'));
   });
 
   test('is rejected if it was removed before the target returned the challenge', async () => {
@@ -338,7 +338,7 @@ describe('subscription with an invitation', () => {
     expect(token).toMatch(/^[0-9a-f]{64}$/);
     expect(path).toBe(`/accounts/${ALICE}/subscriptions/confirm?token=${token}`);
     expect(await confirm(token)).toMatchObject({ id: view.id, state: 'active' });
-    expect(await getFailure(confirm(token))).toEqual(error(404, 'The token is unknown, used or expired'));
+    expect(await confirm(token)).toMatchObject({ id: view.id, state: 'active' });
   });
 
   test('can be confirmed for a day', async () => {
@@ -353,7 +353,7 @@ describe('subscription with an invitation', () => {
     clock.set(NOW + DAY * 1000);
     expect(await confirm(tokens[1] ?? '')).toMatchObject({ state: 'active' });
     clock.set(NOW + DAY * 1000 + 1);
-    expect(await getFailure(confirm(tokens[0] ?? ''))).toEqual(error(404, 'The token is unknown, used or expired'));
+    expect(await getFailure(confirm(tokens[0] ?? ''))).toEqual(error(404, 'The token is unknown or expired'));
   });
 
   test('is sent by the channel alone if that has no function for it', async () => {
@@ -479,8 +479,9 @@ describe('unsubscribe link', () => {
     const [firstToken, secondToken] = created.map((each) => getUnsubscribeToken(each) ?? '');
     const missing = error(404, 'Subscription not found');
     expect(await getFailure(unsubscribe(ALICE, second.id, firstToken ?? ''))).toEqual(missing);
-    expect(await getFailure(unsubscribe(BOB, second.id, secondToken ?? ''))).toEqual(missing);
-    await unsubscribe(ALICE, second.id, secondToken ?? '');
+    await unsubscribe(BOB, second.id, secondToken ?? '');
+    expect(await store.subscriptions.list(ALICE)).toHaveLength(2);
+    for (let i = 0; i < 2; i++) await unsubscribe(ALICE, second.id, secondToken ?? '');
     expect((await store.subscriptions.list(ALICE)).map(({ id }) => id)).toEqual([first.id]);
   });
 

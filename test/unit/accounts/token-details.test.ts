@@ -140,8 +140,10 @@ describe('GET /{chain_id}/tokens/{token}/topHolders', () => {
     const sources = [failing, source(() => undefined), source(({ token }) => (token === weth ? holders : undefined))];
     const { request, failures } = await tokenFixture({ tokenHolders: sources });
     expect(await request(`${WETH}/topHolders`)).toEqual([200, holders]);
-    expect(await request(`${COW}/topHolders`)).toEqual([404, { message: 'Token holders not found' }]);
+    expect(await request(`${COW}/topHolders`)).toEqual([503, { message: 'The sources of this data have failed' }]);
     expect(failures).toHaveLength(2);
+    const { request: requestEmpty } = await tokenFixture({ tokenHolders: [source(() => undefined)] });
+    expect(await requestEmpty(`${COW}/topHolders`)).toEqual([404, { message: 'Token holders not found' }]);
   });
 
   it('responds 503 without a source', async () => {

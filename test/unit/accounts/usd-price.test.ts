@@ -23,15 +23,17 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
     assert.deepEqual((await send('GET', path(WETH, 1))).json(), { price: 1e-9 });
   });
 
-  test('uses the next source after a failure, and returns an uncached 404 without a price', async () => {
+  test('uses the next source after a failure, and returns an uncached 503 without a price', async () => {
     const failing: UsdPriceSource = { name: 'failing', usdPrice: () => Promise.reject(new Error('out of order')) };
     const known = fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3000 } });
     const { send, failures } = await accountFixture({ usdPrices: { sources: [failing, known] } });
     assert.deepEqual((await send('GET', path(WETH))).json(), { price: 3000 });
     const answer = await send('GET', path(`0x${'ab'.repeat(20)}`));
-    assert.deepEqual([answer.status, answer.json()], [404, { message: 'Price not found' }]);
+    assert.deepEqual([answer.status, answer.json()], [503, { message: 'The sources of this data have failed' }]);
     assert.equal(answer.header('cache-control'), 'no-store');
     assert.equal(failures.length, 2);
+    const { send: sendToKnown } = await accountFixture({ usdPrices: { sources: [known] } });
+    assert.equal((await sendToKnown('GET', path(`0x${'ab'.repeat(20)}`))).status, 404);
   });
 
   test('returns 404 without sources', async () => {
