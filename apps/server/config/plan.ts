@@ -56,6 +56,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   const books = settings.books.map((book) => planBook(completeBook(book, settings.defaults), book, folder));
   const clashes = [
     ...books.flatMap(findIneffectiveRules),
+    ...books.flatMap((book, i) => findShortLogs(settings, book, i)),
     ...findDuplicate('path', books, ({ path }) => path),
     ...findDuplicate('place', books, ({ place }) => locationKey(place)),
     ...findSharedAccounts(settings, books, folder),
@@ -64,7 +65,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   return { settings, books };
 }
 
-/** Finds settings that need others which are absent, or exclude each other. One problem per absent setting. */
+/** Finds settings that need others which are absent. One problem per absent setting. */
 function findIncomplete(settings: ParsedSettings): string[] {
   const table: SettingTable = SERVER_SETTINGS;
   const isGiven = (key: string) => settings[key as keyof ParsedSettings] !== undefined; // a key of the table
@@ -77,11 +78,13 @@ function findIncomplete(settings: ParsedSettings): string[] {
   if (settings.affiliateStatistics === 'own' && !isGiven('affiliateTerms')) {
     missing.set('affiliateTerms', 'affiliateStatistics');
   }
-  const problems = [...missing].map(([key, by]) => `"${key}" is missing: "${by}" requires it`);
-  // They are computed from the first entry of the log on.
-  if (settings.affiliateStatistics === 'own' && isGiven('retentionEvents'))
-    problems.push('"affiliateStatistics": "own" and "retentionEvents" exclude each other');
-  return problems;
+  return [...missing].map(([key, by]) => `"${key}" is missing: "${by}" requires it`);
+}
+
+/** Finds books whose log begins late. Own statistics are computed from its first entry on. */
+function findShortLogs({ affiliateStatistics }: ParsedSettings, { settings }: BookPlan, i: number): string[] {
+  if (affiliateStatistics !== 'own' || settings.retentionEvents === undefined) return [];
+  return [`books[${i}]: "retentionEvents" and "affiliateStatistics": "own" exclude each other`];
 }
 
 function contradictions(book: GivenBook, i: number): string[] {

@@ -173,7 +173,7 @@ test.each([
   [{ affiliateStatistics: 'own' }, '"affiliateTerms" is missing: "affiliateStatistics" requires it'],
   [
     { affiliateStatistics: 'own', affiliateTerms: TERMS, retentionEvents: 5 },
-    '"affiliateStatistics": "own" and "retentionEvents" exclude each other',
+    'books[0]: "retentionEvents" and "affiliateStatistics": "own" exclude each other',
   ],
   [{ affiliateStatistics: 'ours' }, 'affiliateStatistics must be "own", or an http or https URL'],
   [{ affiliatePayouts: '/missing/payouts.txt' }, 'the payouts /missing/payouts.txt cannot be read'],
