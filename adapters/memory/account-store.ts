@@ -6,6 +6,7 @@ import type {
   Delivery,
   DeliveryState,
   Hex,
+  InvitationLimit,
   InvitationLimits,
   LogPruneRequest,
   NewAffiliate,
@@ -57,7 +58,14 @@ export function memoryAccountStore(): AccountStore {
   const confirmations = new Map<string, Pending>();
   /** Active subscriptions by the hash of the token that has confirmed them. */
   const confirmedBy = new Map<string, string>();
-  let invitations: { readonly channel: string; readonly target: string; readonly sentAt: number }[] = [];
+  let invitations: {
+    readonly channel: string;
+    readonly target: string;
+    readonly account: string;
+    readonly client: string | undefined;
+    readonly domain: string | undefined;
+    readonly sentAt: number;
+  }[] = [];
   const deliveries = createMemoryDeliveries({
     subscription: (id) => subscriptions.get(id),
     update: (subscription) => void subscriptions.set(subscription.id, subscription),
@@ -157,9 +165,9 @@ export function memoryAccountStore(): AccountStore {
 
   /** Returns the limit that forbids an invitation, if any. */
   function checkInvitation(
-    { channel, target }: Subscription,
-    { since, perTarget, perChannel }: InvitationLimits,
-  ): 'pending' | 'target' | 'channel' | undefined {
+    { channel, target, account }: Subscription,
+    { since, perTarget, perAccount, perClient, perDomain, perChannel, client, domain }: InvitationLimits,
+  ): InvitationLimit | undefined {
     invitations = invitations.filter(({ sentAt }) => sentAt >= since);
     const ofChannel = invitations.filter((each) => each.channel === channel);
     const waiting = [...subscriptions.values()].some(
@@ -167,6 +175,11 @@ export function memoryAccountStore(): AccountStore {
     );
     if (waiting) return 'pending';
     if (ofChannel.filter((each) => each.target === target).length >= perTarget) return 'target';
+    const count = (key: 'account' | 'client' | 'domain', value: string | undefined, list = invitations) =>
+      value === undefined ? 0 : list.filter((each) => each[key] === value).length;
+    if (count('account', account) >= perAccount) return 'account';
+    if (count('client', client) >= perClient) return 'client';
+    if (count('domain', domain, ofChannel) >= perDomain) return 'domain';
     return ofChannel.length >= perChannel ? 'channel' : undefined;
   }
 
@@ -188,8 +201,9 @@ export function memoryAccountStore(): AccountStore {
     nonces.set(toKey(nonce), nonce);
     if (same !== undefined) removeSubscription(same.id);
     if (invitation !== undefined) {
-      const { channel, target } = subscription;
-      invitations.push({ channel, target, sentAt: at });
+      const { channel, target, account } = subscription;
+      const { client, domain } = invitation;
+      invitations.push({ channel, target, account, client, domain, sentAt: at });
     }
     subscriptions.set(subscription.id, subscription);
     if (confirmation !== undefined) confirmations.set(subscription.id, confirmation);

@@ -220,6 +220,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
     quota: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
     maxInvitations: parsePositiveInteger('maxInvitations', options.maxInvitations ?? 1_000),
     random: random.bytes,
+    async hasOrders(account) {
+      const found = await Promise.all(books.map(({ book }) => book.orders.list({ owner: account, limit: 1 })));
+      return found.some(({ orders }) => orders.length > 0);
+    },
   });
   const dispatcher = createDeliveryDispatcher({
     ...parseDeliveries(options.deliveries ?? {}, 3 * deadline),
@@ -302,9 +306,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     subscriptions: {
       ...subscriptions,
       // It would receive nothing. Existing ones can still be listed and removed.
-      async create(account, request) {
+      async create(account, request, caller) {
         requireNotifications();
-        return subscriptions.create(account, request);
+        return subscriptions.create(account, request, caller);
       },
     },
     deliveries: {

@@ -7,7 +7,7 @@ import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { NotificationType } from '../ports/notification-store.ts';
 import { NOTIFICATION_TYPES } from '../ports/notification-store.ts';
-import type { Subscription } from '../ports/subscription-store.ts';
+import type { InvitationLimit, Subscription } from '../ports/subscription-store.ts';
 import { affiliateDomainSeparator } from '../protocol/affiliate.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex } from '../protocol/hex.ts';
@@ -60,11 +60,20 @@ export interface CreatedSubscription extends SubscriptionView {
   readonly confirm?: string;
 }
 
+/** The sender of a request for a subscription. */
+export interface SubscriptionCaller {
+  /** Identifies the client, such as its IP address: it requests at most 10 invitations a day. Default: no limit. */
+  readonly client?: string;
+}
+
 /** Subscription methods. They reject with an `AccountError` or `OrderBookError`. */
 export interface SubscriptionApi {
   /** Creates a subscription. Rejects with an `AccountError` of status 503 if notifications are off. */
-  create(account: string, request: SubscriptionRequest): Promise<CreatedSubscription>;
-  /** Lists an account's subscriptions. The proof is signed over empty `channel`, `target` and `types`. */
+  create(account: string, request: SubscriptionRequest, caller?: SubscriptionCaller): Promise<CreatedSubscription>;
+  /**
+   * Lists an account's subscriptions. The proof is signed over empty `channel`, `target` and `types`, and its deadline
+   * is at most five minutes ahead.
+   */
   list(account: string, proof: SubscriptionProof): Promise<SubscriptionView[]>;
   /** Removes a subscription. The proof is signed over its id as `target`, and empty `channel` and `types`. */
   remove(account: string, id: string, proof: SubscriptionProof): Promise<void>;
@@ -84,6 +93,8 @@ export interface SubscriptionsContext {
   readonly quota: number;
   /** Maximum number of invitations that a channel sends in a day. */
   readonly maxInvitations: number;
+  /** Returns whether an account has an order in a book. */
+  readonly hasOrders: (account: Address) => Promise<boolean>;
   /** Time limit for a target, in milliseconds. */
   readonly deadline: number;
   readonly random: (size: number) => Uint8Array;
@@ -116,6 +127,8 @@ const REQUEST = /* @__PURE__ */ (() =>
 
 /** Maximum validity of a signature, in seconds. */
 const MAX_PROOF_VALIDITY = 86_400;
+/** Maximum validity of a signature that lists subscriptions, in seconds. It can be used repeatedly. */
+const LIST_PROOF_VALIDITY = 300;
 /** Milliseconds that a nonce is kept after its signature has expired: a clock that is set back accepts it again. */
 const NONCE_MARGIN = 86_400_000;
 /** Time in which a token can be confirmed, in milliseconds. */
@@ -126,8 +139,13 @@ const CHALLENGE_MARGIN = 60_000;
 
 /** Milliseconds in which invitations count against their limits. */
 const INVITATION_PERIOD = 86_400_000;
-/** Maximum number of invitations to one target within the period. */
+/** Maximum numbers of invitations to one target, of one account and of one client within the period. */
 const INVITATIONS_PER_TARGET = 3;
+const INVITATIONS_PER_ACCOUNT = 10;
+const INVITATIONS_PER_CLIENT = 10;
+/** Parts of the invitations of a channel that one domain, and that all accounts without orders can use. */
+const SHARE_OF_DOMAIN = 0.5;
+const SHARE_WITHOUT_ORDERS = 0.9;
 
 export function createSubscriptions(context: SubscriptionsContext): SubscriptionApi {
   const { store, channels, clock, random } = context;
@@ -137,11 +155,12 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     account: Address,
     signed: { readonly channel: string; readonly target: string; readonly types: readonly string[] },
     proof: z.output<typeof PROOF>,
+    maxValidity = MAX_PROOF_VALIDITY,
   ): Promise<void> {
     const now = Math.floor(clock.now() / 1000);
     if (proof.deadline < now) throw new AccountError(401, 'The signature is past its deadline');
-    if (proof.deadline > now + MAX_PROOF_VALIDITY)
-      throw new AccountError(400, 'deadline: must be at most one day ahead');
+    if (proof.deadline > now + maxValidity)
+      throw new AccountError(400, `deadline: must be at most ${maxValidity} seconds ahead`);
     separator ??= affiliateDomainSeparator(context.domainName);
     const numbers = { nonce: BigInt(proof.nonce), deadline: BigInt(proof.deadline) };
     const digest = subscriptionDigest(separator, { account, ...signed, ...numbers });
@@ -150,11 +169,22 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     if (result.status === 'unverifiable') throw new AccountError(503, 'Contract signatures cannot be verified now', 5);
   }
 
-  const createInvitationLimits = (now: number) => ({
-    since: now - INVITATION_PERIOD,
-    perTarget: INVITATIONS_PER_TARGET,
-    perChannel: context.maxInvitations,
-  });
+  async function createInvitationLimits(now: number, { account, target }: Subscription, client?: string) {
+    const { maxInvitations } = context;
+    const at = target.lastIndexOf('@');
+    return {
+      since: now - INVITATION_PERIOD,
+      perTarget: INVITATIONS_PER_TARGET,
+      perAccount: INVITATIONS_PER_ACCOUNT,
+      client,
+      perClient: INVITATIONS_PER_CLIENT,
+      domain: at < 0 ? undefined : target.slice(at + 1),
+      perDomain: Math.ceil(maxInvitations * SHARE_OF_DOMAIN),
+      perChannel: (await context.hasOrders(account))
+        ? maxInvitations
+        : Math.ceil(maxInvitations * SHARE_WITHOUT_ORDERS),
+    };
+  }
 
   const createNonce = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
     account,
@@ -202,7 +232,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
   }
 
   return {
-    async create(accountText, request) {
+    async create(accountText, request, { client } = {}) {
       context.assertStarted();
       const account = requireAccount(accountText);
       const parsed = parseShape(REQUEST, request, 'InvalidParameter');
@@ -240,7 +270,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
         quota: context.quota,
         now,
         // Channels without a target at this point send nothing before the subscriber contacts them.
-        ...(isInvited && target !== '' ? { invitation: createInvitationLimits(now) } : {}),
+        ...(isInvited && target !== '' ? { invitation: await createInvitationLimits(now, subscription, client) } : {}),
         ...(confirmation === undefined ? {} : { confirmation }),
       });
       if (outcome.status === 'used') throw NONCE_USED;
@@ -269,7 +299,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     async list(accountText, proof) {
       context.assertStarted();
       const account = requireAccount(accountText);
-      await verifyProof(account, { channel: '', target: '', types: [] }, parseProof(proof));
+      await verifyProof(account, { channel: '', target: '', types: [] }, parseProof(proof), LIST_PROOF_VALIDITY);
       return (await store.subscriptions.list(account)).map(toSubscriptionView);
     },
 
@@ -305,10 +335,13 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
   };
 }
 
-function createLimitedError(by: 'pending' | 'target' | 'channel'): AccountError {
+function createLimitedError(by: InvitationLimit): AccountError {
   const reasons = {
     pending: 'An invitation to this target waits for its confirmation',
     target: 'Too many invitations were sent to this target today',
+    account: 'Too many invitations were requested for this account today',
+    client: 'Too many invitations were requested by this client today',
+    domain: 'Too many invitations were sent to this domain today',
     channel: 'Too many invitations were sent over this channel today',
   };
   return new AccountError(429, reasons[by], 3600);

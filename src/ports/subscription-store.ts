@@ -53,9 +53,20 @@ export interface InvitationLimits {
   readonly since: number;
   /** Maximum number of invitations to the same target. Only one may wait for its confirmation. */
   readonly perTarget: number;
+  /** Maximum number of invitations of the account, over all channels. */
+  readonly perAccount: number;
+  /** The client that sends the request, and its maximum number of invitations. Absent: not limited. */
+  readonly client?: string | undefined;
+  readonly perClient: number;
+  /** The domain of the target, and its maximum number of invitations. Absent: not limited. */
+  readonly domain?: string | undefined;
+  readonly perDomain: number;
   /** Maximum number of invitations of the channel. */
   readonly perChannel: number;
 }
+
+/** The limit that rejects an invitation, in the order in which they are checked. */
+export type InvitationLimit = 'pending' | 'target' | 'account' | 'client' | 'domain' | 'channel';
 
 /** The result of creating a subscription. */
 export type SubscribeOutcome =
@@ -66,7 +77,7 @@ export type SubscribeOutcome =
   | { readonly status: 'used' }
   | { readonly status: 'quotaExceeded'; readonly quota: number }
   /** An invitation to the target waits for its confirmation, or a limit of invitations is reached. */
-  | { readonly status: 'limited'; readonly by: 'pending' | 'target' | 'channel' };
+  | { readonly status: 'limited'; readonly by: InvitationLimit };
 
 /** Subscriptions of accounts to channels. */
 export interface SubscriptionStore {

@@ -180,6 +180,8 @@ CREATE INDEX subscriptions_due ON ${s}.subscriptions (channel, reliable, head_du
 CREATE INDEX subscriptions_suspended ON ${s}.subscriptions (suspended) WHERE suspended;
 
 ALTER TABLE ${s}.invitations ADD COLUMN account bytea, ADD COLUMN domain text, ADD COLUMN client text;
+CREATE INDEX invitations_account ON ${s}.invitations (account);
+CREATE INDEX invitations_client ON ${s}.invitations (client);
 `,
 };
 

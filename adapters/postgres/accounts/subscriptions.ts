@@ -1,4 +1,11 @@
-import type { Address, InvitationLimits, Subscription, SubscriptionStore, UsedNonce } from 'intentbook';
+import type {
+  Address,
+  InvitationLimit,
+  InvitationLimits,
+  Subscription,
+  SubscriptionStore,
+  UsedNonce,
+} from 'intentbook';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
@@ -42,11 +49,16 @@ export function createSubscriptionTable(
       'token_expires) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
   );
   const deleteOldInvitations = prepare(`DELETE FROM ${s}.invitations WHERE sent < $1`);
-  const selectInvitations = prepare<readonly [waiting: boolean, ofTarget: number, ofChannel: number]>(
+  type Counts = readonly [ofTarget: number, ofDomain: number, ofChannel: number, ofAccount: number, ofClient: number];
+  const selectInvitations = prepare<readonly [waiting: boolean, ...Counts]>(
     `SELECT EXISTS (SELECT FROM ${s}.subscriptions WHERE NOT active AND NOT suspended AND channel = $1 AND target = $2), ` +
-      `count(*) FILTER (WHERE target = $2), count(*) FROM ${s}.invitations WHERE channel = $1`,
+      'count(*) FILTER (WHERE target = $2), count(*) FILTER (WHERE domain = $3), count(*), ' +
+      `(SELECT count(*) FROM ${s}.invitations WHERE account = $4), ` +
+      `(SELECT count(*) FROM ${s}.invitations WHERE client = $5) FROM ${s}.invitations WHERE channel = $1`,
   );
-  const insertInvitation = prepare(`INSERT INTO ${s}.invitations (channel, target, sent) VALUES ($1, $2, $3)`);
+  const insertInvitation = prepare(
+    `INSERT INTO ${s}.invitations (channel, target, account, client, domain, sent) VALUES ($1, $2, $3, $4, $5, $6)`,
+  );
   const confirm = prepare<PgSubscriptionRow>(
     `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), ` +
       `token_expires = NULL WHERE token_hash = $1 AND token_expires >= $2 AND coalesce($3, target) <> '' RETURNING ${subscriptionColumns}`,
@@ -72,13 +84,18 @@ export function createSubscriptionTable(
   /** Returns the limit that forbids an invitation, if any. */
   async function checkInvitation(
     run: Query,
-    { channel, target }: Subscription,
-    { since, perTarget, perChannel }: InvitationLimits,
-  ): Promise<'pending' | 'target' | 'channel' | undefined> {
+    { channel, target, account }: Subscription,
+    { since, perTarget, perAccount, perClient, perDomain, perChannel, client, domain }: InvitationLimits,
+  ): Promise<InvitationLimit | undefined> {
     await run(deleteOldInvitations, since);
-    const [[waiting, ofTarget, ofChannel] = [false, 0, 0]] = await run(selectInvitations, channel, target);
+    const parameters = [channel, target, domain ?? null, toBytes(account), client ?? null];
+    const [row] = await run(selectInvitations, ...parameters);
+    const [waiting, ofTarget, ofDomain, ofChannel, ofAccount, ofClient] = row ?? [false, 0, 0, 0, 0, 0];
     if (waiting) return 'pending';
     if (ofTarget >= perTarget) return 'target';
+    if (ofAccount >= perAccount) return 'account';
+    if (ofClient >= perClient) return 'client';
+    if (ofDomain >= perDomain) return 'domain';
     return ofChannel >= perChannel ? 'channel' : undefined;
   }
 
@@ -112,7 +129,10 @@ export function createSubscriptionTable(
         if (by !== undefined) return { status: 'limited', by };
         await markUsed(run, nonce);
         if (same !== undefined) await run(remove, same, owner);
-        if (invitation !== undefined) await run(insertInvitation, channel, target, now);
+        if (invitation !== undefined) {
+          const { client = null, domain = null } = invitation;
+          await run(insertInvitation, channel, target, owner, client, domain, now);
+        }
         const token = confirmation === undefined ? null : toBytes(confirmation.tokenHash);
         const expires = confirmation?.expiresAt ?? null;
         const active = state === 'active';

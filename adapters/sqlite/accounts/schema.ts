@@ -144,6 +144,8 @@ const createLanes: Migration = (p) => `
   ALTER TABLE ${p}invitations ADD COLUMN account BLOB;
   ALTER TABLE ${p}invitations ADD COLUMN domain TEXT;
   ALTER TABLE ${p}invitations ADD COLUMN client TEXT;
+  CREATE INDEX ${p}invitations_account ON ${p}invitations (account);
+  CREATE INDEX ${p}invitations_client ON ${p}invitations (client);
 `;
 
 /**

@@ -1,5 +1,6 @@
 import type {
   Address,
+  InvitationLimit,
   InvitationLimits,
   NewSubscription,
   SubscribeOutcome,
@@ -72,9 +73,13 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
     `SELECT 1 FROM ${p}subscriptions WHERE active = 0 AND suspended = 0 AND channel = ? AND target = ? LIMIT 1`,
   ).pluck();
   const countInvitations = prepare(
-    `SELECT coalesce(sum(target = ?), 0), count(*) FROM ${p}invitations WHERE channel = ?`,
+    `SELECT coalesce(sum(target = ?), 0), coalesce(sum(domain = ?), 0), count(*) FROM ${p}invitations WHERE channel = ?`,
   ).raw();
-  const insertInvitation = prepare(`INSERT INTO ${p}invitations (channel, target, sent_at) VALUES (?, ?, ?)`);
+  const countByAccount = prepare(`SELECT count(*) FROM ${p}invitations WHERE account = ?`).pluck();
+  const countByClient = prepare(`SELECT count(*) FROM ${p}invitations WHERE client = ?`).pluck();
+  const insertInvitation = prepare(
+    `INSERT INTO ${p}invitations (channel, target, account, client, domain, sent_at) VALUES (?, ?, ?, ?, ?, ?)`,
+  );
   const find = prepare(`SELECT n FROM ${p}subscriptions WHERE id = ? AND account = ?`).pluck();
   const remove = prepare(`DELETE FROM ${p}subscriptions WHERE n = ?`);
   const removeDeliveries = prepare(`DELETE FROM ${p}deliveries WHERE subscription = ?`);
@@ -83,13 +88,17 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
 
   /** Returns the limit that forbids an invitation, if any. */
   function checkInvitation(
-    { channel, target }: Subscription,
-    { since, perTarget, perChannel }: InvitationLimits,
-  ): 'pending' | 'target' | 'channel' | undefined {
+    { channel, target, account }: Subscription,
+    { since, perTarget, perAccount, perClient, perDomain, perChannel, client, domain }: InvitationLimits,
+  ): InvitationLimit | undefined {
     deleteOldInvitations.run(since);
     if (selectWaiting.get(channel, target) !== undefined) return 'pending';
-    const [ofTarget, ofChannel] = countInvitations.get(target, channel) as [number, number]; // as selected
+    const counts = countInvitations.get(target, domain ?? null, channel) as [number, number, number]; // as selected
+    const [ofTarget, ofDomain, ofChannel] = counts;
     if (ofTarget >= perTarget) return 'target';
+    if (Number(countByAccount.get(toBytes(account))) >= perAccount) return 'account';
+    if (Number(countByClient.get(client ?? null)) >= perClient) return 'client';
+    if (ofDomain >= perDomain) return 'domain';
     return ofChannel >= perChannel ? 'channel' : undefined;
   }
 
@@ -125,7 +134,10 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
         if (by !== undefined) return { status: 'limited', by };
         markUsed(nonce);
         if (same !== undefined) removeByNumber(same);
-        if (invitation !== undefined) insertInvitation.run(channel, target, now);
+        if (invitation !== undefined) {
+          const { client, domain } = invitation;
+          insertInvitation.run(channel, target, owner, client ?? null, domain ?? null, now);
+        }
         const { tokenHash, expiresAt } = confirmation ?? {};
         insert.run(
           id,

@@ -15,9 +15,9 @@ const createSubscription: AccountRoute = {
   path: PATH,
   cost: WRITE,
   bodyLimit: BODY_LIMIT,
-  async handle({ accounts, param, body }) {
+  async handle({ accounts, param, body, client }) {
     const request = body as SubscriptionRequest; // `create` validates the shape
-    return jsonResponse(201, await accounts.subscriptions.create(param('account'), request));
+    return jsonResponse(201, await accounts.subscriptions.create(param('account'), request, { client: client() }));
   },
 };
 

@@ -173,7 +173,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
   {
     name: 'limits the invitations to a target and of a channel, also after the subscription is removed',
     async run({ store }) {
-      const limits = { since: AT - 1000, perTarget: 2, perChannel: 3 };
+      const limits = { since: AT - 1000, perTarget: 2, perChannel: 3, perAccount: 9, perClient: 9, perDomain: 9 };
       let count = 0;
       const invite = (target: string, now = AT, changes: Partial<Subscription> = {}) => {
         const n = ++count;
@@ -198,6 +198,33 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
       assert.deepEqual(await invite('a', AT + 1001), created);
       // A rejected invitation uses no nonce.
       assert.deepEqual(await store.subscriptions.create(request(6)), created);
+    },
+  },
+  {
+    name: 'limits the invitations of an account, by a client and to a domain',
+    async run({ store }) {
+      const limits = { since: AT, perTarget: 9, perChannel: 9, perAccount: 2, perClient: 2, perDomain: 2 };
+      let n = 0;
+      const invite = (account: Subscription['account'], client?: string, domain?: string) => {
+        const confirmation = { tokenHash: word(++n), expiresAt: AT + 10 };
+        const invitation = { ...limits, client, domain };
+        return store.subscriptions.create(request(n, { state: 'pending', account }, { confirmation, invitation }));
+      };
+      const of = (i: number) => `0x${String(i).padStart(40, '0')}` as const;
+      const outcomes = [];
+      for (const [account, client, domain] of [
+        [of(1), 'a', 'x'],
+        [of(1), 'b', 'y'],
+        [of(1), 'c', 'z'],
+        [of(2), 'a', 'y'],
+        [of(3), 'a', 'z'],
+        [of(3), 'b', 'y'],
+        [of(3), undefined, undefined],
+      ] as const) {
+        const outcome = await invite(account, client, domain);
+        outcomes.push(outcome.status === 'limited' ? outcome.by : outcome.status);
+      }
+      assert.deepEqual(outcomes, ['created', 'created', 'account', 'created', 'client', 'domain', 'created']);
     },
   },
   {

@@ -68,7 +68,19 @@ const create = stepOf(
     quota: fc.integer({ min: 1, max: 4 }),
     now: second,
     pending: fc.boolean(),
-    limits: fc.option(fc.record({ since: second, perTarget: fc.nat(2), perChannel: fc.nat(4) }), { nil: undefined }),
+    limits: fc.option(
+      fc.record({
+        since: second,
+        perTarget: fc.nat(2),
+        perChannel: fc.nat(4),
+        perAccount: fc.nat(3),
+        client: fc.constantFrom('a', 'b'),
+        perClient: fc.nat(3),
+        domain: fc.constantFrom('x', 'y'),
+        perDomain: fc.nat(3),
+      }),
+      { nil: undefined },
+    ),
   }),
   async ({ n, nonce, quota, now, pending, limits }, { store }) => {
     const owner = address(1 + (n % 2));

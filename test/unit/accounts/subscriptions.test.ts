@@ -64,6 +64,7 @@ async function fixture({ channels = { hook: {} }, quota = 10, maxInvitations = 1
     },
   ]);
   const subscriptions = createSubscriptions({
+    hasOrders: async () => false,
     store: {
       ...store,
       subscriptions: {
@@ -147,7 +148,7 @@ describe('new subscription', () => {
     ],
     ['an invalid target', { target: 'invalid' }, error(400, 'target: is not a valid target of the channel hook')],
     ['a past deadline', { deadline: SECONDS - 1 }, error(401, 'The signature is past its deadline')],
-    ['a far deadline', { deadline: SECONDS + DAY + 1 }, error(400, 'deadline: must be at most one day ahead')],
+    ['a far deadline', { deadline: SECONDS + DAY + 1 }, error(400, 'deadline: must be at most 86400 seconds ahead')],
   ])('with %s is rejected', async (_, changes, failure) => {
     const { create, digests, store } = await fixture({ channels: { hook: {}, mail: {} } });
     expect(await getFailure(create(ALICE, request(changes)))).toEqual(failure);
