@@ -26,7 +26,7 @@ let nonces = 0;
 /** Signature of Alice, made with viem, which is independent of this package. */
 export async function proof(channel = '', target = '', types: readonly NotificationType[] = [], changes: object = {}) {
   const nonce = String(++nonces);
-  const deadline = Math.floor(Date.now() / 1000) + 600;
+  const deadline = Math.floor(Date.now() / 1000) + 240;
   const signed = { nonce, deadline, ...changes };
   const message = {
     account: ALICES,
