@@ -107,7 +107,9 @@ export interface NotificationStore {
    * time of a block can be ahead of the clock. A `dropped` delivery becomes pending again, at its old position.
    *
    * A notification that was withdrawn and is shown again gets the new `at` and `body`, since its transaction was mined
-   * again, maybe with other amounts. For the age above, its previous `at` counts. A `withdraw` change drops the pending deliveries. Delivered and dead ones stay unchanged.
+   * again, maybe with other amounts. For the age above, its previous `at` counts.
+   *
+   * A `withdraw` change drops the pending deliveries. Delivered and dead ones stay unchanged.
    */
   append(batch: NotificationBatch): Promise<AppendOutcome>;
 

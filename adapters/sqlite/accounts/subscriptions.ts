@@ -156,7 +156,8 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
 
     confirm: ({ tokenHash, now, target }: Parameters<SubscriptionStore['confirm']>[0]) =>
       write('confirm a subscription', () => {
-        const n = confirm.get(target ?? null, toBytes(tokenHash), now, target ?? null) as number | undefined; // an integer column
+        // An integer column.
+        const n = confirm.get(target ?? null, toBytes(tokenHash), now, target ?? null) as number | undefined;
         if (n === undefined) {
           const confirmed = findConfirmed.get(toBytes(tokenHash)) as SubscriptionRow | undefined; // as selected
           return confirmed && readSubscription(confirmed);

@@ -38,7 +38,8 @@ const TOLERANCE = 1_800_000;
 
 /**
  * Creates the valuation of trades at their time: the lesser value of its two sides, otherwise of the one with a price.
- * The price of a token with a thin pool is what its owner makes it, and must not create rewards. An older trade has the nearest price of the history, otherwise the current price.
+ * The price of a token with a thin pool is what its owner makes it, and must not create rewards. An older
+ * trade has the nearest price of the history, otherwise the current price.
  */
 export function createValuation(context: ValuationContext): Valuation {
   const { clock, tokens, readPrice, readHistory, onFailure } = context;
