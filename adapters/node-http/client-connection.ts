@@ -39,7 +39,8 @@ function abortOnClose(controller: AbortController, socket: IncomingMessage['sock
   let ofSocket = controllers.get(socket);
   if (ofSocket === undefined) {
     const all = new Set<AbortController>();
-    socket.once('close', () => {
+    // Adapters of functions, such as serverless-http, have an object without events.
+    socket.once?.('close', () => {
       for (const each of all) each.abort();
     });
     controllers.set(socket, all);

@@ -9,6 +9,8 @@ export interface FrameworkHost {
   readonly command?: readonly string[];
   readonly protocol?: 'h2';
   readonly code: string;
+  /** Exit code after SIGTERM. Default: 0. */
+  readonly exitCode?: number | null;
   /** Reasons for which a case does not apply, by the name of the case. */
   readonly skip?: Readonly<Record<string, string>>;
 }
@@ -271,6 +273,7 @@ run(server);`,
       'rxjs@7',
     ],
     code: nest,
+    exitCode: null, // NestJS sends itself the signal again
   },
   {
     name: 'Lambda (serverless-http)',
@@ -312,5 +315,6 @@ async function shutDown() {
   await stopped;
 }
 Deno.addSignalListener('SIGTERM', shutDown);`,
+    skip: { compression: UNCOMPRESSED },
   },
 ];

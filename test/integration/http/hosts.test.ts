@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { createServer, get } from 'node:http';
+import { createServer, get, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import express from 'express';
 import fastify from 'fastify';
 import type { Api, ChainSource, CorsOption, OrderBook } from 'intentbook';
@@ -386,4 +386,17 @@ test('logger with the interface of pino receives failures and reorganisations on
   const nodes = lines.filter(([, , message]) => message === 'node does not respond');
   expect(nodes).toEqual([['warn', { chainId: SEPOLIA, source: 'node 1', err: failure }, 'node does not respond']]);
   expect(lines).toContainEqual(['error', { chainId: SEPOLIA, err: failure }, 'failure']);
+});
+
+test('a request of a function, whose socket has no events, is served', async () => {
+  // As serverless-http creates it.
+  const socket = { readable: false, remoteAddress: '127.0.0.1', end() {}, destroy() {} };
+  const request = new IncomingMessage(socket as never);
+  Object.assign(request, { method: 'GET', url: '/api/v1/version', headers: {} });
+  const response = new ServerResponse(request);
+  const output = new PassThrough();
+  response.assignSocket(output as never);
+  nodeHandler(book)(request, response);
+  await once(response, 'finish');
+  expect([response.statusCode, String(output.read())]).toEqual([200, expect.stringContaining(String(SEPOLIA))]);
 });
