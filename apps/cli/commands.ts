@@ -98,9 +98,11 @@ state at that block. A block whose hash the store does not know requires a node.
     argument: '<file>',
     summary: 'copies an SQLite book while a server writes to it',
     description: `Copies a consistent state of the file while a server writes to it, checks the copy and clears the writer lease in the
-copy. The copy can be served, exported or verified at once. The target file must not exist. For PostgreSQL use pg_dump.`,
-    flags: named('db', 'json'),
-    examples: ['backup monday.sqlite --db intentbook.sqlite'],
+copy. The copy can be served, exported or verified at once. The target file must not exist. For PostgreSQL use pg_dump.
+
+With --config, the argument is a folder: the files of all books, and that of the account store, are copied into it.`,
+    flags: named('config', 'db', 'json'),
+    examples: ['backup monday.sqlite --db intentbook.sqlite', 'backup monday --config intentbook.json'],
   },
   {
     name: 'begin-epoch',

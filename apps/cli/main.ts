@@ -17,6 +17,7 @@ import type { Command } from './parse.ts';
 import { parseCommand } from './parse.ts';
 import { onSignals } from './signals.ts';
 import { createStyle } from './style.ts';
+import { createSystemdNotifier } from './systemd.ts';
 
 /** Exit codes. */
 const FAILED = 1;
@@ -108,6 +109,7 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
     fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));
   const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
   for (const warning of command.warnings) log.warning(warning);
+  const systemd = createSystemdNotifier(process.env, log.warning);
   let server: RunningServer | undefined;
   // Before the start, which may wait: a container ignores the signals that its first process does not handle.
   onSignals(process, () => performance.now(), {
@@ -117,6 +119,7 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
         process.exit(0);
       }
       log.stopping(signal);
+      systemd.notify('STOPPING=1');
       server.close().then(
         () => {
           log.stopped();
@@ -138,6 +141,7 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
       (up ? log.notice : log.warning)(path === '/' ? message : `${path} ${message}`),
   }).catch(cannotStart);
   log.started(server);
+  systemd.notify('READY=1');
 }
 
 /** Whether the output is JSON. Also read if the command line is invalid. */

@@ -119,6 +119,10 @@ function toMaintenanceCommand(
     throw new UsageError('a block is missing: intentbook rollback --to-block <block>');
   }
   const json = reader.value('json') === true;
+  const config = command === 'backup' && !given.has('db') ? reader.value('config') : undefined;
+  if (command === 'backup' && given.has('db') && given.has('config')) {
+    throw new UsageError('--db and --config cannot be combined');
+  }
   const options = {
     command,
     book: singleBook(book),
@@ -126,6 +130,7 @@ function toMaintenanceCommand(
     ages: readAges(flags, reader),
     toBlock: Number(toBlock),
     ...readTableOptions(command, file ?? '', given, reader),
+    ...(config === undefined ? {} : { config: String(config) }),
     json,
   };
   return { name: 'command', options };

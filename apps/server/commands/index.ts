@@ -8,6 +8,7 @@ import { accountStoreAt, defaultLocation, isDatabase } from '../books/open-accou
 import { openStore } from '../books/open-books.ts';
 import { type BookPlan, planServer, type ServerPlan } from '../config/plan.ts';
 import type { BookSettings } from '../settings/schema.ts';
+import { backUpAll, backUpFile } from './backup.ts';
 import { exportBook } from './export.ts';
 import { importBook } from './import.ts';
 import { STANDARD_OUTPUT } from './output.ts';
@@ -38,6 +39,8 @@ export interface CommandOptions {
   readonly after?: number;
   /** For `export` of notifications, and for `prune`: the location of the account store. */
   readonly accounts?: string;
+  /** For `backup`: the configuration whose books are copied. */
+  readonly config?: string;
   /** Whether the result is printed as JSON. */
   readonly json: boolean;
 }
@@ -96,23 +99,19 @@ async function beginEpoch(
   return of === undefined ? `the schema ${schema ?? 'intentbook'}` : 'the schema of accounts';
 }
 
-async function backUp({ book, file }: CommandOptions, progress: Progress): Promise<CommandOutcome> {
-  const { backupSqlite } = await import('intentbook/sqlite');
-  const [from, to] = [resolve(book.db ?? ''), resolve(file)];
-  let pages = 0;
-  await backupSqlite({
-    from,
-    to,
-    onProgress(copied, total) {
-      pages = total;
-      progress.at(copied, total);
-    },
-  });
-  return { ok: true, words: `${from} was copied to ${to}`, data: { from, to, pages } };
+async function backUp({ book, file, config }: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  if (config !== undefined) {
+    const copies = await backUpAll(config, resolve(file), progress);
+    const words = copies.map(({ from, to }) => `${from} was copied to ${to}`).join('\n');
+    return { ok: true, words, data: { copies } };
+  }
+  const copy = await backUpFile(resolve(book.db ?? ''), resolve(file), progress);
+  return { ok: true, words: `${copy.from} was copied to ${copy.to}`, data: copy };
 }
 
 /** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
-function assertFilesExist({ command, file, book, table }: CommandOptions): void {
+function assertFilesExist({ command, file, book, table, config }: CommandOptions): void {
+  if (config !== undefined) return;
   // The account store is checked when it is opened.
   if (command === 'export' && table === 'notifications') return;
   if (command === 'import' && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);

@@ -106,6 +106,24 @@ describe('export beside a running server', () => {
   });
 });
 
+describe('backup of a configuration', () => {
+  test('copies the files of all books and of the accounts beside their server', async () => {
+    const folder = await scratch();
+    const config = join(folder, 'intentbook.json');
+    const books = [{ chain: 'sepolia' }, { chain: 'base' }, { chain: 1, path: '/m', db: ':memory:' }];
+    writeFileSync(config, JSON.stringify({ port: 0, books }));
+    const server = intentbook(['serve', '--config', config]);
+    await addressOf(server);
+    const to = join(folder, 'copies');
+    const { copies } = await done(['backup', to, '--config', config]);
+    const names = ['sepolia.sqlite', 'base.sqlite', 'sepolia-accounts.sqlite'];
+    expect(copies).toMatchObject(names.map((name) => ({ from: join(folder, name), to: join(to, name) })));
+    expect(await done(['verify', '--chain', 'base', '--db', join(to, 'base.sqlite')])).toMatchObject({ orders: 0 });
+    expect(await rejected(['backup', to, '--config', config])).toContain('already exists');
+    expect(await rejected(['backup', to, '--config', config, '--db', 'x.sqlite'], 2)).toContain('cannot be combined');
+  });
+});
+
 describe('new files', () => {
   test('cannot be read by other users of the machine', async () => {
     const folder = await scratch();

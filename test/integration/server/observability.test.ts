@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { instrumentBooks, observeChain } from 'intentbook/prometheus';
@@ -8,7 +10,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { account, signCancellation, signOrder } from '../../support/orders.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
 import { proof, receiver, until } from '../channels/channel-fixture.ts';
-import { addressOf, cleanUp, intentbook } from './process.ts';
+import { addressOf, cleanUp, intentbook, scratch } from './process.ts';
 
 afterEach(cleanUp);
 
@@ -72,6 +74,21 @@ describe('server metrics', () => {
     await server.close();
     await expect(fetch(`${server.metricsUrl}/metrics`)).rejects.toThrow();
   });
+});
+
+test('systemd is notified of the start, of a running event loop and of the stop', async () => {
+  const folder = await scratch();
+  const log = join(folder, 'log');
+  writeFileSync(join(folder, 'systemd-notify'), `#!/bin/sh\necho "$1" >> ${log}\n`, { mode: 0o755 });
+  const env = { NOTIFY_SOCKET: '/run/x', WATCHDOG_USEC: '20000', PATH: `${folder}:${process.env['PATH']}` };
+  const server = intentbook(['serve', '--port', '0', '--db', ':memory:'], { env });
+  await addressOf(server);
+  const read = () => (existsSync(log) ? readFileSync(log, 'utf8') : '');
+  await until(() => read().includes('WATCHDOG=1'));
+  expect(read()).toContain('READY=1\n');
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
+  await until(() => read().includes('STOPPING=1\n'));
 });
 
 test('the first request of a proxy that is not trusted is reported once', async () => {

@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { defaultLocation, isDatabase } from '../books/open-accounts.ts';
+import { readConfigFile } from '../config/load.ts';
+import { planOptions } from '../config/plan-options.ts';
+import type { Progress } from './progress.ts';
+
+/** A copied file. */
+export interface Copied {
+  readonly from: string;
+  readonly to: string;
+  readonly pages: number;
+}
+
+/** Copies one file. */
+export async function backUpFile(from: string, to: string, progress: Progress): Promise<Copied> {
+  const { backupSqlite } = await import('intentbook/sqlite');
+  let pages = 0;
+  await backupSqlite({
+    from,
+    to,
+    onProgress(copied, total) {
+      pages = total;
+      progress.at(copied, total);
+    },
+  });
+  return { from, to, pages };
+}
+
+/**
+ * Copies the files of all books of a configuration, and that of the account store, to a folder. The names of the files
+ * stay the same. Databases in PostgreSQL are left out.
+ *
+ * @throws Error before the first copy if two files have the same name.
+ */
+export async function backUpAll(config: string, folder: string, progress: Progress): Promise<readonly Copied[]> {
+  const { plan } = planOptions(await readConfigFile(config));
+  const accounts = plan.settings.accounts ?? defaultLocation(plan);
+  const hasFile = accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
+  const files = plan.books.flatMap(({ place }) => (place.kind === 'file' ? [place.path] : []));
+  if (hasFile) files.push(resolve(config, '..', accounts));
+  const unique = [...new Set(files)];
+  const missing = unique.find((file) => !existsSync(file));
+  if (missing !== undefined) throw new Error(`the file "${missing}" does not exist`);
+  const names = unique.map((file) => basename(file));
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw new Error(`two files have the name "${twice}"; copy them with --db <file>`);
+  if (unique.length === 0) throw new Error(`${config} has no database in a file`);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const copies: Copied[] = [];
+  for (const file of unique) copies.push(await backUpFile(file, join(folder, basename(file)), progress));
+  return copies;
+}
