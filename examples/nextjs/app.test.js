@@ -22,6 +22,10 @@ test('the built application serves the book', async () => {
     await new Promise((resolve) => server.stdout.on('data', (text) => String(text).includes('Ready') && resolve()));
     const response = await fetch(`http://127.0.0.1:${port}/sepolia/api/v1/version`);
     assert.match(await response.text(), /11155111/);
+    const stream = await fetch(`http://127.0.0.1:${port}/sepolia/api/v1/orders/stream`);
+    const reading = stream.text(); // rejects if the stream is cut
+    server.kill('SIGTERM');
+    assert.match(await reading, /^: stream/);
   } finally {
     server.kill();
   }

@@ -43,7 +43,13 @@ interface RunningHost {
   stop(): Promise<boolean>;
 }
 
-async function start({ name, code, command = [process.execPath], protocol, exitCode = 0 }: FrameworkHost): Promise<RunningHost> {
+async function start({
+  name,
+  code,
+  command = [process.execPath],
+  protocol,
+  exitCode = 0,
+}: FrameworkHost): Promise<RunningHost> {
   const file = join(host.folder, `${name.replaceAll(/\W+/g, '-')}.mjs`);
   writeFileSync(file, code);
   const [program = '', ...args] = command;

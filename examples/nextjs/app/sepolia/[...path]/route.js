@@ -5,6 +5,7 @@ import { memoryStore } from 'intentbook/memory';
 async function createHandler() {
   const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
   await book.start();
+  process.once('SIGTERM', () => book.close()); // ends event streams, for which Next.js waits
   return fetchHandler(book, { prefix: '/sepolia' });
 }
 
