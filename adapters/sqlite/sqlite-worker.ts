@@ -48,7 +48,8 @@ function createStore({ source, state }: WriteStart): ThreadStore {
   const operations = createWriteOperations(store);
 
   async function run({ id, name, parameters }: WriteCall): Promise<WriteResult> {
-    const operation = operations[name] as (...parameters: readonly unknown[]) => Promise<unknown>; // typed by the caller
+    // Typed by the caller.
+    const operation = operations[name] as (...parameters: readonly unknown[]) => Promise<unknown>;
     Atomics.add(state, EPOCH, 1);
     // The operation has taken effect when it returns its promise; `open` and `close` write nothing to the log.
     const result = operation(...parameters);

@@ -65,9 +65,9 @@ export const EPOCH = 0;
 export const LEASE_END = 1;
 
 /**
- * Creates the memory that a store of the write thread shares with the thread of the book. It contains the epoch, which is odd while
- * an operation runs and different after it, so that a write is noticed before its result arrives. It also contains the
- * second (since 1970) until which no other process can become the writer.
+ * Creates the memory that a store of the write thread shares with the thread of the book. It contains the epoch, which
+ * is odd while an operation runs and different after it, so that a write is noticed before its result arrives. It also
+ * contains the second (since 1970) until which no other process can become the writer.
  */
 export function createWriteState(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));

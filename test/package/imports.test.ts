@@ -161,6 +161,7 @@ const AMBIENT_FILES: Readonly<Record<string, string>> = {
   'src/ports/clock.ts': 'the clock of the machine, behind the port',
   'src/ports/random.ts': 'the randomness of the machine, behind the port',
   'src/concurrency/yield.ts': 'the event loop, which setTickScheduler replaces',
+  'adapters/sqlite/sqlite-worker.ts': 'the turns of a thread, which simulations do not have',
   'adapters/sqlite/writer-lease.ts': 'a token that is compared for equality only',
   'adapters/sqlite/sqlite-worker.ts': 'the event loop of a thread, which is not simulated',
   'adapters/postgres/store.ts': 'the sender of a notification, which is compared for equality only',

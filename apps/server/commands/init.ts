@@ -52,7 +52,11 @@ function comment(key: string, setting: Setting, indent: string): string {
   return `${indent}// ${toPlainText(describeSetting(setting))}\n${indent}// "${key}": ${example},`;
 }
 
-/** Writes a new configuration file, which may get secrets: other users of the machine cannot read it. @throws Error if the file exists. */
+/**
+ * Writes a new configuration file, which may get secrets: other users of the machine cannot read it.
+ *
+ * @throws Error if the file exists.
+ */
 export async function initConfig(file: string, chain: string | number): Promise<string> {
   const path = resolve(file);
   await writeFile(path, configTemplate(chain), { flag: 'wx', mode: 0o600 }).catch((cause: unknown) => {
