@@ -35,6 +35,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Server', 'deploy/server'],
         ['Configuration', 'deploy/configuration'],
         ['PostgreSQL', 'deploy/postgresql'],
+        ['Growth', 'deploy/growth'],
         ['Operations', 'deploy/operations'],
         ['Retention', 'deploy/retention'],
       ],

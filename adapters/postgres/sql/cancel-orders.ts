@@ -7,7 +7,7 @@ const CANCELLED = EVENT_TYPES.indexOf('cancelled');
 const REINSTATED = EVENT_TYPES.indexOf('reinstated');
 
 /**
- * Returns the functions that cancel orders. `cancel_rejection` is the rule `checkCancellable` of `intentbook/store-kit`.
+ * Returns the functions that cancel orders. `cancel_rejection` is the rule `checkCancellable` of the store kit.
  */
 export const createCancelFunctions = (s: string): readonly SqlFunction[] => [
   {

@@ -9,8 +9,8 @@ import { findObstacle, startPatroni } from '../../../support/patroni.ts';
 import type { LongShare, LongSuite } from '../suite.ts';
 
 /**
- * Two servers on a cluster of PostgreSQL with Patroni, etcd and HAProxy, synchronous and asynchronous. Clients submit and
- * cancel during faults of the primary. Each response, stream and notification is then compared with the tables.
+ * Two servers on a cluster of PostgreSQL with Patroni, etcd and HAProxy, synchronous and asynchronous. Clients submit
+ * and cancel during faults of the primary. Each response, stream and notification is then compared with the tables.
  *
  * Needs the packages `patroni`, `etcd-server`, `haproxy` and `postgresql` of Debian, and network namespaces.
  */
