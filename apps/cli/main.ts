@@ -61,7 +61,7 @@ async function run(): Promise<void> {
 
 async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   const options = await configured(command);
-  const check = async () => checkSettings(planOptions(options).plan, options.folder ?? '.', command.connect);
+  const check = async () => checkSettings(planOptions(options).plan, options.folder, command.connect);
   const { books, problems } = await check().catch((error: unknown) => {
     throw error instanceof ConfigError ? new UsageError(error.problems.join('\n  ')) : error;
   });

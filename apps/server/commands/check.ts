@@ -31,10 +31,10 @@ export interface CheckedBook {
 /**
  * Checks the packages and files that settings refer to. Sends no request.
  *
- * @param folder - Base of relative file names.
- * @param connect - Whether to connect to the PostgreSQL databases, and to compare their schemas. Nothing is changed.
+ * @param folder - Base of relative file names. Default: the current directory.
+ * @param connect - Whether to connect to the PostgreSQL databases, and to compare their schemas, without changes. Default: false.
  */
-export async function checkSettings(plan: ServerPlan, folder: string, connect: boolean): Promise<CheckedSettings> {
+export async function checkSettings(plan: ServerPlan, folder = '.', connect = false): Promise<CheckedSettings> {
   const problems = await Promise.all([...plan.books.map(fileProblems), ...(connect ? [schemaProblems(plan)] : [])]);
   return {
     books: plan.books.map((book) => {
