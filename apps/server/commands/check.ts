@@ -32,7 +32,7 @@ export interface CheckedBook {
  * Checks the packages and files that settings refer to. Sends no request.
  *
  * @param folder - Base of relative file names. Default: the current directory.
- * @param connect - Whether to connect to the PostgreSQL databases, and to compare their schemas, without changes. Default: false.
+ * @param connect - Whether to connect to PostgreSQL and to compare the schemas, without changes. Default: false.
  */
 export async function checkSettings(plan: ServerPlan, folder = '.', connect = false): Promise<CheckedSettings> {
   const problems = await Promise.all([...plan.books.map(fileProblems), ...(connect ? [schemaProblems(plan)] : [])]);
