@@ -63,7 +63,7 @@ export interface CreatedSubscription extends SubscriptionView {
 /** The sender of a request for a subscription. */
 export interface SubscriptionCaller {
   /** Identifies the client, such as its IP address: it requests at most 10 invitations a day. Default: no limit. */
-  readonly client?: string;
+  readonly client?: string | undefined;
 }
 
 /** Subscription methods. They reject with an `AccountError` or `OrderBookError`. */

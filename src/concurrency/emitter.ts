@@ -26,8 +26,8 @@ export interface Emitter<Events extends Listeners<Events>> {
 }
 
 /**
- * Creates an emitter. `emit` of eventemitter3 would end at the first listener that throws, so each listener is called by
- * itself.
+ * Creates an emitter. `emit` of eventemitter3 would end at the first listener that throws, so each listener is called
+ * by itself.
  *
  * @param caller - The call that error messages name, such as `book.on`.
  * @param names - The names of all events.

@@ -163,7 +163,6 @@ const AMBIENT_FILES: Readonly<Record<string, string>> = {
   'src/concurrency/yield.ts': 'the event loop, which setTickScheduler replaces',
   'adapters/sqlite/sqlite-worker.ts': 'the turns of a thread, which simulations do not have',
   'adapters/sqlite/writer-lease.ts': 'a token that is compared for equality only',
-  'adapters/sqlite/sqlite-worker.ts': 'the event loop of a thread, which is not simulated',
   'adapters/postgres/store.ts': 'the sender of a notification, which is compared for equality only',
   'adapters/postgres/accounts/store.ts': 'the sender of a notification, which is compared for equality only',
   'adapters/postgres/orders.ts': 'the number of an attempt, which is compared for equality only',

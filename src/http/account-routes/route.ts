@@ -7,8 +7,6 @@ import type { Endpoint } from '../route.ts';
 export interface AccountCall {
   readonly accounts: Accounts;
   readonly request: ApiRequest;
-  /** Returns the client of the request. */
-  readonly client: () => string;
   /** Options of reads: they end when the client disconnects, and their rows are charged. */
   readonly work: ReadOptions;
   /** Returns a path parameter, percent-decoded. */

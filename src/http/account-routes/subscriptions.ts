@@ -15,9 +15,12 @@ const createSubscription: AccountRoute = {
   path: PATH,
   cost: WRITE,
   bodyLimit: BODY_LIMIT,
-  async handle({ accounts, param, body, client }) {
+  async handle({ accounts, param, body, work }) {
     const request = body as SubscriptionRequest; // `create` validates the shape
-    return jsonResponse(201, await accounts.subscriptions.create(param('account'), request, { client: client() }));
+    return jsonResponse(
+      201,
+      await accounts.subscriptions.create(param('account'), request, { client: work.client?.() }),
+    );
   },
 };
 
