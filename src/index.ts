@@ -36,7 +36,6 @@ export type {
   SolverDriver,
   UpcomingFees,
 } from './auctions/index.ts';
-export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/index.ts';
 export type {
   ChainApi,
   ChainApplied,
@@ -45,13 +44,8 @@ export type {
   IndexerObservation,
   IndexerOptions,
   IndexerState,
-  OrderTrade,
   RollbackOptions,
-  TimedTrade,
   TradeApi,
-  TradeHistoryQuery,
-  TradeListQuery,
-  TradePage,
 } from './chain/index.ts';
 export { ReorganisationTooDeep } from './chain/index.ts';
 export type { Readiness } from './concurrency/lifecycle.ts';
@@ -77,14 +71,10 @@ export type {
   CancelResult,
   EncodedPage,
   EncodedReadOptions,
-  ListQuery,
   OrderApi,
   OrderCancellation,
   OrderCancellations,
-  OrderPage,
-  OrderResult,
   PruneObservation,
-  RenderedPage,
   RetentionOptions,
   SimulateOptions,
   SimulateResult,
@@ -146,6 +136,7 @@ export type {
   QuoteStreamEvent,
   QuoteStreamResult,
 } from './quotes/index.ts';
+export type { BalanceApi } from './records/balance-api.ts';
 export type { CompetitionStatus, SolverExecution } from './records/competition-status.ts';
 export type { EventLog } from './records/event-log.ts';
 export type {
@@ -157,6 +148,19 @@ export type {
   UnreadableOrder,
 } from './records/order-json.ts';
 export type { OrderStreamFilter } from './records/order-stream-filter.ts';
+export type {
+  BalanceCallOptions,
+  ListQuery,
+  OrderPage,
+  OrderResult,
+  OrderTrade,
+  RenderedPage,
+  TimedTrade,
+  TokenBalance,
+  TradeHistoryQuery,
+  TradeListQuery,
+  TradePage,
+} from './records/results.ts';
 export type { AuctionPrices } from './records/settled-solution.ts';
 export type { OrderStatus } from './records/status.ts';
 export type { OrderStreamEvent, Stream, StreamEvent, StreamItem, StreamOptions } from './streams/index.ts';

@@ -4,7 +4,7 @@
  * @module
  */
 
-export { toCsvLine } from './accounts/history/csv-line.ts';
+export { toCsvLine } from './account-tools/csv-line.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';
 export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';

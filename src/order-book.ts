@@ -4,7 +4,6 @@
 import type { Limits } from './admission/limits.ts';
 import type { AppDataApi } from './app-data/index.ts';
 import type { AuctionApi, DriverObservation } from './auctions/index.ts';
-import type { BalanceApi } from './balances/index.ts';
 import type { ChainApi, ChainApplied, ChainRolledBack, IndexerObservation, TradeApi } from './chain/index.ts';
 import type { Readiness } from './concurrency/lifecycle.ts';
 import type { ChainOrderEvent, OrderEvent, RevertedEvent, TradeEvent } from './events.ts';
@@ -14,6 +13,7 @@ import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
 import type { Rules } from './protocol/profile.ts';
 import type { EstimatorObservation, QuoteApi } from './quotes/index.ts';
+import type { BalanceApi } from './records/balance-api.ts';
 import type { EventLog } from './records/event-log.ts';
 
 /** The events of a book and the arguments of their listeners. */

@@ -1,6 +1,10 @@
+import type { AccountBook, SourceBook } from '../account-tools/account-books.ts';
+import type { TokenLookup } from '../account-tools/token-labels.ts';
+import type { AffiliatesOptions } from '../affiliates/index.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import type { StreamLimits } from '../limits/index.ts';
-import type { OrderBook } from '../order-book.ts';
+import type { SlippageOptions, UsdPricesOptions } from '../market/index.ts';
+import type { DeliveryOptions } from '../notifications/index.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { AnnouncementSource } from '../ports/announcements.ts';
 import type { BundleSimulator } from '../ports/bundle-simulation.ts';
@@ -11,12 +15,6 @@ import type { PoolSource } from '../ports/pools.ts';
 import type { Random } from '../ports/random.ts';
 import type { TokenHolderSource } from '../ports/token-holders.ts';
 import { assertKnownOptions } from '../validation/options.ts';
-import type { AccountBook } from './account-books.ts';
-import type { AffiliatesOptions } from './affiliates.ts';
-import type { DeliveryOptions } from './delivery-dispatcher.ts';
-import type { TokenLookup } from './notification-messages.ts';
-import type { SlippageOptions } from './slippage/slippage-options.ts';
-import type { UsdPricesOptions } from './usd-prices.ts';
 
 /** Options of the account interface. */
 export interface AccountsOptions {
@@ -24,7 +22,7 @@ export interface AccountsOptions {
    * The books whose orders produce notifications. Each may have an environment name, if its settlement contract does
    * not determine it.
    */
-  readonly books: readonly (OrderBook | AccountBook)[];
+  readonly books: readonly (SourceBook | AccountBook)[];
   /** The store of notifications, subscriptions and affiliate codes. One store serves one account interface. */
   readonly store: AccountStore;
   /** Whether notifications are created and served. If `off`, their endpoints respond with 503. Default: `on`. */

@@ -1,6 +1,7 @@
-import type { BalanceApi, TokenBalance } from '../balances/index.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import type { Address } from '../protocol/hex.ts';
+import type { BalanceApi } from '../records/balance-api.ts';
+import type { TokenBalance } from '../records/results.ts';
 
 /** An event of a balance stream. */
 export type BalanceEvent =

@@ -6,8 +6,9 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
+import type { BalanceApi, BalancesContext } from '../records/balance-api.ts';
+import type { BalanceCallOptions, TokenBalance } from '../records/results.ts';
 import { requireList } from '../validation/options.ts';
-import type { BalanceApi, BalanceCallOptions, BalancesContext, TokenBalance } from './balance-api.ts';
 
 /** Maximum number of cached tokens, and of cached addresses without a token; the oldest are dropped first. */
 const MAX_TOKENS = 10_000;

@@ -1,5 +1,5 @@
 import { lazy } from '../concurrency/lazy.ts';
-import type { BalanceApi, BalancesContext } from './balance-api.ts';
+import type { BalanceApi, BalancesContext } from '../records/balance-api.ts';
 
 /** Creates the balance methods of a book. The code that queries the chain is loaded on first use. */
 export function createBalances(context: BalancesContext): BalanceApi {

@@ -4,5 +4,4 @@
  * @module
  */
 
-export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balance-api.ts';
 export { createBalances } from './balances.ts';

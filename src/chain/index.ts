@@ -12,4 +12,3 @@ export type { IndexerObservation, IndexerOptions, IndexerState, ParsedIndexerOpt
 export { parseIndexerOptions, ReorganisationTooDeep } from './indexer-options.ts';
 export type { JustInTimeOrders } from './just-in-time.ts';
 export type { TradeApi } from './trade-api.ts';
-export type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from './trades.ts';

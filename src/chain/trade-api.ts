@@ -4,8 +4,8 @@ import type { Lazy } from '../concurrency/lazy.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
+import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from '../records/results.ts';
 import type { SurplusReader } from './surplus.ts';
-import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from './trades.ts';
 import {
   formatTradeCursor,
   parseTradeHistoryQuery,

@@ -1,62 +1,10 @@
 import { OrderBookError } from '../errors.ts';
-import type { ProtocolFee, TradeChainEvent, TradeCursor, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
+import type { TradeChainEvent, TradeCursor, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
+import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
+import type { OrderTrade, TradeHistoryQuery, TradeListQuery } from '../records/results.ts';
 import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
-
-/** A fill of an order. Amounts are decimal strings of atoms. */
-export interface OrderTrade {
-  readonly blockNumber: number;
-  readonly logIndex: number;
-  readonly orderUid: Hex;
-  readonly buyAmount: string;
-  /** The amount taken from the owner, including the signed fee. */
-  readonly sellAmount: string;
-  readonly sellAmountBeforeFees: string;
-  readonly owner: Address;
-  readonly buyToken: Address;
-  readonly sellToken: Address;
-  readonly txHash: Hex;
-  readonly executedProtocolFees: readonly ProtocolFee[];
-}
-
-/** The trades to list: of an order or of an account. Exactly one of both is required. */
-export interface TradeListQuery {
-  /** The owner of the orders, or the account that placed them on chain. */
-  readonly owner?: string;
-  readonly orderUid?: string;
-  /** Start of the page: `next` of the previous page. */
-  readonly cursor?: string;
-  /** Number of trades to skip. Default: 0. Slow for large values; paging by `cursor` is fast at any depth. */
-  readonly offset?: number;
-  /** 1 to 1000. Default: 10. */
-  readonly limit?: number;
-}
-
-/** A page of trades. */
-export interface TradePage {
-  readonly trades: OrderTrade[];
-  /** The `cursor` of the next page; absent on the last page. */
-  readonly next?: string;
-}
-
-/** A trade with the time of its block. */
-export interface TimedTrade {
-  readonly trade: OrderTrade;
-  /** Seconds since 1970; null if the node has not reported it. */
-  readonly timestamp: number | null;
-}
-
-/** The trades of an account from a position on. */
-export interface TradeHistoryQuery {
-  /** The owner of the orders, or the account that placed them on chain. */
-  readonly owner: string;
-  /** Only trades before this position of the chain. Default: from the newest trade on. */
-  readonly after?: TradeCursor;
-  /** Maximum number of trades. Default: all. */
-  readonly limit?: number;
-}
 
 const DEFAULT_PAGE = 10;
 const LARGEST_PAGE = 1000;

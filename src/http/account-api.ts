@@ -1,5 +1,5 @@
-import { AccountError } from '../accounts/account-error.ts';
-import type { Accounts } from '../accounts/accounts-api.ts';
+import { AccountError } from '../account-tools/account-error.ts';
+import type { Accounts } from '../accounts/index.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { isClosed } from '../ports/store.ts';

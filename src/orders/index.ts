@@ -7,11 +7,8 @@
 export { createOrderCache } from './cache.ts';
 export type { CancelResult, OrderCancellation, OrderCancellations } from './cancel.ts';
 export { createTooManyUidsError, MAX_UIDS } from './cancel-errors.ts';
-export type { EncodedPage, EncodedReadOptions, RenderedPage } from './list-orders.ts';
-export type { ListQuery } from './list-query.ts';
+export type { EncodedPage, EncodedReadOptions } from './list-orders.ts';
 export type { OrderApi } from './order-api.ts';
-export type { OrderPage, OrderResult } from './order-page.ts';
-export { formatCursor } from './order-page.ts';
 export { createOrders } from './orders.ts';
 export type { ParsedRetention, PruneObservation, RetentionOptions } from './retention-options.ts';
 export { parseRetention } from './retention-options.ts';

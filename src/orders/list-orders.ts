@@ -9,17 +9,11 @@ import type { Allocate } from '../protocol/json.ts';
 import { joinArray } from '../protocol/json.ts';
 import type { RenderedOrder } from '../records/order-json.ts';
 import { renderPrepared } from '../records/order-json.ts';
+import type { RenderedPage } from '../records/results.ts';
 import type { ElementForm, ReadOrder } from './encode-orders.ts';
 import { encodeOrders } from './encode-orders.ts';
 import type { ReadContext } from './read.ts';
 import { prepare } from './read.ts';
-
-/** A page of a listing. */
-export interface RenderedPage {
-  readonly orders: readonly RenderedOrder[];
-  /** The position where the next page begins; absent on the last page. */
-  readonly next?: OrderCursor;
-}
 
 /** A page of a listing as a JSON array in UTF-8. */
 export interface EncodedPage {

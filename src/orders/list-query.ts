@@ -2,23 +2,10 @@ import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
+import type { ListQuery } from '../records/results.ts';
 import type { OrderStatus } from '../records/status.ts';
 import { ORDER_STATUSES } from '../records/status.ts';
 import { assertKnownFilters, formatUnknownName, getFilterNames, invalidFilter } from '../validation/options.ts';
-
-/** The filters of a listing, combined by "and". Default: all orders. */
-export interface ListQuery {
-  readonly owner?: string;
-  readonly sellToken?: string;
-  readonly buyToken?: string;
-  readonly status?: OrderStatus;
-  /** Start of the page: `next` of the previous page. */
-  readonly cursor?: string;
-  /** Number of orders to skip. Default: 0. Slow for large values; paging by `cursor` is fast at any depth. */
-  readonly offset?: number;
-  /** Page size, 1 to 1000. Default: 10. */
-  readonly limit?: number;
-}
 
 const FILTERS = [
   'owner',

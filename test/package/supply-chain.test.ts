@@ -21,7 +21,7 @@ const locked = Object.entries(packages).flatMap(([path, entry]) => {
 });
 const installed = locked.filter(({ dev, devOptional, peer }) => !dev && !devOptional && !peer);
 
-test('installation adds five packages: those that the README justifies, without transitive ones', () => {
+test('installation adds six packages: those that the README justifies, without transitive ones', () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const names = installed.map(({ name }) => name).sort();
   expect(names).toEqual(Object.keys(manifest['dependencies'] ?? {}).sort());

@@ -1,8 +1,8 @@
 import type { Address, Affiliate, Hex, StoredEvent } from 'intentbook';
 import type { AffiliateTerms } from 'intentbook/accounts';
 import { memoryAccountStore } from 'intentbook/memory';
-import { createOwnStatistics } from '../../src/accounts/affiliate-statistics/own-statistics.ts';
-import { createValuation } from '../../src/accounts/affiliate-statistics/valuation.ts';
+import { createOwnStatistics } from '../../src/affiliates/own-statistics.ts';
+import { createValuation } from '../../src/affiliates/valuation.ts';
 import { manualClock } from '../support/clock.ts';
 import { turns } from '../unit/accounts/accounts-fixture.ts';
 

@@ -1,14 +1,14 @@
-import type { TimedTrade } from '../../chain/index.ts';
+import type { KnownBook } from '../../account-tools/account-books.ts';
+import { requireAccount } from '../../account-tools/parameters.ts';
 import type { ReadOptions } from '../../concurrency/abort.ts';
 import { assertNotAborted } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
-import { formatCursor } from '../../orders/index.ts';
 import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
 import type { Order, RenderedOrder } from '../../records/order-json.ts';
 import { formatIsoDate } from '../../records/order-json.ts';
-import type { KnownBook } from '../account-books.ts';
-import { requireAccount } from '../parameters.ts';
+import type { TimedTrade } from '../../records/results.ts';
+import { formatCursor } from '../../records/results.ts';
 import { formatTradeCursor, parseTradeCursor } from './cursor.ts';
 import type { AccountOrder, AccountTrade, HistoryApi, HistoryQuery } from './history-api.ts';
 import type { Merge, MergeSource } from './merge.ts';

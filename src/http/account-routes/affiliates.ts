@@ -1,5 +1,6 @@
-import { AccountError } from '../../accounts/account-error.ts';
-import type { AffiliateRegistration, AffiliateTerms } from '../../accounts/affiliates.ts';
+import { AccountError } from '../../account-tools/account-error.ts';
+import type { AffiliateRegistration, AffiliateTerms } from '../../affiliates/index.ts';
+import { loadAffiliateCsv } from '../../affiliates/index.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { READ, readCost, unknownRows, WRITE } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
@@ -85,7 +86,7 @@ const traderActivity: AccountRoute = {
     const rows: readonly unknown[] = Array.isArray(found['rows']) ? found['rows'] : [];
     countRows(work, rows.length);
     if (!all) return jsonResponse(200, found, VARY);
-    const { activityToCsv } = await import('../../accounts/affiliate-statistics/csv.ts');
+    const { activityToCsv } = await loadAffiliateCsv();
     return csvResponse('trader-activity', activityToCsv(rows), VARY);
   },
 };

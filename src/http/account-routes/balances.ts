@@ -1,4 +1,4 @@
-import type { BalanceEvent } from '../../accounts/balance-watch.ts';
+import type { BalanceEvent } from '../../accounts/index.ts';
 import type { RouteCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';

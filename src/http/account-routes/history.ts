@@ -1,4 +1,5 @@
-import type { HistoryQuery } from '../../accounts/history/history-api.ts';
+import type { HistoryQuery } from '../../accounts/index.ts';
+import { loadHistoryCsv } from '../../accounts/index.ts';
 import type { ReadOptions } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
 import type { EstimateRows } from '../cost.ts';
@@ -30,7 +31,7 @@ const listOrders: AccountRoute = {
       const { orders, next } = await accounts.history.orders(account, query, work);
       return pageResponse(call, next, (headers) => jsonResponse(200, orders, headers));
     }
-    const { ORDER_CSV_HEADER: header, orderToCsv } = await import('../../accounts/history/csv.ts');
+    const { ORDER_CSV_HEADER: header, orderToCsv } = await loadHistoryCsv();
     if (isWhole(query)) return streamCsv('orders', header, accounts.history.allOrders(account, work), orderToCsv, work);
     const { orders, next } = await accounts.history.orders(account, query, work);
     return pageResponse(call, next, (headers) =>
@@ -51,7 +52,7 @@ const listTrades: AccountRoute = {
       const { trades, next } = await accounts.history.trades(account, query, work);
       return pageResponse(call, next, (headers) => jsonResponse(200, trades, headers));
     }
-    const { TRADE_CSV_HEADER: header, tradeToCsv } = await import('../../accounts/history/csv.ts');
+    const { TRADE_CSV_HEADER: header, tradeToCsv } = await loadHistoryCsv();
     if (isWhole(query)) return streamCsv('trades', header, accounts.history.allTrades(account, work), tradeToCsv, work);
     const { trades, next } = await accounts.history.trades(account, query, work);
     return pageResponse(call, next, (headers) =>

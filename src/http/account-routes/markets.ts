@@ -1,4 +1,4 @@
-import type { SlippageOrder } from '../../accounts/slippage/slippage.ts';
+import type { SlippageOrder } from '../../market/index.ts';
 import { READ } from '../cost.ts';
 import { invalidParameter, parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';

@@ -1,6 +1,6 @@
-import type { NotificationQuery } from '../../accounts/notification-list.ts';
 import { assertNotAborted, countRows } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
+import type { NotificationQuery } from '../../notifications/index.ts';
 import { readCost, readCount, resumedRows } from '../cost.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';

@@ -1,5 +1,5 @@
-import { parsePoolAddresses } from '../../accounts/pools.ts';
 import { countRows } from '../../concurrency/abort.ts';
+import { parsePoolAddresses } from '../../market/index.ts';
 import { fewRows, READ, readCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';

@@ -1,4 +1,4 @@
-import type { Accounts } from '../../accounts/accounts-api.ts';
+import type { Accounts } from '../../accounts/index.ts';
 import type { ReadOptions } from '../../concurrency/abort.ts';
 import type { ApiRequest, ApiResponse } from '../message.ts';
 import type { Endpoint } from '../route.ts';

@@ -1,6 +1,6 @@
-import { MAX_CALLS } from '../../accounts/simulation/simulation.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
+import { MAX_CALLS } from '../../market/index.ts';
 import type { BodySize } from '../body.ts';
 import type { RouteCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';

@@ -1,5 +1,5 @@
-import { AccountError } from '../../accounts/account-error.ts';
-import type { SubscriptionProof, SubscriptionRequest } from '../../accounts/subscriptions.ts';
+import { AccountError } from '../../account-tools/account-error.ts';
+import type { SubscriptionProof, SubscriptionRequest } from '../../notifications/index.ts';
 import { READ, WRITE } from '../cost.ts';
 import type { ApiRequest } from '../message.ts';
 import { pageResponse } from '../page.ts';

@@ -1,6 +1,6 @@
-import { AccountError } from '../../accounts/account-error.ts';
-import { parseTokenAddresses } from '../../accounts/token-details.ts';
+import { AccountError } from '../../account-tools/account-error.ts';
 import { countRows } from '../../concurrency/abort.ts';
+import { parseTokenAddresses } from '../../market/index.ts';
 import { fewRows, READ, readCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';

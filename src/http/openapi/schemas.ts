@@ -1,14 +1,12 @@
 import * as z from 'zod';
 import { extend, omit } from 'zod/mini';
-import { affiliateRegistration } from '../../accounts/affiliates.ts';
-import { poolAddresses } from '../../accounts/pools.ts';
-import { simulationBundle } from '../../accounts/simulation/simulation.ts';
-import { tokenAddresses } from '../../accounts/token-details.ts';
 import { cancellation, cancellations } from '../../admission/cancellation-schema.ts';
 import { orderCreation } from '../../admission/creation-schema.ts';
 import { purchase, sale } from '../../admission/quote-request-schema.ts';
+import { affiliateRegistration } from '../../affiliates/index.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
+import { poolAddresses, simulationBundle, tokenAddresses } from '../../market/index.ts';
 import { MAX_UIDS } from '../../orders/index.ts';
 import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';

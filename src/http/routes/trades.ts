@@ -1,4 +1,4 @@
-import type { TradeListQuery } from '../../chain/index.ts';
+import type { TradeListQuery } from '../../records/results.ts';
 import { readCost, readCount, unknownRows } from '../cost.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';

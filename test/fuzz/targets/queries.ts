@@ -5,7 +5,7 @@ import { decodeParam } from '../../../src/http/serve.ts';
 import { lastEventId } from '../../../src/http/sse.ts';
 import { createClientResolver } from '../../../src/limits/client.ts';
 import { parseListQuery } from '../../../src/orders/list-query.ts';
-import { formatCursor } from '../../../src/orders/order-page.ts';
+import { formatCursor } from '../../../src/records/results.ts';
 import type { Target } from '../target.ts';
 import { isRejection, rejecting, textOf } from '../target.ts';
 

@@ -278,7 +278,7 @@ describe('subscription routes', () => {
       [{ ...good, target: 'https://example.com/' }, 401, /invalid signature/],
       [{ ...good, types: ['order_expired'] }, 401, /invalid signature/],
       [await proof('webhook', url, ['order_filled'], { deadline: now - 1 }), 401, /past its deadline/],
-      [await proof('webhook', url, ['order_filled'], { deadline: now + 90_000 }), 400, /one day ahead/],
+      [await proof('webhook', url, ['order_filled'], { deadline: now + 90_000 }), 400, /at most 86400 seconds ahead/],
       [await proof('pigeon', url, ['order_filled']), 400, /must be one of the configured channels: webhook/],
       [await proof('webhook', 'ftp://example.org', ['order_filled']), 400, /not a valid target of the channel webhook/],
       [

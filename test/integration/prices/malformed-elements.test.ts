@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { coinGeckoHistory, jsonTokenHolders } from 'intentbook/prices';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cmsAnnouncements } from '../../../apps/server/books/cms.ts';
-import { selectAnnouncements } from '../../../src/accounts/announcements.ts';
+import { selectAnnouncements } from '../../../src/notifications/announcements.ts';
 
 const TOKEN = `0x${'11'.repeat(20)}` as const;
 const HOLDER = `0x${'22'.repeat(20)}` as const;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { UsdPriceQuery, UsdPriceSource } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import { createSourceObserver } from '../../../src/accounts/observations.ts';
-import type { UsdPricesOptions } from '../../../src/accounts/usd-prices.ts';
-import { createUsdPrices } from '../../../src/accounts/usd-prices.ts';
+import { createSourceObserver } from '../../../src/account-tools/observations.ts';
+import type { UsdPricesOptions } from '../../../src/market/usd-prices.ts';
+import { createUsdPrices } from '../../../src/market/usd-prices.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const query = (n: number): UsdPriceQuery => ({ chainId: 1, token: `0x${n.toString(16).padStart(40, '0')}` });
@@ -89,7 +89,9 @@ describe('USD prices', () => {
   test('do not cache a missing price or a failure', async () => {
     const only = source('only', undefined, new Error('out of order'), 5);
     const { get } = fixture([only]);
-    expect([await get(1), await get(1), await get(1), await get(1)]).toEqual([undefined, undefined, 5, 5]);
+    expect(await get(1)).toBeUndefined();
+    await expect(get(1)).rejects.toMatchObject({ status: 503 });
+    expect([await get(1), await get(1)]).toEqual([5, 5]);
   });
 
   test('are queried once for concurrent requests of one token', async () => {
@@ -105,7 +107,9 @@ describe('USD prices', () => {
   test('share a failure with concurrent requests only', async () => {
     const only = source('only', new Error('out of order'), 4);
     const { get } = fixture([only]);
-    expect(await Promise.all([get(1), get(1)])).toEqual([undefined, undefined]);
+    const results = await Promise.allSettled([get(1), get(1)]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(only.queries.length).toBe(1);
     expect(await get(1)).toBe(4);
   });
 

@@ -1,9 +1,9 @@
 import type { AccountLogEntry, AccountStore, Hex, Order, StoredEvent } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import type { KnownBook } from '../../../src/accounts/account-books.ts';
-import { deriveNotifications, getNotificationId } from '../../../src/accounts/notification-rules.ts';
-import { createNotificationLog, toNotificationStreamEvent } from '../../../src/accounts/notification-stream.ts';
+import type { KnownBook } from '../../../src/account-tools/account-books.ts';
+import { deriveNotifications, getNotificationId } from '../../../src/notifications/notification-rules.ts';
+import { createNotificationLog, toNotificationStreamEvent } from '../../../src/notifications/notification-stream.ts';
 import type { ChainCause } from '../../../src/ports/order-events.ts';
 
 const OWNER: Hex = `0x${'ab'.repeat(20)}`;

@@ -1,8 +1,8 @@
 import type { AccountStore, Funds, Hex, Order } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { KnownBook } from '../../../src/accounts/account-books.ts';
-import { createFundingCheck } from '../../../src/accounts/funding-check.ts';
+import type { KnownBook } from '../../../src/account-tools/account-books.ts';
+import { createFundingCheck } from '../../../src/notifications/funding-check.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const NOW = 1_700_000_000_000;

@@ -1,7 +1,7 @@
 import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
+import { toCsvLine } from '../../../src/account-tools/csv-line.ts';
 import { ORDER_CSV_HEADER, TRADE_CSV_HEADER } from '../../../src/accounts/history/csv.ts';
-import { toCsvLine } from '../../../src/accounts/history/csv-line.ts';
 import { formatTradeCursor, parseTradeCursor } from '../../../src/accounts/history/cursor.ts';
 import type { MergeSource } from '../../../src/accounts/history/merge.ts';
 import { createMerge } from '../../../src/accounts/history/merge.ts';

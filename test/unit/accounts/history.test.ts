@@ -5,7 +5,7 @@ import type { AccountOrder, AccountTrade } from 'intentbook/accounts';
 import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { toCsvLine } from '../../../src/accounts/history/csv-line.ts';
+import { toCsvLine } from '../../../src/account-tools/csv-line.ts';
 import { formatTradeCursor, parseTradeCursor } from '../../../src/accounts/history/cursor.ts';
 import { described } from '../../integration/http/described.ts';
 import type { Answer } from '../../integration/http/http-fixture.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Address, FundsQuery, Hex, Order, StoredEvent } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import type { KnownBook } from '../../../src/accounts/account-books.ts';
-import { deriveNotifications } from '../../../src/accounts/notification-rules.ts';
+import type { KnownBook } from '../../../src/account-tools/account-books.ts';
+import { deriveNotifications } from '../../../src/notifications/notification-rules.ts';
 import { FUNDED, scriptedChain } from '../../support/chain.ts';
 import { hashOf, placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
 import type { OrderChoice } from '../../support/orders.ts';

@@ -1,7 +1,7 @@
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import type { NotificationQuery } from '../../../src/accounts/notification-list.ts';
-import { listNotifications } from '../../../src/accounts/notification-list.ts';
+import type { NotificationQuery } from '../../../src/notifications/notification-list.ts';
+import { listNotifications } from '../../../src/notifications/notification-list.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const ALICE = `0x${'a1'.repeat(20)}`;

@@ -1,10 +1,10 @@
 import type { Hex, StoredEvent } from 'intentbook';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { KnownBook } from '../../../src/accounts/account-books.ts';
-import type { TokenLookup } from '../../../src/accounts/notification-messages.ts';
-import type { ObservedTrade } from '../../../src/accounts/slippage/observed-prices.ts';
-import { createOwnHistory } from '../../../src/accounts/slippage/own-history.ts';
-import { createTradeFollower } from '../../../src/accounts/slippage/trade-follower.ts';
+import type { KnownBook } from '../../../src/account-tools/account-books.ts';
+import type { TokenLookup } from '../../../src/account-tools/token-labels.ts';
+import type { ObservedTrade } from '../../../src/market/slippage/observed-prices.ts';
+import { createOwnHistory } from '../../../src/market/slippage/own-history.ts';
+import { createTradeFollower } from '../../../src/market/slippage/trade-follower.ts';
 import type { OrderBook } from '../../../src/order-book.ts';
 import type { UsdPriceQuery } from '../../../src/ports/prices.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -203,7 +203,7 @@ describe('own history', () => {
     const failures: unknown[] = [];
     const reads: UsdPriceQuery[] = [];
     const own = createOwnHistory({
-      books: books.map(({ book }) => ({ book }) as KnownBook), // the member that is used
+      books: books.map(({ book }) => ({ book }) as unknown as KnownBook), // the member that is used
       dollarTokens,
       tokens,
       readPrice: async (query) => void reads.push(query),

@@ -1,9 +1,9 @@
 import type { Hex, StoredEvent } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { KnownBook } from '../../../src/accounts/account-books.ts';
-import { createOwnStatistics } from '../../../src/accounts/affiliate-statistics/own-statistics.ts';
-import type { TokenLookup } from '../../../src/accounts/notification-messages.ts';
+import type { KnownBook } from '../../../src/account-tools/account-books.ts';
+import type { TokenLookup } from '../../../src/account-tools/token-labels.ts';
+import { createOwnStatistics } from '../../../src/affiliates/own-statistics.ts';
 import type { StatisticsCall } from '../../../src/ports/affiliate-statistics.ts';
 import { manualClock } from '../../support/clock.ts';
 

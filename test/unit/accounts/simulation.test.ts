@@ -1,8 +1,8 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { AccountError } from '../../../src/accounts/account-error.ts';
-import type { SimulationContext } from '../../../src/accounts/simulation/simulation.ts';
-import { createSimulation } from '../../../src/accounts/simulation/simulation.ts';
+import { AccountError } from '../../../src/account-tools/account-error.ts';
+import type { SimulationContext } from '../../../src/market/bundles/simulation.ts';
+import { createSimulation } from '../../../src/market/bundles/simulation.ts';
 import type { BundleCall, BundleOutcome, BundleSimulator } from '../../../src/ports/bundle-simulation.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { manualClock } from '../../support/clock.ts';

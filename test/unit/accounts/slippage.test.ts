@@ -3,14 +3,14 @@ import type { AccountsOptions } from 'intentbook/accounts';
 import { createAccountApi } from 'intentbook/accounts';
 import { fixedUsdPrices } from 'intentbook/prices';
 import { describe, expect, it } from 'vitest';
-import type { KnownBook } from '../../../src/accounts/account-books.ts';
-import { createSourceObserver } from '../../../src/accounts/observations.ts';
-import { createSlippage } from '../../../src/accounts/slippage/slippage.ts';
+import type { KnownBook } from '../../../src/account-tools/account-books.ts';
+import { createSourceObserver } from '../../../src/account-tools/observations.ts';
+import { createSlippage } from '../../../src/market/slippage/slippage.ts';
 import {
   computePairVolatility,
   computeTokenVolatility,
   toBasisPoints,
-} from '../../../src/accounts/slippage/volatility.ts';
+} from '../../../src/market/slippage/volatility.ts';
 import { described } from '../../integration/http/described.ts';
 import { directFixture } from '../../integration/http/http-fixture.ts';
 import { tradeOf } from '../../support/chain-events.ts';

@@ -1,12 +1,12 @@
 import type { Channel, Subscription } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import { AccountError } from '../../../src/accounts/account-error.ts';
-import type { SubscriptionRequest } from '../../../src/accounts/subscriptions.ts';
-import { createSubscriptions } from '../../../src/accounts/subscriptions.ts';
-import { getUnsubscribePath, getUnsubscribeToken } from '../../../src/accounts/unsubscribe.ts';
-import type { WalletVerification } from '../../../src/accounts/wallet-signature.ts';
+import { AccountError } from '../../../src/account-tools/account-error.ts';
+import type { WalletVerification } from '../../../src/account-tools/wallet-signature.ts';
 import { keccak256Text } from '../../../src/crypto/keccak.ts';
+import type { SubscriptionRequest } from '../../../src/notifications/subscriptions.ts';
+import { createSubscriptions } from '../../../src/notifications/subscriptions.ts';
+import { getUnsubscribePath, getUnsubscribeToken } from '../../../src/notifications/unsubscribe.ts';
 import { affiliateDomainSeparator } from '../../../src/protocol/affiliate.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { bytesToHex } from '../../../src/protocol/hex.ts';

@@ -1,0 +1,20 @@
+/**
+ * Affiliate codes and their statistics.
+ *
+ * @module
+ */
+
+export type {
+  AffiliateApi,
+  AffiliateRegistration,
+  AffiliatesOptions,
+  AffiliateTerms,
+  RegisteredAffiliate,
+  RegistrationResult,
+  StatisticsOptions,
+} from './affiliate-api.ts';
+export { affiliateRegistration } from './affiliate-api.ts';
+export { createAffiliates } from './affiliates.ts';
+
+/** Loads the export of affiliate activity. */
+export const loadAffiliateCsv = () => import('./csv.ts');

@@ -1,0 +1,167 @@
+import type { KnownBook } from '../../account-tools/account-books.ts';
+import { getProductionBook } from '../../account-tools/account-books.ts';
+import { AccountError } from '../../account-tools/account-error.ts';
+import type { SourceObserver } from '../../account-tools/observations.ts';
+import { requireChainId, requireToken } from '../../account-tools/parameters.ts';
+import { createSourceCache } from '../../account-tools/source-cache.ts';
+import { toWrapped } from '../../account-tools/wrapped-token.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { PriceHistorySource, PricePoint } from '../../ports/price-history.ts';
+import type { UsdPriceQuery } from '../../ports/prices.ts';
+import { NATIVE_MARKER } from '../../protocol/chains.ts';
+import type { Address } from '../../protocol/hex.ts';
+import { assertKnownOptions } from '../../validation/options.ts';
+import type { UsdPriceApi } from '../usd-prices.ts';
+import { UsdPriceError } from '../usd-prices.ts';
+import type { SlippageOptions } from './slippage-options.ts';
+import type { TokenMarket } from './volatility.ts';
+import { computePairVolatility, computeTokenVolatility, PERIOD, toBasisPoints } from './volatility.ts';
+
+/** The order for which a tolerance is requested. Each member is optional. */
+export interface SlippageOrder {
+  readonly kind?: 'sell' | 'buy';
+  /** Atoms. */
+  readonly sellAmount?: bigint;
+  /** Atoms. */
+  readonly buyAmount?: bigint;
+  /** Seconds until the order expires. */
+  readonly validFor?: number;
+}
+
+/** A suggested slippage tolerance. */
+export interface SlippageTolerance {
+  /** Basis points, 0 to 10000. */
+  readonly slippageBps: number;
+  /** Whether the volatility of the pair is known. Otherwise the tolerance is the default. */
+  readonly known: boolean;
+}
+
+/** Slippage methods. */
+export interface SlippageApi {
+  /**
+   * Returns the suggested slippage tolerance of a pair. Rejects with `InvalidParameter` for an invalid chain id or
+   * address, and with an `AccountError` of status 400 for a chain without a book. Failures of sources do not reject.
+   */
+  get(chainId: number, base: string, quote: string, order?: SlippageOrder): Promise<SlippageTolerance>;
+}
+
+/** The slippage methods, and the histories that they use. */
+export interface SlippageModule extends SlippageApi {
+  /** Returns the prices of a token in the last day; `undefined` if no source has them. */
+  readHistory(query: UsdPriceQuery): Promise<readonly PricePoint[] | undefined>;
+}
+
+export interface SlippageContext {
+  readonly options: SlippageOptions;
+  readonly books: readonly KnownBook[];
+  readonly usdPrices: UsdPriceApi;
+  /** The own history of the books. It is queried last. */
+  readonly ownHistory: PriceHistorySource;
+  readonly clock: Clock;
+  readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
+  readonly assertStarted: () => void;
+}
+
+/** Milliseconds for which a history is cached. */
+const HISTORY_TTL = 120_000;
+
+/** Maximum number of cached histories. */
+const MAX_HISTORIES = 1_000;
+
+/** Time limit per source of histories, in milliseconds. */
+const TIMEOUT = 5_000;
+
+/** Largest tolerance in basis points. */
+const MAX_BPS = 10_000;
+
+/** Largest tolerance that follows from volatility. Prices that demand more are not reliable. */
+const MAX_COMPUTED_BPS = 5_000;
+
+/** Creates the slippage methods. @throws TypeError naming the option that is unknown or invalid. */
+export function createSlippage(context: SlippageContext): SlippageModule {
+  const { options, books, usdPrices, ownHistory, clock, onFailure, observer, assertStarted } = context;
+  assertKnownOptions('createAccounts, slippage', options, ['histories', 'dollarTokens', 'defaultBps']);
+  const { histories = [], defaultBps = 50 } = options;
+  if (!Array.isArray(histories) || histories.some((source) => typeof source?.priceHistory !== 'function')) {
+    throw new TypeError('createAccounts: slippage.histories must be a list of sources');
+  }
+  if (!Number.isInteger(defaultBps) || defaultBps < 0 || defaultBps > MAX_BPS) {
+    throw new TypeError(`createAccounts: slippage.defaultBps must be an integer from 0 to 10000, got ${defaultBps}`);
+  }
+  const cache = createSourceCache<UsdPriceQuery, readonly PricePoint[]>({
+    sources: [...histories, ownHistory].map((source: PriceHistorySource) => ({
+      name: source.name,
+      read: async (query, call) => requireHistory(await source.priceHistory(query, call)),
+      onFailure: ({ chainId, token }, cause) =>
+        onFailure(new UsdPriceError(`${source.name} failed for ${token} on chain ${chainId}`, { cause })),
+    })),
+    key: ({ chainId, token }) => `${chainId} ${token}`,
+    ttl: HISTORY_TTL,
+    maxEntries: MAX_HISTORIES,
+    timeout: TIMEOUT,
+    clock,
+    subject: 'priceHistory',
+    observer,
+  });
+
+  async function readMarket(chainId: number, token: Address): Promise<TokenMarket> {
+    const [found, spot] = await Promise.all([
+      cache.get({ chainId, token }),
+      usdPrices.get(chainId, token).catch(() => undefined), // the failure was reported
+    ]);
+    const history = found?.value;
+    // Without a price source, the newest price of the history is the current one.
+    return { history, spot: spot?.price ?? history?.at(-1)?.price };
+  }
+
+  async function readVolatility(chainId: number, base: Address, quote: Address): Promise<number | undefined> {
+    const isNative = (token: Address) => token === NATIVE_MARKER;
+    const [baseMarket, quoteMarket] = await Promise.all([
+      readMarket(chainId, toWrapped(chainId, base)),
+      readMarket(chainId, toWrapped(chainId, quote)),
+    ]);
+    // As in production, a pair with native currency has the volatility of its most volatile token.
+    const pair = isNative(base) || isNative(quote) ? undefined : computePairVolatility(baseMarket, quoteMarket);
+    if (pair !== undefined) return pair;
+    const [ofBase, ofQuote] = [computeTokenVolatility(baseMarket), computeTokenVolatility(quoteMarket)];
+    return ofBase === undefined || ofQuote === undefined ? undefined : Math.max(ofBase, ofQuote);
+  }
+
+  return {
+    readHistory: async ({ chainId, token }) => (await cache.get({ chainId, token: toWrapped(chainId, token) }))?.value,
+    async get(chainId, baseText, quoteText, order = {}) {
+      requireChainId(chainId);
+      const [base, quote] = [requireToken(baseText, 'baseToken'), requireToken(quoteText, 'quoteToken')];
+      if (getProductionBook(books, chainId) === undefined) throw new AccountError(400, 'Unsupported chain');
+      assertStarted();
+      // Equal prices are those of a source that is not updated, or of a pegged pair, whose quotes differ nevertheless.
+      const volatility = (await readVolatility(chainId, base, quote)) || undefined;
+      const computed = volatility === undefined ? defaultBps : toBasisPoints(volatility * getPeriodFactor(order));
+      const bps = volatility === undefined ? computed : Math.min(MAX_COMPUTED_BPS, computed);
+      const slippageBps = Math.min(MAX_BPS, Math.max(bps, getSmallestBps(order)));
+      return { slippageBps, known: volatility !== undefined };
+    },
+  };
+}
+
+/** Volatility grows with the square root of time. An order that expires within 5 minutes has less time to move. */
+function getPeriodFactor({ validFor }: SlippageOrder): number {
+  if (validFor === undefined || validFor <= 0) return 1;
+  return Math.min(1, Math.sqrt((validFor * 1000) / PERIOD));
+}
+
+/** Returns the tolerance that allows one atom of the amount that may change. It matters for few decimals. */
+function getSmallestBps({ kind, sellAmount, buyAmount }: SlippageOrder): number {
+  const amount = kind === 'buy' ? sellAmount : buyAmount;
+  if (kind === undefined || amount === undefined || amount <= 0n) return 0;
+  return Number((BigInt(MAX_BPS) + amount - 1n) / amount);
+}
+
+/** Checks a history of a source. */
+function requireHistory(points: readonly PricePoint[] | undefined): readonly PricePoint[] | undefined {
+  if (points === undefined || points.length === 0) return undefined;
+  const isValid = ({ at, price }: PricePoint) => Number.isFinite(at) && Number.isFinite(price) && price > 0;
+  if (Array.isArray(points) && points.every(isValid)) return points;
+  throw new TypeError('the history must be a list of times and positive prices');
+}

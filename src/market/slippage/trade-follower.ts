@@ -1,0 +1,108 @@
+import type { SourceBook } from '../../account-tools/account-books.ts';
+import { toWrapped } from '../../account-tools/wrapped-token.ts';
+import { createWorker } from '../../concurrency/worker.ts';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { StoredEvent } from '../../ports/store.ts';
+import type { ObservedPrices } from './observed-prices.ts';
+
+/** Log entries that are read in one step. */
+const BATCH_SIZE = 200;
+
+/** Maximum number of log entries that are read at the start. */
+const MAX_BACKLOG = 200_000;
+
+/** Age of the oldest trades that are read at the start, in milliseconds. */
+const MAX_AGE = 86_400_000;
+
+/** Milliseconds until the log is read again without a signal, or after a failure. */
+const INTERVAL = 1_000;
+
+export interface TradeFollowerContext {
+  readonly book: SourceBook;
+  readonly prices: ObservedPrices;
+  readonly clock: Clock;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Adds the trades of a book's log to a record of prices. */
+export interface TradeFollower {
+  /** Starts on the first call. Resolves when the trades of the last day are read. */
+  catchUp(): Promise<void>;
+  /** Waits for the step in progress. */
+  stop(): Promise<void>;
+}
+
+export function createTradeFollower({ book, prices, clock, onFailure }: TradeFollowerContext): TradeFollower {
+  let cursor: number | undefined;
+  let unwatch = () => {};
+  let started: Promise<void> | undefined;
+  let reportCaughtUp = () => {};
+
+  async function processBatch(): Promise<boolean> {
+    cursor ??= await findStart();
+    const events = await book.log.after(cursor, BATCH_SIZE);
+    const trades = events.filter(({ type }) => type === 'traded');
+    const results = await book.orders.getMany([...new Set(trades.map(({ uid }) => uid))]);
+    const orders = new Map(results.flatMap(({ order }) => (order === undefined ? [] : [[order.uid, order]])));
+    for (const event of events) {
+      const key = toTradeKey(event);
+      const { trade, reverted } = event.cause ?? {};
+      if (event.type === 'reverted' && reverted === 'traded') prices.removeTrade(key);
+      const order = orders.get(event.uid);
+      if (event.type !== 'traded' || trade === undefined || order === undefined) continue;
+      const { sellToken } = order;
+      const buyToken = toWrapped(book.chainId, order.buyToken);
+      const [sellAmount, buyAmount] = [BigInt(trade.sellAmount) - BigInt(trade.feeAmount), BigInt(trade.buyAmount)];
+      prices.addTrade({ key, at: event.at, sellToken, buyToken, sellAmount, buyAmount });
+    }
+    cursor = events.at(-1)?.id ?? cursor;
+    return events.length === BATCH_SIZE;
+  }
+
+  /** Searches the newest entry that is older than a day. Times in the log increase, except for small steps. */
+  async function findStart(): Promise<number> {
+    const since = clock.now() - MAX_AGE;
+    const last = await book.log.last();
+    let [low, high] = [Math.max(0, last - MAX_BACKLOG), last];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const [entry] = await book.log.after(middle, 1);
+      if (entry !== undefined && entry.at < since) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  const worker = createWorker({
+    clock,
+    interval: INTERVAL,
+    onFailure,
+    async run(isStopping) {
+      while ((await processBatch()) && !isStopping()) await yieldToEventLoop();
+      reportCaughtUp();
+      return undefined;
+    },
+  });
+
+  return {
+    catchUp() {
+      started ??= new Promise((resolve) => {
+        reportCaughtUp = resolve;
+        unwatch = book.log.watch(worker.wake);
+        worker.start();
+      });
+      return started;
+    },
+    async stop() {
+      unwatch();
+      await worker.stop();
+      started = undefined;
+      cursor = undefined;
+    },
+  };
+}
+
+function toTradeKey({ cause }: StoredEvent): string {
+  return cause === undefined ? '' : `${cause.position.blockHash} ${cause.position.logIndex}`;
+}

@@ -1,0 +1,111 @@
+import type { SourceObserver } from '../account-tools/observations.ts';
+import { requireChainId, requireToken } from '../account-tools/parameters.ts';
+import type { CachedSource } from '../account-tools/source-cache.ts';
+import { createSourceCache } from '../account-tools/source-cache.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
+import { assertKnownOptions } from '../validation/options.ts';
+
+/** Options of prices in US dollars. */
+export interface UsdPricesOptions {
+  /** Queried in order until one returns a price. */
+  readonly sources: readonly UsdPriceSource[];
+  /** Time for which a price is cached, in milliseconds. Default: 120000; 0: no cache. */
+  readonly cacheTtl?: number;
+  /** Maximum number of cached prices; the oldest are dropped first. Default: 10000. */
+  readonly maxPrices?: number;
+  /** Time limit per source, in milliseconds. Default: 5000. */
+  readonly timeout?: number;
+}
+
+/** A price with its remaining cache time. */
+export interface UsdPrice {
+  /** US dollars for one whole token. */
+  readonly price: number;
+  /** Remaining time in the cache, in milliseconds. */
+  readonly freshFor: number;
+}
+
+/** Price methods. */
+export interface UsdPriceApi {
+  /**
+   * Returns the price of a token (`0xeeee…ee`: native currency), or `undefined` if no source has one. Rejects with
+   * `InvalidParameter` for an invalid chain id or address; failures of sources do not reject.
+   */
+  get(chainId: number, token: string): Promise<UsdPrice | undefined>;
+}
+
+/** A price source that failed, timed out or returned an invalid price. */
+export class UsdPriceError extends Error {
+  override readonly name = 'UsdPriceError';
+}
+
+export interface UsdPricesContext {
+  readonly clock: Clock;
+  readonly onFailure: (failure: unknown) => void;
+  readonly observer: SourceObserver;
+  /** Called with each price that a source returns. */
+  readonly onPrice?: (query: UsdPriceQuery, price: number) => void;
+}
+
+/**
+ * Creates the price methods. Sources are queried in order. Prices are cached, missing prices are not. Concurrent
+ * requests for the same price share one query.
+ *
+ * @throws TypeError naming the option that is unknown or invalid.
+ */
+export function createUsdPrices(options: UsdPricesOptions, context: UsdPricesContext): UsdPriceApi {
+  assertKnownOptions('createAccounts, usdPrices', options, ['sources', 'cacheTtl', 'maxPrices', 'timeout']);
+  const { sources, cacheTtl: ttl = 120_000, maxPrices = 10_000, timeout = 5_000 } = options;
+  requireNumber('cacheTtl', ttl, 0);
+  requireNumber('maxPrices', maxPrices, 1);
+  requireNumber('timeout', timeout, 1);
+  if (!Array.isArray(sources) || sources.some((source) => typeof source?.usdPrice !== 'function')) {
+    throw new TypeError('createAccounts: usdPrices.sources must be a list of sources');
+  }
+  const cache = createSourceCache({
+    sources: sources.map((source) => toCachedSource(source, context)),
+    key: ({ chainId, token }) => `${chainId} ${token}`,
+    ttl,
+    maxEntries: maxPrices,
+    timeout,
+    clock: context.clock,
+    subject: 'usdPrice',
+    reportsOutages: true,
+    observer: context.observer,
+  });
+
+  return {
+    async get(chainId, text) {
+      const query = { chainId: requireChainId(chainId), token: requireToken(text) };
+      const cached = await cache.get(query);
+      return cached && { price: cached.value, freshFor: cached.freshFor };
+    },
+  };
+}
+
+/** Creates a source that reports failures and invalid prices. `onPrice` is called with each price. */
+function toCachedSource(
+  source: UsdPriceSource,
+  { onFailure, onPrice }: UsdPricesContext,
+): CachedSource<UsdPriceQuery, number> {
+  return {
+    name: source.name,
+    async read(query, call) {
+      const price = await source.usdPrice(query, call);
+      if (price === undefined) return undefined;
+      if (!Number.isFinite(price) || price <= 0) {
+        throw new TypeError(`the price must be a positive number, got ${String(price)}`);
+      }
+      onPrice?.(query, price);
+      return price;
+    },
+    onFailure: ({ chainId, token }, cause) =>
+      onFailure(new UsdPriceError(`${source.name} failed for ${token} on chain ${chainId}`, { cause })),
+  };
+}
+
+function requireNumber(name: string, value: number, min: number): void {
+  if (Number.isFinite(value) && value >= min) return;
+  throw new TypeError(`createAccounts: usdPrices.${name} must be a number of at least ${min}, got ${String(value)}`);
+}

@@ -1,0 +1,218 @@
+import type { KnownBook } from '../account-tools/account-books.ts';
+import type { OrderTokens, TokenLookup } from '../account-tools/token-labels.ts';
+import { findTokens } from '../account-tools/token-labels.ts';
+import type { Worker } from '../concurrency/worker.ts';
+import { createWorker } from '../concurrency/worker.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { Funds } from '../ports/chain-client.ts';
+import type { Clock } from '../ports/clock.ts';
+import { seconds } from '../ports/clock.ts';
+import type { NotificationChange, ProgressMarker } from '../ports/notification-store.ts';
+import type { Hex } from '../protocol/hex.ts';
+import type { Order } from '../records/order-json.ts';
+import { fundsNeeded } from '../records/spending.ts';
+import { append } from './notification-indexer.ts';
+import { formatAmount, formatExchange } from './notification-messages.ts';
+import { createHashedId, createNotification } from './notification-rules.ts';
+
+/** Orders that are checked in one step. */
+const PAGE_SIZE = 500;
+
+/** States of the indexer in which missing funds may have been spent by a trade that is not read yet. */
+const STATES_BEHIND = ['starting', 'catching up', 'unavailable', 'stopped'];
+
+/** Minimum lifetime of the lease, in milliseconds. */
+const MIN_LEASE_TTL = 60_000;
+
+export interface FundingCheckContext {
+  readonly book: KnownBook;
+  readonly store: AccountStore;
+  readonly clock: Clock;
+  readonly tokens: TokenLookup;
+  /** Milliseconds between two checks. */
+  readonly interval: number;
+  /** Identifies this process among those on the store. */
+  readonly holder: string;
+  /** Called after notifications may have been written. */
+  readonly onAppended: () => void;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Notifies accounts of open orders that they cannot pay any more. `stop` waits for the check in progress. */
+export type FundingCheck = Pick<Worker, 'start' | 'stop'>;
+
+/** An open order with the required amount of its sell token and the owner's funds, in atoms. */
+interface CheckedOrder {
+  readonly order: Order;
+  readonly needs: bigint;
+  readonly funds: Funds;
+}
+
+/**
+ * Creates the check of one book.
+ *
+ * An order is reported when two consecutive checks find it unfunded: after a trade, the balance is reduced on chain
+ * before the book has indexed the trade. A progress marker records the report until the order is funded again. So each
+ * change to unfunded is reported once, also across restarts. Markers and notifications are written in one conditional
+ * step, so two concurrent checks do no harm. The marker of an order that is not open any more is deleted.
+ */
+export function createFundingCheck(context: FundingCheckContext): FundingCheck {
+  const { store, clock, interval, holder, onFailure } = context;
+  const { book } = context.book;
+  const feed = `funding ${book.chainId} ${book.settlementContract}`;
+  const lease = { name: feed, holder };
+  /** Orders that the previous check found unfunded for the first time. */
+  let suspects: ReadonlySet<Hex> = new Set();
+  /** Open orders of which this process has seen or written a marker. */
+  let marked: ReadonlySet<Hex> = new Set();
+
+  async function checkAll(isStopping: () => boolean): Promise<void> {
+    const nextSuspects = new Set<Hex>();
+    const nextMarked = new Set<Hex>();
+    let cursor: string | undefined;
+    do {
+      if (isStopping() || !(await acquireLease())) {
+        suspects = nextSuspects;
+        return;
+      }
+      const page = await book.orders.list({
+        status: 'open',
+        limit: PAGE_SIZE,
+        ...(cursor !== undefined && { cursor }),
+      });
+      for (const { uid } of page.orders) if (marked.has(uid)) nextMarked.add(uid);
+      await checkPage(page.orders, nextSuspects, nextMarked);
+      cursor = page.next;
+      await yieldToEventLoop();
+    } while (cursor !== undefined);
+    await deleteMarkers([...marked].filter((uid) => !nextMarked.has(uid)));
+    suspects = nextSuspects;
+    marked = nextMarked;
+  }
+
+  /** Deletes the markers of those orders that are not open. */
+  async function deleteMarkers(uids: readonly Hex[]): Promise<void> {
+    const open = await filterOpen(uids);
+    const marks = uids.filter((uid) => !open.has(uid)).map((key) => ({ key, value: null }));
+    if (marks.length === 0) return;
+    const after = await store.notifications.cursor(feed);
+    await append(store, { feed, after, through: (after ?? 0) + 1, changes: [], marks }, context.onAppended);
+  }
+
+  async function acquireLease(): Promise<boolean> {
+    const { checks } = await book.ready();
+    if (STATES_BEHIND.includes(checks['chain'] ?? '')) return false;
+    const outcome = await store.leases.acquire({ ...lease, ttl: Math.max(MIN_LEASE_TTL, 2 * interval) });
+    return outcome.status === 'held';
+  }
+
+  async function checkPage(orders: readonly Order[], nextSuspects: Set<Hex>, nextMarked: Set<Hex>): Promise<void> {
+    const checked = await readFunds(orders);
+    if (checked.length === 0) return;
+    const { notifications } = store;
+    // The cursor is read first: a concurrent write moves it and makes the append below fail.
+    const after = await notifications.cursor(feed);
+    const uids = checked.map(({ order }) => order.uid);
+    const reported = new Set((await notifications.marks(feed, uids)).map(({ key }) => key));
+    const funded = checked.filter((each) => reported.has(each.order.uid) && !isUnfunded(each));
+    const unfunded = checked.filter((each) => !reported.has(each.order.uid) && isUnfunded(each));
+    const due = unfunded.filter(({ order }) => suspects.has(order.uid));
+    for (const { order } of unfunded) nextSuspects.add(order.uid);
+    const at = clock.now();
+    const stillOpen = await filterOpen(due.map(({ order }) => order.uid));
+    const open = due.filter(({ order }) => stillOpen.has(order.uid));
+    const marks: ProgressMarker[] = [
+      ...funded.map(({ order }) => ({ key: order.uid, value: null })),
+      ...open.map(({ order }) => ({ key: order.uid, value: String(at) })),
+    ];
+    for (const { order } of checked) if (reported.has(order.uid)) nextMarked.add(order.uid);
+    for (const { order } of funded) nextMarked.delete(order.uid);
+    for (const { order } of open) nextMarked.add(order.uid);
+    if (marks.length === 0) return;
+    const changes = await createNotifications(open, at);
+    await append(store, { feed, after, through: (after ?? 0) + 1, changes, marks }, context.onAppended);
+  }
+
+  /** Reads the funds of the orders' owners. Leaves out orders whose funding cannot be determined. */
+  async function readFunds(orders: readonly Order[]): Promise<CheckedOrder[]> {
+    const now = seconds(clock);
+    const candidates = orders.flatMap((order) => {
+      // Auctions have neither just-in-time orders nor those whose placement failed.
+      const isOffered = !order.isLiquidityOrder && order.onchainOrderData?.placementError === undefined;
+      const needs = isOffered && (order.validFrom ?? 0) <= now ? fundsNeeded(order) : undefined;
+      return needs === undefined ? [] : [{ order, needs, key: `${order.owner} ${order.sellToken}` }];
+    });
+    const pairs = new Map(candidates.map(({ order, key }) => [key, { owner: order.owner, token: order.sellToken }]));
+    const results = await book.balances.funds([...pairs.values()]);
+    const fundsByKey = new Map([...pairs.keys()].map((key, i) => [key, results[i]]));
+    return candidates.flatMap(({ order, needs, key }) => {
+      const funds = fundsByKey.get(key);
+      return funds === undefined ? [] : [{ order, needs, funds }];
+    });
+  }
+
+  /** Returns those orders that are open: others may have been filled or cancelled in the meantime. */
+  async function filterOpen(uids: readonly Hex[]): Promise<ReadonlySet<Hex>> {
+    if (uids.length === 0) return new Set();
+    const results = await book.orders.getMany(uids);
+    return new Set(results.flatMap(({ order }) => (order?.status === 'open' ? [order.uid] : [])));
+  }
+
+  async function createNotifications(unfunded: readonly CheckedOrder[], at: number): Promise<NotificationChange[]> {
+    const orders = unfunded.map(({ order }) => order);
+    const getTokens = await findTokens(orders, (token) => context.tokens(book.chainId, token), onFailure);
+    return unfunded.map(({ order, needs, funds }) => {
+      // The id contains the time, so that a later shortfall of the same order is a new notification.
+      const id = createHashedId(['insufficient_balance', order.uid, at]);
+      const metadata = {
+        orderUid: order.uid,
+        chainId: book.chainId,
+        env: context.book.env,
+        token: order.sellToken,
+        requiredAmount: String(needs),
+        balance: String(funds.balance),
+        allowance: String(funds.allowance),
+      };
+      const message = formatMessage({ order, needs, funds }, getTokens(order));
+      return {
+        type: 'notify',
+        notification: createNotification(id, 'insufficient_balance', at, order, message, metadata),
+      };
+    });
+  }
+
+  const worker = createWorker({
+    clock,
+    interval,
+    runAtStart: false,
+    onFailure,
+    async run(isStopping) {
+      await checkAll(isStopping);
+      return undefined;
+    },
+  });
+
+  return {
+    start() {
+      suspects = new Set();
+      worker.start();
+    },
+    async stop() {
+      await worker.stop();
+      await store.leases.release(lease).catch(onFailure);
+    },
+  };
+}
+
+const isUnfunded = ({ needs, funds }: CheckedOrder) => funds.balance < needs || funds.allowance < needs;
+
+function formatMessage({ order, needs, funds }: CheckedOrder, tokens: OrderTokens): string {
+  const amount = (atoms: bigint) => formatAmount(String(atoms), order.sellToken, tokens.sell);
+  const exchange = formatExchange(order, order, tokens);
+  const [lacking, has] =
+    funds.balance < needs
+      ? ['balance', `you have ${amount(funds.balance)}`]
+      : ['allowance', `you have allowed ${amount(funds.allowance)}`];
+  return `Your ${lacking} is too low for your order to exchange ${exchange}: it needs ${amount(needs)}, ${has}`;
+}

@@ -1,0 +1,19 @@
+/**
+ * Notifications of accounts: their rules and messages, subscriptions, and deliveries over channels.
+ *
+ * @module
+ */
+
+export type { DeliveryOptions } from './delivery-dispatcher.ts';
+export type { Notification } from './notification.ts';
+export type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
+export type { NotificationStreamEvent } from './notification-stream.ts';
+export type { AccountBacklog, DeliveryApi, NotificationApi } from './notifications.ts';
+export { createNotifications } from './notifications.ts';
+export type {
+  CreatedSubscription,
+  SubscriptionApi,
+  SubscriptionProof,
+  SubscriptionRequest,
+  SubscriptionView,
+} from './subscriptions.ts';

@@ -1,0 +1,186 @@
+import type { KnownBook } from '../account-tools/account-books.ts';
+import type { TokenLookup } from '../account-tools/token-labels.ts';
+import { findTokens } from '../account-tools/token-labels.ts';
+import { createWorker } from '../concurrency/worker.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type {
+  AppendOutcome,
+  NotificationBatch,
+  NotificationChange,
+  ProgressMarker,
+} from '../ports/notification-store.ts';
+import type { OrderEventType } from '../ports/order-events.ts';
+import type { StoredEvent } from '../ports/store.ts';
+import { isAfterGap } from '../records/log-gap.ts';
+import { createHashedId, deriveNotifications } from './notification-rules.ts';
+
+/** Log entries that are read in one step. */
+const BATCH_SIZE = 200;
+
+/** Entry types whose notification needs the order. */
+const TYPES_WITH_ORDER: readonly OrderEventType[] = ['traded', 'cancelled', 'expired'];
+
+/** Entry types that change or read an order's progress marker. */
+const TYPES_WITH_MARKER: readonly OrderEventType[] = ['presigned', 'cancelled', 'reverted'];
+
+/** Milliseconds until the log is read again without a signal, or after a failure. */
+const INTERVAL = 1_000;
+
+export interface NotificationIndexerContext {
+  readonly book: KnownBook;
+  readonly store: AccountStore;
+  readonly clock: Clock;
+  readonly tokens: TokenLookup;
+  /** Milliseconds that notifications are kept. An older cause creates none. `undefined`: without limit. */
+  readonly retention: number | undefined;
+  /** Called after notifications may have been written. */
+  readonly onAppended: () => void;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Key of the progress marker that identifies the entry at the cursor. All other keys are UIDs. */
+const POSITION = 'position';
+
+/** Identifies an entry of a log, so that a log that was made anew is detected. */
+function createPosition({ id, type, uid, at }: StoredEvent): ProgressMarker {
+  return { key: POSITION, value: `${id} ${createHashedId([type, uid, at])}` };
+}
+
+/** Creates the failure for entries that were deleted before they were read. */
+function createGapError({ feed }: KnownBook, after: number, through: number): Error {
+  return new Error(`entries ${after + 1} to ${through} of the ${feed} were deleted before they caused notifications`);
+}
+
+/** Appends a batch, and calls `onAppended` if it has changed the log. A call that fails may be stored. */
+export async function append(
+  { notifications }: Pick<AccountStore, 'notifications'>,
+  batch: NotificationBatch,
+  onAppended: () => void,
+): Promise<AppendOutcome> {
+  let isChanged = true;
+  try {
+    const outcome = await notifications.append(batch);
+    isChanged = outcome.status === 'appended' && outcome.changed > 0;
+    return outcome;
+  } finally {
+    if (isChanged) onAppended();
+  }
+}
+
+/** Writes the notifications that follow from a book's event log. */
+export interface NotificationIndexer {
+  start(): void;
+  /** Waits for the step in progress. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Creates the indexer of one book.
+ *
+ * The book's log is the outbox: it is written in the same step as the change it describes. The account store moves the
+ * cursor and writes the notifications in one step. So each entry counts once, also after a crash and with several
+ * processes.
+ *
+ * A marker identifies the entry at the cursor. A log without that entry was made anew or restored from an older copy.
+ * It is then read from its start, and notifications that exist are not created again.
+ */
+export function createNotificationIndexer({
+  book,
+  store,
+  clock,
+  tokens,
+  retention,
+  onAppended,
+  onFailure,
+}: NotificationIndexerContext): NotificationIndexer {
+  const { log, orders } = book.book;
+  const { feed } = book;
+  let unwatch = () => {};
+  let isVerified = false;
+
+  /** Returns whether the log has the entry that was read last, as far as it is known. */
+  async function isContinued(after: number, atCursor: StoredEvent | undefined): Promise<boolean> {
+    if (atCursor === undefined) return false;
+    // Retention has deleted the entry, or the log has begun a new log epoch.
+    if (isVerified || atCursor.id > after) return true;
+    const [marker] = await store.notifications.marks(feed, [POSITION]);
+    isVerified = true;
+    // Another process may have moved the cursor.
+    return !marker?.value?.startsWith(`${after} `) || marker.value === createPosition(atCursor).value;
+  }
+
+  /** Moves the cursor to the start of the log. */
+  async function restart(after: number): Promise<void> {
+    onFailure(new Error(`the ${feed} does not have the entry ${after} that was read; it is read from its start`));
+    await append(store, { feed, after, through: 0, changes: [], marks: [{ key: POSITION, value: null }] }, onAppended);
+  }
+
+  const isKept = (change: NotificationChange) =>
+    change.type === 'withdraw' || retention === undefined || change.notification.at >= clock.now() - retention;
+
+  /** Processes one batch. @returns whether the log may have more entries. */
+  async function processBatch(): Promise<boolean> {
+    const after = await store.notifications.cursor(feed);
+    // The first entry of the page is the one at the cursor.
+    const page = await log.after(Math.max(0, (after ?? 0) - 1), BATCH_SIZE + 1);
+    if (after !== null && after > 0 && !(await isContinued(after, page[0]))) {
+      await restart(after);
+      return true;
+    }
+    const events = page.filter(({ id }) => id > (after ?? 0)).slice(0, BATCH_SIZE);
+    const last = events.at(-1);
+    if (last === undefined) return false;
+    if (after !== null && isAfterGap(after, events)) {
+      const pruned = await log.prunedThrough();
+      if (pruned > after) onFailure(createGapError(book, after, pruned));
+    }
+    const uidsWithType = (types: readonly OrderEventType[]) => [
+      ...new Set(events.filter(({ type }) => types.includes(type)).map(({ uid }) => uid)),
+    ];
+    const [results, markers] = await Promise.all([
+      orders.getMany(uidsWithType(TYPES_WITH_ORDER)),
+      store.notifications.marks(feed, uidsWithType(TYPES_WITH_MARKER)),
+    ]);
+    const loaded = results.flatMap(({ order }) => (order === undefined ? [] : [order]));
+    const { changes, marks } = deriveNotifications(events, {
+      book,
+      orders: new Map(loaded.map((order) => [order.uid, order])),
+      getTokens: await findTokens(loaded, (token) => tokens(book.book.chainId, token), onFailure),
+      marks: new Map(markers.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
+    });
+    const batch = {
+      feed,
+      after,
+      through: last.id,
+      changes: changes.filter(isKept),
+      marks: [...marks, createPosition(last)],
+    };
+    const outcome = await append(store, batch, onAppended);
+    return outcome.status === 'moved' || events.length === BATCH_SIZE;
+  }
+
+  const worker = createWorker({
+    clock,
+    interval: INTERVAL,
+    onFailure,
+    async run(isStopping) {
+      // With a synchronous store a long backlog would block the event loop.
+      while ((await processBatch()) && !isStopping()) await yieldToEventLoop();
+      return undefined;
+    },
+  });
+
+  return {
+    start() {
+      isVerified = false;
+      unwatch = log.watch(worker.wake);
+      worker.start();
+    },
+    async stop() {
+      unwatch();
+      await worker.stop();
+    },
+  };
+}

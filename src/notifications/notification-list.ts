@@ -1,0 +1,74 @@
+import { requireAccount } from '../account-tools/parameters.ts';
+import { OrderBookError } from '../errors.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { Announcement } from '../ports/announcements.ts';
+import type { Address } from '../protocol/hex.ts';
+import type { ListCursor } from './announcements.ts';
+import { mergeEntries, toListEntries } from './announcements.ts';
+import type { Notification } from './notification.ts';
+
+/** The page of notifications to read. */
+export interface NotificationQuery {
+  /** Start of the page: `next` of the previous page. */
+  readonly cursor?: string;
+  /** Page size, 1 to 1000. Default: 1000. */
+  readonly limit?: number;
+}
+
+/** A page of notifications, newest first. */
+export interface NotificationPage {
+  readonly notifications: Notification[];
+  /** The `cursor` of the next page; absent on the last page. */
+  readonly next?: string;
+}
+
+/** A page of notifications as JSON texts. */
+export interface RenderedNotifications {
+  readonly notifications: readonly string[];
+  readonly next?: string;
+}
+
+export const MAX_NOTIFICATION_LIMIT = 1000;
+
+/**
+ * Lists an account's notifications, newest first.
+ *
+ * @param announce - Returns the announcements for the account.
+ * @throws OrderBookError `InvalidParameter` for an invalid account, cursor or limit.
+ */
+export async function listNotifications(
+  store: AccountStore,
+  account: string,
+  { cursor, limit = MAX_NOTIFICATION_LIMIT }: NotificationQuery,
+  announce: (account: Address) => Promise<readonly Announcement[]>,
+): Promise<RenderedNotifications> {
+  const owner = requireAccount(account);
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_NOTIFICATION_LIMIT) {
+    throw invalid('limit', `must be an integer from 1 to ${MAX_NOTIFICATION_LIMIT}`);
+  }
+  const after = cursor === undefined ? undefined : parseCursor(cursor);
+  // One extra entry shows whether there is another page.
+  const query = { account: owner, limit: limit + 1 };
+  const [own, announcements] = await Promise.all([
+    store.notifications.list(after === undefined ? query : { ...query, after: { at: after.at, seq: after.seq } }),
+    announce(owner),
+  ]);
+  const entries = mergeEntries(own, toListEntries(announcements, owner, after), limit + 1);
+  const page = entries.slice(0, limit);
+  const last = page.at(-1);
+  const notifications = page.map(({ body }) => body);
+  if (last === undefined || entries.length === page.length) return { notifications };
+  const { at, seq, number } = last;
+  return { notifications, next: number === undefined ? `${at}-${seq}` : `${at}-${seq}-${number}` };
+}
+
+function parseCursor(text: string): ListCursor {
+  const [, at, seq, number] = /^(\d{1,15})-(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? [];
+  if (at === undefined || seq === undefined) throw invalid('cursor', 'must be the `next` value of a page');
+  const position = { at: Number(at), seq: Number(seq) };
+  return number === undefined ? position : { ...position, number: Number(number) };
+}
+
+function invalid(parameter: string, reason: string): OrderBookError {
+  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
+}

@@ -1,0 +1,236 @@
+import type { KnownBook, SourceBook } from '../account-tools/account-books.ts';
+import { AccountError } from '../account-tools/account-error.ts';
+import { requireAccount } from '../account-tools/parameters.ts';
+import type { TokenLookup } from '../account-tools/token-labels.ts';
+import { withDeadline } from '../concurrency/deadline.ts';
+import { mapAsync } from '../concurrency/map-async.ts';
+import type { StreamLimits } from '../limits/index.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { Announcement, AnnouncementSource } from '../ports/announcements.ts';
+import type { Channel } from '../ports/channel.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-store.ts';
+import type { Random } from '../ports/random.ts';
+import type { Address } from '../protocol/hex.ts';
+import type { Stream, StreamOptions } from '../streams/index.ts';
+import { createStreamBroadcaster } from '../streams/index.ts';
+import { selectAnnouncements } from './announcements.ts';
+import { createChannelMap, startChannels, stopChannels } from './channel-list.ts';
+import type { DeliveryOptions } from './delivery-dispatcher.ts';
+import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
+import { createFundingCheck } from './funding-check.ts';
+import type { Notification } from './notification.ts';
+import { createNotificationIndexer } from './notification-indexer.ts';
+import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
+import { listNotifications } from './notification-list.ts';
+import type { NotificationStreamEvent } from './notification-stream.ts';
+import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
+import type { SubscriptionApi, SubscriptionsContext } from './subscriptions.ts';
+import { createSubscriptions, hashToken } from './subscriptions.ts';
+
+/** Notification methods. Each rejects with an `AccountError` of status 503 if notifications are off. */
+export interface NotificationApi {
+  /** Lists the notifications of an account, newest first. Rejects with `InvalidParameter` for an invalid parameter. */
+  list(account: string, query?: NotificationQuery): Promise<NotificationPage>;
+  /**
+   * Streams the notifications of an account, from now on or from a position in the account log. Leaving the iteration
+   * or aborting ends the stream; `close` ends all streams.
+   */
+  stream(account: string, options?: StreamOptions): Promise<AsyncIterable<NotificationStreamEvent>>;
+  /** The same reads as JSON text, for the HTTP interface. */
+  readonly rendered: {
+    list(account: string, query?: NotificationQuery): Promise<RenderedNotifications>;
+    stream(account: string, options?: StreamOptions): Promise<Stream>;
+  };
+}
+
+/** Delivery methods for operators. */
+export interface DeliveryApi {
+  /** Lists deliveries in a state, oldest first, only those above `after`. Default of `limit`: 100. */
+  list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit?: number }): Promise<Delivery[]>;
+  /** Makes dead deliveries pending again: those with the given `seq`, or all. Returns their number. */
+  replay(seqs?: readonly number[]): Promise<number>;
+}
+
+/** The backlog of notifications and deliveries, for monitoring. */
+export interface AccountBacklog {
+  /** Numbers of pending and dead deliveries. */
+  readonly deliveries: DeliveryCounts;
+  /** For each book, in order: the number of log entries that are not processed yet. */
+  readonly books: readonly { readonly book: SourceBook; readonly entries: number }[];
+}
+
+/** The parsed options of notifications, and what the account interface provides to them. */
+export interface NotificationsContext
+  extends Pick<SubscriptionsContext, 'verify' | 'deadline' | 'domainName' | 'maxInvitations' | 'quota'> {
+  /** If `off`, nothing is created or served. Subscriptions can still be listed and removed. */
+  readonly mode: 'on' | 'off';
+  readonly books: readonly KnownBook[];
+  readonly store: AccountStore;
+  readonly tokens: TokenLookup;
+  readonly channels: readonly Channel[];
+  readonly announcements: AnnouncementSource | undefined;
+  readonly deliveries: Required<DeliveryOptions>;
+  readonly streams: Required<StreamLimits>;
+  /** Milliseconds between two checks of whether open orders are funded. */
+  readonly fundingInterval: number | 'off';
+  /** Milliseconds that notifications are kept. `undefined`: without limit. */
+  readonly retention: number | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onFailure: (failure: unknown) => void;
+  /** Throws if the interface is not started. */
+  readonly assertStarted: () => void;
+}
+
+/** The notifications of the account interface. */
+export interface Notifications {
+  readonly methods: NotificationApi;
+  readonly subscriptions: SubscriptionApi;
+  readonly deliveries: DeliveryApi;
+  backlog(): Promise<AccountBacklog>;
+  /** The indexers, checks and deliveries, to start after the store was opened. */
+  workers(): readonly { start(): void }[];
+  stop(): Promise<void>;
+}
+
+/** Creates the notifications of the account interface. */
+export function createNotifications(context: NotificationsContext): Notifications {
+  const { mode, books, store, tokens, clock, random, onFailure, assertStarted, retention, fundingInterval } = context;
+  const hints = new Set<() => void>();
+  const broadcaster = createStreamBroadcaster({
+    // Each account resumes from the store, independent of the buffers of other accounts.
+    ...context.streams,
+    onFailure,
+    log: createNotificationLog(store, (hint) => {
+      hints.add(hint);
+      const unwatch = store.notifications.watch(hint);
+      return () => {
+        hints.delete(hint);
+        unwatch();
+      };
+    }),
+  });
+  const channels = createChannelMap(context.channels);
+  const dispatcher = createDeliveryDispatcher({
+    ...context.deliveries,
+    store,
+    channels,
+    clock,
+    onFailure,
+    jitter: random.fraction,
+  });
+
+  /** Called after entries were written to the account log. */
+  function onAppended(): void {
+    for (const hint of [...hints]) hint();
+    dispatcher.wake();
+  }
+
+  const indexers = books.map((book) =>
+    createNotificationIndexer({ book, store, clock, tokens, retention, onAppended, onFailure }),
+  );
+  const checked = fundingInterval === 'off' ? [] : books.filter(({ book }) => book.balances.available);
+  const interval = Number(fundingInterval);
+  const fundingChecks = checked.map((book) =>
+    createFundingCheck({ book, store, clock, tokens, onAppended, onFailure, holder: random.uuid(), interval }),
+  );
+  const subscriptions = createSubscriptions({
+    ...context,
+    channels,
+    random: random.bytes,
+    async hasOrders(account) {
+      const found = await Promise.all(books.map(({ book }) => book.orders.list({ owner: account, limit: 1 })));
+      return found.some(({ orders }) => orders.length > 0);
+    },
+  });
+
+  function assertOn(): void {
+    if (mode === 'off') throw new AccountError(503, 'Notifications are disabled');
+    assertStarted();
+  }
+
+  async function announce(account: Address): Promise<readonly Announcement[]> {
+    const { announcements, deadline } = context;
+    if (announcements === undefined) return [];
+    try {
+      const result = await withDeadline(clock, deadline, (signal) => announcements(account, { signal }));
+      return selectAnnouncements(result, onFailure);
+    } catch (failure) {
+      onFailure(failure); // own notifications do not depend on the content system
+      return [];
+    }
+  }
+
+  const rendered: NotificationApi['rendered'] = {
+    async list(account, query = {}) {
+      assertOn();
+      return listNotifications(store, account, query, announce);
+    },
+    async stream(account, options) {
+      assertOn();
+      return broadcaster.subscribe(requireAccount(account), options);
+    },
+  };
+
+  return {
+    methods: {
+      async list(account, query) {
+        const page = await rendered.list(account, query);
+        const parsed = page.notifications.map((text) => JSON.parse(text) as Notification); // JSON of notifications
+        return { ...page, notifications: parsed };
+      },
+      async stream(account, options) {
+        return mapAsync(await rendered.stream(account, options), toNotificationStreamEvent);
+      },
+      rendered,
+    },
+    subscriptions: {
+      ...subscriptions,
+      // It would receive nothing. Existing ones can still be listed and removed.
+      async create(account, request, caller) {
+        assertOn();
+        return subscriptions.create(account, request, caller);
+      },
+    },
+    deliveries: {
+      async list({ limit = 100, ...query }) {
+        assertStarted();
+        return store.deliveries.list({ ...query, limit });
+      },
+      async replay(seqs) {
+        assertStarted();
+        const now = clock.now();
+        const replayed = await store.deliveries.replay(seqs === undefined ? { now } : { seqs, now });
+        dispatcher.wake();
+        return replayed;
+      },
+    },
+    async backlog() {
+      assertStarted();
+      const entries = async ({ book, feed }: KnownBook) => {
+        const cursor = (await store.notifications.cursor(feed)) ?? 0;
+        const last = await book.log.last();
+        // A log that ends before the cursor was made anew, and is read from its start.
+        return { book, entries: cursor > last ? last : last - cursor };
+      };
+      const backlogs = mode === 'off' ? [] : await Promise.all(books.map(entries));
+      return { deliveries: await store.deliveries.count(), books: backlogs };
+    },
+    workers() {
+      if (mode === 'off') return [];
+      const notifying = [...indexers, ...fundingChecks];
+      if (channels.size === 0) return notifying;
+      const confirm = async (token: string, target: string) =>
+        (await store.subscriptions.confirm({ tokenHash: hashToken(token), now: clock.now(), target })) !== undefined;
+      const listening = { start: () => startChannels(channels, { confirm, report: onFailure }) };
+      return [...notifying, dispatcher, listening];
+    },
+    async stop() {
+      broadcaster.close();
+      for (const each of [...indexers, ...fundingChecks]) await each.stop();
+      await dispatcher.stop();
+      await stopChannels(channels, onFailure);
+    },
+  };
+}
