@@ -46,7 +46,7 @@ export const PLANTED_PLACEMENTS: readonly PlantedFault[] = [
     name: 'the contract is notified in place of the user',
     area: 'placements',
     store: 'memory',
-    file: 'src/accounts/notification-rules.ts',
+    file: 'src/notifications/notification-rules.ts',
     find: 'const account = order.onchainUser ?? order.owner;',
     replace: 'const account = order.owner;',
   },

@@ -6,7 +6,7 @@ export const PLANTED_REPLAYS: readonly PlantedFault[] = [
     name: 'a delivery is dead one attempt too early',
     area: 'replays',
     store: 'memory',
-    file: 'src/accounts/delivery-dispatcher.ts',
+    file: 'src/notifications/delivery-dispatcher.ts',
     find: 'if (attempts >= context.attempts)',
     replace: 'if (attempts >= context.attempts - 1)',
   },

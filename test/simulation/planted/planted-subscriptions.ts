@@ -14,7 +14,7 @@ export const PLANTED_SUBSCRIPTIONS: readonly PlantedFault[] = [
     name: 'a nonce is deleted as soon as its signature has expired',
     area: 'subscriptions',
     store: 'memory',
-    file: 'src/accounts/subscriptions.ts',
+    file: 'src/notifications/subscriptions.ts',
     find: ' + NONCE_MARGIN',
     replace: '',
   },
@@ -47,7 +47,7 @@ export const PLANTED_SUBSCRIPTIONS: readonly PlantedFault[] = [
     name: 'a target that is gone loses the other subscriptions of its account',
     area: 'subscriptions',
     store: 'memory',
-    file: 'src/accounts/delivery-dispatcher.ts',
+    file: 'src/notifications/delivery-dispatcher.ts',
     find: 'await store.subscriptions.remove({ id: subscription.id, account: subscription.account });',
     replace:
       'for (const { id } of await store.subscriptions.list(subscription.account)) await store.subscriptions.remove({ id, account: subscription.account });',
