@@ -59,6 +59,7 @@ export { unpackUid } from './protocol/uid.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';
 export { checkCancellable, getEndTime, getOrderStatus } from './records/status.ts';
 export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
+export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './store-kit/forgotten.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export type { DueDelivery } from './store-kit/select-deliveries.ts';
 export { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from './store-kit/select-deliveries.ts';

@@ -6,8 +6,6 @@ import type {
   Delivery,
   DeliveryState,
   Hex,
-  InvitationLimit,
-  InvitationLimits,
   LogPruneRequest,
   NewAffiliate,
   NewNotification,
@@ -21,8 +19,10 @@ import type {
   UsedNonce,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { createInMemoryLeases, DELIVERY_WINDOW } from '#internal';
+import { createInMemoryLeases, DELIVERY_WINDOW, FORGOTTEN } from '#internal';
 import { createMemoryDeliveries } from './deliveries.ts';
+import { forgetAffiliate, forgetNotifications } from './forget.ts';
+import { createMemoryInvitations } from './invitations.ts';
 import { SortedList } from './sorted-list.ts';
 
 /** A notification with its visibility. */
@@ -58,14 +58,7 @@ export function memoryAccountStore(): AccountStore {
   const confirmations = new Map<string, Pending>();
   /** Active subscriptions by the hash of the token that has confirmed them. */
   const confirmedBy = new Map<string, string>();
-  let invitations: {
-    readonly channel: string;
-    readonly target: string;
-    readonly account: string;
-    readonly client: string | undefined;
-    readonly domain: string | undefined;
-    readonly sentAt: number;
-  }[] = [];
+  const invitations = createMemoryInvitations(subscriptions);
   const deliveries = createMemoryDeliveries({
     subscription: (id) => subscriptions.get(id),
     update: (subscription) => void subscriptions.set(subscription.id, subscription),
@@ -163,26 +156,6 @@ export function memoryAccountStore(): AccountStore {
 
   const toKey = ({ account, nonce }: UsedNonce) => `${account} ${nonce}`;
 
-  /** Returns the limit that forbids an invitation, if any. */
-  function checkInvitation(
-    { channel, target, account }: Subscription,
-    { since, perTarget, perAccount, perClient, perDomain, perChannel, client, domain }: InvitationLimits,
-  ): InvitationLimit | undefined {
-    invitations = invitations.filter(({ sentAt }) => sentAt >= since);
-    const ofChannel = invitations.filter((each) => each.channel === channel);
-    const waiting = [...subscriptions.values()].some(
-      (each) => each.state === 'pending' && each.channel === channel && each.target === target,
-    );
-    if (waiting) return 'pending';
-    if (ofChannel.filter((each) => each.target === target).length >= perTarget) return 'target';
-    const count = (key: 'account' | 'client' | 'domain', value: string | undefined, list = invitations) =>
-      value === undefined ? 0 : list.filter((each) => each[key] === value).length;
-    if (count('account', account) >= perAccount) return 'account';
-    if (count('client', client) >= perClient) return 'client';
-    if (count('domain', domain, ofChannel) >= perDomain) return 'domain';
-    return ofChannel.length >= perChannel ? 'channel' : undefined;
-  }
-
   function create(request: NewSubscription): SubscribeOutcome {
     const { subscription, confirmation, nonce, quota, invitation, now: at } = request;
     for (const [id, { expiresAt }] of confirmations) if (expiresAt < at) removeSubscription(id);
@@ -196,15 +169,11 @@ export function memoryAccountStore(): AccountStore {
     }
     const others = listByAccount(subscription.account).length - (same === undefined ? 0 : 1);
     if (others >= quota) return { status: 'quotaExceeded', quota };
-    const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
+    const by = invitation === undefined ? undefined : invitations.check(subscription, invitation);
     if (by !== undefined) return { status: 'limited', by };
     nonces.set(toKey(nonce), nonce);
     if (same !== undefined) removeSubscription(same.id);
-    if (invitation !== undefined) {
-      const { channel, target, account } = subscription;
-      const { client, domain } = invitation;
-      invitations.push({ channel, target, account, client, domain, sentAt: at });
-    }
+    if (invitation !== undefined) invitations.add(subscription, invitation, at);
     subscriptions.set(subscription.id, subscription);
     if (confirmation !== undefined) confirmations.set(subscription.id, confirmation);
     return { status: 'created' };
@@ -255,6 +224,17 @@ export function memoryAccountStore(): AccountStore {
     },
     async check() {
       context();
+    },
+    async forget(account) {
+      context();
+      const own = listByAccount(account);
+      for (const { id } of own) removeSubscription(id);
+      invitations.forget(account);
+      const forgotten = forgetNotifications(account, log, logs);
+      for (const id of forgotten) removeNotification(id);
+      if (forgotten.size > 0) rows.set(FORGOTTEN.id, { ...FORGOTTEN, seq: 0, visible: false });
+      const affiliate = forgetAffiliate(account, { wallets, codes, marks });
+      return { subscriptions: own.length, notifications: forgotten.size, affiliate };
     },
     notifications: {
       async cursor(feed) {

@@ -94,6 +94,20 @@ state at that block. A block whose hash the store does not know requires a node.
     examples: ['rollback --to-block 21000000 --chain mainnet --db mainnet.sqlite --rpc https://rpc.example.org'],
   },
   {
+    name: 'forget',
+    summary: 'deletes the personal data of an account: subscriptions, deliveries and notifications',
+    description: `Deletes the subscriptions of an account with their targets, its deliveries, invitations and notifications, and its
+affiliate code, in one step. Orders stay, and later events of them create notifications again. The affiliate code stays if a
+referred trade was valued for it, because its payout requires it. Backups are not changed.
+
+It runs beside a server on the same PostgreSQL database. The file of a running server has a writer: stop the server first.`,
+    flags: named('account', 'accounts', 'db', 'json'),
+    examples: [
+      'forget --account 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --accounts postgres://localhost/books',
+      'forget --account 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --db intentbook.sqlite',
+    ],
+  },
+  {
     name: 'backup',
     argument: '<file>',
     summary: 'copies an SQLite book while a server writes to it',

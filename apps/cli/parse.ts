@@ -1,3 +1,4 @@
+import type { Address } from 'intentbook';
 import { formatUnknownName } from '#internal';
 import type { CommandOptions, MaintenanceName } from '../server/commands/index.ts';
 import type { MigrateOptions } from '../server/commands/migrate.ts';
@@ -118,6 +119,10 @@ function toMaintenanceCommand(
   if (command === 'rollback' && toBlock === undefined) {
     throw new UsageError('a block is missing: intentbook rollback --to-block <block>');
   }
+  const account = reader.value('account');
+  if (command === 'forget' && account === undefined) {
+    throw new UsageError('an account is missing: intentbook forget --account <address>');
+  }
   const json = reader.value('json') === true;
   const config = command === 'backup' && !given.has('db') ? reader.value('config') : undefined;
   if (command === 'backup' && given.has('db') && given.has('config')) {
@@ -131,6 +136,7 @@ function toMaintenanceCommand(
     toBlock: Number(toBlock),
     ...readTableOptions(command, file ?? '', given, reader),
     ...(config === undefined ? {} : { config: String(config) }),
+    ...(account === undefined ? {} : { account: String(account) as Address }),
     json,
   };
   return { name: 'command', options };
@@ -171,7 +177,7 @@ function readTableOptions(
   reader: SettingReader,
 ): Pick<CommandOptions, 'table' | 'after' | 'accounts'> {
   const accounts = reader.value('accounts');
-  const hasAccounts = command === 'prune' || command === 'begin-epoch';
+  const hasAccounts = command === 'prune' || command === 'begin-epoch' || command === 'forget';
   if (hasAccounts && accounts !== undefined) return { accounts: String(accounts) };
   if (command !== 'export') return {};
   const flag = ['table', 'after', 'accounts'].find((name) => given.has(name));

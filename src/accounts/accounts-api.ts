@@ -3,6 +3,7 @@ import type { AffiliateApi } from '../affiliates/index.ts';
 import type { Readiness } from '../concurrency/lifecycle.ts';
 import type { PoolApi, SimulationApi, SlippageApi, TokenApi, UsdPriceApi } from '../market/index.ts';
 import type { AccountBacklog, DeliveryApi, NotificationApi, SubscriptionApi } from '../notifications/index.ts';
+import type { ForgottenAccount } from '../ports/account-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AccountBalances } from './account-balances.ts';
 import type { HistoryApi } from './history/history-api.ts';
@@ -37,6 +38,12 @@ export interface Accounts {
   [Symbol.asyncDispose](): Promise<void>;
   /** Returns whether it can serve requests. Never rejects. */
   ready(): Promise<Readiness>;
+  /**
+   * Deletes the personal data of an account: its subscriptions with their targets and deliveries, its notifications and
+   * its affiliate code. Orders stay, and later events of them create notifications again. The code stays if a referred
+   * trade was valued for it, because its payout requires it. Rejects with `InvalidParameter` for an invalid address.
+   */
+  forget(account: string): Promise<ForgottenAccount>;
   /** Returns the backlog of notifications and deliveries. */
   backlog(): Promise<AccountBacklog>;
   /**

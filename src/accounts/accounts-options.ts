@@ -54,6 +54,11 @@ export interface AccountsOptions {
   readonly maxSubscriptions?: number;
   /** Maximum number of invitations that a channel sends in a day, such as confirmation mails. Default: 1000. */
   readonly maxInvitations?: number;
+  /**
+   * Host of this API, such as `api.example.org`. A signature that lists subscriptions names it, so that another
+   * deployment cannot use it. Default: `affiliates.domainName`, or its default.
+   */
+  readonly audience?: string;
   /** Affiliate codes: their signing domain, terms, and source of statistics. */
   readonly affiliates?: AffiliatesOptions;
   /** Sources of prices in US dollars. Default: none. */
@@ -99,6 +104,7 @@ export const ACCOUNTS_OPTIONS = [
   'deliveries',
   'maxSubscriptions',
   'maxInvitations',
+  'audience',
   'affiliates',
   'usdPrices',
   'tokenHolders',

@@ -2,6 +2,7 @@ import type { KnownBook } from '../account-tools/account-books.ts';
 import { parseBooks } from '../account-tools/account-books.ts';
 import { dropForeignSymbol } from '../account-tools/known-symbols.ts';
 import { createSourceObserver } from '../account-tools/observations.ts';
+import { requireAccount } from '../account-tools/parameters.ts';
 import type { TokenLookup } from '../account-tools/token-labels.ts';
 import { createWalletVerifier } from '../account-tools/wallet-signature.ts';
 import { createAffiliates } from '../affiliates/index.ts';
@@ -13,6 +14,7 @@ import { createNotifications } from '../notifications/index.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemRandom } from '../ports/random.ts';
 import { StoreError } from '../ports/store.ts';
+import { AFFILIATE_DOMAIN_NAME } from '../protocol/affiliate.ts';
 import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
@@ -33,6 +35,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   assertKnownOptions('createAccounts', options, ACCOUNTS_OPTIONS);
   const { store, clock = systemClock, random = systemRandom, notifications: mode = 'on' } = options;
   assertOptions(options, mode);
+  const { audience = options.affiliates?.domainName ?? AFFILIATE_DOMAIN_NAME } = options;
   const books = parseBooks(options.books);
   const tokens = createTokenLookup(books, options.tokens);
   const deadline = parsePositiveInteger('timeout', options.timeout ?? 5_000);
@@ -69,6 +72,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     deliveries: parseDeliveries(options.deliveries ?? {}, 3 * deadline),
     fundingInterval: fundingInterval === 'off' ? 'off' : parsePositiveInteger('fundingInterval', fundingInterval),
     domainName: options.affiliates?.domainName,
+    audience,
     quota: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
     maxInvitations: parsePositiveInteger('maxInvitations', options.maxInvitations ?? 1_000),
   });
@@ -116,6 +120,11 @@ export function createAccounts(options: AccountsOptions): Accounts {
         return { ready: false, checks: { accounts: failure instanceof StoreError ? failure.code : 'unavailable' } };
       }
     },
+    async forget(accountText) {
+      const account = requireAccount(accountText);
+      assertStarted();
+      return store.forget(account);
+    },
     backlog: notifications.backlog,
     observe: observer.observe,
     reportError: onFailure,
@@ -127,6 +136,9 @@ function assertOptions(options: AccountsOptions, mode: unknown): void {
   if (typeof store !== 'object' || store === null || !('notifications' in store)) {
     const expected = 'store must be an account store such as memoryAccountStore()';
     throw new TypeError(`createAccounts: ${expected}, got ${formatValue(store)}`);
+  }
+  if (options.audience !== undefined && (typeof options.audience !== 'string' || options.audience === '')) {
+    throw new TypeError('createAccounts: audience must be a non-empty string');
   }
   if (mode !== 'on' && mode !== 'off') {
     throw new TypeError(`createAccounts: notifications must be "on" or "off", got ${JSON.stringify(mode)}`);

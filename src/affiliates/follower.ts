@@ -9,6 +9,7 @@ import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/log-gap.ts';
 import type { Order } from '../records/order-json.ts';
+import { REFERRAL_FEEDS } from '../store-kit/forgotten.ts';
 import type { Ledger } from './ledger.ts';
 import type { ReferredTrade } from './referred-trade.ts';
 import { parseReferrerCode } from './referred-trade.ts';
@@ -52,7 +53,7 @@ export interface StatisticsFollower {
 export function createStatisticsFollower(context: FollowerContext): StatisticsFollower {
   const { book: known, ledger, store, clock, onFailure } = context;
   const { book } = known;
-  const feed = `affiliates ${known.feed}`;
+  const feed = `${REFERRAL_FEEDS}${known.feed}`;
   let cursor = 0;
   let updatedAt: number | undefined;
   /** Monotonic time at which a missing price is read again. */

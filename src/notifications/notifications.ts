@@ -62,7 +62,7 @@ export interface AccountBacklog {
 
 /** The parsed options of notifications, and what the account interface provides to them. */
 export interface NotificationsContext
-  extends Pick<SubscriptionsContext, 'verify' | 'deadline' | 'domainName' | 'maxInvitations' | 'quota'> {
+  extends Pick<SubscriptionsContext, 'verify' | 'deadline' | 'domainName' | 'audience' | 'maxInvitations' | 'quota'> {
   /** If `off`, nothing is created or served. Subscriptions can still be listed and removed. */
   readonly mode: 'on' | 'off';
   readonly books: readonly KnownBook[];

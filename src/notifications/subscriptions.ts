@@ -71,8 +71,8 @@ export interface SubscriptionApi {
   /** Creates a subscription. Rejects with an `AccountError` of status 503 if notifications are off. */
   create(account: string, request: SubscriptionRequest, caller?: SubscriptionCaller): Promise<CreatedSubscription>;
   /**
-   * Lists an account's subscriptions. The proof is signed over empty `channel`, `target` and `types`, and its deadline
-   * is at most five minutes ahead.
+   * Lists an account's subscriptions. The proof is signed over the `audience` as `target`, and empty `channel` and
+   * `types`. Its deadline is at most five minutes ahead.
    */
   list(account: string, proof: SubscriptionProof): Promise<SubscriptionView[]>;
   /** Removes a subscription. The proof is signed over its id as `target`, and empty `channel` and `types`. */
@@ -88,6 +88,8 @@ export interface SubscriptionsContext {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly verify: WalletVerifier;
   readonly domainName: string | undefined;
+  /** The signed `target` of a list. */
+  readonly audience: string;
   readonly clock: Clock;
   /** Maximum number of subscriptions per account. */
   readonly quota: number;
@@ -299,7 +301,8 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     async list(accountText, proof) {
       context.assertStarted();
       const account = requireAccount(accountText);
-      await verifyProof(account, { channel: '', target: '', types: [] }, parseProof(proof), LIST_PROOF_VALIDITY);
+      const listed = { channel: '', target: context.audience, types: [] };
+      await verifyProof(account, listed, parseProof(proof), LIST_PROOF_VALIDITY);
       return (await store.subscriptions.list(account)).map(toSubscriptionView);
     },
 

@@ -1,3 +1,4 @@
+import type { Address } from '../protocol/hex.ts';
 import type { AffiliateStore } from './affiliate-store.ts';
 import type { Clock } from './clock.ts';
 import type { DeliveryStore } from './delivery-store.ts';
@@ -43,12 +44,32 @@ export interface AccountStore {
   /** Makes one cheap round trip to the storage. Rejects if the storage is not writable. */
   check(): Promise<void>;
 
+  /**
+   * Deletes the personal data of an account in one step: its subscriptions with their targets and deliveries, its
+   * invitations, its notifications, and its affiliate code.
+   *
+   * - Its entries of the log stay as withdrawals of `FORGOTTEN` of `intentbook/store-kit`: ids remain, and no reader receives a gap.
+   * - Its code stays if the value of a referred trade names the account, because a payout requires it.
+   * - Nonces and used signatures stay: without them, an old request could be repeated.
+   */
+  forget(account: Address): Promise<ForgottenAccount>;
+
   readonly notifications: NotificationStore;
   readonly affiliates: AffiliateStore;
   readonly subscriptions: SubscriptionStore;
   readonly deliveries: DeliveryStore;
   readonly leases: LeaseStore;
   readonly retention: AccountRetentionStore;
+}
+
+/** What was deleted of an account. */
+export interface ForgottenAccount {
+  /** Number of subscriptions. */
+  readonly subscriptions: number;
+  /** Number of notifications. */
+  readonly notifications: number;
+  /** The affiliate code of the account: it had none, it was deleted, or it was kept for payouts. */
+  readonly affiliate: 'none' | 'deleted' | 'kept';
 }
 
 /** Properties in which account stores differ. */

@@ -12,7 +12,7 @@ export interface SignedSubscription {
   readonly account: Address;
   /** Empty for listing and removing. */
   readonly channel: string;
-  /** The subscription's id for removing; empty for listing. */
+  /** The subscription's id for removing; the audience for listing. */
   readonly target: string;
   readonly types: readonly string[];
   readonly nonce: bigint;

@@ -31,6 +31,7 @@ export type { ChainEventRow } from './chain-event-codec.ts';
 export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';
 export { countOldEntries } from './count-old-entries.ts';
 export { DELIVERY_WINDOW } from './delivery-window.ts';
+export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './forgotten.ts';
 export { createInMemoryLeases } from './in-memory-leases.ts';
 export type { DueDelivery } from './select-deliveries.ts';
 export { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from './select-deliveries.ts';

@@ -126,6 +126,17 @@ function expected({ blocks, submitted, cancelled }: Model, now: number, uids: re
   return notified.sort();
 }
 
+/** Records the executed totals that the notification of an ended order may show: those since its cause. */
+function recordTotals(totals: Map<string, Set<number>>, model: Model, now: number, uids: readonly string[]): void {
+  for (const text of expected(model, now, uids)) if (isEnd(text) && !totals.has(text)) totals.set(text, new Set());
+  for (const [text, seen] of totals) {
+    const facts = model.blocks.flat().filter(({ uid }) => text.includes(uid));
+    seen.add(facts.reduce((sum, { sold }) => sum + sold, 0));
+  }
+}
+
+const isEnd = (text: string) => /^order_(cancelled|expired)/.test(text);
+
 async function sequence(steps: readonly Step[]): Promise<void> {
   const clock: ManualClock = manualClock(START * 1000);
   const book: OrderBook = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore() });
@@ -139,6 +150,7 @@ async function sequence(steps: readonly Step[]): Promise<void> {
 
   const model: Model = { blocks: [], submitted: new Set(), cancelled: new Set() };
   const uids: string[] = [];
+  const totals = new Map<string, Set<number>>();
   let forks = 0;
   for (const [n, signed] of ORDERS.entries()) uids[n] = await uidOf(signed);
 
@@ -205,6 +217,7 @@ async function sequence(steps: readonly Step[]): Promise<void> {
         store.crashAt = each.when;
         break;
     }
+    recordTotals(totals, model, Math.floor(clock.now() / 1000), uids);
     await new Promise((resolve) => setImmediate(resolve));
     if (each.op === 'crash') {
       // One of the processes is restarted.
@@ -214,12 +227,16 @@ async function sequence(steps: readonly Step[]): Promise<void> {
     }
   }
   await settle();
+  recordTotals(totals, model, Math.floor(clock.now() / 1000), uids);
 
   const { notifications } = await processes[1].notifications.list(ALICES);
   const shown = notifications.map(({ type, metadata }) => {
     const { orderUid, txHash = '', executedSellAmount } = metadata as Record<string, string>;
-    // Other types have the executed total at the time of the message.
-    return `${type} ${orderUid} ${txHash}${/filled$/.test(type) ? ` ${executedSellAmount}` : ''}`;
+    const text = `${type} ${orderUid} ${txHash}`;
+    if (!isEnd(text)) return `${text} ${executedSellAmount}`;
+    // The total at the time of the message. Later trades and rollbacks do not change it.
+    assert.ok(totals.get(text)?.has(Number(executedSellAmount ?? 0)), `${text} shows ${executedSellAmount}`);
+    return text;
   });
   const now = Math.floor(clock.now() / 1000);
   assert.deepEqual(shown.sort(), expected(model, now, uids));

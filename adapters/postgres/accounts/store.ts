@@ -12,6 +12,7 @@ import { resolveSettings } from '../store.ts';
 import { createWatch } from '../watch.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable, createOutbox } from './deliveries.ts';
+import { createForget } from './forget.ts';
 import { createNotificationTable } from './notifications.ts';
 import { createAccountRetention } from './retention.ts';
 import { ACCOUNT_SCHEMA } from './schema.ts';
@@ -30,6 +31,7 @@ export function createPostgresAccountStore(source: PostgresSource, settings: Sto
     open: ({ clock }) => open(() => start(source, settings, clock)),
     close,
     check: () => run((parts) => parts.check()),
+    forget: (account) => run(({ forget }) => forget(account)),
     notifications: {
       cursor: (feed) => run(({ notifications }) => notifications.cursor(feed)),
       append: (batch) => run(({ notifications }) => notifications.append(batch)),
@@ -117,6 +119,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     subscriptions: createSubscriptionTable(session, acquireLock),
     deliveries: createDeliveryTable(session, acquireLock, now),
     retention: createAccountRetention(session, acquireLock),
+    forget: createForget(session, acquireLock),
     leases: createLeaseTable(session, now),
     check: () => session.write('be written to', async (run) => void (await acquireLock(run, 'affiliates'))),
     async close(): Promise<void> {

@@ -10,6 +10,7 @@ import type { Lease } from '../writer-lease.ts';
 import { acquireLease } from '../writer-lease.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable } from './deliveries.ts';
+import { createForget } from './forget.ts';
 import { createNotificationTable } from './notifications.ts';
 import { createAccountRetention } from './retention.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
@@ -38,6 +39,7 @@ export function createSqliteAccountStore(source: SqliteSource): AccountStore {
     open: ({ clock }) => open(() => start(source, clock)),
     close,
     check: async () => store().check(),
+    forget: async (account) => store().forget(account),
     notifications: {
       cursor: async (feed) => store().notifications.cursor(feed),
       append: async (batch) => store().notifications.append(batch),
@@ -116,6 +118,7 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: Clock) {
     subscriptions: createSubscriptionTable(session),
     deliveries: createDeliveryTable(session, () => clock.now()),
     retention: createAccountRetention(session),
+    forget: createForget(session),
     leases: createInMemoryLeases(() => clock.now()),
     check(): void {
       lease.assertRenewed();

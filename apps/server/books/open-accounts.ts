@@ -35,7 +35,13 @@ export async function openAccounts({
   folder,
   leaseWait,
 }: AccountsContext): Promise<Accounts | undefined> {
-  const { accounts: setting, notifications, fundingCheck, retentionNotifications: retention } = plan.settings;
+  const {
+    accounts: setting,
+    notifications,
+    fundingCheck,
+    retentionNotifications: retention,
+    publicUrl,
+  } = plan.settings;
   const location = setting ?? (hosted ? ':memory:' : defaultLocation(plan));
   if (location === 'off') return undefined;
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
@@ -43,6 +49,7 @@ export async function openAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
     store: await accountStoreAt(location, { folder, migrate: migrates(plan), pooler: findPooler(plan, location) }),
     notifications,
+    ...(publicUrl === undefined ? {} : { audience: new URL(publicUrl).host }),
     ...(retention === undefined ? {} : { retention }),
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: affiliateOptions(plan, folder),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { AccountStore, Domain, Store } from 'intentbook';
+import type { AccountStore, Address, Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { chainById, deployment } from '#internal';
 import { createChainOptions } from '../books/chain-options.ts';
@@ -21,7 +21,15 @@ import { assertNewFile, exportTable } from './table-export/index.ts';
 import { verifyBook } from './verify.ts';
 
 /** The name of a maintenance command. */
-export type MaintenanceName = 'export' | 'import' | 'verify' | 'prune' | 'rollback' | 'backup' | 'begin-epoch';
+export type MaintenanceName =
+  | 'export'
+  | 'import'
+  | 'verify'
+  | 'prune'
+  | 'rollback'
+  | 'forget'
+  | 'backup'
+  | 'begin-epoch';
 
 /** A maintenance command and its book. */
 export interface CommandOptions {
@@ -37,7 +45,9 @@ export interface CommandOptions {
   readonly table?: TableName | undefined;
   /** For `export` to a table: the position after which changes are exported. */
   readonly after?: number;
-  /** For `export` of notifications, and for `prune`: the location of the account store. */
+  /** For `forget`. */
+  readonly account?: Address;
+  /** For `export` of notifications, `prune` and `forget`: the location of the account store. */
   readonly accounts?: string;
   /** For `backup`: the configuration whose books are copied. */
   readonly config?: string;
@@ -71,7 +81,22 @@ export async function runCommand(
 
 function runWith(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
   if (options.command === 'backup') return backUp(options, progress);
+  if (options.command === 'forget') return forget(options);
   return options.command === 'begin-epoch' ? beginEpochs(options) : withStore(options, progress);
+}
+
+async function forget(options: CommandOptions): Promise<CommandOutcome> {
+  const { account } = options;
+  if (account === undefined) throw new Error('an account is missing: --account <address>');
+  const place = findAccountStore(planCommand(options), options, 'forget requires');
+  const data = await withAccountStore(place, (store) => store.forget(account));
+  const affiliate = {
+    none: 'it had no affiliate code',
+    deleted: 'its affiliate code was deleted',
+    kept: 'its affiliate code was kept for payouts',
+  }[data.affiliate];
+  const words = `${data.subscriptions} subscriptions and ${data.notifications} notifications of ${account} were deleted; ${affiliate}`;
+  return { ok: true, words, data: { account, ...data } };
 }
 
 async function beginEpochs({ book, accounts }: CommandOptions): Promise<CommandOutcome> {
@@ -111,9 +136,8 @@ async function backUp({ book, file, config }: CommandOptions, progress: Progress
 
 /** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
 function assertFilesExist({ command, file, book, table, config }: CommandOptions): void {
-  if (config !== undefined) return;
   // The account store is checked when it is opened.
-  if (command === 'export' && table === 'notifications') return;
+  if (config !== undefined || command === 'forget' || (command === 'export' && table === 'notifications')) return;
   if (command === 'import' && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
   if (command === 'import' || book.postgres !== undefined) return;
   if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
@@ -122,7 +146,7 @@ function assertFilesExist({ command, file, book, table, config }: CommandOptions
 }
 
 async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
-  const server = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.');
+  const server = planCommand(options);
   const [plan] = server.books;
   if (plan === undefined) throw new Error('the plan has no book');
   if (options.table !== undefined) {
@@ -181,6 +205,7 @@ async function doWith(
       return { ok: true, words, data };
     }
     case 'backup':
+    case 'forget':
     case 'begin-epoch':
       throw new Error(`${options.command} does not open a store`);
   }
@@ -230,15 +255,22 @@ async function exportNotifications(
   options: CommandOptions,
   progress: Progress,
 ): Promise<CommandOutcome> {
-  const place = options.accounts ?? defaultLocation(server);
-  if (place === 'off' || place === ':memory:')
-    throw new Error('notifications require an account store: --accounts <location>');
+  const place = findAccountStore(server, options, 'notifications require');
   const { createNotificationTable } = await import('./table-export/notification-table.ts');
   const work = async (store: AccountStore) => {
     const table = await createNotificationTable(store, options.after);
     return describeTable(options, await exportTable('notifications', table, getOutput(options), progress));
   };
   return withAccountStore(place, work, true);
+}
+
+const planCommand = ({ book }: CommandOptions) => planServer({ books: [{ path: '/', ...defined(book) }] }, '.');
+
+/** @throws Error if no account store is stored. */
+function findAccountStore(server: ServerPlan, { accounts }: CommandOptions, subject: string): string {
+  const place = accounts ?? defaultLocation(server);
+  if (place !== 'off' && place !== ':memory:') return place;
+  throw new Error(`${subject} an account store: --accounts <location>`);
 }
 
 /** Returns the absolute name of the file of an export, or `-`. */

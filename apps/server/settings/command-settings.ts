@@ -1,5 +1,5 @@
 import type { SettingTable } from './setting.ts';
-import { enumSetting, integer, onOffAlone, text } from './types.ts';
+import { address, enumSetting, integer, onOffAlone, text } from './types.ts';
 
 /** Flags that are no settings of a server. They are absent from the configuration file. */
 export const COMMAND_SETTINGS = {
@@ -30,6 +30,11 @@ export const COMMAND_SETTINGS = {
     type: integer(0, Number.MAX_SAFE_INTEGER, '<block>', 'a block number'),
     group: 'Command',
     help: 'The newest block whose chain events stay.',
+  },
+  account: {
+    type: address(),
+    group: 'Command',
+    help: 'The account whose personal data is deleted.',
   },
   connect: {
     type: onOffAlone(),

@@ -32,7 +32,11 @@ export const SERVER_SETTINGS = {
     help: 'Address to listen on; `0.0.0.0` accepts connections of other machines.',
     default: '127.0.0.1',
   },
-  publicUrl: { type: httpUrl(), group: 'Server', help: 'Public URL of this server, for links in mails.' },
+  publicUrl: {
+    type: httpUrl(),
+    group: 'Server',
+    help: 'Public URL of this server, for links in mails and as the audience of signatures that list subscriptions.',
+  },
   explorer: {
     type: onOff(),
     group: 'Server',

@@ -1,6 +1,13 @@
 import type { Operation } from './operation.ts';
 import { integer, PAGE, text } from './operation.ts';
 
+/** The response to a link with a wrong token. */
+const LINK_NOT_VALID = {
+  description: 'The token is unknown or expired. A page for browsers.',
+  body: 'Message',
+  file: 'text/html',
+} as const;
+
 const HISTORY = {
   limit: integer('Page size, 1 to 1000. Default: 100; all rows in CSV.'),
   cursor: PAGE.cursor,
@@ -75,7 +82,10 @@ export const ACCOUNT_OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Confirms a subscription with the token of an invitation',
     tag: 'accounts',
     query: { token: text('Token of the invitation. Valid once, for a day.') },
-    success: { 200: { description: 'The subscription is active. A page for browsers.', body: 'Subscription' } },
+    success: {
+      200: { description: 'The subscription is active. A page for browsers.', body: 'Subscription', file: 'text/html' },
+      404: LINK_NOT_VALID,
+    },
   },
   'GET /accounts/:account/subscriptions/unsubscribe': {
     summary: 'Returns a page whose button removes a subscription. Changes nothing',
@@ -87,7 +97,14 @@ export const ACCOUNT_OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Removes a subscription with the token that its messages contain (RFC 8058)',
     tag: 'accounts',
     query: UNSUBSCRIBE,
-    success: { 200: { description: 'The subscription is removed. A page for browsers.', body: 'RemovedSubscription' } },
+    success: {
+      200: {
+        description: 'The subscription is removed. A page for browsers.',
+        body: 'RemovedSubscription',
+        file: 'text/html',
+      },
+      404: LINK_NOT_VALID,
+    },
   },
   'GET /restricted/deliveries': {
     summary: 'Lists the deliveries of notifications in a state, for operators',

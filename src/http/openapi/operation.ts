@@ -7,7 +7,7 @@ export interface Success {
   /** A JSON schema, a list of it, plain text, an event stream, or no body. */
   readonly body: SchemaName | readonly [SchemaName] | 'text' | 'page' | 'events' | 'nothing';
   /** Another media type of the body, which the client can request. */
-  readonly file?: 'text/csv';
+  readonly file?: 'text/csv' | 'text/html';
   readonly headers?: readonly string[];
 }
 

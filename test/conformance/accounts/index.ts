@@ -2,6 +2,7 @@ import type { ConformanceCase } from '../harness.ts';
 import { assertHarness } from '../harness.ts';
 import { AFFILIATES } from './affiliates.ts';
 import { DELIVERIES } from './deliveries.ts';
+import { FORGET } from './forget.ts';
 import type { AccountRule, AccountStoreHarness } from './harness.ts';
 import { caseOf } from './harness.ts';
 import { NOTIFICATIONS } from './notifications.ts';
@@ -14,6 +15,7 @@ const GROUPS: Readonly<Record<string, readonly AccountRule[]>> = {
   subscriptions: SUBSCRIPTIONS,
   deliveries: DELIVERIES,
   retention: RETENTION,
+  forget: FORGET,
 };
 
 /**

@@ -41,8 +41,8 @@ export async function proof(channel = '', target = '', types: readonly Notificat
   return { channel, target, types, ...signed, signature };
 }
 
-/** Returns the header that carries a signed request. */
-export async function authorization(target = ''): Promise<{ authorization: string }> {
+/** Returns the header that carries a signed request. Default: that of a list, which names the default audience. */
+export async function authorization(target = 'Service Affiliate'): Promise<{ authorization: string }> {
   const { nonce, deadline, signature } = await proof('', target);
   return { authorization: `Subscription nonce=${nonce}, deadline=${deadline}, signature=${signature}` };
 }

@@ -7,12 +7,15 @@ import type { Hex, LocalAccount } from 'viem';
 import { createPublicClient, http } from 'viem';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SOLVER } from '../../support/evm.ts';
 import { SEPOLIA } from '../../support/orders.ts';
 import type { Fixture } from '../chain/evm-fixture.ts';
 import { fundedTrader, startFixture } from '../chain/evm-fixture.ts';
 import { settle } from '../chain/settle.ts';
 
 const ETHER = 10n ** 18n;
+
+const OPERATOR_TOKEN = 'a-token-of-the-operator';
 
 /** The published trading SDK, a server and a chain with the production contracts: a complete trade. */
 describe('TradingSdk', () => {
@@ -32,6 +35,7 @@ describe('TradingSdk', () => {
       chain: 'sepolia',
       rpc: [fixture.url],
       fromBlock: 1,
+      operatorToken: OPERATOR_TOKEN,
       gasPrice: '1',
       prices: { [sellToken]: { price: '1', decimals: 18 }, [buyToken]: { price: '0.5', decimals: 18 } },
     });
@@ -56,11 +60,43 @@ describe('TradingSdk', () => {
   // Asserted by the test.
   const get = async <T>(path: string) => (await (await fetch(`${server.url}/api/v1${path}`)).json()) as T;
 
-  /** Settles an order of the auction at the prices of a solver. */
-  async function solve(uid: string, prices: Readonly<Record<string, bigint>>) {
+  /** Records that the solver has won the auction with these amounts. */
+  async function recordCompetition(auction: Auction, order: AuctionOrder, bought: bigint) {
+    const { uid: id, sellToken, buyToken, sellAmount } = order;
+    const solution = {
+      solverAddress: SOLVER,
+      score: '1',
+      ranking: 1,
+      clearingPrices: { [sellToken]: '1998', [buyToken]: '1000' },
+      orders: [{ id, sellToken, buyToken, sellAmount, buyAmount: String(bought) }],
+      isWinner: true,
+      filteredOut: false,
+      txHash: null,
+      referenceScore: '0',
+    };
+    const competition = {
+      auctionId: auction.id,
+      auctionStartBlock: auction.block,
+      auctionDeadlineBlock: auction.block + 100,
+      transactionHashes: [],
+      referenceScores: {},
+      auction: { orders: [id], prices: auction.prices },
+      solutions: [solution],
+    };
+    const response = await fetch(`${server.url}/restricted/api/v1/competition`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR_TOKEN}` },
+      body: JSON.stringify(competition),
+    });
+    expect([response.status, await response.json()]).toEqual([201, { status: 'recorded' }]);
+  }
+
+  /** Settles an order of the auction at the prices of a solver. @param bought - Recorded in the competition. */
+  async function solve(uid: string, prices: Readonly<Record<string, bigint>>, bought?: bigint) {
     const auction = await get<Auction>('/auction');
     const listed = auction.orders.find((order) => order.uid === uid);
     if (listed === undefined) throw new Error('the auction is without the order');
+    if (bought !== undefined) await recordCompetition(auction, listed, bought);
     const { transactionHash } = await settle(fixture.client, [{ order: asOrder(listed) }], prices, auction.id);
     return { auction, transactionHash };
   }
@@ -86,10 +122,10 @@ describe('TradingSdk', () => {
     const limit = BigInt(signed.buyAmount);
     // Half a percent below the quoted price, which exceeds the SDK's slippage.
     expect(limit).toBeLessThan((4n * ETHER * 998n) / 1000n);
-    const { auction, transactionHash } = await solve(orderId, { [sellToken]: 1_998n, [buyToken]: 1000n });
+    const bought = (2n * ETHER * 1_998n) / 1000n;
+    const { auction, transactionHash } = await solve(orderId, { [sellToken]: 1_998n, [buyToken]: 1000n }, bought);
     expect(auction.prices).toMatchObject({ [buyToken.toLowerCase()]: String(ETHER / 2n) });
     const order = await fulfilled(orderId);
-    const bought = (2n * ETHER * 1_998n) / 1000n;
     expect(order).toMatchObject({
       executedSellAmount: String(2n * ETHER),
       executedBuyAmount: String(bought),
@@ -103,9 +139,9 @@ describe('TradingSdk', () => {
     expect(fill).toMatchObject({ txHash: transactionHash, sellAmount: String(2n * ETHER), buyAmount: String(bought) });
     expect(await api.getTxOrders(transactionHash)).toMatchObject([{ uid: orderId }]);
     expect(await api.getOrderCompetitionStatus(orderId)).toMatchObject({ type: 'traded' });
-    // No competition was recorded, so the settlement may be one of another book that names the same auction.
+    // In wei: half of the atoms above the limit, at the price of the auction.
     expect(bought).toBeGreaterThan(limit);
-    expect(await api.getTotalSurplus(trader.address)).toEqual({ totalSurplus: '0' });
+    expect(await api.getTotalSurplus(trader.address)).toEqual({ totalSurplus: String((bought - limit) / 2n) });
   });
 
   test('a buy order quoted, signed and sent by the SDK settles to the atom', async () => {

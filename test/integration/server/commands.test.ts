@@ -343,6 +343,50 @@ describe('backup', () => {
   });
 });
 
+describe('forget', () => {
+  const ALICE = notification(1).account;
+
+  test('deletes the personal data of an account in a file that no server has open', async () => {
+    const folder = await scratch();
+    const db = join(folder, 'book.sqlite');
+    const store = sqliteAccountStore({ path: join(folder, 'book-accounts.sqlite') });
+    await store.open({ clock: systemClock });
+    await step(store, notify(notification(1), notification(2)));
+    await store.close();
+    const server = intentbook(['serve', '--port', '0', '--db', db]);
+    await addressOf(server);
+    const forget = ['forget', '--account', ALICE.toUpperCase().replace('0X', '0x'), '--db', db];
+    expect(await rejected(forget)).toContain(`process ${server.child.pid} `);
+    server.child.kill();
+    await server.ended;
+    const account = { account: ALICE, subscriptions: 0, affiliate: 'none' };
+    expect(await done(forget)).toEqual({ ok: true, ...account, notifications: 2 });
+    expect(await done(forget)).toEqual({ ok: true, ...account, notifications: 0 });
+    const exported = await done(['export', join(folder, 'n.csv'), '--table', 'notifications', '--db', db]);
+    expect(exported).toMatchObject({ rows: 2 });
+    expect(readFileSync(join(folder, 'n.csv'), 'utf8')).not.toContain(ALICE.slice(2));
+  });
+
+  test('runs beside a server on the same PostgreSQL database', async () => {
+    const { url } = await temporarySchema();
+    const db = join(await scratch(), 'book.sqlite');
+    await done(['migrate', '--accounts', url]);
+    const server = intentbook(['serve', '--port', '0', '--db', db, '--accounts', url]);
+    await addressOf(server);
+    const other = `0x${'fe'.repeat(20)}`;
+    expect(await done(['forget', '--account', other, '--accounts', url])).toMatchObject({ ok: true, notifications: 0 });
+  });
+
+  test.each([
+    [[], 2, 'an account is missing: intentbook forget --account <address>'],
+    [['--account', '0x12'], 2, '--account must be'],
+    [['--account', ALICE, '--accounts', 'off'], 1, 'forget requires an account store: --accounts <location>'],
+    [['--account', ALICE, '--accounts', '/missing/file'], 1, 'does not exist'],
+  ])('rejects %s', async (flags, code, message) => {
+    expect(await rejected(['forget', ...flags], code)).toContain(message);
+  });
+});
+
 describe('begin-epoch', () => {
   const run = async (path: string, n: number) => {
     const store = sqliteAccountStore({ path });

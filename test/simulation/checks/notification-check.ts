@@ -153,9 +153,20 @@ export function createNotificationCheck(
   function describe(body: string): string {
     const { type, metadata } = JSON.parse(body) as { type: string; metadata: Record<string, string> };
     const { orderUid = '', txHash = '', executedSellAmount } = metadata;
-    // Other types have the executed total at the time of the message.
+    // Other types have the executed total at the time of the message: `isPastTotal`.
     const sold = /filled$/.test(type) ? ` ${executedSellAmount}` : '';
     return `${type} ${pool.byUid.get(orderUid)?.index} ${txHash}${sold}`;
+  }
+
+  /** Returns whether the notification of an ended order shows amounts that the order has had. Others do not matter. */
+  function isPastTotal(body: string): boolean {
+    const { type, metadata } = JSON.parse(body) as { type: string; metadata: Record<string, string> };
+    const n = pool.byUid.get(metadata['orderUid'] ?? '')?.index;
+    if (n === undefined || !/^order_(cancelled|expired)$/.test(type)) return true;
+    const { executedSellAmount = '0', executedBuyAmount = '0' } = metadata;
+    return model
+      .between(n, 0, model.commit)
+      .some(({ shown }) => shown?.sold === executedSellAmount && shown.bought === executedBuyAmount);
   }
 
   /** The last entry of the book's log that is processed. */
@@ -220,6 +231,7 @@ export function createNotificationCheck(
           notify('notifications', `owner ${signer}: missing [${missing}], unexpected [${surplus}], first ${extra}`);
         }
         for (const { id, body } of rows) {
+          if (!isPastTotal(body)) notify('notifications', `${body} shows amounts that the order never had`);
           if (!visible.delete(id)) notify('notifications', `${describe(body)} is listed, but not in the log`);
         }
       }

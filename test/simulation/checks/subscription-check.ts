@@ -62,7 +62,8 @@ export interface SubscriptionCheck {
 }
 
 interface Entry {
-  readonly subscription: Subscription;
+  /** With the types of the newest request. */
+  subscription: Subscription;
   /** The changes by which it was created and removed. */
   readonly from: number;
   to: number;
@@ -98,9 +99,15 @@ export function createSubscriptionCheck({ store, pool, report }: SubscriptionChe
     nonces.add(key);
   }
 
-  function onCreate({ subscription, nonce }: NewSubscription, { status }: SubscribeOutcome): void {
-    if (status !== 'created') return;
+  function onCreate({ subscription, nonce }: NewSubscription, outcome: SubscribeOutcome): void {
+    if (outcome.status !== 'created' && outcome.status !== 'updated') return;
     use(subscription.account, nonce.nonce);
+    if (outcome.status === 'updated') {
+      const { types } = outcome.subscription;
+      const entry = entries.get(outcome.subscription.id);
+      if (entry !== undefined) entry.subscription = { ...entry.subscription, types };
+      return;
+    }
     const from = ++changes;
     const to = Number.POSITIVE_INFINITY;
     entries.set(subscription.id, { subscription, from, to, due: new Set(), arrived: new Set(), isGone: false });

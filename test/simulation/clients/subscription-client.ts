@@ -26,16 +26,37 @@ export interface SubscriptionClientContext {
 /** Seconds after the start at which signatures expire, by nonce. Clocks are up to two hours ahead. */
 const DEADLINES = [120, 3_000, 40_000] as const;
 
+/** Seconds after which the signature of a list expires, and the most that a process accepts. */
+const LIST_VALIDITY = 200;
+const MAX_LIST_VALIDITY = 300;
+
+/** The audience of signatures that list subscriptions, by default. */
+const AUDIENCE = 'Service Affiliate';
+
 export function createSubscriptionClient(context: SubscriptionClientContext): SubscriptionClient {
   const { pool, check, reads, report } = context;
 
-  function sign(owner: number, terms: Pick<SubscriptionTerms, 'channel' | 'target' | 'types'>, proof: number) {
-    const deadline = START + (DEADLINES[proof % DEADLINES.length] ?? 0);
+  /** Returns the end of a signature. That of a list is soon after the time of the process. */
+  const getDeadline = (operation: SubscriptionOperation, { process }: BookProcess) =>
+    operation.kind === 'subscriptions'
+      ? Math.floor(process.clock.now() / 1000) + LIST_VALIDITY
+      : START + (DEADLINES[operation.proof % DEADLINES.length] ?? 0);
+
+  function sign(
+    owner: number,
+    terms: Pick<SubscriptionTerms, 'channel' | 'target' | 'types'>,
+    proof: number,
+    deadline: number,
+  ) {
     const nonce = String(proof);
     return { nonce, deadline, signature: pool.subscribe({ ...terms, nonce, deadline }, owner) };
   }
 
-  async function perform(operation: SubscriptionOperation, { accounts }: BookProcess): Promise<string> {
+  async function perform(
+    operation: SubscriptionOperation,
+    { accounts }: BookProcess,
+    deadline: number,
+  ): Promise<string> {
     const { owner } = operation;
     const account = pool.owners[owner] ?? '';
     switch (operation.kind) {
@@ -44,7 +65,7 @@ export function createSubscriptionClient(context: SubscriptionClientContext): Su
         const terms = { channel: 'webhook', target: getFurtherTarget(owner), types };
         const { id } = await accounts.subscriptions.create(account, {
           ...terms,
-          ...sign(owner, terms, operation.proof),
+          ...sign(owner, terms, operation.proof, deadline),
         });
         if (!check.has(id)) report('acknowledged', `the subscription ${id} was not stored by this call`);
         return 'created';
@@ -52,7 +73,7 @@ export function createSubscriptionClient(context: SubscriptionClientContext): Su
       case 'unsubscribe': {
         const [first] = check.listFurther(account);
         const id = first?.id ?? '0'.repeat(32);
-        const proof = sign(owner, { channel: '', target: id, types: [] }, operation.proof);
+        const proof = sign(owner, { channel: '', target: id, types: [] }, operation.proof, deadline);
         await accounts.subscriptions.remove(account, id, proof);
         if (check.listFurther(account).some((each) => each.id === id))
           report('acknowledged', `the subscription ${id} is removed, but exists`);
@@ -60,7 +81,7 @@ export function createSubscriptionClient(context: SubscriptionClientContext): Su
       }
       case 'subscriptions': {
         const since = check.changes;
-        const proof = sign(owner, { channel: '', target: '', types: [] }, 2);
+        const proof = sign(owner, { channel: '', target: AUDIENCE, types: [] }, 2, deadline);
         const list = await accounts.subscriptions.list(account, proof);
         const ids = list.map(({ id }) => id);
         check.checkList(account, ids, since);
@@ -72,15 +93,16 @@ export function createSubscriptionClient(context: SubscriptionClientContext): Su
   return {
     async run(operation, at) {
       const end = reads.mark(at.process);
+      const deadline = getDeadline(operation, at);
       try {
-        return await perform(operation, at);
+        return await perform(operation, at, deadline);
       } catch (failure) {
         if (!(failure instanceof AccountError)) throw failure;
-        const { latest } = end();
+        const { earliest, latest } = end();
         const nonce = 'proof' in operation ? operation.proof : 2;
-        const deadline = START + (DEADLINES[nonce % DEADLINES.length] ?? 0);
         const account = pool.owners[operation.owner] ?? '';
         const isExplained = {
+          400: operation.kind === 'subscriptions' && deadline > earliest + MAX_LIST_VALIDITY,
           401: latest > deadline,
           404: operation.kind === 'unsubscribe',
           409: check.isUsed(account, String(nonce)),

@@ -48,6 +48,7 @@ export function createAccountPort(context: AccountPortContext): AccountPort {
       async open() {},
       async close() {},
       check: () => run('check', () => context.inner.check()),
+      forget: (account) => run('forget', () => context.inner.forget(account)),
     },
   };
 }

@@ -10,8 +10,9 @@ import { getUnsubscribePath, getUnsubscribeToken } from '../../../src/notificati
 import { affiliateDomainSeparator } from '../../../src/protocol/affiliate.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { bytesToHex } from '../../../src/protocol/hex.ts';
-import { subscriptionDigest } from '../../../src/protocol/subscription.ts';
+import { SUBSCRIPTION_TYPE, subscriptionDigest } from '../../../src/protocol/subscription.ts';
 import { manualClock } from '../../support/clock.ts';
+import { ALICES, accountFixture, ALICE as SIGNER } from './accounts-fixture.ts';
 
 const NOW = 1_700_000_000_500;
 const SECONDS = 1_700_000_000;
@@ -19,6 +20,13 @@ const DAY = 86_400;
 const ALICE: Hex = `0x${'a1'.repeat(20)}`;
 const BOB: Hex = `0x${'b0'.repeat(20)}`;
 const separator = affiliateDomainSeparator('book');
+
+const SUBSCRIPTION_FIELDS = SUBSCRIPTION_TYPE.slice('Subscription('.length, -1)
+  .split(',')
+  .map((field) => {
+    const [type = '', name = ''] = field.split(' ');
+    return { name, type };
+  });
 
 let nonces = 0;
 const proof = (changes: object = {}) => ({
@@ -85,6 +93,7 @@ async function fixture({ channels = { hook: {} }, quota = 10, maxInvitations = 1
       return verification?.() ?? { status: 'valid', signature: '0x01' };
     },
     domainName: 'book',
+    audience: 'api.example.org',
     clock,
     quota,
     maxInvitations,
@@ -424,15 +433,48 @@ test('a channel without confirmation sends no invitations, and has no limits of 
 });
 
 describe('own subscriptions', () => {
-  test('are listed with a signature over empty terms', async () => {
+  test('are listed with a signature over the audience', async () => {
     const { create, list, digests } = await fixture({ channels: { hook: { signs: true } } });
     const { secret, ...view } = await create(ALICE, request());
     await create(BOB, request());
     const { nonce, ...rest } = proof();
     expect(await list(ALICE, { ...rest, nonce })).toEqual([view]); // without the secret
-    const empty = { account: ALICE, channel: '', target: '', types: [] };
-    const signed = { ...empty, nonce: BigInt(nonce), deadline: BigInt(rest.deadline) };
+    const terms = { account: ALICE, channel: '', target: 'api.example.org', types: [] };
+    const signed = { ...terms, nonce: BigInt(nonce), deadline: BigInt(rest.deadline) };
     expect(digests.at(-1)).toEqual(subscriptionDigest(separator, signed));
+  });
+
+  test('are not listed with a signature for another audience', async () => {
+    const deadline = Math.floor(Date.parse('2024-01-01') / 1000);
+    const list = async (audience: string | undefined, target: string) => {
+      await using fixture = await accountFixture(audience === undefined ? {} : { audience });
+      const { accounts, clock } = fixture;
+      clock.set(deadline * 1000);
+      const message = { account: ALICES, channel: '', target, types: [], nonce: 1n, deadline: BigInt(deadline) };
+      const signature = await SIGNER.signTypedData?.({
+        domain: { name: 'Service Affiliate', version: '1' },
+        types: { Subscription: SUBSCRIPTION_FIELDS },
+        primaryType: 'Subscription',
+        message,
+      });
+      return await accounts.subscriptions.list(ALICES, { nonce: '1', deadline, signature: signature ?? '' });
+    };
+    expect(await list('a.example', 'a.example')).toEqual([]);
+    expect(await list(undefined, 'Service Affiliate')).toEqual([]);
+    const rejected = error(401, 'Subscription has invalid signature');
+    for (const target of ['b.example', 'A.example', 'Service Affiliate', '']) {
+      expect(await getFailure(list('a.example', target))).toEqual(rejected);
+    }
+  });
+
+  test('are listed with a signature that ends at most five minutes ahead, also repeatedly', async () => {
+    const { list, clock } = await fixture();
+    const last = proof({ deadline: SECONDS + 300 });
+    expect([await list(ALICE, last), await list(ALICE, last)]).toEqual([[], []]);
+    const message = 'deadline: must be at most 300 seconds ahead';
+    expect(await getFailure(list(ALICE, proof({ deadline: SECONDS + 301 })))).toEqual(error(400, message));
+    clock.set((SECONDS + 301) * 1000);
+    expect(await getFailure(list(ALICE, last))).toEqual(error(401, 'The signature is past its deadline'));
   });
 
   test('are removed with a signature over the id', async () => {
