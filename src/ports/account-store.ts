@@ -48,7 +48,8 @@ export interface AccountStore {
    * Deletes the personal data of an account in one step: its subscriptions with their targets and deliveries, its
    * invitations, its notifications, and its affiliate code.
    *
-   * - Its entries of the log stay as withdrawals of `FORGOTTEN` of `intentbook/store-kit`: ids remain, and no reader receives a gap.
+   * - Its entries of the log stay as withdrawals of `FORGOTTEN` of `intentbook/store-kit`: ids remain, and no reader
+   *   receives a gap.
    * - Its code stays if the value of a referred trade names the account, because a payout requires it.
    * - Nonces and used signatures stay: without them, an old request could be repeated.
    */

@@ -109,6 +109,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'DELETE /api/v1/orders/{uid}',
   'Decisions',
   'Deliveries',
+  'Privacy',
   'Delivery results',
   'Deny lists',
   'Dependencies',
