@@ -15,6 +15,7 @@ export { readJson } from './http/body.ts';
 export { isApi } from './http/message.ts';
 export type { OpenStreams } from './http/open-streams.ts';
 export { createOpenStreams } from './http/open-streams.ts';
+export { createRequestClient } from './http/request-client.ts';
 export {
   CORS_HEADERS,
   failureResponse,

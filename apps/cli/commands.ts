@@ -166,6 +166,16 @@ names each difference and what to do, and changes nothing.`,
     examples: ['init', 'init books.json --chain gnosis'],
   },
   {
+    name: 'keys',
+    argument: 'create <name>',
+    summary: 'creates an API key, and prints it once with its line of the configuration',
+    description: `Prints a random key of 256 bits and the line that "apiKeys" of the configuration file needs. The line has the SHA-256 of
+the key only. Add a budget to it: "reads" and "writes" with "perSecond" and "burst", and "streams". Without one, the key has
+the limits of rateLimit, separate from those of its address. Nothing is written to a file.`,
+    flags: named('json'),
+    examples: ['keys create market-maker', 'keys create market-maker --json'],
+  },
+  {
     name: 'sandbox',
     summary: 'starts a local chain, an order book and a solver for tests',
     flags: [],

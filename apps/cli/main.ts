@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
 import { checkSettings } from '../server/commands/check.ts';
+import { createNamedKey, formatKey } from '../server/commands/create-key.ts';
 import { type CommandOptions, runCommand } from '../server/commands/index.ts';
 import { initConfig } from '../server/commands/init.ts';
 import { migrateAll } from '../server/commands/migrate.ts';
@@ -49,6 +50,10 @@ async function run(): Promise<void> {
       return console.log(
         command.json ? JSON.stringify({ ok: true, file }) : `${file} was written; check it with "${next}"`,
       );
+    }
+    case 'keys': {
+      const created = createNamedKey(command.key);
+      return console.log(command.json ? JSON.stringify({ ok: true, ...created }) : formatKey(created));
     }
     case 'check':
       return runCheck(command);

@@ -7,6 +7,7 @@ import type { PruneAges } from '../server/commands/prune.ts';
 import { isTableFile, TABLES } from '../server/commands/table-export/index.ts';
 import { rejectUnknownVariables, removeServiceLinks } from '../server/config/environment.ts';
 import type { BookOptions, ServeOptions } from '../server/index.ts';
+import { KEY_NAME, KEY_NAME_TEXT } from '../server/settings/api-keys.ts';
 import { BOOK_SETTINGS } from '../server/settings/book-settings.ts';
 import type { Flag } from '../server/settings/flags.ts';
 import { findFlag, flagOfPath, PREFIX } from '../server/settings/flags.ts';
@@ -37,6 +38,7 @@ export type Command =
       readonly connect: boolean;
       readonly json: boolean;
     }
+  | { readonly name: 'keys'; readonly key: string; readonly json: boolean }
   | { readonly name: 'init'; readonly file: string; readonly chain: string | number; readonly json: boolean };
 
 /**
@@ -55,7 +57,7 @@ export function parseCommand(
   if (special === 'help') return getHelp(word);
   const command = requireCommand(word);
   if (command.name === 'help') return getHelp(argument === undefined ? undefined : requireCommand(argument).name);
-  const unexpected = words[command.argument === undefined ? 1 : 2];
+  const unexpected = words[1 + (command.argument?.split(' ').length ?? 0)];
   if (unexpected !== undefined) {
     throw new UsageError(`unexpected argument "${unexpected}"; flags begin with two dashes`);
   }
@@ -74,6 +76,7 @@ export function parseCommand(
     const chain = (reader.value('chain') ?? BOOK_SETTINGS.chain.default) as string | number; // parsed
     return { name: 'init', file: argument ?? 'intentbook.json', chain, json };
   }
+  if (command.name === 'keys') return { name: 'keys', key: readKeyName(words), json };
   if (command.name === 'check') {
     const { config, options } = toServeCommand(command, given, reader, contract);
     const connect = reader.value('connect') === true;
@@ -97,6 +100,12 @@ function requireCommand(word: string | undefined): CommandInfo {
   if (command !== undefined) return command;
   const known = COMMANDS.map(({ name }) => name);
   throw new UsageError(formatUnknownName('command', word, known));
+}
+
+function readKeyName([, action, name]: readonly string[]): string {
+  if (action !== 'create' || name === undefined) throw new UsageError('use "intentbook keys create <name>"');
+  if (!KEY_NAME.test(name)) throw new UsageError(`<name> must be ${KEY_NAME_TEXT}, got "${name}"`);
+  return name;
 }
 
 function toMaintenanceCommand(

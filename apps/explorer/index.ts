@@ -62,7 +62,15 @@ export interface Explorer extends Api {
  * @throws TypeError if an option is unknown, no book is given, or `webPush` is given without `accounts`.
  */
 export function createExplorer(options: ExplorerOptions): Explorer {
-  assertKnownOptions('createExplorer', options, ['books', 'accounts', 'webPush', 'docs', 'limiter', 'trustedProxies']);
+  assertKnownOptions('createExplorer', options, [
+    'books',
+    'accounts',
+    'webPush',
+    'docs',
+    'limiter',
+    'trustedProxies',
+    'identifyClient',
+  ]);
   if (!Array.isArray(options.books) || options.books.length === 0) {
     throw new TypeError('books must be a list with at least one book, got none');
   }

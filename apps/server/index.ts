@@ -4,7 +4,7 @@ import type { Accounts } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
-import { createClientResolver, createRouteNames, jsonResponse, VERSION } from '#internal';
+import { createRequestClient, createRouteNames, jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './books/chain-monitor.ts';
 import { openAccounts } from './books/open-accounts.ts';
 import type { OpenBook } from './books/open-books.ts';
@@ -14,6 +14,7 @@ import { watchReadiness } from './books/readiness-watch.ts';
 import type { ServerPlan } from './config/plan.ts';
 import { planOptions } from './config/plan-options.ts';
 import { mountAccounts } from './http/account-mount.ts';
+import { createKeyCheck, createKeyGuard } from './http/api-keys.ts';
 import { createConnectionLimit } from './http/connection-limit.ts';
 import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
@@ -103,14 +104,24 @@ export interface RunningServer {
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
   const { folder = '.', onExchange, onFailure, onChainChange, onNotice, onLost, ...given } = options;
   const { plan, stores } = planOptions({ ...given, folder });
-  const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
+  const {
+    port,
+    host,
+    rateLimit,
+    trustedProxies,
+    apiKeys,
+    operatorToken,
+    metricsPort,
+    metricsHost = host,
+  } = plan.settings;
   const observer = {
     onFailure: onFailure ?? (() => {}),
     onChainChange: onChainChange ?? (() => {}),
     leaseWait: { timeout: plan.settings.leaseWait * 1000, onWait: onNotice ?? (() => {}) },
   };
   // One limiter for all books, since they share the machine.
-  const gate = toRateLimitOptions(rateLimit, trustedProxies);
+  const checkKey = createKeyCheck(apiKeys);
+  const gate = toRateLimitOptions(plan.settings, checkKey);
   const apiOptions = { ...gate, ...(operatorToken === undefined ? {} : { operatorToken }) };
   const deployments: OpenBook[] = [];
   const servers: HardenedServer[] = [];
@@ -183,7 +194,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         '/favicon.ico': favicon,
         ...referencePages(() => document),
       },
-      getClient: createClientResolver(trustedProxies),
+      getClient: createRequestClient(gate),
+      ...(apiKeys.length === 0 ? {} : { guard: createKeyGuard(checkKey, gate) }),
       onExchange(exchange) {
         metrics?.exchanged(exchange, getRouteName(exchange.path) ?? 'other');
         onExchange?.(exchange);

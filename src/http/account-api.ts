@@ -36,7 +36,13 @@ export interface AccountApiOptions extends RateLimitOptions {
  * ```
  */
 export function createAccountApi(accounts: Accounts | undefined, options: AccountApiOptions = {}): Api {
-  assertKnownOptions('createAccountApi', options, ['cors', 'operatorToken', 'limiter', 'trustedProxies']);
+  assertKnownOptions('createAccountApi', options, [
+    'cors',
+    'operatorToken',
+    'limiter',
+    'trustedProxies',
+    'identifyClient',
+  ]);
   assertFunctions('createAccountApi: limiter', options.limiter, ['take', 'open']);
   return serveRoutes({
     routes: accountRoutes(),

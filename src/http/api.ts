@@ -55,6 +55,7 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
     'cors',
     'limiter',
     'trustedProxies',
+    'identifyClient',
   ]);
   assertFunctions('createApi: limiter', options.limiter, ['take', 'open']);
   if (typeof (book as OrderBook | undefined)?.orders !== 'object') {

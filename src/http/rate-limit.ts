@@ -10,6 +10,12 @@ export interface RateLimitOptions {
    * none; the client is the remote address of the socket.
    */
   readonly trustedProxies?: readonly string[];
+  /**
+   * Returns the client of a request that identifies itself, for example by an API key. Its limits and its turns in
+   * queues are those of this client. `undefined`: the client is the address. A thrown `OrderBookError` rejects the
+   * request. Default: every client is an address.
+   */
+  readonly identifyClient?: (request: ApiRequest) => string | undefined;
 }
 
 /** The charge for a request. `free`: not limited. */

@@ -1,12 +1,12 @@
 import type { AbortState } from '../concurrency/abort.ts';
 import { AbortedError } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
-import { createClientResolver } from '../limits/index.ts';
 import type { CorsOption } from './cors.ts';
 import { createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
 import { createRateLimitGuard } from './rate-limit-guard.ts';
+import { createRequestClient } from './request-client.ts';
 import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
 import type { Endpoint } from './route.ts';
 import { getRequestCost } from './route.ts';
@@ -36,7 +36,7 @@ export interface RouteHost<R extends Endpoint> {
 export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
   const router = createRouter(host.routes);
   const cors = createCors(host.cors);
-  const getClient = createClientResolver(host.rateLimit.trustedProxies ?? []);
+  const getClient = createRequestClient(host.rateLimit);
   const guard = createRateLimitGuard(host.rateLimit, getClient, host.report);
   const firstSegments = new Set(host.routes.map(({ path }) => firstSegment(path)));
   const hasChainSegment = firstSegments.has(CHAIN_SEGMENT);

@@ -18,6 +18,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   '6. Behaviour in a host process',
   '7. Error table',
   '8. Extensions',
+  'API keys',
   'Account endpoints',
   'Account stores',
   'Accounts',

@@ -12,7 +12,7 @@ export interface Exchange {
   readonly errorType: string | undefined;
   /** Milliseconds until the response, or the start of a stream. */
   readonly ms: number;
-  /** The client as the rate limit counts it: an address, or the network of an IPv6 address. */
+  /** The client as the rate limit counts it: an address, the network of an IPv6 address, or `key <name>`. */
   readonly client: string | undefined;
 }
 

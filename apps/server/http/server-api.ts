@@ -1,6 +1,7 @@
 import type { Api, ApiRequest, ApiRequestBody, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { CORS_HEADERS, createOpenStreams, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
+import type { KeyGuard } from './api-keys.ts';
 import type { Exchange } from './exchange.ts';
 import { createExchange, requestId } from './exchange.ts';
 
@@ -23,6 +24,8 @@ export interface ServerApiOptions {
   readonly onExchange?: (exchange: Exchange) => void;
   /** Returns the client of a request, for `onExchange`. Default: the remote address of the socket. */
   readonly getClient?: (request: ApiRequest) => string;
+  /** Rejects requests with unknown API keys. Pages are not checked. Default: no request is rejected. */
+  readonly guard?: KeyGuard;
 }
 
 /** The HTTP interface of a server. */
@@ -37,7 +40,7 @@ export interface ServerApi extends Api {
  * Combines interfaces and pages. A page wins over an interface, a longer path over a shorter one. Of interfaces at the
  * same path, the first that handles a request wins. Every response has the CORS headers and a request id.
  */
-export function createServerApi({ mounted, pages, onExchange, getClient }: ServerApiOptions): ServerApi {
+export function createServerApi({ mounted, pages, onExchange, getClient, guard }: ServerApiOptions): ServerApi {
   const find = createFinder(mounted);
   const streams = createOpenStreams();
 
@@ -45,7 +48,7 @@ export function createServerApi({ mounted, pages, onExchange, getClient }: Serve
     if (request.method === 'OPTIONS') return { status: 204, headers: PREFLIGHT_HEADERS };
     const name = removeTrailingSlashes(request.path) || '/';
     const page = Object.hasOwn(pages, name) ? pages[name] : undefined;
-    return page === undefined ? find(request) : show(page, request);
+    return page === undefined ? ((await guard?.(request)) ?? find(request)) : show(page, request);
   }
 
   return {

@@ -1,5 +1,6 @@
 import { DEFAULT_RATE_LIMIT } from '../http/rate-limit.ts';
 import { affiliateTerms, affiliateTermsByCode, statisticsSource } from './affiliate-terms.ts';
+import { apiKeys } from './api-keys.ts';
 import type { SettingTable } from './setting.ts';
 import {
   email,
@@ -48,6 +49,14 @@ export const SERVER_SETTINGS = {
     group: 'Server',
     help: 'Reads per second, writes per second and open streams of one client, or `off`.',
     default: DEFAULT_RATE_LIMIT,
+  },
+  apiKeys: {
+    type: apiKeys(),
+    group: 'Server',
+    help: 'API keys of clients with budgets of their own: `{ "name", "hash", "reads", "writes", "streams" }`.',
+    flag: null,
+    default: [],
+    defaultText: 'none',
   },
   trustedProxies: {
     type: ipRanges(),

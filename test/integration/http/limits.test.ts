@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Api, ApiOptions, ApiRequest, Limiter } from 'intentbook';
-import { createApi, createOrderBook, tokenBuckets } from 'intentbook';
+import { createApi, createOrderBook, OrderBookError, tokenBuckets } from 'intentbook';
 import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { fetchHandler } from 'intentbook/fetch';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
@@ -97,6 +97,23 @@ describe('rate-limited interface', () => {
     for (let i = 0; i < 3; i++) expect(await from(api, '10.0.0.1', path, `9.9.9.${i}, 198.51.100.1`)).toBe(200);
     expect(await from(api, '10.0.0.2', path, '198.51.100.1')).toBe(429);
     expect(await from(api, '10.0.0.2', path, '198.51.100.2')).toBe(200);
+  });
+
+  test('limits a client that identifies itself apart from its address, and passes on its rejection', async () => {
+    const { fixture } = await limited({
+      identifyClient({ header }) {
+        const key = header('x-api-key');
+        if (key === 'old') throw new OrderBookError('Forbidden', 'the key has expired');
+        return key === undefined ? undefined : `key ${key}`;
+      },
+    });
+    const send = (key?: string) =>
+      fixture.send('GET', '/api/v1/version', key === undefined ? {} : { headers: { 'x-api-key': key } });
+    for (let i = 0; i < 3; i++) expect((await send('a')).status).toBe(200);
+    expect((await send('a')).status).toBe(429);
+    expect((await send('b')).status).toBe(200);
+    expect((await send()).status).toBe(200);
+    rejected(await send('old'), 403, 'Forbidden');
   });
 
   test('does not limit in-process calls', async () => {

@@ -1,0 +1,75 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ApiRequest, ApiResponse, RateLimitOptions } from 'intentbook';
+import { OrderBookError } from 'intentbook';
+import { createClientResolver, jsonResponse, rejectionResponse } from '#internal';
+
+/** A budget: tokens per second, and the size of the bucket. */
+export interface KeyRate {
+  readonly perSecond: number;
+  /** Default: five seconds of the rate. */
+  readonly burst?: number | undefined;
+}
+
+/** An API key of the configuration. Members of its budget that are absent are those of `rateLimit`. */
+export interface ApiKey {
+  readonly name: string;
+  /** SHA-256 of the key, as 64 hex digits. */
+  readonly hash: string;
+  readonly reads?: KeyRate | undefined;
+  readonly writes?: KeyRate | undefined;
+  /** Open event streams. */
+  readonly streams?: number | undefined;
+}
+
+/** The header of API keys. */
+const HEADER = 'x-api-key';
+
+/** The prefix lets scanners of source code find a key that was published. */
+const PREFIX = 'intentbook_';
+const FORM = /^intentbook_[\w-]{43}$/;
+
+/** Creates a random key of 256 bits. */
+export function createKey(): string {
+  return PREFIX + randomBytes(32).toString('base64url');
+}
+
+/** Returns the hash of a key. A slow hash is not necessary, because a key of 256 random bits cannot be guessed. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** Returns the client of a key. An address cannot have this form. */
+export function toKeyClient(name: string): string {
+  return `key ${name}`;
+}
+
+/** Finds the client of a request by its key: `unknown` if the key is not configured, `undefined` without a key. */
+export type KeyCheck = (request: ApiRequest) => { readonly client: string } | 'unknown' | undefined;
+
+/** Creates the check of the configured keys. Without keys, the header has no meaning. */
+export function createKeyCheck(keys: readonly ApiKey[]): KeyCheck {
+  if (keys.length === 0) return () => undefined;
+  const clients = new Map(keys.map(({ name, hash }) => [hash, { client: toKeyClient(name) }]));
+  return ({ header }) => {
+    const key = header(HEADER);
+    if (key === undefined) return undefined;
+    return (FORM.test(key) ? clients.get(hashKey(key)) : undefined) ?? 'unknown';
+  };
+}
+
+/** Rejects a request whose key is not configured. `undefined`: the request is served. */
+export type KeyGuard = (request: ApiRequest) => Promise<ApiResponse | undefined>;
+
+/** Creates the guard of a server. A guess is charged to its address, as a read. */
+export function createKeyGuard(check: KeyCheck, { limiter, trustedProxies = [] }: RateLimitOptions): KeyGuard {
+  const getAddress = createClientResolver(trustedProxies);
+  return async (request) => {
+    if (check(request) !== 'unknown') return undefined;
+    const admission = await limiter?.take(getAddress(request), 'read', 1);
+    if (admission?.status === 'rejected') {
+      const data = { retryAfter: admission.retryAfter ?? 1 };
+      return rejectionResponse(new OrderBookError('RateLimited', undefined, data));
+    }
+    return jsonResponse(401, new OrderBookError('Forbidden', 'the API key in X-API-Key is not known'));
+  };
+}
