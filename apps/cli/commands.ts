@@ -39,7 +39,7 @@ it is complete. The command prints a cursor: with --after, the next export has o
 
 A server may write to the database meanwhile. With - as the file, the export is written to the standard output, and the
 result to the error output; a table is CSV then.`,
-    flags: named(...BOOK, 'accounts', 'table', 'after', 'json'),
+    flags: named(...BOOK, 'accounts', 'table', 'after', 'json', 'log'),
     examples: [
       'export orders.ndjson --chain sepolia --db intentbook.sqlite',
       'export trades.parquet --table trades --db intentbook.sqlite',
@@ -54,7 +54,7 @@ result to the error output; a table is CSV then.`,
     description: `Nothing is written before the whole file matches its count and its digest. Orders are stored oldest first, read back and
 compared. An interrupted import can be run again: existing orders are skipped. Fills and other chain events are indexed
 when the book is served with a node.`,
-    flags: named(...BOOK, 'json'),
+    flags: named(...BOOK, 'json', 'log'),
     examples: [
       'migrate --postgres postgres://localhost/books',
       'import orders.ndjson --chain sepolia --postgres postgres://localhost/books',
@@ -65,7 +65,7 @@ when the book is served with a node.`,
     summary: 'verifies every UID, signature and document; exits with 1 if one differs',
     description: `Recomputes every UID, recovers the signer of every signature and hashes every document. Orders signed on chain or by a
 contract are counted separately, since only the chain can verify them. Exits with 1 if a problem is found.`,
-    flags: named(...BOOK, 'json'),
+    flags: named(...BOOK, 'json', 'log'),
     examples: ['verify --chain sepolia --db copy.sqlite --json'],
   },
   {
@@ -77,7 +77,7 @@ quotes. It runs in bounded steps beside a server on the same PostgreSQL database
 Entries of the log, chain events, documents and notifications stay unless their --retention flag is given. Notifications
 require --accounts, whose expired nonces are deleted too. Readers of the log must have read what is deleted: entries about
 old blocks can be deleted as soon as they are written, so the indexer and notifications should have caught up.`,
-    flags: named(...BOOK, 'older-than', ...RETENTION, 'accounts', 'json'),
+    flags: named(...BOOK, 'older-than', ...RETENTION, 'accounts', 'json', 'log'),
     examples: [
       'prune --older-than 30 --chain sepolia --db intentbook.sqlite',
       'prune --older-than 30 --retention-events 30 --retention-documents 60 --postgres postgres://localhost/books',
@@ -90,7 +90,7 @@ old blocks can be deleted as soon as they are written, so the indexer and notifi
     description: `A reorganisation deeper than --reorg-limit stops the indexer, and the server is not ready. Stop the server, roll back to
 a block that is still on the chain, and start the server again: it indexes the blocks above again. Orders return to their
 state at that block. A block whose hash the store does not know requires a node. An interrupted rollback can be repeated.`,
-    flags: named(...BOOK, 'rpc', 'to-block', 'json'),
+    flags: named(...BOOK, 'rpc', 'to-block', 'json', 'log'),
     examples: ['rollback --to-block 21000000 --chain mainnet --db mainnet.sqlite --rpc https://rpc.example.org'],
   },
   {
@@ -115,7 +115,7 @@ It runs beside a server on the same PostgreSQL database. The file of a running s
 copy. The copy can be served, exported or verified at once. The target file must not exist. For PostgreSQL use pg_dump.
 
 With --config, the argument is a folder: the files of all books, and that of the account store, are copied into it.`,
-    flags: named('config', 'db', 'json'),
+    flags: named('config', 'db', 'json', 'log'),
     examples: ['backup monday.sqlite --db intentbook.sqlite', 'backup monday --config intentbook.json'],
   },
   {
@@ -124,7 +124,7 @@ With --config, the argument is a folder: the files of all books, and that of the
     description: `The next entry of the log begins a new log epoch, so that a reader which has seen lost entries receives a gap. Run it
 after a restore from a snapshot of a disk, or from a copy of an SQLite file that was made without intentbook backup, before
 the server starts. Other restores begin a new log epoch without it. With --accounts, it changes the log of the accounts too.`,
-    flags: named('db', 'postgres', 'schema', 'accounts', 'json'),
+    flags: named('db', 'postgres', 'schema', 'accounts', 'json', 'log'),
     examples: [
       'begin-epoch --db intentbook.sqlite --accounts intentbook-accounts.sqlite',
       'begin-epoch --postgres postgres://localhost/books --accounts postgres://localhost/books',
@@ -172,7 +172,7 @@ names each difference and what to do, and changes nothing.`,
     description: `Prints a random key of 256 bits and the line that "apiKeys" of the configuration file needs. The line has the SHA-256 of
 the key only. Add a budget to it: "reads" and "writes" with "perSecond" and "burst", and "streams". Without one, the key has
 the limits of rateLimit, separate from those of its address. Nothing is written to a file.`,
-    flags: named('json'),
+    flags: named('json', 'log'),
     examples: ['keys create market-maker', 'keys create market-maker --json'],
   },
   {
@@ -185,7 +185,7 @@ the limits of rateLimit, separate from those of its address. Nothing is written 
     name: 'migrate',
     summary: 'creates or updates the PostgreSQL schema of a book, of the accounts, or of both',
     description: `Creates the tables that are missing and updates older ones. Run it before a new version of the server starts.`,
-    flags: named('postgres', 'schema', 'accounts', 'json'),
+    flags: named('postgres', 'schema', 'accounts', 'json', 'log'),
     examples: ['migrate --postgres postgres://localhost/books --schema intentbook_mainnet'],
   },
   ...MAINTENANCE,

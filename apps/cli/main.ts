@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { checkSettings } from '../server/commands/check.ts';
 import { createNamedKey, formatKey } from '../server/commands/create-key.ts';
-import { type CommandOptions, runCommand } from '../server/commands/index.ts';
+import { runCommand } from '../server/commands/index.ts';
 import { initConfig } from '../server/commands/init.ts';
 import { migrateAll } from '../server/commands/migrate.ts';
 import { STANDARD_OUTPUT } from '../server/commands/output.ts';
@@ -11,6 +11,7 @@ import { planOptions } from '../server/config/plan-options.ts';
 import { ConfigError, type RunningServer, type ServeOptions, serve } from '../server/index.ts';
 import { UsageError } from '../server/settings/usage-error.ts';
 import { helpText } from './help.ts';
+import { audited, formatTarget } from './logging/audit.ts';
 import { failureText, getReason } from './logging/failure.ts';
 import { createLog } from './logging/log.ts';
 import { textLog } from './logging/text-log.ts';
@@ -52,13 +53,14 @@ async function run(): Promise<void> {
       );
     }
     case 'keys': {
-      const created = createNamedKey(command.key);
+      const { key: target, log } = command;
+      const created = await audited(log, { action: 'keys create', target }, () => createNamedKey(target));
       return console.log(command.json ? JSON.stringify({ ok: true, ...created }) : formatKey(created));
     }
     case 'check':
       return runCheck(command);
     case 'command':
-      return runMaintenance(command.options);
+      return runMaintenance(command);
     case 'serve':
       return runServer(command);
   }
@@ -80,13 +82,18 @@ async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   for (const problem of problems) console.error(`intentbook: ${problem}`);
 }
 
-async function runMigration({ options, json }: Command & { name: 'migrate' }): Promise<void> {
-  const schemas = await migrateAll(options).catch((error: unknown) => failWith(error));
+async function runMigration({ options, json, log }: Command & { name: 'migrate' }): Promise<void> {
+  const action = { action: 'migrate', target: formatTarget(options) };
+  const schemas = await audited(log, action, () => migrateAll(options)).catch((error: unknown) => failWith(error));
   console.log(json ? JSON.stringify({ ok: true, schemas }) : schemas.join('\n'));
 }
 
-async function runMaintenance(options: CommandOptions): Promise<void> {
-  const { ok, words, data } = await runCommand(options, process.stderr).catch((error: unknown) => failWith(error));
+async function runMaintenance({ options, log }: Command & { name: 'command' }): Promise<void> {
+  const { command, book, accounts, config, file } = options;
+  const action = { action: command, target: formatTarget({ ...book, accounts, config, file }) };
+  const run = () => runCommand(options, process.stderr);
+  const outcome = await audited(log, action, run, ({ ok }) => ok).catch((error: unknown) => failWith(error));
+  const { ok, words, data } = outcome;
   print(options.json ? JSON.stringify({ ok, ...data }) : words);
   if (!ok) process.exitCode = FAILED;
 }
@@ -138,6 +145,7 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
   server = await serve({
     ...options,
     onExchange: log.exchanged,
+    onOperatorAction: log.audit,
     onFailure: log.failure,
     onNotice: log.notice,
     // The supervisor starts another process, which waits for the lease or names the process that has it.

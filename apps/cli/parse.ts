@@ -18,12 +18,20 @@ import type { CommandInfo } from './commands.ts';
 import { COMMANDS, findCommand, toMaintenanceName } from './commands.ts';
 import { splitArgs } from './split.ts';
 
+/** Format of a log. */
+export type LogFormat = 'text' | 'json';
+
+/** Whether and how a command writes a line for the audit log. */
+interface Audited {
+  readonly log: LogFormat | undefined;
+}
+
 /** A parsed command line. */
 export type Command =
   | { readonly name: 'help'; readonly of?: string }
   | { readonly name: 'version' }
-  | { readonly name: 'command'; readonly options: CommandOptions }
-  | { readonly name: 'migrate'; readonly options: MigrateOptions; readonly json: boolean }
+  | ({ readonly name: 'command'; readonly options: CommandOptions } & Audited)
+  | ({ readonly name: 'migrate'; readonly options: MigrateOptions; readonly json: boolean } & Audited)
   /** Options override those of the configuration file. */
   | {
       readonly name: 'serve';
@@ -38,7 +46,7 @@ export type Command =
       readonly connect: boolean;
       readonly json: boolean;
     }
-  | { readonly name: 'keys'; readonly key: string; readonly json: boolean }
+  | ({ readonly name: 'keys'; readonly key: string; readonly json: boolean } & Audited)
   | { readonly name: 'init'; readonly file: string; readonly chain: string | number; readonly json: boolean };
 
 /**
@@ -76,7 +84,7 @@ export function parseCommand(
     const chain = (reader.value('chain') ?? BOOK_SETTINGS.chain.default) as string | number; // parsed
     return { name: 'init', file: argument ?? 'intentbook.json', chain, json };
   }
-  if (command.name === 'keys') return { name: 'keys', key: readKeyName(words), json };
+  if (command.name === 'keys') return { name: 'keys', key: readKeyName(words), json, log: readLog(reader) };
   if (command.name === 'check') {
     const { config, options } = toServeCommand(command, given, reader, contract);
     const connect = reader.value('connect') === true;
@@ -100,6 +108,11 @@ function requireCommand(word: string | undefined): CommandInfo {
   if (command !== undefined) return command;
   const known = COMMANDS.map(({ name }) => name);
   throw new UsageError(formatUnknownName('command', word, known));
+}
+
+function readLog(reader: SettingReader): LogFormat | undefined {
+  const log = reader.value('log');
+  return log === 'text' || log === 'json' ? log : undefined;
 }
 
 function readKeyName([, action, name]: readonly string[]): string {
@@ -148,7 +161,7 @@ function toMaintenanceCommand(
     ...(account === undefined ? {} : { account: String(account) as Address }),
     json,
   };
-  return { name: 'command', options };
+  return { name: 'command', options, log: readLog(reader) };
 }
 
 /** @throws UsageError if data of orders is not kept as long as these, or if the account store is missing. */
@@ -216,7 +229,7 @@ function toMigrateCommand({ flags }: CommandInfo, given: ReadonlyMap<string, str
     schema: schema ?? singleBook({ postgres: 'postgres:' }).schema ?? '',
     ...(accounts === undefined ? {} : { accounts: String(accounts) }),
   };
-  return { name: 'migrate', options, json: reader.value('json') === true };
+  return { name: 'migrate', options, json: reader.value('json') === true, log: readLog(reader) };
 }
 
 function toServeCommand(

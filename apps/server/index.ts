@@ -20,6 +20,8 @@ import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
+import type { OperatorAction } from './http/operator-audit.ts';
+import { createOperatorAudit } from './http/operator-audit.ts';
 import { createStartingApi, favicon, frontPage, overview, readiness } from './http/overview.ts';
 import { createProxyNotice } from './http/proxy-notice.ts';
 import { toRateLimitOptions } from './http/rate-limit.ts';
@@ -36,6 +38,7 @@ export { ConfigError } from './config/config-errors.ts';
 export type { Exchange } from './http/exchange.ts';
 export type { OpenApiPagesOptions } from './http/openapi-pages.ts';
 export { openApiPages } from './http/openapi-pages.ts';
+export type { OperatorAction } from './http/operator-audit.ts';
 export type { BookSettings, ServerSettings } from './settings/schema.ts';
 export { configSchema } from './settings/schema.ts';
 
@@ -58,6 +61,8 @@ export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'>
   readonly folder?: string;
   /** Called after every response. */
   readonly onExchange?: (exchange: Exchange) => void;
+  /** Called after each request to a path below `/restricted`, for an audit log. */
+  readonly onOperatorAction?: (action: OperatorAction) => void;
   /** Called for failures without a caller, from the start on, with the path of the book. */
   readonly onFailure?: (path: string, failure: unknown) => void;
   /** Called when the connection of a book to its nodes changes. */
@@ -102,7 +107,7 @@ export interface RunningServer {
  * Node's error if the address is not available.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  const { folder = '.', onExchange, onFailure, onChainChange, onNotice, onLost, ...given } = options;
+  const { folder = '.', onExchange, onFailure, onChainChange, onNotice, onLost, onOperatorAction, ...given } = options;
   const { plan, stores } = planOptions({ ...given, folder });
   const {
     port,
@@ -178,6 +183,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       Object.keys(document.paths),
       deployments.map(({ path }) => path),
     );
+    const audit = onOperatorAction && createOperatorAudit({ operatorToken, getRouteName, onAction: onOperatorAction });
     const api = createServerApi({
       mounted: [
         mountAccounts(accounts, apiOptions),
@@ -196,9 +202,10 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       },
       getClient: createRequestClient(gate),
       ...(apiKeys.length === 0 ? {} : { guard: createKeyGuard(checkKey, gate) }),
-      onExchange(exchange) {
+      onExchange(exchange, request) {
         metrics?.exchanged(exchange, getRouteName(exchange.path) ?? 'other');
         onExchange?.(exchange);
+        audit?.(request, exchange);
       },
     });
     const metrics =

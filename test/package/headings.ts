@@ -19,6 +19,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   '7. Error table',
   '8. Extensions',
   'API keys',
+  'Audit log',
   'Account endpoints',
   'Account stores',
   'Accounts',

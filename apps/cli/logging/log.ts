@@ -1,10 +1,12 @@
-import type { Exchange, RunningServer } from '../../server/index.ts';
+import type { Exchange, OperatorAction, RunningServer } from '../../server/index.ts';
 import { requirePackage } from '../../server/require-package.ts';
 
 /** The log of a running server. */
 export interface Log {
   started(server: RunningServer): void;
   exchanged(exchange: Exchange): void;
+  /** Reports an action of an operator. */
+  audit(action: OperatorAction): void;
   /** Reports a change of state. */
   notice(text: string): void;
   /** Reports a problem that the server survives. */
@@ -44,6 +46,7 @@ export async function createLog(version: string): Promise<Log> {
       const line = { requestId: id, ...exchange, status, ms: Math.round(ms * 1000) / 1000 };
       log[status >= 500 ? 'error' : 'info'](line, 'request');
     },
+    audit: (action) => log.info(action, 'audit'),
     notice: (text) => log.info(text),
     warning: (text) => log.warn(text),
     failure: (path, failure) => log.error({ book: path, err: failure }, 'failure'),

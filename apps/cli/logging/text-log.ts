@@ -1,6 +1,7 @@
 import type { OpenBook } from '../../server/books/open-books.ts';
 import type { RunningServer } from '../../server/index.ts';
 import { createStyle, type Style } from '../style.ts';
+import { formatAction } from './audit.ts';
 import type { Log } from './log.ts';
 
 /** Output of a process. `process` is one. */
@@ -24,6 +25,7 @@ export function textLog(version: string, { stdout, stderr, env }: TextOutput = p
       const line = `${method.padEnd(6)} ${paint(String(status))} ${safe(path)}${code} ${ms.toFixed(1)} ms`;
       stdout.write(`${style.dim(time)} ${line}\n`);
     },
+    audit: (action) => void stdout.write(`${formatAction(action, new Date())}\n`),
     notice: (text) => void stdout.write(`${text}\n`),
     warning: (text) => void stderr.write(`intentbook: ${text}\n`),
     failure(_path, failure) {

@@ -21,7 +21,7 @@ export interface ServerApiOptions {
   readonly mounted: readonly Mounted[];
   readonly pages: Readonly<Record<string, Page>>;
   /** Called after every response. Must not throw. */
-  readonly onExchange?: (exchange: Exchange) => void;
+  readonly onExchange?: (exchange: Exchange, request: ApiRequest) => void;
   /** Returns the client of a request, for `onExchange`. Default: the remote address of the socket. */
   readonly getClient?: (request: ApiRequest) => string;
   /** Rejects requests with unknown API keys. Pages are not checked. Default: no request is rejected. */
@@ -62,7 +62,7 @@ export function createServerApi({ mounted, pages, onExchange, getClient, guard }
       const id = requestId(request);
       const client = getClient === undefined ? request.remoteAddress : getClient(request);
       const response = { status, headers, ...(body === undefined ? {} : { body }) };
-      onExchange?.(createExchange({ id, client, since }, request, response));
+      onExchange?.(createExchange({ id, client, since }, request, response), request);
       const isStream = typeof body === 'object' && Symbol.asyncIterator in body;
       return {
         status,

@@ -88,7 +88,7 @@ export const SERVER_SETTINGS = {
   log: {
     type: enumSetting('text', 'json'),
     group: 'Logs and metrics',
-    help: 'Log format: `text` for a terminal, or `json` with an object per request, which requires the package `pino`.',
+    help: 'Log format: `text` for a terminal, or `json` with an object per request, which requires the package `pino`. Other commands write an audit line if it is given.',
     default: 'text',
   },
   metricsPort: {
