@@ -1,4 +1,6 @@
 import type { AppendOutcome, NotificationBatch } from 'intentbook';
+import { DELIVERY_WINDOW } from 'intentbook/store-kit';
+import { START } from '../machine/process.ts';
 import type { Report } from './store-observer.ts';
 
 /**
@@ -41,6 +43,12 @@ const MAX_DELAY = 3_500;
 
 /** Maximum time of an attempt to a target that works, in milliseconds. An account has two attempts at once. */
 const ATTEMPT_TIME = 500;
+
+/**
+ * Notifications with an earlier date need not be delivered, in milliseconds since 1970: a clock that was set back has
+ * dated them before the window of the subscriptions, which are created in the first minute.
+ */
+const EARLIEST = START * 1000 + 60_000 - DELIVERY_WINDOW;
 
 /** Time after a fault in which effects of it may remain, such as delays of workers, in milliseconds. */
 const RECOVERY_TIME = 8_000;
@@ -92,7 +100,8 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
           expected.delete(change.id);
           continue;
         }
-        const { id, account, type } = change.notification;
+        const { id, account, type, at } = change.notification;
+        if (at < EARLIEST) continue;
         if (!types.includes(type) || arrived.has(id) || dead.has(id) || pending.has(id)) continue;
         pending.set(id, account);
         const position = added.get(account) ?? 0;
