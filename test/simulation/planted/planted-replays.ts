@@ -15,8 +15,8 @@ export const PLANTED_REPLAYS: readonly PlantedFault[] = [
     area: 'replays',
     store: 'memory',
     file: 'adapters/memory/deliveries.ts',
-    find: "if (outcome.status === 'dead') row.state = 'dead';",
-    replace: "if (outcome.status === 'dead') row.due = 0;",
+    find: "{ due: outcome.at, error } : { state: 'dead', error }",
+    replace: '{ due: outcome.at, error } : { due: 0, error }',
   },
   {
     name: 'a replayed delivery keeps its attempts',
@@ -39,7 +39,7 @@ export const PLANTED_REPLAYS: readonly PlantedFault[] = [
     area: 'replays',
     store: 'memory',
     file: 'adapters/memory/deliveries.ts',
-    find: '        row.attempts--;\n',
-    replace: '',
+    find: 'attempts: row.attempts - 1',
+    replace: 'attempts: row.attempts',
   },
 ];
