@@ -26,8 +26,8 @@ export interface Emitter<Events extends Listeners<Events>> {
 }
 
 /**
- * Creates an emitter. `emit` of eventemitter3 would end at the first listener that throws, so each listener is called
- * by itself.
+ * Creates an emitter. The `emit` of eventemitter3 ends at the first listener that throws, so each listener is called
+ * separately.
  *
  * @param caller - The call that error messages name, such as `book.on`.
  * @param names - The names of all events.
@@ -59,7 +59,7 @@ export function createEmitter<Events extends Listeners<Events> & { readonly fail
       if (!names.includes(event as never))
         throw new TypeError(`${caller}: ${formatUnknownName('event', String(event), names)}`);
       if (typeof listener !== 'function') throw new TypeError(`${caller}: the listener must be a function`);
-      emitter.on(String(event), listener as unknown as AnyListener);
+      emitter.on(String(event), listener as unknown as AnyListener); // the type of the payload is lost
     },
     off: (event, listener) => void emitter.off(String(event), listener as unknown as AnyListener),
     observer: (event) => ({

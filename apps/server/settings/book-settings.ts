@@ -6,6 +6,7 @@ import { DRIVER_SETTINGS } from './driver-settings.ts';
 import { FEE_SETTINGS } from './fee-settings.ts';
 import { RETENTION_SETTINGS } from './retention-settings.ts';
 import type { SettingTable } from './setting.ts';
+import { STREAM_SETTINGS } from './stream-settings.ts';
 import {
   address,
   addresses,
@@ -21,7 +22,6 @@ import {
   objectSetting,
   onOff,
   onOffAlone,
-  partialSetting,
   price,
   text,
 } from './types.ts';
@@ -381,22 +381,5 @@ export const COMMON_SETTINGS = {
     default: DEFAULT_GAS_PRICE,
   },
   ...FEE_SETTINGS,
-  streams: {
-    type: partialSetting({
-      queueSize: {
-        type: integer(1, 1_000_000),
-        group: 'Streams',
-        help: 'Maximum number of events that wait for a slow subscriber.',
-        default: 256,
-      },
-      resumeLimit: {
-        type: integer(1, 10_000_000),
-        group: 'Streams',
-        help: 'Maximum number of log entries that a subscriber can resume over.',
-        default: 10_000,
-      },
-    }),
-    group: 'Streams',
-    help: 'Limits of event streams: `{ "queueSize", "resumeLimit" }`.',
-  },
+  ...STREAM_SETTINGS,
 } as const satisfies SettingTable;

@@ -10,7 +10,7 @@ describe('symbol of a token', () => {
   test.each([
     ['a stablecoin', 1, USDC, 'USDC'],
     ['the wrapped native token', 1, WETH, 'WETH'],
-    ['a token with a name of its own', 1, OTHER, 'COW'],
+    ['a token with another name', 1, OTHER, 'COW'],
     ['a token that contains a known name', 1, OTHER, 'aUSDC'],
     ['a stablecoin of a chain whose tokens are not compared', 11155111, OTHER, 'USDC'],
     ['a name of another chain', 8453, OTHER, 'DAI'],
