@@ -130,14 +130,18 @@ export function createReaders(session: PostgresSession, replica: Replica | undef
         if (isRetryDue) void tryAgain();
         return session.read(operation, work);
       }
+      let hasBegun = false;
       try {
-        const result = await withConnection(pool, async (client) =>
-          (await replica.isCurrent(client)) ? { value: await work(createQuery(client)) } : undefined,
-        );
+        const result = await withConnection(pool, async (client) => {
+          if (!(await replica.isCurrent(client))) return undefined;
+          hasBegun = true;
+          return { value: await work(createQuery(client)) };
+        });
         if (result !== undefined) return result.value;
       } catch (failure) {
         // The primary serves the read after any failure. After an error of a statement, the replica is still available.
-        if (!isServerError(failure)) onFailure();
+        // The error of a pool without a connection names its setting, so it is no error of the driver.
+        if (!hasBegun || !isServerError(failure)) onFailure();
       }
       return session.read(operation, work);
     },
