@@ -1,14 +1,26 @@
 import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import type { ChainCall, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
+import type { ChainCall, ChainClient, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
+import type { Clock } from '../ports/clock.ts';
 import { isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
-import type { BalanceApi, BalancesContext } from '../records/balance-api.ts';
+import type { BalanceApi } from '../records/balance-api.ts';
 import type { BalanceCallOptions, TokenBalance } from '../records/results.ts';
 import { requireList } from '../validation/options.ts';
+
+/** The node that is queried, and what the book provides to its queries. */
+export interface BalancesContext {
+  readonly chain: ChainClient | undefined;
+  readonly chainId: number;
+  readonly vaultRelayer: Address;
+  readonly clock: Clock;
+  /** Time limit for the chain, in milliseconds. */
+  readonly deadline: number;
+  readonly onFailure: (failure: unknown) => void;
+}
 
 /** Maximum number of cached tokens, and of cached addresses without a token; the oldest are dropped first. */
 const MAX_TOKENS = 10_000;

@@ -1,5 +1,6 @@
 import { lazy } from '../concurrency/lazy.ts';
-import type { BalanceApi, BalancesContext } from '../records/balance-api.ts';
+import type { BalanceApi } from '../records/balance-api.ts';
+import type { BalancesContext } from './balance-reader.ts';
 
 /** Creates the balance methods of a book. The code that queries the chain is loaded on first use. */
 export function createBalances(context: BalancesContext): BalanceApi {

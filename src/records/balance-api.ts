@@ -1,5 +1,4 @@
-import type { ChainClient, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { BalanceCallOptions, TokenBalance } from './results.ts';
 
@@ -34,13 +33,3 @@ export interface BalanceApi {
 
 /** An owner and a token. */
 export type FundsPair = Omit<FundsQuery, 'spender'>;
-
-export interface BalancesContext {
-  readonly chain: ChainClient | undefined;
-  readonly chainId: number;
-  readonly vaultRelayer: Address;
-  readonly clock: Clock;
-  /** Time limit for the chain, in milliseconds. */
-  readonly deadline: number;
-  readonly onFailure: (failure: unknown) => void;
-}

@@ -132,8 +132,8 @@ describe.skipIf(!hasCommit(FIRST_SCHEMA))('PostgreSQL schema of the first releas
 
     load.serving.delete(old);
     await load.advance(100);
-    const told = [...load.accepted];
-    await until(async () => told.every((uid) => seenByOld.includes(uid)));
+    const accepted = [...load.accepted];
+    await until(async () => accepted.every((uid) => seenByOld.includes(uid)));
     await old.close();
 
     // A release that is taken back: the earlier one uses the new schema.
