@@ -1,0 +1,200 @@
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
+import type { SigningScheme } from '../protocol/signature.ts';
+import type { Clock } from './clock.ts';
+
+/**
+ * Another order book behind this one, such as the production order book of CoW Protocol: orders are relayed to it, and
+ * its orders are followed.
+ *
+ * Calls never throw for an answer of the other book or for a failure on the way: they return what is known. Each call
+ * waits for its turn in the request budget and ends with its own timeout.
+ */
+export interface Upstream {
+  /** Name for people, logs and metrics: the host of its URL. */
+  readonly name: string;
+
+  /** Begins to serve a book. Called once at each start of the book, before any other method. */
+  open(context: UpstreamContext): void;
+
+  /** Ends waiting and running calls; they return `failed`, `unknown` or `blocked`. */
+  close(): void;
+
+  /** Submits an order in wire format (`POST /api/v1/orders`). */
+  submitOrder(order: Readonly<Record<string, unknown>>): Promise<UpstreamWrite>;
+
+  /** Cancels orders by their owner's signature, all or none (`DELETE /api/v1/orders`). */
+  cancelOrders(request: Readonly<Record<string, unknown>>): Promise<UpstreamWrite>;
+
+  /** Requests a quote in wire format (`POST /api/v1/quote`). */
+  quote(request: unknown, options?: { readonly signal?: AbortSignal | undefined }): Promise<UpstreamQuote>;
+
+  /**
+   * Requests quotes as they arrive (`POST /api/v1/quote/stream`). A `rejected` answer is the last element, except for the
+   * errors of single solvers in the stream, which are left out.
+   */
+  quotes(request: unknown, options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<UpstreamQuote>;
+
+  /** Reads orders by UID, at most 128. Orders that are not found, or cannot be read, are absent. */
+  getOrders(uids: readonly Hex[]): Promise<UpstreamRead<readonly UpstreamOrder[]>>;
+
+  /** Reads a page of an owner's orders, newest first. `limit` is at most 1000. */
+  listOrders(owner: Address, page: UpstreamPage): Promise<UpstreamRead<UpstreamOrderPage>>;
+
+  /** Reads a page of trades, newest first. `limit` is at most 1000. */
+  listTrades(
+    of: { readonly owner: Address } | { readonly uid: Hex },
+    page: UpstreamPage,
+  ): Promise<UpstreamRead<readonly UpstreamTrade[]>>;
+
+  /** Returns whether calls are paused, for readiness and metrics. */
+  status(): UpstreamStatus;
+}
+
+/** What a book gives to its upstream. */
+export interface UpstreamContext {
+  readonly clock: Clock;
+  /** The chain id of the book's orders. */
+  readonly chainId: number;
+  /**
+   * Reserves the next turn of a class of calls among all processes of the book, at least `interval` milliseconds after the
+   * previous one. Returns its time, in milliseconds since 1970. Absent: the book has one process.
+   */
+  readonly reserve?: (name: string, interval: number) => Promise<number>;
+  /** Called after each call, for metrics. */
+  readonly onCall: (call: UpstreamCall) => void;
+}
+
+/** The classes of calls. Each has its own request budget, and is paused on its own. */
+export const UPSTREAM_CLASSES = ['read', 'write', 'quote'] as const;
+export type UpstreamClass = (typeof UPSTREAM_CLASSES)[number];
+
+/** One call, after its end. */
+export interface UpstreamCall {
+  readonly class: UpstreamClass;
+  readonly outcome: 'ok' | 'rejected' | 'unknown' | 'blocked' | 'failed';
+  /** Milliseconds between the request and the end of its response, without the wait for its turn. */
+  readonly duration: number;
+}
+
+/** The state of each class of calls: `open`, or paused until a time in milliseconds since 1970, with the reason. */
+export interface UpstreamStatus {
+  readonly paused: Partial<Record<UpstreamClass, { readonly until: number; readonly reason: string }>>;
+}
+
+/** The outcome of a write. */
+export type UpstreamWrite =
+  /** `uid` is that of a submitted order. */
+  | { readonly status: 'accepted'; readonly uid?: string }
+  /** The other book has rejected it. Nothing is stored by this call; an earlier one may be. */
+  | UpstreamRejection
+  /** No answer, or one that proves nothing: it may be stored. */
+  | { readonly status: 'unknown'; readonly reason: string }
+  /** The call was not sent, or was refused before it reached the other book: nothing is stored by it. */
+  | UpstreamBlock;
+
+/** A rejection of the other book: JSON with an `errorType`. */
+export interface UpstreamRejection {
+  readonly status: 'rejected';
+  /** `errorType`, such as `InsufficientBalance`. */
+  readonly code: string;
+  readonly description: string;
+  readonly httpStatus: number;
+  readonly data?: unknown;
+}
+
+/** Calls of this class are paused: the other book, or what is in front of it, asks for fewer requests. */
+export interface UpstreamBlock {
+  readonly status: 'blocked';
+  readonly reason: string;
+  /** When the class continues, in milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** The outcome of a quote request. */
+export type UpstreamQuote =
+  /** The response in wire format. */
+  | { readonly status: 'quoted'; readonly quote: Readonly<Record<string, unknown>> & { readonly id: number | null } }
+  | UpstreamRejection
+  | { readonly status: 'failed'; readonly reason: string }
+  | UpstreamBlock;
+
+/** The outcome of a read. A failure is never evidence that something does not exist. */
+export type UpstreamRead<T> =
+  /** `startedAt` is when the request was sent, in milliseconds since 1970: what happened later may be missing. */
+  | { readonly status: 'read'; readonly value: T; readonly startedAt: number }
+  | { readonly status: 'failed'; readonly reason: string }
+  | UpstreamBlock;
+
+/** The page to read. */
+export interface UpstreamPage {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A page of orders. */
+export interface UpstreamOrderPage {
+  readonly orders: readonly UpstreamOrder[];
+  /** Number of rows of the page, including those that cannot be read. Fewer than `limit`: the last page. */
+  readonly rows: number;
+}
+
+/** An order of the other book. Members that are unknown or malformed are left out, unless the order needs them. */
+export interface UpstreamOrder {
+  readonly uid: Hex;
+  readonly owner: Address;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  readonly receiver: Address | null;
+  readonly sellAmount: bigint;
+  readonly buyAmount: bigint;
+  readonly validTo: number;
+  readonly appData: Hex;
+  readonly feeAmount: bigint;
+  readonly kind: OrderKind;
+  readonly partiallyFillable: boolean;
+  readonly sellTokenBalance: SellTokenSource;
+  readonly buyTokenBalance: BuyTokenDestination;
+  readonly signingScheme: SigningScheme;
+  readonly signature: Hex;
+  /** Milliseconds since 1970. */
+  readonly creationDate: number;
+  /** `undefined`: a status that this release does not know. */
+  readonly status: UpstreamOrderStatus | undefined;
+  readonly class: 'market' | 'limit' | 'liquidity';
+  /** The contract that settles the order. `undefined`: the book does not tell. */
+  readonly settlementContract: Address | undefined;
+  readonly executedSellAmount: bigint;
+  readonly executedBuyAmount: bigint;
+  /** Atoms of `executedFeeToken`. */
+  readonly executedFee: bigint;
+  readonly executedFeeToken: Address | undefined;
+  readonly invalidated: boolean;
+  /** The document, if it is known and has the hash `appData`. */
+  readonly fullAppData: string | undefined;
+  /** The account that has placed the order on chain. */
+  readonly onchainUser: Address | undefined;
+  /** The validity that the user of the native-currency flow chose, in seconds since 1970. */
+  readonly userValidTo: number | undefined;
+  readonly placementError: string | undefined;
+}
+
+/** The statuses of orders in wire format. */
+export const UPSTREAM_STATUSES = ['open', 'presignaturePending', 'fulfilled', 'cancelled', 'expired'] as const;
+export type UpstreamOrderStatus = (typeof UPSTREAM_STATUSES)[number];
+
+/** A trade of the other book. */
+export interface UpstreamTrade {
+  readonly uid: Hex;
+  readonly owner: Address;
+  readonly blockNumber: number;
+  readonly logIndex: number;
+  /** `undefined`: the other book does not know the transaction yet. */
+  readonly transactionHash: Hex | undefined;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  /** The amount taken from the owner, including the signed fee. */
+  readonly sellAmount: bigint;
+  readonly sellAmountBeforeFees: bigint;
+  readonly buyAmount: bigint;
+}
