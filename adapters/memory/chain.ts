@@ -16,10 +16,12 @@ import type {
   TradeChainEvent,
   TradeQuery,
 } from 'intentbook';
+import { UNKNOWN_HASH } from 'intentbook';
 import type { KnownOrder, RowChange } from 'intentbook/store-kit';
 import {
   blockHashes,
   compareLogPositions,
+  findAdoptable,
   findNewEvents,
   firstTradeBlocks,
   getAffectedUids,
@@ -43,6 +45,7 @@ export interface MemoryChainTarget {
 export interface MemoryChain {
   progress(): ChainProgress;
   apply(batch: ChainEventBatch): ApplyOutcome;
+  adopt(events: readonly OrderChainEvent[], at: number): number;
   rollback(request: RollbackRequest): RollbackOutcome;
   trades(query: TradeQuery): TradeChainEvent[];
   settlements(transactionHash: Hex): SettlementChainEvent[];
@@ -72,8 +75,11 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
 
   function getStoredHash(block: number): Hex | undefined {
     const at = chainEvents.firstWhere((event) => event.blockNumber >= block);
-    const [event] = chainEvents.from(at);
-    return hashes.get(block) ?? (event?.blockNumber === block ? event.blockHash : undefined);
+    for (const event of chainEvents.from(at)) {
+      if (hashes.has(block) || event.blockNumber !== block) break;
+      if (event.blockHash !== UNKNOWN_HASH) return event.blockHash;
+    }
+    return hashes.get(block);
   }
 
   /** Returns the stored events of the blocks of a batch. */
@@ -189,6 +195,15 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       if (indexedBlock === null || indexedBlock.number < batch.through.number) indexedBlock = batch.through;
       rolledBackTo = undefined;
       return { status: 'applied', applied: added.length, known: batch.events.length - added.length, indexedBlock };
+    },
+
+    adopt(events, at) {
+      const lastUnknown = chainEvents.firstWhere(({ blockNumber }) => blockNumber > 0) - 1;
+      const added = findAdoptable(events, { ofBlocks: listOfBlocks(events), ofOrder: listEventsOfOrder, lastUnknown });
+      changeAndProject(added, at, () => added.forEach(add));
+      for (const [token, first] of firstTradeBlocks(added))
+        firstTrades.set(token, Math.min(first, firstTrades.get(token) ?? first));
+      return added.length;
     },
 
     rollback({ to, after, at }) {

@@ -7,6 +7,7 @@ import { createMemoryAuctions } from './auctions.ts';
 import type { MemoryChain } from './chain.ts';
 import { createMemoryOrders } from './orders.ts';
 import { createMemoryQuotes } from './quotes.ts';
+import { createMemoryTasks } from './tasks.ts';
 
 export { memoryAccountStore } from './account-store.ts';
 
@@ -25,6 +26,7 @@ export function memoryStore(): Store {
   const documents = createMemoryAppData();
   const quotes = createMemoryQuotes();
   const auctions = createMemoryAuctions();
+  const tasks = createMemoryTasks();
   const leases = createInMemoryLeases(() => context().clock.now());
 
   function record(event: NewEvent): void {
@@ -106,6 +108,7 @@ export function memoryStore(): Store {
     chain: {
       progress: method(() => loadChain.use(async (loaded) => loaded.progress())),
       apply: method((batch) => loadChain.use(async (loaded) => loaded.apply(batch))),
+      adopt: method((events, at) => loadChain.use(async (loaded) => loaded.adopt(events, at))),
       rollback: method((request) => loadChain.use(async (loaded) => loaded.rollback(request))),
       trades: method((query) => loadChain.use(async (loaded) => loaded.trades(query))),
       firstTrade: method((token) => loadChain.use(async (loaded) => loaded.firstTrade(token))),
@@ -118,6 +121,12 @@ export function memoryStore(): Store {
       record: method(auctions.record),
       competition: method(auctions.competition),
       competitions: method(auctions.competitions),
+    },
+    tasks: {
+      get: method(tasks.get),
+      due: method(tasks.due),
+      write: method(tasks.write),
+      count: method(tasks.count),
     },
     retention: {
       prunedThrough: method(prunedThrough),

@@ -33,6 +33,8 @@ export interface PgChainEventTable {
    * checkpoint.
    */
   hashes(run: Query, blocks: readonly number[], indexedBlock: number): Promise<ReadonlyMap<number, Hex>>;
+  /** Returns the greatest log index of a block; -1 if it has no events. */
+  lastLog(run: Query, block: number): Promise<number>;
   removeAbove(run: Query, block: number): Promise<readonly ChainEvent[]>;
   trades(run: Query, query: TradeQuery): Promise<TradeChainEvent[]>;
   settlements(run: Query, transactionHash: Hex): Promise<SettlementChainEvent[]>;
@@ -76,8 +78,12 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
   );
   const hashes = prepare<readonly [number, Hex]>(
     `SELECT n, coalesce((SELECT b.hash FROM ${s}.blocks b WHERE b.number = n), ` +
-      `(SELECT f.block_hash FROM ${s}.chain_events f WHERE f.block = n LIMIT 1)) FROM unnest($1::bigint[]) n ` +
+      `(SELECT f.block_hash FROM ${s}.chain_events f WHERE f.block = n ` +
+      `AND f.block_hash <> decode(repeat('00', 32), 'hex') LIMIT 1)) FROM unnest($1::bigint[]) n ` +
       `WHERE n <= greatest($2, (SELECT max(block) FROM ${s}.chain_events))`,
+  );
+  const lastLog = prepare<readonly [number]>(
+    `SELECT coalesce(max(log), -1) FROM ${s}.chain_events WHERE block = $1`,
   );
   const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
   const page = `AND f.type = ${TRADE} AND (f.block, f.log) < ($4, $5) ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
@@ -134,6 +140,8 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
         );
       }
     },
+
+    lastLog: async (run, block) => (await run(lastLog, block))[0]?.[0] ?? -1,
 
     listOfBlocks: async (run, blocks) => (await run(selectOfBlocks, blocks)).map(readRow),
 

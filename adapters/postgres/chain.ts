@@ -12,6 +12,7 @@ import type {
 import {
   blockHashes,
   compareLogPositions,
+  findAdoptable,
   findNewEvents,
   getAffectedUids,
   isBatchStale,
@@ -31,6 +32,7 @@ import type { PostgresSession } from './session.ts';
 export interface PgChainOperations {
   progress(): Promise<ChainProgress>;
   apply(batch: ChainEventBatch): Promise<ApplyOutcome>;
+  adopt(events: readonly OrderChainEvent[], at: number): Promise<number>;
   rollback(request: RollbackRequest): Promise<RollbackOutcome>;
   /** Applies chain events stored earlier to orders that were just inserted. Must run within that transaction. */
   projectNewOrders(run: Query, uids: readonly Hex[], at: number): Promise<void>;
@@ -69,6 +71,24 @@ export function createChainStore(
     return uids;
   }
 
+  /** Stores events whose positions are free, and projects the orders that they affect. */
+  async function add(run: Query, events: readonly ChainEvent[], at: number): Promise<void> {
+    const uids = await lockAffected(run, events);
+    await chainEvents.add(run, events);
+    const added = new Set(events.map(formatLogPosition));
+    const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
+    const affected = uids.map((uid) => {
+      const after = stored.get(uid) ?? [];
+      return {
+        uid,
+        order: orders.get(uid),
+        before: after.filter((event) => !added.has(formatLogPosition(event))),
+        after,
+      };
+    });
+    await projection.write(run, projectOrderState(affected, at), orders);
+  }
+
   return {
     progress: () =>
       read('read the progress of the indexer', async (run) => {
@@ -98,20 +118,7 @@ export function createChainStore(
         const known = blocks.length === 0 ? [] : await chainEvents.listOfBlocks(run, blocks);
         const found = findNewEvents(batch.events, known);
         if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
-        const uids = await lockAffected(run, found.events);
-        await chainEvents.add(run, found.events);
-        const added = new Set(found.events.map(formatLogPosition));
-        const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
-        const affected = uids.map((uid) => {
-          const after = stored.get(uid) ?? [];
-          return {
-            uid,
-            order: orders.get(uid),
-            before: after.filter((event) => !added.has(formatLogPosition(event))),
-            after,
-          };
-        });
-        await projection.write(run, projectOrderState(affected, batch.at), orders);
+        await add(run, found.events, batch.at);
 
         const { through, forgetBelow } = batch;
         const remembered = [...hashes].filter(([number]) => number >= forgetBelow);
@@ -123,7 +130,24 @@ export function createChainStore(
         const next = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
         await run(deleteBlocks, forgetBelow, next.number);
         if (next !== indexedBlock) await run(setIndexedBlock, next.number, toBytes(next.hash));
-        return { status: 'applied', applied: added.size, known: batch.events.length - added.size, indexedBlock: next };
+        return { status: 'applied', applied: found.events.length, known: batch.events.length - found.events.length, indexedBlock: next };
+      }),
+
+    adopt: (events, at) =>
+      write('adopt chain events', async (run) => {
+        await run(lock);
+        const uids = getAffectedUids(events);
+        // Before the events of these orders are read, so that no insert or other write changes them.
+        await lockAffected(run, events);
+        const blocks = [...new Set(events.map(({ blockNumber }) => blockNumber))].filter((number) => number > 0);
+        const stored = await chainEvents.listByOrders(run, uids);
+        const added = findAdoptable(events, {
+          ofBlocks: blocks.length === 0 ? [] : await chainEvents.listOfBlocks(run, blocks),
+          ofOrder: (uid) => stored.get(uid) ?? [],
+          lastUnknown: await chainEvents.lastLog(run, 0),
+        });
+        await add(run, added, at);
+        return added.length;
       }),
 
     rollback: ({ to, after, at }) =>

@@ -231,9 +231,28 @@ const createDocumentCreators: PgMigration = {
   sql: (s) => `ALTER TABLE ${s}.documents ADD COLUMN creators bigint[];\n`,
 };
 
+/** Creates the durable tasks of a book. */
+const createTasks: PgMigration = {
+  version: 4,
+  name: 'tasks',
+  breaking: false,
+  locks: 'none: a new table',
+  sql: (s) => `
+CREATE TABLE ${s}.tasks (
+  due bigint NOT NULL,
+  version bigint NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (kind, key)
+);
+CREATE INDEX tasks_due ON ${s}.tasks (kind, due, key);
+`,
+};
+
 /** The schema of a book. */
 export const BOOK_SCHEMA: PgSchema = {
-  migrations: [createBook, createDeadlines, createDocumentCreators],
+  migrations: [createBook, createDeadlines, createDocumentCreators, createTasks],
   functions: createFunctions,
   getRemedy: (name) => `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\``,
 };

@@ -21,6 +21,7 @@ import { createReaders, createReplica } from './replica.ts';
 import { createRetention } from './retention.ts';
 import { BOOK_SCHEMA } from './schema.ts';
 import { openSession, withRetry } from './session.ts';
+import { createTaskTable } from './tasks.ts';
 import { createWatch } from './watch.ts';
 
 export interface StoreSettings {
@@ -86,6 +87,7 @@ export function createPostgresStore(source: PostgresSource, settings: StoreSetti
     chain: {
       progress: () => run((book) => book.chain.progress()),
       apply: (batch) => run((book) => book.chain.apply(batch)),
+      adopt: (events, at) => run((book) => book.chain.adopt(events, at)),
       rollback: (request) => run((book) => book.chain.rollback(request)),
       trades: (query) =>
         run((book) => book.readers.read('read trades', (run_) => book.chainEvents.trades(run_, query))),
@@ -106,6 +108,12 @@ export function createPostgresStore(source: PostgresSource, settings: StoreSetti
       record: (competition, keep) => run((book) => book.auctions.record(competition, keep)),
       competition: (auctionId) => run((book) => book.auctions.competition(auctionId)),
       competitions: (query) => run((book) => book.auctions.competitions(query)),
+    },
+    tasks: {
+      get: (kind, keys) => run((book) => book.tasks.get(kind, keys)),
+      due: (kind, before, limit) => run((book) => book.tasks.due(kind, before, limit)),
+      write: (changes) => run((book) => book.tasks.write(changes)),
+      count: (kind) => run((book) => book.tasks.count(kind)),
     },
     retention: {
       prunedThrough: () => run((book) => book.retention.prunedThrough()),
@@ -189,6 +197,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     orders: createOrderTable(session, owners, chain.projectNewOrders),
     quotes: createQuoteTable(session),
     auctions: createAuctionTable(session),
+    tasks: createTaskTable(session),
     leases: createLeaseTable(session, () => clock.now()),
     list: createListing(session),
     expire: createExpirySweeper(session, chainEvents),

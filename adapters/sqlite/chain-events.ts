@@ -11,9 +11,11 @@ export interface ChainEventTable {
   /** Returns the events of a block. */
   listOfBlock(block: number): ChainEvent[];
   listByOrder(uid: Buffer): OrderChainEvent[];
+  /** Returns the greatest log index of a block; -1 if it has no events. */
+  lastLog(block: number): number;
   /** Returns the newest block that has chain events; -1 if there is none. */
   newestBlock(): number;
-  /** Returns the hash of a block that has chain events. */
+  /** Returns the hash of a block that has indexed chain events. */
   blockHash(block: number): Hex | undefined;
   listAbove(block: number): ChainEvent[];
   removeAbove(block: number): void;
@@ -37,8 +39,9 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
   const selectByUid = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ORDER BY f.block, f.log`,
   ).raw();
-  const selectBlockHash = prepare(`SELECT block_hash FROM ${p}chain_events WHERE block = ? LIMIT 1`).pluck();
+  const selectBlockHash = prepare(`SELECT block_hash FROM ${p}chain_events WHERE block = ? AND block_hash <> zeroblob(32) LIMIT 1`).pluck();
   const selectNewestBlock = prepare(`SELECT coalesce(max(block), -1) FROM ${p}chain_events`).pluck();
+  const selectLastLog = prepare(`SELECT coalesce(max(log), -1) FROM ${p}chain_events WHERE block = ?`).pluck();
   const selectOfBlock = prepare(`SELECT ${columns} FROM ${p}chain_events f WHERE f.block = ?`).raw();
   const selectAbove = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.block > ? ORDER BY f.block, f.log`,
@@ -88,6 +91,7 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
       const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && toHex(hash);
     },
+    lastLog: (block) => selectLastLog.get(block) as number, // an integer, or coalesced to one
     listOfBlock: (block) => (selectOfBlock.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
     listAbove: (block) => (selectAbove.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
     removeAbove: (block) => void removeAbove.run(block),

@@ -16,6 +16,7 @@ import type {
 import type { OrderStateProjection } from 'intentbook/store-kit';
 import {
   blockHashes,
+  findAdoptable,
   findNewEvents,
   firstTradeBlocks,
   getAffectedUids,
@@ -37,6 +38,7 @@ import type { SqliteSession } from './session.ts';
 export interface ChainOperations {
   progress(): ChainProgress;
   apply(batch: ChainEventBatch): ApplyOutcome;
+  adopt(events: readonly OrderChainEvent[], at: number): number;
   rollback(request: RollbackRequest): RollbackOutcome;
   trades(query: TradeQuery): TradeChainEvent[];
   settlements(transactionHash: Hex): SettlementChainEvent[];
@@ -147,6 +149,20 @@ export function createChainStore(
           known: batch.events.length - added.length,
           indexedBlock: next,
         };
+      }),
+
+    adopt: (adopted, at) =>
+      session.write('adopt chain events', () => {
+        const numbers = new Set(adopted.map(({ blockNumber }) => blockNumber));
+        numbers.delete(0);
+        const added = findAdoptable(adopted, {
+          ofBlocks: [...numbers].flatMap(chainEvents.listOfBlock),
+          ofOrder: (uid) => chainEvents.listByOrder(toBytes(uid)),
+          lastUnknown: chainEvents.lastLog(0),
+        });
+        changeAndProject(added, at, () => added.forEach(chainEvents.add));
+        for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
+        return added.length;
       }),
 
     rollback: ({ to, after, at }) =>

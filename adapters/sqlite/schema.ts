@@ -301,6 +301,19 @@ const createDeadlines: Migration = (p) => `
   CREATE INDEX ${p}competitions_deadline ON ${p}competitions (deadline);
 `;
 
+/** Creates the durable tasks of a book. */
+const createTasks: Migration = (p) => `
+  CREATE TABLE ${p}tasks (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    due INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (kind, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX ${p}tasks_due ON ${p}tasks (kind, due, key);
+`;
+
 /** Schema migrations; the first one creates version 1. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly Migration[] = [
   createBook,
@@ -315,4 +328,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createRetention,
   dropOwnerExpiry,
   createDeadlines,
+  createTasks,
 ];

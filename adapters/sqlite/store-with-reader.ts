@@ -59,7 +59,7 @@ function withWrites(book: SqliteBook, writer: SqliteWriter) {
       book.assertIntact();
       return call(name, ...parameters);
     };
-  const { documents, events, chain, quotes, auctions, retention } = book;
+  const { documents, events, chain, quotes, auctions, tasks, retention } = book;
   return {
     orders: {
       get: book.orders.get,
@@ -101,6 +101,7 @@ function withWrites(book: SqliteBook, writer: SqliteWriter) {
       settlements: chain.settlements,
       settlementsOfAuction: chain.settlementsOfAuction,
       apply: run('applyEvents'),
+      adopt: run('adoptEvents'),
       rollback: run('rollBackEvents'),
     },
     auctions: {
@@ -110,6 +111,7 @@ function withWrites(book: SqliteBook, writer: SqliteWriter) {
       insert: run('insertAuction'),
       record: run('recordCompetition'),
     },
+    tasks: { get: tasks.get, due: tasks.due, count: tasks.count, write: run('writeTasks') },
     retention: {
       prunedThrough: retention.prunedThrough,
       pruneEvents: run('pruneEvents'),

@@ -19,6 +19,7 @@ import { connectReadOnly, createReaderLease } from './read-only.ts';
 import { createRetention } from './retention.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
+import { createTaskTable } from './tasks.ts';
 import type { Lease } from './writer-lease.ts';
 import { acquireLease } from './writer-lease.ts';
 
@@ -129,6 +130,7 @@ export function createStoreFromOperations(
     chain: {
       progress: async () => book().chain.progress(),
       apply: async (batch) => book().chain.apply(batch),
+      adopt: async (events, at) => book().chain.adopt(events, at),
       rollback: async (request) => book().chain.rollback(request),
       trades: async (query) => book().chain.trades(query),
       firstTrade: async (token) => book().chain.firstTrade(token),
@@ -141,6 +143,12 @@ export function createStoreFromOperations(
       record: async (competition, keep) => book().auctions.record(competition, keep),
       competition: async (auctionId) => book().auctions.competition(auctionId),
       competitions: async (query) => book().auctions.competitions(query),
+    },
+    tasks: {
+      get: async (kind, keys) => book().tasks.get(kind, keys),
+      due: async (kind, before, limit) => book().tasks.due(kind, before, limit),
+      write: async (changes) => book().tasks.write(changes),
+      count: async (kind) => book().tasks.count(kind),
     },
     retention: {
       prunedThrough: async () => book().retention.prunedThrough(),
@@ -216,6 +224,7 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
     leases: createInMemoryLeases(() => clock.now()),
     quotes: createQuoteTable(session),
     auctions: createAuctionTable(session),
+    tasks: createTaskTable(session),
     listing: createListing(session),
     filterPlaced: createPlacedLookup(session),
     expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),

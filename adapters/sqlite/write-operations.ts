@@ -16,6 +16,8 @@ export const createWriteOperations = (store: Store) => ({
   insertQuote: store.quotes.insert,
   pruneQuotes: store.quotes.prune,
   applyEvents: store.chain.apply,
+  adoptEvents: store.chain.adopt,
+  writeTasks: store.tasks.write,
   rollBackEvents: store.chain.rollback,
   pruneEvents: store.retention.pruneEvents,
   pruneChainEvents: store.retention.pruneChainEvents,

@@ -8,6 +8,9 @@ export interface BlockRef {
   readonly hash: Hex;
 }
 
+/** The hash of a block, or of a transaction, that is not known. It contradicts no other. */
+export const UNKNOWN_HASH: Hex = `0x${'0'.repeat(64)}`;
+
 interface ChainEventBase extends LogPosition {
   /** The block's time in seconds since 1970; null if unknown. */
   readonly timestamp: number | null;
@@ -199,6 +202,19 @@ export interface ChainStore {
    * Events of orders that are not stored are kept, and `insert` applies them later.
    */
   apply(batch: ChainEventBatch): Promise<ApplyOutcome>;
+
+  /**
+   * Stores what another book knows of the chain and this one has not indexed: trades, presignatures and invalidations.
+   * Projects them like `apply`, but moves no checkpoint. The hash of their blocks is {@link UNKNOWN_HASH}. An event
+   * with block number 0 has an unknown position, before all others: the store assigns its log index. MUST skip events
+   * that are known, and those that contradict an indexed event.
+   *
+   * The indexer confirms an adopted event when it reads the same one, and rolls back one that it contradicts.
+   *
+   * @param at - Time of their log entries, in milliseconds since 1970.
+   * @returns The number of events stored.
+   */
+  adopt(events: readonly OrderChainEvent[], at: number): Promise<number>;
 
   /**
    * Rolls back the events of all blocks above `to`, in one step. Rows, counters and totals are recomputed from the

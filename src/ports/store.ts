@@ -8,6 +8,7 @@ import type { ChainCause, OrderEventType } from './order-events.ts';
 import type { OrderStore } from './order-store.ts';
 import type { QuoteStore } from './quote-store.ts';
 import type { RetentionStore } from './retention.ts';
+import type { TaskStore } from './task-store.ts';
 
 export type { AppDataStore, NewDocument } from './app-data-store.ts';
 export type {
@@ -69,6 +70,7 @@ export interface Store {
   readonly leases: LeaseStore;
   readonly chain: ChainStore;
   readonly auctions: AuctionStore;
+  readonly tasks: TaskStore;
   readonly retention: RetentionStore;
 }
 

@@ -1,4 +1,5 @@
-import type { ApplyOutcome, BlockRef, ChainEvent } from '../ports/chain-store.ts';
+import type { ApplyOutcome, BlockRef, ChainEvent, OrderChainEvent } from '../ports/chain-store.ts';
+import type { Hex } from '../protocol/hex.ts';
 import { compareLogPositions } from './log-position.ts';
 
 /** The events of a batch that are not stored, or an event that contradicts another one at its position. */
@@ -43,6 +44,43 @@ export function findNewEvents(events: readonly ChainEvent[], stored: readonly Ch
     found.push(event);
   }
   return { status: 'new', events: found.sort(compareLogPositions) };
+}
+
+/** What a store knows of the orders and blocks of adopted events. */
+export interface AdoptionContext {
+  /** All stored events of the blocks of the events. */
+  readonly ofBlocks: readonly ChainEvent[];
+  /** All stored events of their orders. */
+  readonly ofOrder: (uid: Hex) => readonly OrderChainEvent[];
+  /** The greatest log index of the events with an unknown position; -1 if there is none. */
+  readonly lastUnknown: number;
+}
+
+/**
+ * Returns the adopted events that are neither known nor contradict an indexed event, with their positions. An event with
+ * an unknown position is known if the order has an event of its type.
+ */
+export function findAdoptable(
+  events: readonly OrderChainEvent[],
+  { ofBlocks, ofOrder, lastUnknown }: AdoptionContext,
+): readonly OrderChainEvent[] {
+  const present: ChainEvent[] = [...ofBlocks];
+  const found: OrderChainEvent[] = [];
+  let last = lastUnknown;
+  for (const event of events) {
+    if (event.blockNumber === 0) {
+      const isSame = ({ uid, type }: OrderChainEvent) => uid === event.uid && type === event.type;
+      if (ofOrder(event.uid).some(isSame) || found.some(isSame)) continue;
+      found.push({ ...event, logIndex: ++last });
+      continue;
+    }
+    const ofBlock = present.filter(({ blockNumber }) => blockNumber === event.blockNumber);
+    const result = findNewEvents([event], ofBlock);
+    if (result.status === 'contradiction' || result.events.length === 0) continue;
+    present.push(event);
+    found.push(event);
+  }
+  return found.sort(compareLogPositions);
 }
 
 /** Returns the outcome of a batch with an event that contradicts another one at its position. */

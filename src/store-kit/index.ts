@@ -13,8 +13,8 @@ export { blockHashes, getAffectedUids, isBatchStale, isCursorStale } from '../re
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../records/expiry-event.ts';
 export { firstTradeBlocks } from '../records/first-trades.ts';
 export { compareLogPositions, isOrderChainEvent } from '../records/log-position.ts';
-export type { NewEvents } from '../records/new-events.ts';
-export { findNewEvents, toConflict } from '../records/new-events.ts';
+export type { AdoptionContext, NewEvents } from '../records/new-events.ts';
+export { findAdoptable, findNewEvents, toConflict } from '../records/new-events.ts';
 export type {
   AffectedOrder,
   KnownOrder,

@@ -92,7 +92,7 @@ export const placement = (number: number, changes: Partial<PlacementChainEvent> 
   ...changes,
 });
 
-const batch = (through: number | BlockRef, ...facts: ChainEvent[]): ChainEventBatch => ({
+export const batch = (through: number | BlockRef, ...facts: ChainEvent[]): ChainEventBatch => ({
   events: facts,
   blocks: [],
   through: typeof through === 'number' ? block(through) : through,

@@ -9,6 +9,7 @@ export { scriptedChain, UNLIMITED_FUNDS } from './fixtures/scripted-chain.ts';
 export type { HistoryEntry, LinearizabilityResult, SequentialModel } from './history/linearizability.ts';
 export { checkLinearizability } from './history/linearizability.ts';
 
+import { ADOPT } from './adopt.ts';
 import { APP_DATA } from './app-data.ts';
 import { AUCTIONS } from './auctions.ts';
 import { CANCEL } from './cancel.ts';
@@ -28,6 +29,7 @@ import { QUOTES } from './quotes.ts';
 import { READ } from './read.ts';
 import { REPLACE } from './replace.ts';
 import { RETENTION } from './retention.ts';
+import { TASKS } from './tasks.ts';
 
 export type { ConformanceCase, Storage, StoreHarness } from './harness.ts';
 
@@ -43,12 +45,14 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   quotes: QUOTES,
   events: EVENTS,
   chain: CHAIN,
+  adopt: ADOPT,
   justInTime: JUST_IN_TIME,
   expiry: EXPIRY,
   pruning: PRUNING,
   retention: RETENTION,
   auctions: AUCTIONS,
   leases: LEASES,
+  tasks: TASKS,
 };
 
 /**

@@ -56,6 +56,7 @@ export async function emptySchema({
     'blocks',
     'auctions',
     'competitions',
+    'tasks',
   ];
   const { rows } = await pool.query(
     `SELECT relname AS tablename FROM pg_class WHERE relnamespace = '"${schema}"'::regnamespace

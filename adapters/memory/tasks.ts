@@ -1,0 +1,46 @@
+import type { Task, TaskChange } from 'intentbook';
+import { SortedList } from './sorted-list.ts';
+
+/** Durable tasks in memory. All methods are synchronous, so each is one atomic step. */
+export interface MemoryTasks {
+  get(kind: string, keys: readonly string[]): Task[];
+  due(kind: string, before: number, limit: number): Task[];
+  write(changes: readonly TaskChange[]): boolean[];
+  count(kind: string): number;
+}
+
+/** Creates tasks without entries. */
+export function createMemoryTasks(): MemoryTasks {
+  const kinds = new Map<string, { readonly byKey: Map<string, Task>; readonly byDue: SortedList<Task> }>();
+
+  function ofKind(kind: string) {
+    const known = kinds.get(kind) ?? { byKey: new Map(), byDue: new SortedList<Task>(soonestFirst) };
+    kinds.set(kind, known);
+    return known;
+  }
+
+  function write({ kind, key, version, to }: TaskChange): boolean {
+    const { byKey, byDue } = ofKind(kind);
+    const current = byKey.get(key);
+    if (version !== undefined && version !== (current?.version ?? 0)) return false;
+    if (current !== undefined) byDue.remove(current);
+    byKey.delete(key);
+    if (to === null) return true;
+    const next = { kind, key, due: to.due, version: (current?.version ?? 0) + 1, value: to.value };
+    byKey.set(key, next);
+    byDue.add(next);
+    return true;
+  }
+
+  return {
+    get: (kind, keys) => [...new Set(keys)].flatMap((key) => ofKind(kind).byKey.get(key) ?? []),
+    due(kind, before, limit) {
+      const { byDue } = ofKind(kind);
+      return byDue.slice(0, Math.min(limit, byDue.firstWhere(({ due }) => due >= before)));
+    },
+    write: (changes) => changes.map(write),
+    count: (kind) => ofKind(kind).byKey.size,
+  };
+}
+
+const soonestFirst = (a: Task, b: Task) => a.due - b.due || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import type { Hex, OrderChainEvent, Store } from 'intentbook';
+import { UNKNOWN_HASH } from 'intentbook';
+import { at, batch, invalidation, presignature, SELL, trade } from './chain.ts';
+import type { Rule } from './harness.ts';
+import { NOW, order, PLACED_AT, place, presignOrder } from './orders.ts';
+
+const SEEN_AT = PLACED_AT + 5000;
+
+/** Returns an event as another book reports it: the hash of its block is not known. */
+const reported = <T extends OrderChainEvent>(event: T): T => ({ ...event, blockHash: UNKNOWN_HASH, timestamp: null });
+
+/** Returns an event with an unknown position. */
+const unplaced = <T extends OrderChainEvent>(event: T): T => ({
+  ...reported(event),
+  blockNumber: 0,
+  logIndex: 0,
+  transactionHash: UNKNOWN_HASH,
+});
+
+const find = async (store: Store, uid: Hex) => {
+  const [found] = await store.orders.get([uid]);
+  return found && [found.state, found.executedSellAmount, found.executedBuyAmount];
+};
+
+const listEvents = async (store: Store) =>
+  (await store.events.after(0, 100)).map(({ type, at: time, cause }) => [type, time, cause?.position.blockNumber]);
+
+export const ADOPT: readonly Rule[] = [
+  {
+    name: 'projects an adopted trade, with an event and without a checkpoint',
+    async run({ store }) {
+      await place(store, SELL);
+      assert.equal(await store.chain.adopt([reported(trade(SELL, 5))], SEEN_AT), 1);
+      assert.deepEqual(await find(store, SELL.uid), ['open', '40', '20']);
+      assert.deepEqual(await listEvents(store), [
+        ['created', PLACED_AT, undefined],
+        ['traded', SEEN_AT, 5],
+      ]);
+      assert.equal((await store.chain.progress()).indexedBlock, null);
+      assert.equal((await store.chain.trades({ filter: { uid: SELL.uid }, limit: 10 })).length, 1);
+    },
+  },
+  {
+    name: 'skips an adopted event that is known, or at the position of another one',
+    async run({ store }) {
+      await place(store, SELL);
+      await store.chain.apply(batch(6, trade(SELL, 5)));
+      const other = reported(trade(SELL, 5, { sellAmount: '41' }));
+      assert.equal(await store.chain.adopt([reported(trade(SELL, 5)), other], SEEN_AT), 0);
+      assert.equal(await store.chain.adopt([reported(trade(SELL, 7)), reported(trade(SELL, 7))], SEEN_AT), 1);
+      assert.deepEqual(await find(store, SELL.uid), ['open', '80', '40']);
+    },
+  },
+  {
+    name: 'confirms an adopted trade when it is indexed: once, without another event',
+    async run({ store }) {
+      await place(store, SELL);
+      await store.chain.adopt([reported(trade(SELL, 5))], SEEN_AT);
+      const outcome = await store.chain.apply(batch(6, trade(SELL, 5)));
+      assert.deepEqual([outcome.status, outcome.status === 'applied' && outcome.known], ['applied', 1]);
+      assert.deepEqual(await find(store, SELL.uid), ['open', '40', '20']);
+      assert.equal((await listEvents(store)).length, 2);
+    },
+  },
+  {
+    name: 'reports an indexed event that contradicts an adopted one, and reverts that with a rollback',
+    async run({ store }) {
+      await place(store, SELL);
+      await store.chain.adopt([reported(trade(SELL, 5, { sellAmount: '41' }))], SEEN_AT);
+      const outcome = await store.chain.apply(batch(6, trade(SELL, 5)));
+      assert.deepEqual([outcome.status, outcome.status === 'conflict' && outcome.block], ['conflict', 5]);
+      await store.chain.rollback({ to: 4, at: SEEN_AT });
+      assert.deepEqual(await find(store, SELL.uid), ['open', '0', '0']);
+      assert.equal((await store.chain.apply(batch(6, trade(SELL, 5)))).status, 'applied');
+      assert.deepEqual(await find(store, SELL.uid), ['open', '40', '20']);
+    },
+  },
+  {
+    name: 'adopts events with an unknown position before all others, once for each order and type',
+    async run({ store }) {
+      const [ended, signed, revoked] = [order(2), presignOrder(3), presignOrder(4)];
+      await place(store, ended, signed, revoked);
+      const facts = [unplaced(invalidation(ended, 1)), unplaced(presignature(signed, 1, true))];
+      assert.equal(await store.chain.adopt(facts, SEEN_AT), 2);
+      assert.equal(await store.chain.adopt([...facts, unplaced(presignature(revoked, 1, true))], SEEN_AT), 1);
+      await store.chain.apply(batch(6, presignature(revoked, 5, false)));
+      assert.deepEqual((await find(store, ended.uid))?.[0], 'cancelled');
+      assert.deepEqual((await find(store, signed.uid))?.[0], 'open');
+      assert.deepEqual((await find(store, revoked.uid))?.[0], 'presignaturePending');
+      assert.deepEqual(await store.orders.count(ended.owner, NOW), { open: 1, pending: 1 });
+    },
+  },
+  {
+    name: 'keeps adopted events of an order that is not stored for its insert',
+    async run({ store }) {
+      await store.chain.adopt([reported(trade(SELL, 5)), unplaced(invalidation(SELL, 1))], SEEN_AT);
+      assert.deepEqual(await listEvents(store), []);
+      await place(store, SELL);
+      assert.deepEqual(await find(store, SELL.uid), ['cancelled', '40', '20']);
+    },
+  },
+  {
+    name: 'takes no adopted event for the hash of its block',
+    async run({ store }) {
+      await place(store, SELL, order(2));
+      await store.chain.adopt([reported(trade(SELL, 5))], SEEN_AT);
+      const other = { ...invalidation(order(2), 5), ...at(5, 3) };
+      assert.equal((await store.chain.apply(batch(6, other))).status, 'applied');
+    },
+  },
+];
