@@ -16,6 +16,7 @@ import { createOrderCache, createOrders } from './orders/index.ts';
 import { systemRandom } from './ports/random.ts';
 import { createQuotes } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
+import { createUpstream, EXPIRY_GRACE } from './upstream/index.ts';
 import type { Verifier } from './verification/index.ts';
 import { createVerifier } from './verification/index.ts';
 
@@ -34,7 +35,11 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     ...emitter,
     emit: (event, entry) => emitter.emit(event, entry as never), // entries of a type have the shape of its event
   });
-  const { assertStarted, ...lifecycle } = createLifecycle('book', { open, close, workers: () => [chain, orders] });
+  const { assertStarted, ...lifecycle } = createLifecycle('book', {
+    open,
+    close,
+    workers: () => [chain, orders, upstream],
+  });
 
   const book = {
     ...configuration,
@@ -48,7 +53,17 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     cache: cacheBytes > 0 ? createOrderCache(store.events, cacheBytes) : undefined,
     log: createEventLog(store, dispatcher.watch, assertStarted),
   };
-  const quotes = createQuotes(configuration.quotes, { ...book, observe: emitter.observer('estimatorQueried').notify });
+  const upstream = createUpstream({
+    ...book,
+    chainState: () => chain.state,
+    onCall: emitter.observer('upstreamCalled'),
+    onDifference: emitter.observer('upstreamDiffered'),
+  });
+  const quotes = createQuotes(configuration.quotes, {
+    ...book,
+    otherQuotes: upstream?.quotes,
+    observe: emitter.observer('estimatorQueried').notify,
+  });
   const chain = createChain({
     ...book,
     emit: emitter.emit,
@@ -62,10 +77,12 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
   });
   const trades = createTrades(store);
-  const readiness = createReadinessCheck({ ...book, chain });
+  const readiness = createReadinessCheck({ ...book, chain, upstream: upstream?.status });
   const orders = createOrders({
     ...book,
     ...quotes.ofOrders,
+    relay: upstream?.relay,
+    ...(upstream && { expiryGrace: EXPIRY_GRACE }),
     // Without a policy of the host, recorded competitions decide which orders are being bid on.
     host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
     competitionStatus: auctions.status,
@@ -81,6 +98,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     const verifier = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
     await Promise.all([logging.load(), chain.prepare(), quotes.prepare(), orders.prepare()]);
     await store.open({ domain: { chainId, settlementContract }, clock });
+    await upstream?.prepare();
     await dispatcher.start().catch((failure) => store.close().then(() => Promise.reject(failure)));
     quotes.start();
     return observedVerifier(verifier, clock, emitter.observer('signersRecovered'));
@@ -90,6 +108,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await chain.stop();
     end();
     await orders.stop();
+    await upstream?.stop();
     await auctions.close();
     await orders.drained();
     await quotes.stop();
@@ -108,6 +127,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     log: book.log,
     orders: orders.methods,
     quotes: quotes.methods,
+    upstream: upstream?.methods,
     appData: createAppData(store.appData, limits, assertStarted),
     chain: chain.methods,
     trades: trades.methods,

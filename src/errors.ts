@@ -27,6 +27,7 @@ export const ERRORS = {
   InternalServerError: retryable(500, 'An unexpected failure of the server. Nothing was stored.'),
   ChainUnavailable: retryable(500, 'A check against the chain failed or timed out. Nothing was stored.'),
   OutcomeUnknown: retryable(500, 'The change may be stored or not. Query the order by its UID before a retry.'),
+  UpstreamUnavailable: retryable(503, 'The order book behind this one cannot be reached. Nothing was sent or stored.'),
   Forbidden: rejection(403, 'The owner or the receiver is deny-listed, or the operator token is missing or wrong.'),
 
   InvalidEip1271Signature: rejection(400, 'The contract of the owner rejects the signature.'),

@@ -11,6 +11,7 @@ interface OptionObjects {
   readonly logger?: object;
   readonly recoveryPool?: object;
   readonly simulator?: object;
+  readonly upstream?: object;
 }
 
 /**
@@ -19,7 +20,7 @@ interface OptionObjects {
  * @throws TypeError naming the option.
  */
 export function assertOptionObjects(options: OptionObjects): void {
-  const { chain, clock, documentSource, logger, recoveryPool, simulator, store } = options;
+  const { chain, clock, documentSource, logger, recoveryPool, simulator, store, upstream } = options;
   assertStore(store);
   assertChainClient(chain);
   assertFunctions('createOrderBook: clock', clock, ['now', 'after']);
@@ -27,6 +28,7 @@ export function assertOptionObjects(options: OptionObjects): void {
   assertFunctions('createOrderBook: logger', logger, ['info', 'warn', 'error']);
   assertFunctions('createOrderBook: recoveryPool', recoveryPool, ['recover']);
   assertFunctions('createOrderBook: simulator', simulator, ['simulate']);
+  assertFunctions('createOrderBook: upstream', upstream, ['open', 'submitOrder', 'getOrders']);
 }
 
 /** @throws TypeError with the right call, if the name of a file is given. */

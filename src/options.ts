@@ -23,6 +23,7 @@ import type { DocumentSource } from './ports/document-source.ts';
 import type { Logger } from './ports/logger.ts';
 import type { OrderSimulator } from './ports/order-simulator.ts';
 import type { Store } from './ports/store.ts';
+import type { Upstream } from './ports/upstream.ts';
 import type { Deployment } from './protocol/chains.ts';
 import { chainById, deployment, ENVIRONMENTS, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
 import type { SigningDomain } from './protocol/eip712.ts';
@@ -33,6 +34,7 @@ import { parseHex } from './protocol/hex.ts';
 import type { Profile, Rules } from './protocol/profile.ts';
 import { PROFILE_RULES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 import type { QuoteOptions } from './quotes/index.ts';
+import type { RelayMode } from './upstream/index.ts';
 import { assertKnownOptions } from './validation/options.ts';
 
 /** Options of a book. `chainId` and `store` are required. An unknown or malformed option throws a `TypeError`. */
@@ -127,6 +129,16 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly auctions?: AuctionOptions;
   /** Limits of order streams. */
   readonly streams?: StreamLimits;
+  /**
+   * An order book behind this one, such as `orderBookUpstream({ url })`. Orders and cancellations that are submitted here
+   * go there, and orders there are followed. Without `quotes`, quotes come from there. Default: none.
+   */
+  readonly upstream?: Upstream;
+  /**
+   * How submissions reach the upstream. `direct`: each waits for its answer. `queue`: each is stored, and sent when the
+   * upstream can be reached. Default: `direct`.
+   */
+  readonly relay?: RelayMode;
   /** The clock. Default: the system clock. */
   readonly clock?: Clock;
   /** Logger of failures, nodes that do not respond, and reorganisations, such as pino. Default: none. */
@@ -166,6 +178,8 @@ const OPTIONS = [
   'justInTimeOrders',
   'auctions',
   'streams',
+  'upstream',
+  'relay',
   'clock',
   'logger',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
@@ -201,6 +215,8 @@ export interface Configuration {
   readonly justInTimeOrders: JustInTimeOrders;
   readonly auctions: ParsedAuctionOptions;
   readonly streams: Required<StreamLimits>;
+  readonly upstream: Upstream | undefined;
+  readonly relay: RelayMode;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
 }
@@ -256,6 +272,8 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     justInTimeOrders: requireMember('justInTimeOrders', ['own', 'all', 'off'], options.justInTimeOrders),
     auctions: parseAuctionOptions(options.auctions ?? {}),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
+    upstream: options.upstream,
+    relay: requireMember('relay', ['direct', 'queue'], options.relay),
     clock: options.clock ?? systemClock,
     logger: options.logger,
   };

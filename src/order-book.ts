@@ -10,11 +10,13 @@ import type { ChainOrderEvent, OrderEvent, RevertedEvent, TradeEvent } from './e
 import type { RecoveryObservation, StoreObservation } from './instrumentation.ts';
 import type { OrderApi, PruneObservation, SubmissionObservation } from './orders/index.ts';
 import type { Clock } from './ports/clock.ts';
+import type { UpstreamCall } from './ports/upstream.ts';
 import type { Address } from './protocol/hex.ts';
 import type { Rules } from './protocol/profile.ts';
 import type { EstimatorObservation, QuoteApi } from './quotes/index.ts';
 import type { BalanceApi } from './records/balance-api.ts';
 import type { EventLog } from './records/event-log.ts';
+import type { UpstreamApi, UpstreamDifference } from './upstream/index.ts';
 
 /** The events of a book and the arguments of their listeners. */
 export interface OrderBookEvents {
@@ -63,6 +65,10 @@ export interface OrderBookEvents {
   storeQueried: (observation: StoreObservation) => void;
   /** Old data was deleted. */
   dataPruned: (observation: PruneObservation) => void;
+  /** A call of the upstream ended. */
+  upstreamCalled: (call: UpstreamCall) => void;
+  /** An order of the upstream differs from that of this book. */
+  upstreamDiffered: (difference: UpstreamDifference) => void;
   /** A failure without a caller: an unreadable row, a listener that threw, a log that could not be read. */
   failure: (failure: unknown) => void;
 }
@@ -88,6 +94,8 @@ export const BOOK_EVENTS = [
   'signersRecovered',
   'storeQueried',
   'dataPruned',
+  'upstreamCalled',
+  'upstreamDiffered',
   'failure',
 ] as const satisfies readonly (keyof OrderBookEvents)[];
 
@@ -119,6 +127,8 @@ export interface OrderBook {
   readonly balances: BalanceApi;
   /** Returns auctions and records competitions. */
   readonly auctions: AuctionApi;
+  /** Follows orders of the upstream. `undefined` without one. */
+  readonly upstream: UpstreamApi | undefined;
 
   /** Opens the store and starts background work. Other methods throw a `StoreError` `Closed` before. */
   start(): Promise<void>;

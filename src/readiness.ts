@@ -3,6 +3,7 @@ import type { Clock } from './ports/clock.ts';
 import { isRecent, readMonotonic } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
 import { StoreError } from './ports/store.ts';
+import type { UpstreamStatus } from './ports/upstream.ts';
 
 /** Milliseconds for which the result of a check is reused, so that frequent requests cost nothing. */
 const CHECK_INTERVAL = 1_000;
@@ -23,6 +24,8 @@ export interface ReadinessContext {
     readonly state: string | undefined;
     checks(): Readonly<Record<string, string>>;
   };
+  /** The state of the upstream, if the book has one. */
+  readonly upstream: (() => UpstreamStatus) | undefined;
 }
 
 /** The readiness of a book. */
@@ -34,7 +37,13 @@ export interface ReadinessCheck {
 }
 
 /** Creates the readiness check of a book. */
-export function createReadinessCheck({ store, clock, assertStarted, chain }: ReadinessContext): ReadinessCheck {
+export function createReadinessCheck({
+  store,
+  clock,
+  assertStarted,
+  chain,
+  upstream,
+}: ReadinessContext): ReadinessCheck {
   // Times are milliseconds of `readMonotonic`.
   let checked: { readonly at: number; readonly result: Promise<void> } | undefined;
   let failed: { readonly at: number; readonly failure: StoreError } | undefined;
@@ -50,16 +59,23 @@ export function createReadinessCheck({ store, clock, assertStarted, chain }: Rea
     return result;
   }
 
+  /** An upstream that cannot be reached does not make the book unready: it serves what it has. */
+  function checks(): Readonly<Record<string, string>> {
+    if (upstream === undefined) return chain.checks();
+    const paused = Object.entries(upstream().paused).map(([name, { reason }]) => `${name}: ${reason}`);
+    return { ...chain.checks(), upstream: paused.length === 0 ? 'ok' : `paused (${paused.join('; ')})` };
+  }
+
   return {
     async check() {
       try {
         assertStarted();
         await checkStore();
         if (failed !== undefined && isRecent(clock, failed.at, FAILURE_PERIOD)) throw failed.failure;
-        return { ready: chain.state !== 'stopped', checks: { store: 'ok', ...chain.checks() } };
+        return { ready: chain.state !== 'stopped', checks: { store: 'ok', ...checks() } };
       } catch (failure) {
         const code = failure instanceof StoreError ? failure.code : 'unavailable';
-        return { ready: false, checks: { store: code, ...chain.checks() } };
+        return { ready: false, checks: { store: code, ...checks() } };
       }
     },
     observe(insert) {

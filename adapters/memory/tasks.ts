@@ -36,7 +36,13 @@ export function createMemoryTasks(): MemoryTasks {
     get: (kind, keys) => [...new Set(keys)].flatMap((key) => ofKind(kind).byKey.get(key) ?? []),
     due(kind, before, limit) {
       const { byDue } = ofKind(kind);
-      return byDue.slice(0, Math.min(limit, byDue.firstWhere(({ due }) => due >= before)));
+      return byDue.slice(
+        0,
+        Math.min(
+          limit,
+          byDue.firstWhere(({ due }) => due >= before),
+        ),
+      );
     },
     write: (changes) => changes.map(write),
     count: (kind) => ofKind(kind).byKey.size,

@@ -82,9 +82,7 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
       `AND f.block_hash <> decode(repeat('00', 32), 'hex') LIMIT 1)) FROM unnest($1::bigint[]) n ` +
       `WHERE n <= greatest($2, (SELECT max(block) FROM ${s}.chain_events))`,
   );
-  const lastLog = prepare<readonly [number]>(
-    `SELECT coalesce(max(log), -1) FROM ${s}.chain_events WHERE block = $1`,
-  );
+  const lastLog = prepare<readonly [number]>(`SELECT coalesce(max(log), -1) FROM ${s}.chain_events WHERE block = $1`);
   const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
   const page = `AND f.type = ${TRADE} AND (f.block, f.log) < ($4, $5) ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
   const tradesOfUid = prepare<ChainEventRow>(`SELECT ${columns} FROM ${s}.chain_events f WHERE f.key = $1 ${page}`);

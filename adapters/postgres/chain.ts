@@ -130,7 +130,12 @@ export function createChainStore(
         const next = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
         await run(deleteBlocks, forgetBelow, next.number);
         if (next !== indexedBlock) await run(setIndexedBlock, next.number, toBytes(next.hash));
-        return { status: 'applied', applied: found.events.length, known: batch.events.length - found.events.length, indexedBlock: next };
+        return {
+          status: 'applied',
+          applied: found.events.length,
+          known: batch.events.length - found.events.length,
+          indexedBlock: next,
+        };
       }),
 
     adopt: (events, at) =>

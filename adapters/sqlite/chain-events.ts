@@ -39,7 +39,9 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
   const selectByUid = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ORDER BY f.block, f.log`,
   ).raw();
-  const selectBlockHash = prepare(`SELECT block_hash FROM ${p}chain_events WHERE block = ? AND block_hash <> zeroblob(32) LIMIT 1`).pluck();
+  const selectBlockHash = prepare(
+    `SELECT block_hash FROM ${p}chain_events WHERE block = ? AND block_hash <> zeroblob(32) LIMIT 1`,
+  ).pluck();
   const selectNewestBlock = prepare(`SELECT coalesce(max(block), -1) FROM ${p}chain_events`).pluck();
   const selectLastLog = prepare(`SELECT coalesce(max(log), -1) FROM ${p}chain_events WHERE block = ?`).pluck();
   const selectOfBlock = prepare(`SELECT ${columns} FROM ${p}chain_events f WHERE f.block = ?`).raw();

@@ -27,9 +27,7 @@ export function createTaskTable({ prefix: p, prepare, read, write }: SqliteSessi
   const update = prepare(
     `UPDATE ${p}tasks SET due = ?, version = version + 1, value = ? WHERE kind = ? AND key = ? AND version = coalesce(?, version)`,
   );
-  const remove = prepare(
-    `DELETE FROM ${p}tasks WHERE kind = ? AND key = ? AND version = coalesce(?, version)`,
-  );
+  const remove = prepare(`DELETE FROM ${p}tasks WHERE kind = ? AND key = ? AND version = coalesce(?, version)`);
 
   function change({ kind, key, version, to }: TaskChange): boolean {
     const seen = version ?? null;

@@ -4,6 +4,7 @@ import type { DocumentPolicy } from '../admission/documents.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from '../admission/limits.ts';
 import type { OrderQuoting } from '../admission/order-quoting.ts';
 import type { CheckQueue, OrderPolicy } from '../admission/policy.ts';
+import type { Relay } from '../admission/relay.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import type { AbortState } from '../concurrency/abort.ts';
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
@@ -45,6 +46,8 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly orderQuoting: OrderQuoting | undefined;
   readonly chain: ChainClient | undefined;
   readonly simulator: OrderSimulator | undefined;
+  /** Passes orders to the book behind this one. `undefined` without one. */
+  readonly relay: Relay | undefined;
   /** The spender that owners approve for their sell tokens. */
   readonly vaultRelayer: Address;
   readonly remote: DeadlineLimiter;

@@ -1,4 +1,5 @@
 import { cancellation, cancellations } from '../admission/cancellation-schema.ts';
+import type { Relay } from '../admission/relay.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -40,6 +41,8 @@ export interface CancelContext {
   readonly clock: Clock;
   readonly verifier: Verifier;
   readonly domain: SigningDomain;
+  /** Passes cancellations to the book behind this one. `undefined` without one. */
+  readonly relay: Relay | undefined;
 }
 
 /**
@@ -49,6 +52,7 @@ export interface CancelContext {
 export async function cancel(input: unknown, context: CancelContext): Promise<CancelResult> {
   const uids = parseAuthorised(input, context);
   if (uids instanceof OrderBookError) return { status: 'rejected', error: uids };
+  if (context.relay !== undefined) return cancelRelayed(input, uids, context, context.relay);
   const cancelledAt = context.clock.now();
   const request = { uids, now: Math.floor(cancelledAt / 1000), cancelledAt };
   const outcome = await context.store.orders.cancel(request).catch((failure: unknown) => {
@@ -60,6 +64,20 @@ export async function cancel(input: unknown, context: CancelContext): Promise<Ca
   if (outcome.status === 'cancelled') return { status: 'cancelled', uids };
   const code = CANCEL_ERRORS[outcome.reason];
   return { status: 'rejected', error: new OrderBookError(code, undefined, { uid: outcome.uid }) };
+}
+
+/** Passes a cancellation on, then cancels those of its orders that this book has. The other book decides. */
+async function cancelRelayed(
+  input: unknown,
+  uids: readonly Hex[],
+  { store, clock }: CancelContext,
+  relay: Relay,
+): Promise<CancelResult> {
+  const outcome = await relay.cancel(input, uids);
+  if (outcome.status !== 'forwarded') return outcome;
+  // One by one: some may be filled by the chain already, and the other book may have others that this one does not.
+  for (const uid of new Set(uids)) await store.orders.cancel({ uids: [uid], now: 0, cancelledAt: clock.now() });
+  return { status: 'cancelled', uids };
 }
 
 /** Returns the UIDs of a cancellation if its signature is by the owner of each order. */

@@ -37,6 +37,11 @@ export interface ExpirySweepContext {
   readonly holder: string;
   /** Whether the chain indexer is behind: an order that looks expired may have been filled in a block not yet read. */
   readonly isCatchingUp: () => boolean;
+  /**
+   * Seconds after `validTo` before an expiry is recorded: with an upstream, a block that is indexed late may still fill
+   * the order. Default: 0.
+   */
+  readonly expiryGrace?: number;
   /** Seconds that old data is kept. `undefined`: without limit. */
   readonly retention: ParsedRetention | undefined;
   /** Returns the time of the newest block, in seconds since 1970. `undefined`: the book follows no chain. */
@@ -72,7 +77,7 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
 }
 
 function createSweep(context: ExpirySweepContext & { readonly interval: number }): ExpirySweep {
-  const { store, clock, interval, holder, retention, wake, onFailure } = context;
+  const { store, clock, interval, holder, retention, wake, onFailure, expiryGrace = 0 } = context;
   const watch = createClockWatch(clock);
   let sweeps = 0;
   const pruning = lazy(async () =>
@@ -120,7 +125,7 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
     onFailure,
     async run(isStopping) {
       if (context.isCatchingUp() || !(await acquireLease())) return undefined;
-      const now = seconds(clock);
+      const now = seconds(clock) - expiryGrace;
       await recordExpiries(now, isStopping);
       if (retention !== undefined && watch.isSteady(STEADY_TIME)) {
         await pruning.use((loaded) => loaded.run(retention, now, isStopping));

@@ -185,8 +185,8 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       return order && (await import('./simulation.ts')).simulateOrder(order, options, admission, getInteractions);
     },
     async cancel(request) {
-      const { verifier, domain } = context.admission();
-      const result = await cancellation.use(({ cancel }) => cancel(request, { store, clock, domain, verifier }));
+      const { verifier, domain, relay } = context.admission();
+      const result = await cancellation.use(({ cancel }) => cancel(request, { store, clock, domain, verifier, relay }));
       if (result.status !== 'rejected') wake();
       return result;
     },

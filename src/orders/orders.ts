@@ -16,7 +16,10 @@ import { getMaxDuration, prepareSubmissions } from './submit.ts';
 /** The parsed options of a book that its orders need, and what the book provides to them. */
 export interface OrdersContext
   extends Omit<AdmissionContext, 'verifier' | 'pace' | 'track' | 'pending' | 'insert'>,
-    Pick<ExpirySweepContext, 'retention' | 'getBlockTime' | 'isCatchingUp' | 'pruneObserver' | 'holder' | 'wake'>,
+    Pick<
+      ExpirySweepContext,
+      'expiryGrace' | 'retention' | 'getBlockTime' | 'isCatchingUp' | 'pruneObserver' | 'holder' | 'wake'
+    >,
     Pick<OrderApiContext, 'competitionStatus' | 'onSubmitted'> {
   /** The cache of rendered orders, if the book has one. */
   readonly cache: OrderCache | undefined;

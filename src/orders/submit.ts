@@ -1,5 +1,6 @@
 import { LOCAL_CHECKS } from '../admission/checks.ts';
 import { parseValidCreation } from '../admission/creation.ts';
+import type { Relay, RelayOutcome } from '../admission/relay.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import type { AbortState } from '../concurrency/abort.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
@@ -214,8 +215,13 @@ function checkLocally(
   return isUnsigned && client !== undefined ? context.pending.check(candidate.owner, client) : undefined;
 }
 
-function needsRemoteChecks({ document }: VerifiedOrder, { chain, host }: AdmissionContext): boolean {
-  return chain !== undefined || host.isDenied !== undefined || document.content.replacedOrder !== undefined;
+function needsRemoteChecks({ document }: VerifiedOrder, { chain, host, relay }: AdmissionContext): boolean {
+  return (
+    chain !== undefined ||
+    relay !== undefined ||
+    host.isDenied !== undefined ||
+    document.content.replacedOrder !== undefined
+  );
 }
 
 async function checkRemotely(
@@ -239,8 +245,9 @@ async function insert(
   candidates: readonly VerifiedOrder[],
   context: AdmissionContext,
   { transaction, client }: SubmitOptions,
-): Promise<InsertOutcome[]> {
+): Promise<RelayOutcome[]> {
   if (candidates.length === 0) return [];
+  if (context.relay !== undefined) return relayOrders(candidates, context, context.relay, transaction);
   const since = readMonotonic(context.clock);
   // A transaction of the host must not stay open while estimators run.
   const linking = transaction === undefined ? context : { ...context, orderQuoting: undefined };
@@ -251,6 +258,23 @@ async function insert(
   if (client === undefined || transaction !== undefined) return outcomes;
   const insertOne = async (entry: OrderInsert) => (await context.insert([entry]))[0] ?? { status: 'unknown' };
   return context.pending.settle(entries, outcomes, client, insertOne);
+}
+
+/** Passes orders to the book behind this one, which decides whether they are stored. */
+async function relayOrders(
+  candidates: readonly VerifiedOrder[],
+  context: AdmissionContext,
+  relay: Relay,
+  transaction: unknown,
+): Promise<RelayOutcome[]> {
+  if (transaction !== undefined)
+    throw new TypeError('orders.submit: a transaction cannot be joined, because the upstream cannot roll back');
+  const quotes = await findQuotes(candidates, context);
+  const orders = candidates.map((candidate, i) => ({
+    insert: toOrderInsert(candidate, quotes[i], context),
+    quoteId: candidate.creation.quoteId,
+  }));
+  return relay.submit(orders, context.insert);
 }
 
 /** Returns the quotes of orders, in input order. Orders without a quote id have none in a book that does not quote. */
@@ -266,11 +290,12 @@ async function findQuotes(
 
 function toResult(
   candidate: VerifiedOrder,
-  outcome: InsertOutcome,
+  outcome: RelayOutcome,
   context: AdmissionContext,
   { acceptExisting = false }: SubmitOptions,
 ): SubmitResult {
-  const error = toRejection(outcome, candidate, context);
+  if (outcome.status === 'existing') return { status: 'accepted', uid: candidate.uid, existing: true };
+  const error = outcome.status === 'rejected' ? outcome.error : toRejection(outcome, candidate, context);
   if (error === undefined) return { status: 'accepted', uid: candidate.uid, existing: false };
   if (acceptExisting && outcome.status === 'duplicate')
     return { status: 'accepted', uid: candidate.uid, existing: true };

@@ -9,9 +9,8 @@ import type { Store } from '../ports/store.ts';
 import type { SigningDomain } from '../protocol/eip712.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { QuoteRequest } from '../protocol/quote-request.ts';
+import type { QuoteResult, QuoteStreamEvent, QuoteStreamResult } from '../records/quote-results.ts';
 import type { EstimatorCounters, EstimatorObservation } from './estimators.ts';
-import type { QuoteResult } from './quote.ts';
-import type { QuoteStreamResult } from './quote-stream.ts';
 
 /** Options of a quote call. */
 export interface QuoteCallOptions {
@@ -40,6 +39,12 @@ export interface QuoteApi {
   counters(): Readonly<Record<string, EstimatorCounters>>;
 }
 
+/** The quotes of the book behind this one. */
+export interface OtherQuotes {
+  request(request: QuoteRequest, signal?: AbortSignal): Promise<QuoteResult>;
+  stream(request: QuoteRequest, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent>;
+}
+
 /** The dependencies of quoting. */
 export interface QuotesContext extends PolicyCheckContext, Pick<OrderCheckContext, 'eip1271' | 'rules'> {
   readonly store: Store;
@@ -52,6 +57,8 @@ export interface QuotesContext extends PolicyCheckContext, Pick<OrderCheckContex
   readonly vaultRelayer: Address;
   readonly hooksTrampoline: Address;
   readonly observe: (observation: EstimatorObservation) => void;
+  /** Quotes of the book behind this one, for a book without estimators. */
+  readonly otherQuotes: OtherQuotes | undefined;
   /** Throws a `StoreError` `Closed` unless the book is started. */
   readonly assertStarted: () => void;
 }

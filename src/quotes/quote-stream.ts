@@ -2,6 +2,7 @@ import type { AsyncQueue } from '../concurrency/async-queue.ts';
 import { createAsyncQueue } from '../concurrency/async-queue.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic } from '../ports/clock.ts';
+import type { QuoteResponse, QuoteStreamEvent, QuoteStreamResult } from '../records/quote-results.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { RaceSubscription } from './estimator-race.ts';
 import type { GasCost } from './fee.ts';
@@ -12,21 +13,6 @@ import { findBestCandidate, getGasCost, isUnverified, renderQuote } from './quot
 import type { QuoteCandidate } from './quote-candidate.ts';
 import { isBetterCandidate } from './quote-candidate.ts';
 import { createNoQuoteError, createShutdownError } from './rejection.ts';
-import type { QuoteResponse } from './response.ts';
-
-/** One event of a quote stream: a quote better than all before it, or an error if there was no quote. */
-export type QuoteStreamEvent =
-  | { readonly type: 'quote'; readonly quote: QuoteResponse }
-  | { readonly type: 'error'; readonly error: OrderBookError };
-
-/** The result of a quote stream request. */
-export type QuoteStreamResult =
-  | {
-      readonly status: 'streaming';
-      /** Ends when every estimator has finished, or at the deadline. Leaving the iteration early stops the work. */
-      readonly quotes: AsyncIterable<QuoteStreamEvent>;
-    }
-  | { readonly status: 'rejected'; readonly error: OrderBookError };
 
 /**
  * Quotes a trade and emits quotes as estimates arrive. Rejections that need no quote are returned before the stream

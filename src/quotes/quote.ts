@@ -1,6 +1,7 @@
 import type { ConvertCodes } from '../admission/convert-codes.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic } from '../ports/clock.ts';
+import type { QuoteResponse, QuoteResult } from '../records/quote-results.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { EstimatorPool } from './estimators.ts';
 import type { GasCost } from './fee.ts';
@@ -12,7 +13,6 @@ import type { PersistedQuote, QuotePersister } from './quote-cache.ts';
 import type { QuoteCandidate } from './quote-candidate.ts';
 import { createQuoteCandidate, isBetterCandidate } from './quote-candidate.ts';
 import { createNoQuoteError, createShutdownError } from './rejection.ts';
-import type { QuoteResponse } from './response.ts';
 import { createQuoteResponse } from './response.ts';
 import type { EstimateVerification } from './verification.ts';
 
@@ -26,11 +26,6 @@ export interface QuoteContext extends PrepareContext {
   /** `undefined` if quotes are not simulated. */
   readonly verification: EstimateVerification | undefined;
 }
-
-/** The result of a quote request. */
-export type QuoteResult =
-  | { readonly status: 'quoted'; readonly quote: QuoteResponse }
-  | { readonly status: 'rejected'; readonly error: OrderBookError };
 
 /** Quotes a trade, or returns a rejection. Rejects with the signal's reason when it is aborted. */
 export async function requestQuote(input: unknown, context: QuoteContext, signal?: AbortSignal): Promise<QuoteResult> {

@@ -26,6 +26,7 @@ export interface Quotes {
  */
 export function createQuotes(given: QuoteOptions | undefined, book: QuotesContext): Quotes {
   const options = parseQuoteOptions(given ?? NO_ESTIMATORS);
+  const other = given === undefined ? book.otherQuotes : undefined;
   const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
   const service = lazy(async () => {
     const { createQuoteService } = await import('./quote-service.ts');
@@ -39,10 +40,11 @@ export function createQuotes(given: QuoteOptions | undefined, book: QuotesContex
     methods: {
       async request(quoted, call) {
         book.assertStarted();
-        return request(quoted, call);
+        return other === undefined ? request(quoted, call) : other.request(quoted, call?.signal);
       },
       async stream(quoted, call) {
         book.assertStarted();
+        if (other !== undefined) return { status: 'streaming', quotes: other.stream(quoted, call?.signal) };
         return service.use(({ methods }) => methods.stream(quoted, call));
       },
       async nativePrice(token, call) {

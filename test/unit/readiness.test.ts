@@ -9,6 +9,7 @@ function fixture() {
   const readiness = createReadinessCheck({
     clock,
     assertStarted: () => {},
+    upstream: undefined,
     chain: { state: undefined, checks: () => ({ chain: 'off' }) },
     store: {
       async check() {

@@ -39,6 +39,7 @@ beforeAll(async () => {
     store: { orders } as unknown as CancelContext['store'],
     clock: manualClock(START),
     verifier,
+    relay: undefined,
     domain: DOMAIN,
   };
 });

@@ -1,0 +1,61 @@
+import type { RelayOutcome } from '../admission/relay.ts';
+import type { Observer } from '../listeners.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
+import type { Upstream, UpstreamCall } from '../ports/upstream.ts';
+import type { Hex } from '../protocol/hex.ts';
+import type { Tasks } from './tasks.ts';
+import type { OrderOrigin } from './wire.ts';
+
+/** Whether and how this book sends what is submitted to it. */
+export type RelayMode =
+  /** A submission waits for the answer of the other book. */
+  | 'direct'
+  /** A submission is stored, and sent when the other book can be reached. */
+  | 'queue';
+
+/** What the parts of the upstream share. */
+export interface UpstreamBook extends OrderOrigin {
+  readonly upstream: Upstream;
+  readonly store: Store;
+  readonly tasks: Tasks;
+  readonly clock: Clock;
+  readonly mode: RelayMode;
+  /** Called after entries were appended to the log. */
+  readonly wake: () => void;
+  readonly onFailure: (failure: unknown) => void;
+  readonly differs: Observer<UpstreamDifference>;
+}
+
+/** What `createUpstream` needs of the book. */
+export interface UpstreamContext extends Omit<UpstreamBook, 'upstream' | 'tasks' | 'differs' | 'hasher' | 'mode'> {
+  readonly chainId: number;
+  readonly upstream: Upstream | undefined;
+  readonly relay: RelayMode;
+  /** Identifies this process among those on the store. */
+  readonly holder: string;
+  readonly assertStarted: () => unknown;
+  readonly onCall: Observer<UpstreamCall>;
+  readonly onDifference: Observer<UpstreamDifference>;
+  /** The state of the chain indexer: `undefined` without one. */
+  readonly chainState: () => string | undefined;
+}
+
+/** A difference between this book and the other one, and how it was resolved. */
+export interface UpstreamDifference {
+  readonly uid: Hex;
+  /** What differs: the status of the order, its executed amounts, or its presence. */
+  readonly field: 'status' | 'executed' | 'missing' | 'row';
+  readonly local: string;
+  readonly upstream: string;
+  /**
+   * `upstream`: this book has taken the value of the other one, which only that knows. `chain`: the chain decides, and
+   * this book has indexed it. `none`: it stays, and is looked at again.
+   */
+  readonly resolution: 'upstream' | 'chain' | 'none';
+}
+
+/** Inserts orders, with those of other callers in one step. */
+export type Insert = (inserts: readonly OrderInsert[]) => Promise<InsertOutcome[]>;
+
+export type { RelayOutcome };

@@ -1,0 +1,154 @@
+import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
+import type { Address } from '../protocol/hex.ts';
+import type { UpstreamBook } from './context.ts';
+import type { Followed, OwnerTask } from './tasks.ts';
+import { put } from './tasks.ts';
+import { hasEnded } from './wire.ts';
+
+/** Rows of a page. Deep pages are slow for the other book; a page that fails is halved. */
+export const PAGE = 1000;
+
+/** Rows that successive pages have in common: the list changes below its head. */
+export const OVERLAP = 16;
+
+/** Milliseconds until a failed page is read again. */
+const RETRY = 10_000;
+
+/** Milliseconds until the newest rows of an imported owner are read again, for orders that were posted elsewhere. */
+const REFRESH = 600_000;
+
+const DAY = 86_400_000;
+
+/** Rows of the newest page of an imported owner. */
+const NEWEST = 128;
+
+/** What an import needs besides the parts that the upstream shares. */
+export interface ImportContext {
+  readonly book: UpstreamBook;
+  /** Stores orders that this book does not have. */
+  readonly storeOrders: (orders: readonly UpstreamOrder[]) => Promise<void>;
+  readonly adoptTrades: (trades: readonly UpstreamTrade[]) => Promise<number>;
+}
+
+/** The import of owners. */
+export interface Import {
+  /** Reads one page of the owner that is due first. Returns false if none is due, or it cannot be read now. */
+  step(): Promise<boolean>;
+}
+
+/** The state of an owner that is to be imported. */
+export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, skipped: 0, orders: 0, trades: 0 };
+
+/**
+ * Creates the import of owners: their trades, then their orders, page by page, newest first. Pages overlap, and a page
+ * must contain the last row of the one before. Otherwise rows have been removed, and the import steps back.
+ *
+ * A page is stored before the position after it. After a crash, at most this page is read again, and stores nothing.
+ */
+export function createImport({ book, storeOrders, adoptTrades }: ImportContext): Import {
+  const { upstream, store, tasks, clock } = book;
+
+  async function step(): Promise<boolean> {
+    const [task] = await tasks.due('owner', clock.now() + 1, 1);
+    if (task === undefined) return false;
+    const next = await advance(task.key as Address, task.value); // the key of an owner task is an address
+    await tasks.write([put('owner', task.key, next.due, next.value, task.version)]);
+    return next.due <= clock.now();
+  }
+
+  interface Step {
+    readonly due: number;
+    readonly value: OwnerTask;
+  }
+
+  async function advance(owner: Address, task: OwnerTask): Promise<Step> {
+    if (task.phase === 'current') return readNewest(owner, task);
+    const offset = Math.max(0, task.offset - OVERLAP);
+    const page = { offset, limit: task.limit + (task.offset - offset) };
+    return task.phase === 'trades' ? readTrades(owner, task, page) : readOrders(owner, task, page);
+  }
+
+  async function readTrades(owner: Address, task: OwnerTask, page: { offset: number; limit: number }): Promise<Step> {
+    const limited = { ...page, limit: Math.min(page.limit, PAGE) };
+    const read = await upstream.listTrades({ owner }, limited);
+    if (read.status !== 'read') return retry(task, read);
+    const rows = read.value.map(({ blockNumber, logIndex }) => `${blockNumber} ${logIndex}`);
+    if (!continues(task, rows)) return stepBack(task);
+    const trades = task.trades + (await adoptTrades(read.value));
+    if (rows.length < limited.limit) return now({ ...NEW_OWNER, phase: 'orders', skipped: task.skipped, trades });
+    return now(proceed({ ...task, trades }, limited.offset + rows.length, rows));
+  }
+
+  async function readOrders(owner: Address, task: OwnerTask, page: { offset: number; limit: number }): Promise<Step> {
+    const limited = { ...page, limit: Math.min(page.limit, PAGE) };
+    const read = await upstream.listOrders(owner, limited);
+    if (read.status !== 'read') return retry(task, read);
+    const { orders, rows } = read.value;
+    const uids = orders.map(({ uid }) => uid as string);
+    if (!continues(task, uids)) return stepBack(task);
+    const next = { ...task, orders: task.orders + (await storeNew(orders)) };
+    if (rows < limited.limit) return { due: clock.now() + REFRESH, value: { ...next, phase: 'current', offset: 0 } };
+    return now(proceed(next, limited.offset + rows, uids));
+  }
+
+  /** Reads the newest rows of an owner. If this book has none of them, the import begins again. */
+  async function readNewest(owner: Address, task: OwnerTask): Promise<Step> {
+    const page = { offset: 0, limit: NEWEST };
+    const read = await upstream.listOrders(owner, page);
+    if (read.status !== 'read') return retry(task, read);
+    const { orders, rows } = read.value;
+    const stored = await store.orders.get(orders.map(({ uid }) => uid));
+    if (stored.length === 0 && rows === NEWEST) return now(NEW_OWNER);
+    const isKnown = new Set(stored.map(({ uid }) => uid));
+    if (orders.some(({ uid, executedSellAmount }) => !isKnown.has(uid) && executedSellAmount > 0n)) {
+      const trades = await upstream.listTrades({ owner }, page);
+      if (trades.status !== 'read') return retry(task, trades);
+      await adoptTrades(trades.value);
+    }
+    // Older ones have been imported, and this book may have deleted them since.
+    const isNews = (order: UpstreamOrder) => !hasEnded(order) || order.creationDate >= clock.now() - DAY;
+    const added = await storeNew(orders.filter(isNews));
+    return { due: clock.now() + REFRESH, value: { ...task, orders: task.orders + added } };
+  }
+
+  /** Stores the orders that this book does not have, and returns their number. */
+  async function storeNew(orders: readonly UpstreamOrder[]): Promise<number> {
+    const known = new Set((await store.orders.get(orders.map(({ uid }) => uid))).map(({ uid }) => uid));
+    const added = orders.filter(({ uid }) => !known.has(uid));
+    await storeOrders(added);
+    return added.length;
+  }
+
+  /** A failed page is halved. A single row that cannot be read is left out. */
+  function retry(task: OwnerTask, read: { readonly status: 'failed' | 'blocked'; readonly until?: number }): Step {
+    const due = read.status === 'blocked' ? (read.until ?? clock.now() + RETRY) : clock.now() + RETRY;
+    if (read.status === 'blocked' || task.phase === 'current') return { due, value: task };
+    if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
+    const { last: _last, ...rest } = task;
+    return { due, value: { ...rest, offset: task.offset + 1 + OVERLAP, skipped: task.skipped + 1 } };
+  }
+
+  const now = (value: OwnerTask): Step => ({ due: clock.now(), value });
+
+  return { step };
+}
+
+function continues({ offset, last }: OwnerTask, rows: readonly string[]): boolean {
+  return offset === 0 || last === undefined || rows.includes(last);
+}
+
+function stepBack(task: OwnerTask) {
+  const { last: _last, ...rest } = task;
+  return { due: 0, value: { ...rest, offset: Math.max(0, task.offset - 4 * OVERLAP) } };
+}
+
+function proceed(task: OwnerTask, offset: number, rows: readonly string[]): OwnerTask {
+  const last = rows.at(-1);
+  return { ...task, offset, limit: PAGE - OVERLAP, ...(last === undefined ? {} : { last }) };
+}
+
+/** The position of an import, for people. */
+export function describeImport({ value }: Followed<'owner'>) {
+  const { phase, offset, skipped, orders, trades } = value;
+  return { phase, offset, skipped, orders, trades };
+}

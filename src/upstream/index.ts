@@ -1,0 +1,81 @@
+/**
+ * The book behind this one: what is submitted here goes there, and what happens there is known here.
+ *
+ * @module
+ */
+
+import type { Relay } from '../admission/relay.ts';
+import { lazy } from '../concurrency/lazy.ts';
+import type { UpstreamStatus } from '../ports/upstream.ts';
+import type { UpstreamContext } from './context.ts';
+import type { UpstreamQuotes } from './quotes.ts';
+import type { UpstreamApi } from './upstream-api.ts';
+
+export type { RelayMode, UpstreamDifference } from './context.ts';
+export type {
+  UpstreamApi,
+  UpstreamOrderState,
+  UpstreamOwnerState,
+  UpstreamScope,
+  UpstreamState,
+} from './upstream-api.ts';
+
+/** Seconds after `validTo` in which a block that was indexed late may still fill an order. */
+export const EXPIRY_GRACE = 60;
+
+/** The upstream of a book, and its lifecycle. */
+export interface BookUpstream {
+  readonly relay: Relay;
+  readonly quotes: UpstreamQuotes;
+  readonly methods: UpstreamApi;
+  status(): UpstreamStatus;
+  /** Opens the connection. The store is open. */
+  prepare(): Promise<void>;
+  start(): void;
+  /** Ends calls and background work. */
+  stop(): Promise<void>;
+}
+
+/** Creates the upstream of a book; `undefined` without one. The code is loaded when the book starts. */
+export function createUpstream(given: UpstreamContext): BookUpstream | undefined {
+  const { upstream, assertStarted } = given;
+  if (upstream === undefined) return undefined;
+  const service = lazy(async () => (await import('./service.ts')).createUpstreamService({ ...given, upstream }));
+  const use: typeof service.use = (job) => {
+    assertStarted();
+    return service.use(job);
+  };
+
+  return {
+    relay: {
+      submit: (orders, insert) => service.use(({ relay }) => relay.submit(orders, insert)),
+      cancel: (request, uids) => service.use(({ relay }) => relay.cancel(request, uids)),
+    },
+    quotes: {
+      request: (request, signal) => use(({ quotes }) => quotes.request(request, signal)),
+      async *stream(request, signal) {
+        assertStarted();
+        yield* (await service.load()).quotes.stream(request, signal);
+      },
+    },
+    methods: {
+      follow: (scope) => use(({ methods }) => methods.follow(scope)),
+      unfollow: (scope) => use(({ methods }) => methods.unfollow(scope)),
+      refresh: (target) => use(({ methods }) => methods.refresh(target)),
+      order: (uid) => use(({ methods }) => methods.order(uid)),
+      owner: (address) => use(({ methods }) => methods.owner(address)),
+      state: () => use(({ methods }) => methods.state()),
+    },
+    status: upstream.status,
+    async prepare() {
+      (await service.load()).open();
+    },
+    start() {
+      for (const worker of service.loaded?.workers ?? []) worker.start();
+    },
+    async stop() {
+      upstream.close();
+      await Promise.all(service.loaded?.workers.map((worker) => worker.stop()) ?? []);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
+import type { QuoteStore } from '../ports/quote-store.ts';
+import type { UpstreamQuote } from '../ports/upstream.ts';
+import { parseDecimal } from '../protocol/decimal.ts';
+import { parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import type { QuoteResponse, QuoteResult, QuoteStreamEvent } from '../records/quote-results.ts';
+import type { UpstreamBook } from './context.ts';
+import { put } from './tasks.ts';
+
+/** A response of the other book in wire format. */
+type WireQuote = Extract<UpstreamQuote, { readonly status: 'quoted' }>['quote'];
+
+/** Quotes of the other book. Fees, expiry, verification and rejections are passed on unchanged. */
+export interface UpstreamQuotes {
+  request(request: unknown, signal?: AbortSignal): Promise<QuoteResult>;
+  stream(request: unknown, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent>;
+}
+
+/** Creates the quotes of a book with an upstream. */
+export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook): UpstreamQuotes {
+  /** Gives a quote an id of this book. The other book's is sent with the order, so that it knows its quote. */
+  async function adopt(quote: WireQuote): Promise<WireQuote> {
+    const record = quote.id === null ? undefined : toRecord(quote);
+    if (record === undefined || quote.id === null) return { ...quote, id: null };
+    const id = await store.quotes.insert(record);
+    await tasks.write([put('quote', String(id), record.expiresAt, { id: quote.id, upstream: upstream.name })]);
+    return { ...quote, id };
+  }
+
+  async function toResult(answer: UpstreamQuote): Promise<QuoteResult> {
+    if (answer.status === 'quoted')
+      return { status: 'quoted', quote: (await adopt(answer.quote)) as unknown as QuoteResponse }; // the same wire format
+    if (answer.status === 'rejected') return { status: 'rejected', error: new UpstreamError(answer) };
+    const until = answer.status === 'blocked' ? answer.until : undefined;
+    return { status: 'rejected', error: createUnavailable(upstream.name, answer.reason, until) };
+  }
+
+  return {
+    async request(request, signal) {
+      const answer = await upstream.quote(request, { signal });
+      signal?.throwIfAborted();
+      return toResult(answer);
+    },
+    async *stream(request, signal) {
+      for await (const answer of upstream.quotes(request, { signal })) {
+        const result = await toResult(answer);
+        yield result.status === 'quoted'
+          ? { type: 'quote', quote: result.quote }
+          : { type: 'error', error: result.error };
+      }
+    },
+  };
+}
+
+/** Converts a response to a quote that orders can be linked to; `undefined` if it lacks what that needs. */
+function toRecord({ quote, expiration, verified }: WireQuote): Parameters<QuoteStore['insert']>[0] | undefined {
+  const terms = (typeof quote === 'object' && quote !== null ? quote : {}) as Readonly<Record<string, unknown>>;
+  const [sellToken, buyToken] = [parseHex(terms['sellToken'], 20), parseHex(terms['buyToken'], 20)];
+  const { kind } = terms;
+  const expiresAt = Date.parse(String(expiration));
+  if (sellToken === undefined || buyToken === undefined || !(kind === 'sell' || kind === 'buy')) return undefined;
+  const [sell, buy, fee] = [terms['sellAmount'], terms['buyAmount'], terms['feeAmount']].map(toAmount);
+  if (sell === undefined || buy === undefined || fee === undefined || Number.isNaN(expiresAt)) return undefined;
+  const [gasAmount, gasPrice, sellTokenPrice] = ['gasAmount', 'gasPrice', 'sellTokenPrice'].map((name) =>
+    toNumber(terms[name]),
+  );
+  // An order contains the whole amount: the fee is not signed.
+  const sellAmount = kind === 'sell' ? sell + fee : sell;
+  const body = {
+    gasAmount,
+    gasPrice,
+    sellTokenPrice,
+    sellAmount: String(sellAmount),
+    buyAmount: String(buy),
+    feeAmount: String(fee),
+    solver: ZERO_ADDRESS,
+    verified: verified === true,
+  };
+  const rate = sellAmount === 0n ? 0n : (buy << 256n) / sellAmount;
+  return {
+    sellToken,
+    buyToken,
+    kind,
+    amount: String(kind === 'sell' ? sellAmount : buy),
+    quoteKind: 'standard',
+    expiresAt,
+    rank: `${verified === true ? 1 : 0}${rate.toString(16).padStart(128, '0')}`,
+    quote: { body: JSON.stringify(body), metadata: '{}' },
+  };
+}
+
+function toAmount(value: unknown): bigint | undefined {
+  return typeof value === 'string' && /^[0-9]{1,78}$/.test(value) ? BigInt(value) : undefined;
+}
+
+/** Returns a plain decimal; "0" if the other book does not tell it. */
+function toNumber(value: unknown): string {
+  const text = String(value);
+  return parseDecimal(text) === undefined ? '0' : text;
+}

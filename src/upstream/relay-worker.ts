@@ -1,0 +1,213 @@
+import type { Worker } from '../concurrency/worker.ts';
+import { createWorker } from '../concurrency/worker.ts';
+import { UNKNOWN_HASH } from '../ports/chain-store.ts';
+import type { Hex } from '../protocol/hex.ts';
+import { unpackUid } from '../protocol/uid.ts';
+import type { Insert, UpstreamBook } from './context.ts';
+import { CLAIM, leave, READS, refresh, send, storeAccepted } from './relay.ts';
+import type { CancellationTask, Followed, RelayTask } from './tasks.ts';
+import { drop, put } from './tasks.ts';
+
+/** Milliseconds between two looks for due tasks. */
+const INTERVAL = 1_000;
+
+/** Orders that are worked on at the same time. The request budget paces their calls. */
+const BATCH = 16;
+
+/** Milliseconds after which an order that is not found is sent again: a slow book may store it late. */
+const ABSENT_AFTER = 60_000;
+
+/** Reads that must not find an order before it is sent again. */
+const ABSENT_READS = 2;
+
+/** Milliseconds for which the state of a rejected order can be read. */
+const KEEP_REJECTED = 7 * 86_400_000;
+
+/** Milliseconds until an order that waits for another one is looked at, if its turn was not passed on. */
+const LANE_CHECK = 60_000;
+
+/** Rejections that may pass, by code, with the milliseconds until a queued order is sent again. */
+const TRANSIENT: Readonly<Record<string, number>> = {
+  InsufficientBalance: 600_000,
+  InsufficientAllowance: 600_000,
+  NoLiquidity: 600_000,
+  TransferSimulationFailed: 600_000,
+  TooManyLimitOrders: 3_600_000,
+  InvalidAppData: 60_000,
+  InvalidEip1271Signature: 15_000,
+  InvalidSignature: 15_000,
+  InsufficientValidFrom: 15_000,
+  InvalidValidFrom: 15_000,
+};
+
+/**
+ * Creates the worker that finds out what became of orders whose outcome is not known, sends those that wait, and
+ * repeats cancellations without an answer. Several processes share the tasks: each claims the one that it works on.
+ */
+export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
+  const { upstream, store, tasks, clock, onFailure } = book;
+
+  /** Works on a task alone. The version that the work writes on is that of the claim. */
+  async function claim(task: Followed<'relay'>): Promise<void> {
+    const [isOwn] = await tasks.write([put('relay', task.key, clock.now() + CLAIM, task.value, task.version)]);
+    if (isOwn !== true) return;
+    const uid = task.key as Hex; // the key of a relay task is a UID
+    const next = await advance(task.value, uid);
+    await tasks.write([
+      next === undefined
+        ? drop('relay', { key: uid, version: task.version + 1 })
+        : put('relay', uid, next.due, next.value, task.version + 1),
+    ]);
+    if (next?.value.state === 'rejected' || next === undefined) await passTurn(uid);
+  }
+
+  interface Step {
+    readonly due: number;
+    readonly value: RelayTask;
+  }
+
+  async function advance(task: RelayTask, uid: Hex): Promise<Step | undefined> {
+    switch (task.state) {
+      case 'queued':
+        return (await isFirst(uid)) ? deliver(task, uid) : { due: clock.now() + LANE_CHECK, value: task };
+      case 'accepted':
+        await finish(task, uid);
+        return undefined;
+      case 'sending': // its process has ended before the answer
+      case 'unknown':
+        return lookUp(task, uid);
+      case 'rejected':
+        return undefined;
+    }
+  }
+
+  async function isFirst(uid: Hex): Promise<boolean> {
+    const [lane] = await tasks.get('lane', [unpackUid(uid).owner]);
+    return lane === undefined || lane.value.uids[0] === uid || !lane.value.uids.includes(uid);
+  }
+
+  /** Lets the next order of the owner be sent. */
+  async function passTurn(uid: Hex): Promise<void> {
+    const next = await leave(book, unpackUid(uid).owner, uid);
+    const [task] = next === undefined ? [] : await tasks.get('relay', [next]);
+    if (task !== undefined) await tasks.write([put('relay', task.key, clock.now(), task.value, task.version)]);
+  }
+
+  async function deliver(task: RelayTask, uid: Hex): Promise<Step | undefined> {
+    if (hasExpired(uid)) return giveUp(task, uid, task.reason ?? 'it expired before it was sent');
+    const before: RelayTask = { ...task, sent: task.sent + 1, sentAt: clock.now(), misses: 0 };
+    const verdict = await send(book, task.insert, task.quoteId, task.sent > 0 && task.state !== 'queued');
+    const now = clock.now();
+    switch (verdict.status) {
+      case 'accepted':
+      case 'existing':
+        await finish(before, uid);
+        return undefined;
+      case 'unknown': {
+        const { reason, code } = verdict;
+        const known = code === undefined ? {} : { code };
+        return { due: now + READS[0], value: { ...before, state: 'unknown', reason, ...known } };
+      }
+      case 'blocked':
+        return { due: Math.max(verdict.until, now + INTERVAL), value: { ...task, reason: verdict.reason } };
+      case 'rejected': {
+        const { code, description } = verdict.rejection;
+        const wait = task.queued === true ? TRANSIENT[code] : undefined;
+        const value: RelayTask = { ...before, state: 'queued', reason: description, code };
+        if (wait === undefined) return giveUp(value, uid, description, code);
+        return { due: now + wait, value };
+      }
+    }
+  }
+
+  /** Looks for an order by its UID. One that stays absent is sent again, unless its last answer was a rejection. */
+  async function lookUp(task: RelayTask, uid: Hex): Promise<Step | undefined> {
+    const read = await upstream.getOrders([uid]);
+    const now = clock.now();
+    if (read.status === 'blocked') return { due: Math.max(read.until, now + INTERVAL), value: task };
+    const state = 'unknown';
+    const next = (misses: number): Step => {
+      const wait = READS[Math.min(misses, READS.length - 1)] ?? ABSENT_AFTER;
+      return { due: now + wait, value: { ...task, state, misses } };
+    };
+    if (read.status === 'failed') return next(Math.max(1, task.misses));
+    if (read.value.some((order) => order.uid === uid)) {
+      await finish(task, uid);
+      return undefined;
+    }
+    const misses = task.misses + 1;
+    const isAbsent = misses >= ABSENT_READS && now - (task.sentAt ?? task.since) >= ABSENT_AFTER;
+    if (!isAbsent) return next(misses);
+    if (task.sent > 1 && task.code !== undefined) {
+      const { reason = '', code } = task;
+      const wait = task.queued === true ? TRANSIENT[code] : undefined;
+      if (wait === undefined) return giveUp(task, uid, reason, code);
+      return { due: now + wait, value: { ...task, state: 'queued' } };
+    }
+    return deliver({ ...task, sent: Math.max(1, task.sent) }, uid);
+  }
+
+  const hasExpired = (uid: Hex) => unpackUid(uid).validTo * 1000 < clock.now();
+
+  /** Stores an order that the other book has, and follows it. */
+  async function finish({ insert: record }: RelayTask, uid: Hex): Promise<void> {
+    await storeAccepted(record, insert);
+    book.wake();
+    await refresh(book, [uid]);
+  }
+
+  /** Ends the relay of an order that the other book does not have. If it is stored here, it is cancelled. */
+  async function giveUp(task: RelayTask, uid: Hex, reason: string, code?: string): Promise<Step> {
+    const unplaced = { blockNumber: 0, logIndex: 0, blockHash: UNKNOWN_HASH, transactionHash: UNKNOWN_HASH };
+    if (task.queued === true) {
+      await store.chain.adopt([{ type: 'invalidation', uid, timestamp: null, ...unplaced }], clock.now());
+      book.wake();
+    }
+    onFailure(new Error(`${upstream.name} does not have order ${uid}: ${reason}`));
+    const value: RelayTask = { ...task, state: 'rejected', reason, ...(code === undefined ? {} : { code }) };
+    return { due: clock.now() + KEEP_REJECTED, value };
+  }
+
+  /** Repeats a cancellation until its orders have ended. A repeat is harmless: all of its orders are cancelled, or none. */
+  async function retryCancellation(task: Followed<'cancellation'>): Promise<void> {
+    const [isOwn] = await tasks.write([put('cancellation', task.key, clock.now() + CLAIM, task.value, task.version)]);
+    if (isOwn !== true) return;
+    const due = await repeatCancellation(task.value);
+    const own = { key: task.key, version: task.version + 1 };
+    const value = { ...task.value, sent: task.value.sent + 1 };
+    await tasks.write([
+      due === undefined ? drop('cancellation', own) : put('cancellation', own.key, due, value, own.version),
+    ]);
+  }
+
+  /** Returns when to repeat it; `undefined` if it has ended. */
+  async function repeatCancellation({ request, uids, sent }: CancellationTask): Promise<number | undefined> {
+    const answer = await upstream.cancelOrders(request);
+    const now = clock.now();
+    if (answer.status === 'blocked') return Math.max(answer.until, now + INTERVAL);
+    if (answer.status === 'unknown') return now + (READS[Math.min(sent, READS.length - 1)] ?? ABSENT_AFTER);
+    if (answer.status === 'accepted' || answer.code === 'AlreadyCancelled') {
+      for (const uid of uids) await store.orders.cancel({ uids: [uid], now: 0, cancelledAt: now });
+      book.wake();
+    } else onFailure(new Error(`${upstream.name} rejected a cancellation of ${uids.join()}: ${answer.description}`));
+    await refresh(book, uids);
+    return undefined;
+  }
+
+  return createWorker({
+    clock,
+    interval: INTERVAL,
+    onFailure,
+    async run(isStopping) {
+      for (;;) {
+        const now = clock.now() + 1;
+        const [relays, cancellations] = await Promise.all([
+          tasks.due('relay', now, BATCH),
+          tasks.due('cancellation', now, BATCH),
+        ]);
+        if (isStopping() || relays.length + cancellations.length === 0) return undefined;
+        await Promise.all([...relays.map(claim), ...cancellations.map(retryCancellation)]);
+      }
+    },
+  });
+}

@@ -1,0 +1,245 @@
+import type { Relay, RelayedCancellation, RelayedOrder, RelayOutcome } from '../admission/relay.ts';
+import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
+import { OrderBookError } from '../errors.ts';
+import type { OrderInsert } from '../ports/store.ts';
+import type { UpstreamRejection, UpstreamWrite } from '../ports/upstream.ts';
+import type { Hex } from '../protocol/hex.ts';
+import { requireUid } from '../protocol/uid.ts';
+import type { Insert, UpstreamBook } from './context.ts';
+import type { RelayTask } from './tasks.ts';
+import { drop, put } from './tasks.ts';
+import { hasEnded, isSameOrder, toCreation } from './wire.ts';
+
+/** Milliseconds for which one process works on a task alone. A call of the upstream is shorter. */
+export const CLAIM = 90_000;
+
+/** Milliseconds from the first unknown answer to each read of the UID. */
+export const READS = [1_000, 3_000, 10_000, 30_000, 60_000] as const;
+
+/** What an answer to a submission proves. */
+export type Verdict =
+  | { readonly status: 'accepted' }
+  /** The other book had it before. */
+  | { readonly status: 'existing' }
+  | { readonly status: 'rejected'; readonly rejection: UpstreamRejection }
+  | { readonly status: 'unknown'; readonly reason: string; readonly code?: string }
+  | { readonly status: 'blocked'; readonly reason: string; readonly until: number };
+
+/**
+ * Submits an order and returns what the answer proves.
+ *
+ * @param isRepeat - Whether it was sent before. Any rejection of a repeat proves nothing about the earlier ones: the
+ * other book checks balances and validity before it looks for a duplicate.
+ */
+export async function send(
+  { upstream }: Pick<UpstreamBook, 'upstream'>,
+  insert: OrderInsert,
+  quoteId: number | undefined,
+  isRepeat: boolean,
+): Promise<Verdict> {
+  const answer = await upstream.submitOrder(toCreation(insert, quoteId));
+  const { uid } = insert.order;
+  switch (answer.status) {
+    case 'accepted':
+      if (answer.uid?.toLowerCase() === uid) return { status: 'accepted' };
+      return { status: 'unknown', reason: `the answer names another UID: ${answer.uid}` };
+    case 'unknown':
+    case 'blocked':
+      return answer;
+    case 'rejected':
+      if (answer.code === 'DuplicatedOrder') return readBack(upstream, insert, answer);
+      if (isRepeat) return { status: 'unknown', reason: answer.description, code: answer.code };
+      return { status: 'rejected', rejection: answer };
+  }
+}
+
+/** Reads an order that the other book calls a duplicate. It is a success if the order is the same and has not ended. */
+async function readBack(
+  upstream: UpstreamBook['upstream'],
+  insert: OrderInsert,
+  rejection: UpstreamRejection,
+): Promise<Verdict> {
+  const { uid } = insert.order;
+  const read = await upstream.getOrders([uid]);
+  if (read.status !== 'read') return { status: 'unknown', reason: read.reason };
+  const found = read.value.find((order) => order.uid === uid);
+  if (found === undefined) return { status: 'unknown', reason: 'the order is a duplicate, and is not found' };
+  if (!isSameOrder(insert, found)) return { status: 'rejected', rejection };
+  if (!hasEnded(found) || found.status === 'fulfilled') return { status: 'existing' };
+  return {
+    status: 'rejected',
+    rejection: { ...rejection, description: `${rejection.description}: it is ${found.status}` },
+  };
+}
+
+/** Creates the relay of a book. */
+export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
+  const { upstream, tasks, clock, mode } = book;
+
+  async function findQuoteId(quoteId: number | undefined): Promise<number | undefined> {
+    if (quoteId === undefined) return undefined;
+    const [task] = await tasks.get('quote', [String(quoteId)]);
+    return task?.value.upstream === upstream.name ? task.value.id : undefined;
+  }
+
+  async function submitOne({ insert, quoteId }: RelayedOrder, store: Insert): Promise<RelayOutcome> {
+    const { uid } = insert.order;
+    const now = clock.now();
+    const named = await findQuoteId(quoteId);
+    // The other book decides about the number of orders, and cancels a replaced one.
+    const { quota: _quota, ...unlimited } = insert;
+    const task: RelayTask = {
+      state: mode === 'queue' ? 'queued' : 'sending',
+      insert: unlimited,
+      since: now,
+      sent: 0,
+      misses: 0,
+      ...(named === undefined ? {} : { quoteId: named }),
+      ...(mode === 'queue' && { queued: true }),
+    };
+    const [isNew] = await tasks.write([put('relay', uid, mode === 'queue' ? now : now + CLAIM, task, 0)]);
+    if (isNew !== true) return repeat({ insert, quoteId }, store);
+    if (mode === 'queue') {
+      await join(book, insert.order.owner, uid);
+      const [outcome] = await store([unlimited]);
+      wakeWorker();
+      return outcome ?? { status: 'unknown' };
+    }
+    return deliver(task, store);
+  }
+
+  async function deliver(task: RelayTask, store: Insert): Promise<RelayOutcome> {
+    const { insert, quoteId } = task;
+    const { uid } = insert.order;
+    const verdict = await send(book, insert, quoteId, false);
+    const now = clock.now();
+    switch (verdict.status) {
+      case 'accepted':
+      case 'existing': {
+        await tasks.write([put('relay', uid, now, { ...task, state: 'accepted', sent: 1, sentAt: now })]);
+        const [outcome = { status: 'unknown' as const }] = await storeAccepted(insert, store);
+        wakeWorker();
+        return verdict.status === 'existing' && outcome.status === 'inserted' ? { status: 'existing' } : outcome;
+      }
+      case 'rejected':
+        await tasks.write([drop('relay', { key: uid })]);
+        return { status: 'rejected', error: new UpstreamError(verdict.rejection) };
+      case 'blocked':
+        await tasks.write([drop('relay', { key: uid })]);
+        return { status: 'rejected', error: createUnavailable(upstream.name, verdict.reason, verdict.until) };
+      case 'unknown': {
+        const { reason } = verdict;
+        const next: RelayTask = { ...task, state: 'unknown', sent: 1, sentAt: now, reason };
+        await tasks.write([put('relay', uid, now + READS[0], next)]);
+        wakeWorker();
+        return { status: 'unknown' };
+      }
+    }
+  }
+
+  /** An order that is on its way stays so. One that was given up begins anew: its owner submits it again. */
+  async function repeat(order: RelayedOrder, store: Insert): Promise<RelayOutcome> {
+    const [task] = await tasks.get('relay', [order.insert.order.uid]);
+    if (task?.value.state !== 'rejected') return { status: 'unknown' };
+    const [isDropped] = await tasks.write([drop('relay', task)]);
+    return isDropped === true ? submitOne(order, store) : { status: 'unknown' };
+  }
+
+  async function cancel(request: unknown, uids: readonly Hex[]): Promise<RelayedCancellation> {
+    const list = toList(request, uids);
+    const unsent = await withdrawQueued(uids);
+    if (unsent) return { status: 'forwarded' };
+    const answer = await upstream.cancelOrders(list);
+    if (answer.status === 'accepted') return { status: 'forwarded' };
+    if (answer.status === 'rejected') {
+      await refresh(book, uids); // this book may not know yet what the other one has answered
+      return { status: 'rejected', error: new UpstreamError(answer) };
+    }
+    if (answer.status === 'blocked' && mode === 'direct')
+      return { status: 'rejected', error: createUnavailable(upstream.name, answer.reason, answer.until) };
+    await keepCancellation(list, uids, answer);
+    const description = `the cancellation was sent to ${upstream.name} and has no answer yet: ${answer.reason}`;
+    return { status: 'unknown', error: new OrderBookError('OutcomeUnknown', description, { uids }) };
+  }
+
+  async function keepCancellation(
+    request: Readonly<Record<string, unknown>>,
+    uids: readonly Hex[],
+    answer: Exclude<UpstreamWrite, { readonly status: 'accepted' | 'rejected' }>,
+  ): Promise<void> {
+    const now = clock.now();
+    const due = answer.status === 'blocked' ? answer.until : now + READS[0];
+    const [key] = uids;
+    if (key === undefined) return;
+    await tasks.write([put('cancellation', key, due, { request, uids, since: now, sent: 1 })]);
+    wakeWorker();
+  }
+
+  /** Takes back orders that have not been sent. Returns whether these are all orders of a cancellation. */
+  async function withdrawQueued(uids: readonly Hex[]): Promise<boolean> {
+    if (mode !== 'queue') return false;
+    const waiting = (await tasks.get('relay', uids)).filter(
+      ({ value }) => value.state === 'queued' && value.sent === 0,
+    );
+    if (waiting.length < new Set(uids).size) return false;
+    const reason = 'cancelled by its owner before it was sent';
+    const changes = waiting.map(({ key, version, value }) =>
+      put('relay', key, clock.now() + CLAIM, { ...value, state: 'rejected', reason }, version),
+    );
+    return (await tasks.write(changes)).every(Boolean);
+  }
+
+  return {
+    submit: (orders, insert) => Promise.all(orders.map((order) => submitOne(order, insert))),
+    cancel,
+  };
+}
+
+/** Returns a cancellation as a list, which has the same signature types. A single one is passed on unchanged. */
+function toList(request: unknown, uids: readonly Hex[]): Readonly<Record<string, unknown>> {
+  const given = request as Readonly<Record<string, unknown>>; // its shape was parsed
+  return { ...given, ...(Array.isArray(given['orderUids']) ? { orderUids: uids } : {}) };
+}
+
+/** Stores an order that the other book has accepted. That decides: nothing of this book rejects it any more. */
+export async function storeAccepted(insert: OrderInsert, store: Insert) {
+  const [outcome] = await store([insert]);
+  if (outcome?.status !== 'notReplaceable') return [outcome];
+  const { replaces: _replaces, ...plain } = insert;
+  return store([plain]);
+}
+
+/** Adds an order to the end of its owner's lane. Orders of an owner are sent in the order in which they arrived. */
+export async function join({ tasks, clock }: UpstreamBook, owner: string, uid: Hex): Promise<void> {
+  for (;;) {
+    const [lane] = await tasks.get('lane', [owner]);
+    const uids = [...(lane?.value.uids ?? []), uid];
+    const [isWritten] = await tasks.write([put('lane', owner, clock.now(), { uids }, lane?.version ?? 0)]);
+    if (isWritten === true) return;
+  }
+}
+
+/** Removes an order from its owner's lane. Returns the order that is the next one. */
+export async function leave({ tasks, clock }: UpstreamBook, owner: string, uid: Hex): Promise<Hex | undefined> {
+  for (;;) {
+    const [lane] = await tasks.get('lane', [owner]);
+    if (lane === undefined) return undefined;
+    const uids = lane.value.uids.filter((each) => each !== uid);
+    const change = uids.length === 0 ? drop('lane', lane) : put('lane', owner, clock.now(), { uids }, lane.version);
+    const [isWritten] = await tasks.write([change]);
+    if (isWritten === true) return uids[0];
+  }
+}
+
+/** Has the other book read again soon. Orders that are not followed are followed from now on. */
+export async function refresh({ tasks, clock }: UpstreamBook, uids: readonly string[]): Promise<void> {
+  const keys = [...new Set(uids.map(requireUid))];
+  const known = new Map((await tasks.get('order', keys)).map((task) => [task.key, task]));
+  const now = clock.now();
+  await tasks.write(
+    keys.map((key) => {
+      const task = known.get(key);
+      return put('order', key, now, task?.value ?? { ecdsa: true }, task?.version ?? 0);
+    }),
+  );
+}

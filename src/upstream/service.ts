@@ -1,0 +1,150 @@
+import type { Relay } from '../admission/relay.ts';
+import type { Worker } from '../concurrency/worker.ts';
+import { OrderBookError } from '../errors.ts';
+import type { Address } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
+import { createOrderHasher } from '../protocol/order.ts';
+import { parseUid, requireUid } from '../protocol/uid.ts';
+import type { Insert, UpstreamBook, UpstreamContext } from './context.ts';
+import { createFollower } from './follower.ts';
+import { describeImport, NEW_OWNER } from './import.ts';
+import type { UpstreamQuotes } from './quotes.ts';
+import { createUpstreamQuotes } from './quotes.ts';
+import { createRelay, refresh } from './relay.ts';
+import { createRelayWorker } from './relay-worker.ts';
+import { createTasks, drop, put } from './tasks.ts';
+import type { UpstreamApi } from './upstream-api.ts';
+
+/** Milliseconds in which several processes share the turns of a class of calls. */
+const TURN = 'turn';
+
+/** The upstream of a book, after it is loaded. */
+export interface UpstreamService {
+  readonly relay: Relay;
+  readonly quotes: UpstreamQuotes;
+  readonly methods: UpstreamApi;
+  readonly workers: readonly Worker[];
+  /** Opens the connection, at each start of the book. */
+  open(): void;
+}
+
+/** Creates the parts of the upstream. */
+export function createUpstreamService(context: UpstreamContext & Pick<UpstreamBook, 'upstream'>): UpstreamService {
+  const { store, clock, chainId, settlementContract, upstream, holder, onCall, onDifference } = context;
+  const tasks = createTasks(store);
+  const book: UpstreamBook = {
+    ...context,
+    tasks,
+    mode: context.relay,
+    hasher: createOrderHasher({ chainId, settlementContract }),
+    differs: onDifference,
+  };
+  const insert: Insert = (inserts) => store.orders.insert(inserts);
+  const relays = createRelayWorker(book, insert);
+  const isChainFollowed = () => context.chainState() === 'following' || context.chainState() === 'standing by';
+  const follower = createFollower({ book, insert, holder, isChainFollowed });
+
+  const methods: UpstreamApi = {
+    async follow({ owners = [], uids = [] }) {
+      const changes = owners.map((owner) => put('owner', parseOwner(owner), clock.now(), NEW_OWNER, 0));
+      await tasks.write(changes); // an owner that is followed stays as it is
+      await refresh(book, uids);
+      follower.wake();
+    },
+    async unfollow({ owners = [], uids = [] }) {
+      await tasks.write([
+        ...owners.map((owner) => drop('owner', { key: parseOwner(owner) })),
+        ...uids.map((uid) => drop('order', { key: requireUid(uid) })),
+      ]);
+    },
+    async refresh(target) {
+      const uid = parseUid(target);
+      if (uid !== undefined) await refresh(book, [uid]);
+      else {
+        const owner = parseOwner(target);
+        const [task] = await tasks.get('owner', [owner]);
+        await tasks.write([put('owner', owner, clock.now(), task?.value ?? NEW_OWNER, task?.version ?? 0)]);
+      }
+      follower.wake();
+    },
+    order: readOrder,
+    async owner(address) {
+      const [task] = await tasks.get('owner', [parseOwner(address)]);
+      return task && describeImport(task);
+    },
+    async state() {
+      const [orders, owners, relayed, oldest] = await Promise.all([
+        tasks.count('order'),
+        tasks.count('owner'),
+        tasks.count('relay'),
+        tasks.due('order', clock.now(), 1),
+      ]);
+      const lag = Math.max(0, clock.now() - (oldest[0]?.due ?? clock.now()));
+      return { upstream: upstream.name, ...upstream.status(), orders, owners, relayed, lag };
+    },
+  };
+
+  async function readOrder(text: string) {
+    const uid = requireUid(text);
+    const [[relay], [task], [stored]] = await Promise.all([
+      tasks.get('relay', [uid]),
+      tasks.get('order', [uid]),
+      store.orders.get([uid]),
+    ]);
+    if (relay === undefined && task === undefined && stored === undefined) return undefined;
+    const { state, sent = 0, reason, code } = relay?.value ?? {};
+    return {
+      uid,
+      ...(state === undefined
+        ? {}
+        : {
+            relay: {
+              state,
+              sent,
+              ...(reason === undefined ? {} : { reason }),
+              ...(code === undefined ? {} : { code }),
+            },
+          }),
+      ...(task?.value.readAt === undefined ? {} : { readAt: task.value.readAt }),
+      ...(task?.value.status === undefined ? {} : { status: task.value.status }),
+      // The end of an order is final once its task has been deleted.
+      final: relay === undefined && task === undefined,
+    };
+  }
+
+  return {
+    relay: createRelay(book, relays.wake),
+    quotes: createUpstreamQuotes(book),
+    methods,
+    workers: [relays, follower],
+    open: () =>
+      upstream.open({
+        clock,
+        chainId,
+        onCall: onCall.notify,
+        ...(store.traits.writers === 'many' && { reserve: createReservation(context) }),
+      }),
+  };
+}
+
+function parseOwner(text: string): Address {
+  const owner = parseHex(text, 20);
+  if (owner !== undefined) return owner;
+  throw new OrderBookError('InvalidParameter', 'owner: must be 0x and 40 hex digits', { parameter: 'owner' });
+}
+
+/** Creates the reservation of turns among the processes of a store: each takes the next free one. */
+function createReservation({ store: { tasks }, clock }: Pick<UpstreamContext, 'store' | 'clock'>) {
+  return async (name: string, interval: number): Promise<number> => {
+    for (;;) {
+      const [turn] = await tasks.get(TURN, [name]);
+      const at = Math.max(clock.now(), (turn?.due ?? 0) + interval);
+      // A process whose clock was ahead must not block the others.
+      const due = Math.min(at, clock.now() + 60_000);
+      const [isOwn] = await tasks.write([
+        { kind: TURN, key: name, version: turn?.version ?? 0, to: { due, value: '' } },
+      ]);
+      if (isOwn === true) return due;
+    }
+  };
+}

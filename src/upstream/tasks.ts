@@ -1,0 +1,139 @@
+import type { OrderInsert, Store } from '../ports/store.ts';
+import type { Task, TaskChange } from '../ports/task-store.ts';
+import type { UpstreamOrderStatus } from '../ports/upstream.ts';
+import type { Hex } from '../protocol/hex.ts';
+
+/** The state of an order on its way to the other book. */
+export type RelayState =
+  /** It waits for its turn. Only with `relay: 'queue'`. */
+  | 'queued'
+  | 'sending'
+  /** It was sent, and no answer proves whether the other book has it. It is looked up by its UID. */
+  | 'unknown'
+  | 'accepted'
+  /** The other book does not have it, and will not be asked again. */
+  | 'rejected';
+
+/** An order on its way to the other book, by UID. */
+export interface RelayTask {
+  readonly state: RelayState;
+  readonly insert: OrderInsert;
+  /** The quote of the other book that the order names. */
+  readonly quoteId?: number;
+  /** When this book received it, in milliseconds since 1970. */
+  readonly since: number;
+  /** When it was sent last, in milliseconds since 1970. */
+  readonly sentAt?: number;
+  /** Number of times it was sent. */
+  readonly sent: number;
+  /** Number of reads since then that did not find it. */
+  readonly misses: number;
+  /** The last reason for the state, with the code of the other book if there is one. */
+  readonly reason?: string;
+  readonly code?: string;
+  /** Whether it was queued: stored here before it was sent. */
+  readonly queued?: boolean;
+}
+
+/** A cancellation whose outcome is not known, by its first UID. */
+export interface CancellationTask {
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly uids: readonly Hex[];
+  readonly since: number;
+  readonly sent: number;
+}
+
+/** An order that is followed, by UID. */
+export interface OrderTask {
+  /** Whether its owner can cancel it off chain, which only the other book knows. */
+  readonly ecdsa: boolean;
+  /** When the newest read that counts was sent, in milliseconds since 1970. */
+  readonly readAt?: number;
+  /** The status in that read. */
+  readonly status?: UpstreamOrderStatus;
+  /** Number of successive reads that did not contain it. Absence is never evidence. */
+  readonly misses?: number;
+  /** When it was first seen as ended, in milliseconds since 1970. */
+  readonly endedAt?: number;
+}
+
+/** The import of an owner, by address. */
+export interface OwnerTask {
+  /** Trades are imported first, so that no filled order is stored as open. */
+  readonly phase: 'trades' | 'orders' | 'current';
+  /** Number of rows that have been read. */
+  readonly offset: number;
+  /** The last row that was read: the next page must contain it. */
+  readonly last?: string;
+  readonly limit: number;
+  /** Number of rows that could not be read. */
+  readonly skipped: number;
+  readonly orders: number;
+  readonly trades: number;
+}
+
+/** The quote of the other book to which a quote of this one belongs, by the id of this one. */
+export interface QuoteTask {
+  readonly id: number;
+  /** The book that has assigned the id: each has its own counter. */
+  readonly upstream: string;
+}
+
+/** The orders of an owner that wait for each other, by address. */
+export interface LaneTask {
+  readonly uids: readonly Hex[];
+}
+
+interface TaskValues {
+  readonly relay: RelayTask;
+  readonly cancellation: CancellationTask;
+  readonly order: OrderTask;
+  readonly owner: OwnerTask;
+  readonly quote: QuoteTask;
+  readonly lane: LaneTask;
+}
+export type TaskKind = keyof TaskValues;
+
+/** A task with its parsed value. */
+export interface Followed<K extends TaskKind> extends Pick<Task, 'key' | 'due' | 'version'> {
+  readonly value: TaskValues[K];
+}
+
+/** The tasks of a book with an upstream, with their values parsed. */
+export interface Tasks {
+  get<K extends TaskKind>(kind: K, keys: readonly string[]): Promise<Followed<K>[]>;
+  due<K extends TaskKind>(kind: K, before: number, limit: number): Promise<Followed<K>[]>;
+  count(kind: TaskKind): Promise<number>;
+  /** Writes changes. Returns whether each was made. */
+  write(changes: readonly TaskChange[]): Promise<boolean[]>;
+}
+
+/** Creates the access to tasks. */
+export function createTasks({ tasks }: Pick<Store, 'tasks'>): Tasks {
+  const parse = ({ key, due, version, value }: Task) => ({ key, due, version, value: JSON.parse(value) }); // written below
+  return {
+    get: async (kind, keys) => (keys.length === 0 ? [] : (await tasks.get(kind, keys)).map(parse)),
+    due: async (kind, before, limit) => (await tasks.due(kind, before, limit)).map(parse),
+    count: tasks.count,
+    write: async (changes) => (changes.length === 0 ? [] : tasks.write(changes)),
+  };
+}
+
+/** Returns the change that writes a task. @param version - 0: the task must not exist. Absent: it is not compared. */
+export function put<K extends TaskKind>(
+  kind: K,
+  key: string,
+  due: number,
+  value: TaskValues[K],
+  version?: number,
+): TaskChange {
+  return { kind, key, to: { due, value: JSON.stringify(value) }, ...(version === undefined ? {} : { version }) };
+}
+
+/** Returns the change that deletes a task. */
+export function drop(
+  kind: TaskKind,
+  { key, version }: { readonly key: string; readonly version?: number },
+): TaskChange {
+  return { kind, key, to: null, ...(version === undefined ? {} : { version }) };
+}
