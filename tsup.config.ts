@@ -26,6 +26,7 @@ const ENTRIES = {
   channels: 'adapters/channels/index.ts',
   estimators: 'adapters/estimators/index.ts',
   drivers: 'adapters/drivers/index.ts',
+  upstream: 'adapters/upstream/index.ts',
   prices: 'adapters/prices/index.ts',
   ipfs: 'adapters/ipfs/index.ts',
   simulators: 'adapters/simulators/index.ts',

@@ -5,6 +5,9 @@
  */
 
 export { toCsvLine } from './account-tools/csv-line.ts';
+export { onAbort } from './concurrency/abort.ts';
+export { createAsyncQueue } from './concurrency/async-queue.ts';
+export { DeadlineError, withDeadline } from './concurrency/deadline.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';
 export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';
@@ -31,6 +34,7 @@ export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
 export { createClientResolver, createProxyTest, isIpRange } from './limits/index.ts';
 export { callListener, createFailureReporter } from './listeners.ts';
 export { assertSameChain } from './ports/chain-source.ts';
+export { readMonotonic } from './ports/clock.ts';
 export { assertSameDomain } from './ports/store.ts';
 export type { Encoded } from './protocol/abi-encoding.ts';
 export { array, bytes, bytes32, decodeWords, encodeCall, tuple, word } from './protocol/abi-encoding.ts';
@@ -53,9 +57,11 @@ export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
+export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { deductProtocolFees } from './protocol/protocol-fees.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
+export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';

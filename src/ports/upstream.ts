@@ -26,6 +26,9 @@ export interface Upstream {
   /** Cancels orders by their owner's signature, all or none (`DELETE /api/v1/orders`). */
   cancelOrders(request: Readonly<Record<string, unknown>>): Promise<UpstreamWrite>;
 
+  /** Cancels one order by a signature of that order alone (`DELETE /api/v1/orders/{uid}`). */
+  cancelOrder(uid: Hex, request: Readonly<Record<string, unknown>>): Promise<UpstreamWrite>;
+
   /** Requests a quote in wire format (`POST /api/v1/quote`). */
   quote(request: unknown, options?: { readonly signal?: AbortSignal | undefined }): Promise<UpstreamQuote>;
 
@@ -61,7 +64,7 @@ export interface UpstreamContext {
    * previous one. Returns its time, in milliseconds since 1970. Absent: the book has one process.
    */
   readonly reserve?: (name: string, interval: number) => Promise<number>;
-  /** Called after each call, for metrics. */
+  /** Called after each request, for metrics. */
   readonly onCall: (call: UpstreamCall) => void;
 }
 
@@ -69,7 +72,7 @@ export interface UpstreamContext {
 export const UPSTREAM_CLASSES = ['read', 'write', 'quote'] as const;
 export type UpstreamClass = (typeof UPSTREAM_CLASSES)[number];
 
-/** One call, after its end. */
+/** One request, after its end. Calls that were not sent are not reported. */
 export interface UpstreamCall {
   readonly class: UpstreamClass;
   readonly outcome: 'ok' | 'rejected' | 'unknown' | 'blocked' | 'failed';
@@ -79,6 +82,11 @@ export interface UpstreamCall {
 
 /** The state of each class of calls: `open`, or paused until a time in milliseconds since 1970, with the reason. */
 export interface UpstreamStatus {
+  /**
+   * Milliseconds by which the clock of the other book is ahead of this one, exact to about a second. Negative: behind.
+   * `undefined` before its first response.
+   */
+  readonly clockSkew: number | undefined;
   readonly paused: Partial<Record<UpstreamClass, { readonly until: number; readonly reason: string }>>;
 }
 
@@ -103,7 +111,10 @@ export interface UpstreamRejection {
   readonly data?: unknown;
 }
 
-/** Calls of this class are paused: the other book, or what is in front of it, asks for fewer requests. */
+/**
+ * Calls of this class are paused: the other book, or what is in front of it, asks for fewer requests, or cannot be
+ * reached. Also returned when too many calls wait for their turn.
+ */
 export interface UpstreamBlock {
   readonly status: 'blocked';
   readonly reason: string;
@@ -121,9 +132,13 @@ export type UpstreamQuote =
 
 /** The outcome of a read. A failure is never evidence that something does not exist. */
 export type UpstreamRead<T> =
-  /** `startedAt` is when the request was sent, in milliseconds since 1970: what happened later may be missing. */
-  | { readonly status: 'read'; readonly value: T; readonly startedAt: number }
-  | { readonly status: 'failed'; readonly reason: string }
+  /**
+   * `startedAt` is when the request was sent, in milliseconds since 1970: what happened later may be missing. `host` has
+   * responded: hosts may lag differently.
+   */
+  | { readonly status: 'read'; readonly value: T; readonly startedAt: number; readonly host: string }
+  /** `httpStatus`: the status of the response. Absent: there was none. */
+  | { readonly status: 'failed'; readonly reason: string; readonly httpStatus?: number }
   | UpstreamBlock;
 
 /** The page to read. */

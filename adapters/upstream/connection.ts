@@ -1,0 +1,222 @@
+import type { Clock, UpstreamBlock, UpstreamCall, UpstreamClass } from 'intentbook';
+import {
+  DeadlineError,
+  getEndpoint,
+  keccak256,
+  onAbort,
+  readMonotonic,
+  readResponseText,
+  withDeadline,
+} from '#internal';
+import type { Verdict } from './answer.ts';
+import { classifyAnswer, classifyError } from './answer.ts';
+import type { Budget, Reserve, Turn } from './budget.ts';
+import { getBudget } from './budget.ts';
+import type { Access } from './options.ts';
+import { areHeaders, isHeaderValue } from './options.ts';
+import type { CallEnd } from './pause.ts';
+
+/** The book, or the estimator, that sends requests. */
+export interface Session {
+  readonly clock: Clock;
+  /** Aborted by `close`. */
+  readonly closed: AbortSignal;
+  readonly reserve?: Reserve | undefined;
+  readonly onCall: (call: UpstreamCall) => void;
+}
+
+/** A request in JSON. */
+export interface Request {
+  readonly class: UpstreamClass;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Path below the base URL. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** Called when the request is sent. */
+  readonly onSend?: () => void;
+}
+
+/** The end of a call. */
+export type CallResult =
+  | Exclude<Verdict, { readonly outcome: 'blocked' }>
+  | { readonly outcome: 'blocked'; readonly block: UpstreamBlock };
+
+/** The end of a call with a response: `startedAt` is when it was sent, in milliseconds since 1970. */
+export type TimedResult = CallResult & { readonly startedAt: number };
+
+/** A request whose turn it is. */
+export interface StartedRequest {
+  readonly turn: Turn;
+  readonly url: URL;
+  readonly init: RequestInit;
+}
+
+/** Maximum size of a decoded response, in bytes. A page of 1,000 orders with large documents has 10 MB and more. */
+const MAX_BYTES: Readonly<Record<UpstreamClass, number>> = { read: 2 ** 25, write: 2 ** 20, quote: 2 ** 20 };
+
+/** The access to one host. */
+export interface Connection {
+  readonly host: string;
+  readonly access: Access;
+  /** Milliseconds by which the clock of the host is ahead. */
+  readonly clockSkew: number | undefined;
+  /** Returns why a class is paused. */
+  getBlock(name: UpstreamClass): UpstreamBlock | undefined;
+  /** Waits for the turn of a request. */
+  start(session: Session, request: Request): Promise<StartedRequest | UpstreamBlock>;
+  /** Sends a request, and reads its response to the end. */
+  send(session: Session, request: Request): Promise<TimedResult>;
+  /** Reads the response of a started request, and measures the clock of the host. */
+  read(session: Session, name: UpstreamClass, response: Response, sentAt: number): Promise<Verdict>;
+}
+
+/** Creates the access to a host. */
+export function createConnection(access: Access): Connection {
+  const { service, host, timeouts } = access;
+  let budget: Budget | undefined;
+  let clockSkew: number | undefined;
+
+  /** Returns the headers of a request, and the budget of its key. @throws Error without the values. */
+  async function prepare({ clock }: Session, hasBody: boolean) {
+    const key = typeof access.apiKey === 'function' ? await access.apiKey() : access.apiKey;
+    const own = typeof access.headers === 'function' ? await access.headers() : access.headers;
+    if (key !== undefined && !isHeaderValue(key)) throw new Error('the API key is not the value of a header');
+    if (!areHeaders(own)) throw new Error('the headers are not valid');
+    const headers = new Headers(service.authorization);
+    for (const [name, value] of Object.entries(own)) headers.set(name, value);
+    if (key !== undefined) headers.set('x-api-key', key.trim());
+    headers.set('accept', 'application/json');
+    headers.set('user-agent', access.userAgent);
+    if (hasBody) headers.set('content-type', 'application/json');
+    budget = getBudget(clock, `${host} ${getDigest(key?.trim() ?? '')}`, access.limits);
+    return { headers, budget };
+  }
+
+  async function start(session: Session, request: Request): Promise<StartedRequest | UpstreamBlock> {
+    const { method, path, query = {}, body, signal } = request;
+    const prepared = await prepare(session, body !== undefined).catch((error: unknown) => describe(error));
+    if (typeof prepared === 'string') {
+      const reason = `the request cannot be prepared: ${prepared}`;
+      return { status: 'blocked', reason, until: session.clock.now() + RETRY_KEY };
+    }
+    const turn = await prepared.budget.acquire(request.class, {
+      maxWait: timeouts.wait,
+      signal,
+      reserve: session.reserve,
+    });
+    if ('status' in turn) return turn;
+    const url = getEndpoint(service, path);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    return { turn, url, init: { method, headers: prepared.headers, redirect: 'manual', ...content } };
+  }
+
+  async function read(session: Session, name: UpstreamClass, response: Response, sentAt: number): Promise<Verdict> {
+    const now = session.clock.now();
+    const date = Date.parse(response.headers.get('date') ?? '');
+    // The response of a cache has the date at which it was stored. A date has whole seconds.
+    if (!Number.isNaN(date) && !response.headers.has('age')) clockSkew = Math.round(date + 500 - (sentAt + now) / 2);
+    const text = await readResponseText(response, MAX_BYTES[name]);
+    return classifyAnswer(name, { status: response.status, headers: response.headers, text }, now);
+  }
+
+  async function exchange(session: Session, request: Request, { url, init }: StartedRequest): Promise<Verdict> {
+    const { clock } = session;
+    const { class: name, signal } = request;
+    try {
+      return await withDeadline(
+        clock,
+        timeouts[name],
+        async (aborted) => {
+          const sentAt = clock.now();
+          const response = await access.fetch(url, { ...init, signal: aborted });
+          return await read(session, name, response, sentAt);
+        },
+        signal,
+      );
+    } catch (error) {
+      if (signal?.aborted) return { outcome: 'lost', reason: 'the call was cancelled' };
+      return error instanceof DeadlineError ? { outcome: 'lost', reason: error.message } : classifyError(error);
+    }
+  }
+
+  return {
+    host,
+    access,
+    get clockSkew() {
+      return clockSkew;
+    },
+    getBlock: (name) => budget?.getBlock(name),
+    start,
+    read,
+    async send(session, request) {
+      const { signal, unlink } = linkSignals(session.closed, request.signal);
+      try {
+        const started = await start(session, { ...request, signal });
+        const startedAt = session.clock.now();
+        if ('status' in started) return { outcome: 'blocked', block: started, startedAt };
+        request.onSend?.();
+        const begin = readMonotonic(session.clock);
+        const verdict = await exchange(session, { ...request, signal }, started);
+        report(session, request.class, verdict, begin);
+        return { ...finish(session, started.turn, verdict), startedAt };
+      } finally {
+        unlink();
+      }
+    },
+  };
+}
+
+/** Creates a signal that is aborted with one of others, until `unlink`. `AbortSignal.any` would never be released. */
+export function linkSignals(...signals: readonly (AbortSignal | undefined)[]) {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const removers = signals.map((each) => (each === undefined ? undefined : onAbort(each, abort)));
+  if (signals.some((each) => each?.aborted)) abort();
+  return {
+    signal: controller.signal,
+    abort,
+    unlink() {
+      for (const remove of removers) remove?.();
+    },
+  };
+}
+
+/** Milliseconds after which a key that cannot be read is tried again. */
+const RETRY_KEY = 5000;
+
+/** Ends a turn. Returns the result of its call. */
+export function finish({ clock }: Session, turn: Turn, verdict: Verdict): CallResult {
+  const block = turn.end(getEnd(verdict));
+  if (verdict.outcome !== 'blocked') return verdict;
+  const { reason } = verdict.pause;
+  return { outcome: 'blocked', block: block ?? { status: 'blocked', reason, until: clock.now() } };
+}
+
+/** Returns what a verdict means for the pause of its class. */
+function getEnd(verdict: Verdict): CallEnd {
+  if (verdict.outcome === 'blocked') return verdict.pause;
+  if (verdict.outcome !== 'lost') return 'answered';
+  // A 500 is an answer: the class is not paused because of one order.
+  return verdict.pause ?? (verdict.httpStatus === undefined ? 'lost' : 'answered');
+}
+
+/** Reports a request for metrics. */
+export function report(session: Session, name: UpstreamClass, { outcome }: Verdict, begin: number): void {
+  const lost = name === 'write' ? 'unknown' : 'failed';
+  const duration = readMonotonic(session.clock) - begin;
+  session.onCall({ class: name, outcome: outcome === 'lost' ? lost : outcome, duration });
+}
+
+/** Identifies a key without containing it. */
+function getDigest(key: string): string {
+  if (key === '') return 'public';
+  const hash = keccak256(new TextEncoder().encode(key));
+  return [...hash.subarray(0, 6)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

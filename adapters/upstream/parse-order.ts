@@ -1,0 +1,158 @@
+import type { Hex, UpstreamOrder, UpstreamTrade } from 'intentbook';
+import { UPSTREAM_STATUSES } from 'intentbook';
+import {
+  appDataHash,
+  BUY_TOKEN_DESTINATIONS,
+  ORDER_KINDS,
+  parseHex,
+  SELL_TOKEN_SOURCES,
+  SIGNING_SCHEMES,
+  unpackUid,
+} from '#internal';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Thrown for a member that an order needs. */
+class Malformed extends Error {
+  override readonly name = 'Malformed';
+}
+
+/** Parses orders, and leaves out those that cannot be read. */
+export function parseOrders(rows: readonly unknown[]): UpstreamOrder[] {
+  // Orders of an owner often share a document.
+  const hashes = new Map<string, Hex>();
+  const hash = (document: string): Hex => {
+    const known = hashes.get(document) ?? appDataHash(document);
+    hashes.set(document, known);
+    return known;
+  };
+  return rows.flatMap((row) => tryParse(row, (members) => parseOrder(members, hash)) ?? []);
+}
+
+/** Parses the elements of `by_uids`, one order for each requested UID that can be read. */
+export function parseElements(elements: readonly unknown[], uids: readonly Hex[]): UpstreamOrder[] {
+  const orders = parseOrders(elements.map((element) => (isObject(element) ? element['order'] : undefined)));
+  const byUid = new Map<Hex, UpstreamOrder>();
+  for (const order of orders) {
+    // A UID may be that of a regular and of a just-in-time order.
+    if (byUid.get(order.uid)?.class === 'limit') continue;
+    byUid.set(order.uid, order);
+  }
+  return uids.flatMap((uid) => byUid.get(uid) ?? []);
+}
+
+/** Parses trades. Returns `undefined` if one of them cannot be read, because a part of a page is no page. */
+export function parseTrades(rows: readonly unknown[]): UpstreamTrade[] | undefined {
+  const trades = rows.flatMap((row) => tryParse(row, parseTrade) ?? []);
+  return trades.length === rows.length ? trades : undefined;
+}
+
+/** Returns an element, `undefined` if it cannot be read. */
+function tryParse<T>(row: unknown, parse: (members: Members) => T): T | undefined {
+  if (!isObject(row)) return undefined;
+  try {
+    return parse(row);
+  } catch (error) {
+    if (error instanceof Malformed) return undefined;
+    throw error;
+  }
+}
+
+function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOrder {
+  const uid = need(parseHex(order['uid'], 56));
+  const appData = need(parseHex(order['appData'], 32));
+  const document = order['fullAppData'];
+  const placement = order['onchainOrderData'];
+  const ethflow = order['ethflowData'];
+  const sender = parseHex(isObject(placement) ? placement['sender'] : undefined, 20);
+  const placementError = isObject(placement) ? placement['placementError'] : undefined;
+  return {
+    uid,
+    owner: parseHex(order['owner'], 20) ?? unpackUid(uid).owner,
+    sellToken: need(parseHex(order['sellToken'], 20)),
+    buyToken: need(parseHex(order['buyToken'], 20)),
+    receiver: order['receiver'] == null ? null : need(parseHex(order['receiver'], 20)),
+    sellAmount: need(parseAmount(order['sellAmount'])),
+    buyAmount: need(parseAmount(order['buyAmount'])),
+    validTo: need(parseSeconds(order['validTo'])),
+    appData,
+    feeAmount: order['feeAmount'] === undefined ? 0n : need(parseAmount(order['feeAmount'])),
+    kind: need(parseName(order['kind'], ORDER_KINDS)),
+    partiallyFillable: need(parseBoolean(order['partiallyFillable'])),
+    sellTokenBalance: need(parseName(order['sellTokenBalance'] ?? 'erc20', SELL_TOKEN_SOURCES)),
+    buyTokenBalance: need(parseName(order['buyTokenBalance'] ?? 'erc20', BUY_TOKEN_DESTINATIONS)),
+    signingScheme: need(parseName(order['signingScheme'], SIGNING_SCHEMES)),
+    signature: parseHex(order['signature']) ?? '0x',
+    creationDate: need(parseDate(order['creationDate'])),
+    status: parseName(order['status'], UPSTREAM_STATUSES),
+    class: parseName(order['class'], CLASSES) ?? 'limit',
+    settlementContract: parseHex(order['settlementContract'], 20),
+    // An amount that cannot be read is not zero.
+    executedSellAmount: need(parseAmount(order['executedSellAmount'])),
+    executedBuyAmount: need(parseAmount(order['executedBuyAmount'])),
+    executedFee: parseAmount(order['executedFee']) ?? 0n,
+    executedFeeToken: parseHex(order['executedFeeToken'], 20),
+    invalidated: order['invalidated'] === true,
+    fullAppData: typeof document === 'string' && hash(document) === appData ? document : undefined,
+    onchainUser: parseHex(order['onchainUser'], 20) ?? sender,
+    userValidTo: isObject(ethflow) ? parseSeconds(ethflow['userValidTo']) : undefined,
+    placementError: typeof placementError === 'string' ? placementError : undefined,
+  };
+}
+
+const CLASSES = ['market', 'limit', 'liquidity'] as const;
+
+function parseTrade(trade: Members): UpstreamTrade {
+  const uid = need(parseHex(trade['orderUid'], 56));
+  const sellAmount = need(parseAmount(trade['sellAmount']));
+  return {
+    uid,
+    owner: parseHex(trade['owner'], 20) ?? unpackUid(uid).owner,
+    blockNumber: need(parseSeconds(trade['blockNumber'])),
+    logIndex: need(parseSeconds(trade['logIndex'])),
+    transactionHash: parseHex(trade['txHash'], 32),
+    sellToken: need(parseHex(trade['sellToken'], 20)),
+    buyToken: need(parseHex(trade['buyToken'], 20)),
+    sellAmount,
+    sellAmountBeforeFees: parseAmount(trade['sellAmountBeforeFees']) ?? sellAmount,
+    buyAmount: need(parseAmount(trade['buyAmount'])),
+  };
+}
+
+/** Returns a value that is present. @throws Malformed otherwise. */
+function need<T>(value: T | undefined): T {
+  if (value === undefined) throw new Malformed('a member is missing or malformed');
+  return value;
+}
+
+/** Returns whether a value is an object with members. */
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Parses decimal digits. A sum of executed amounts may have more than 78. Numbers are accepted if they are exact. */
+export function parseAmount(value: unknown): bigint | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined;
+  return typeof value === 'string' && /^[0-9]{1,100}$/.test(value) ? BigInt(value) : undefined;
+}
+
+/** Parses an integer from 0 to 2^53 − 1, also as text. */
+function parseSeconds(value: unknown): number | undefined {
+  const number = parseAmount(value);
+  return number === undefined || number > Number.MAX_SAFE_INTEGER ? undefined : Number(number);
+}
+
+function parseBoolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+function parseName<Name extends string>(value: unknown, names: readonly Name[]): Name | undefined {
+  return names.find((name) => name === value);
+}
+
+/** Parses a date of RFC 3339, with up to nine digits of its second. Returns milliseconds since 1970. */
+function parseDate(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT/.test(value)) return undefined;
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? undefined : time;
+}
