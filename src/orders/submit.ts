@@ -8,7 +8,7 @@ import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
-import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
+import type { OrderInsert } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
 import { getCheckQueue } from './admission.ts';

@@ -1,4 +1,3 @@
-import type { RelayOutcome } from '../admission/relay.ts';
 import type { Observer } from '../listeners.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
@@ -57,5 +56,3 @@ export interface UpstreamDifference {
 
 /** Inserts orders, with those of other callers in one step. */
 export type Insert = (inserts: readonly OrderInsert[]) => Promise<InsertOutcome[]>;
-
-export type { RelayOutcome };

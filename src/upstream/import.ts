@@ -120,8 +120,9 @@ export function createImport({ book, storeOrders, adoptTrades }: ImportContext):
   }
 
   /** A failed page is halved. A single row that cannot be read is left out. */
-  function retry(task: OwnerTask, read: { readonly status: 'failed' | 'blocked'; readonly until?: number }): Step {
-    const due = read.status === 'blocked' ? (read.until ?? clock.now() + RETRY) : clock.now() + RETRY;
+  function retry(task: OwnerTask, read: UnreadPage): Step {
+    // Without a response, the other book may be down. With one, the page is too large, or a row is damaged.
+    const due = read.until ?? clock.now() + (read.httpStatus === undefined ? RETRY : 0);
     if (read.status === 'blocked' || task.phase === 'current') return { due, value: task };
     if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
     const { last: _last, ...rest } = task;
@@ -131,6 +132,13 @@ export function createImport({ book, storeOrders, adoptTrades }: ImportContext):
   const now = (value: OwnerTask): Step => ({ due: clock.now(), value });
 
   return { step };
+}
+
+/** A read without a result. */
+interface UnreadPage {
+  readonly status: 'failed' | 'blocked';
+  readonly until?: number;
+  readonly httpStatus?: number;
 }
 
 function continues({ offset, last }: OwnerTask, rows: readonly string[]): boolean {
@@ -144,7 +152,7 @@ function stepBack(task: OwnerTask) {
 
 function proceed(task: OwnerTask, offset: number, rows: readonly string[]): OwnerTask {
   const last = rows.at(-1);
-  return { ...task, offset, limit: PAGE - OVERLAP, ...(last === undefined ? {} : { last }) };
+  return { ...task, offset, limit: Math.min(PAGE - OVERLAP, 2 * task.limit), ...(last === undefined ? {} : { last }) };
 }
 
 /** The position of an import, for people. */

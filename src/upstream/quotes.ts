@@ -57,6 +57,7 @@ function toRecord({ quote, expiration, verified }: WireQuote): Parameters<QuoteS
   const terms = (typeof quote === 'object' && quote !== null ? quote : {}) as Readonly<Record<string, unknown>>;
   const [sellToken, buyToken] = [parseHex(terms['sellToken'], 20), parseHex(terms['buyToken'], 20)];
   const { kind } = terms;
+  // biome-ignore lint/style/noRestrictedGlobals: parses a given time, does not read the clock
   const expiresAt = Date.parse(String(expiration));
   if (sellToken === undefined || buyToken === undefined || !(kind === 'sell' || kind === 'buy')) return undefined;
   const [sell, buy, fee] = [terms['sellAmount'], terms['buyAmount'], terms['feeAmount']].map(toAmount);

@@ -4,7 +4,7 @@ import { UNKNOWN_HASH } from '../ports/chain-store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { Insert, UpstreamBook } from './context.ts';
-import { CLAIM, leave, READS, refresh, send, storeAccepted } from './relay.ts';
+import { CLAIM, leave, READS, refresh, send, sendCancellation, storeAccepted, withdraw } from './relay.ts';
 import type { CancellationTask, Followed, RelayTask } from './tasks.ts';
 import { drop, put } from './tasks.ts';
 
@@ -182,7 +182,10 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
 
   /** Returns when to repeat it; `undefined` if it has ended. */
   async function repeatCancellation({ request, uids, sent }: CancellationTask): Promise<number | undefined> {
-    const answer = await upstream.cancelOrders(request);
+    const before = await withdraw(book, uids);
+    if (before === 'on its way') return clock.now() + INTERVAL;
+    const answer =
+      before === 'withdrawn' ? ({ status: 'accepted' } as const) : await sendCancellation(book, request, uids);
     const now = clock.now();
     if (answer.status === 'blocked') return Math.max(answer.until, now + INTERVAL);
     if (answer.status === 'unknown') return now + (READS[Math.min(sent, READS.length - 1)] ?? ABSENT_AFTER);

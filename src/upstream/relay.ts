@@ -146,10 +146,11 @@ export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
   }
 
   async function cancel(request: unknown, uids: readonly Hex[]): Promise<RelayedCancellation> {
-    const list = toList(request, uids);
-    const unsent = await withdrawQueued(uids);
-    if (unsent) return { status: 'forwarded' };
-    const answer = await upstream.cancelOrders(list);
+    const given = request as Readonly<Record<string, unknown>>; // its shape was parsed
+    const before = await withdraw(book, uids);
+    if (before === 'withdrawn') return { status: 'forwarded' };
+    if (before === 'on its way') return keepCancellation(given, uids, 'an order is still on its way');
+    const answer = await sendCancellation(book, given, uids);
     if (answer.status === 'accepted') return { status: 'forwarded' };
     if (answer.status === 'rejected') {
       await refresh(book, uids); // this book may not know yet what the other one has answered
@@ -157,36 +158,22 @@ export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
     }
     if (answer.status === 'blocked' && mode === 'direct')
       return { status: 'rejected', error: createUnavailable(upstream.name, answer.reason, answer.until) };
-    await keepCancellation(list, uids, answer);
-    const description = `the cancellation was sent to ${upstream.name} and has no answer yet: ${answer.reason}`;
-    return { status: 'unknown', error: new OrderBookError('OutcomeUnknown', description, { uids }) };
+    return keepCancellation(given, uids, answer.reason, answer.status === 'blocked' ? answer.until : undefined);
   }
 
+  /** Keeps a cancellation, which is repeated until its orders have ended. */
   async function keepCancellation(
     request: Readonly<Record<string, unknown>>,
     uids: readonly Hex[],
-    answer: Exclude<UpstreamWrite, { readonly status: 'accepted' | 'rejected' }>,
-  ): Promise<void> {
-    const now = clock.now();
-    const due = answer.status === 'blocked' ? answer.until : now + READS[0];
+    reason: string,
+    due = clock.now() + READS[0],
+  ): Promise<RelayedCancellation> {
     const [key] = uids;
-    if (key === undefined) return;
-    await tasks.write([put('cancellation', key, due, { request, uids, since: now, sent: 1 })]);
+    if (key !== undefined)
+      await tasks.write([put('cancellation', key, due, { request, uids, since: clock.now(), sent: 1 })]);
     wakeWorker();
-  }
-
-  /** Takes back orders that have not been sent. Returns whether these are all orders of a cancellation. */
-  async function withdrawQueued(uids: readonly Hex[]): Promise<boolean> {
-    if (mode !== 'queue') return false;
-    const waiting = (await tasks.get('relay', uids)).filter(
-      ({ value }) => value.state === 'queued' && value.sent === 0,
-    );
-    if (waiting.length < new Set(uids).size) return false;
-    const reason = 'cancelled by its owner before it was sent';
-    const changes = waiting.map(({ key, version, value }) =>
-      put('relay', key, clock.now() + CLAIM, { ...value, state: 'rejected', reason }, version),
-    );
-    return (await tasks.write(changes)).every(Boolean);
+    const description = `${upstream.name} has not confirmed the cancellation yet: ${reason}`;
+    return { status: 'unknown', error: new OrderBookError('OutcomeUnknown', description, { uids }) };
   }
 
   return {
@@ -195,10 +182,37 @@ export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
   };
 }
 
-/** Returns a cancellation as a list, which has the same signature types. A single one is passed on unchanged. */
-function toList(request: unknown, uids: readonly Hex[]): Readonly<Record<string, unknown>> {
-  const given = request as Readonly<Record<string, unknown>>; // its shape was parsed
-  return { ...given, ...(Array.isArray(given['orderUids']) ? { orderUids: uids } : {}) };
+/** Sends a cancellation in the form in which it was signed: of one order, or of a list. */
+export function sendCancellation(
+  { upstream }: Pick<UpstreamBook, 'upstream'>,
+  { orderUid, ...request }: Readonly<Record<string, unknown>>,
+  uids: readonly Hex[],
+): Promise<UpstreamWrite> {
+  const [uid] = uids;
+  if (orderUid === undefined || uid === undefined) return upstream.cancelOrders({ ...request, orderUids: uids });
+  return upstream.cancelOrder(uid, request);
+}
+
+/**
+ * Takes back the orders of a cancellation if none of them has been sent.
+ *
+ * @returns `sent`: none of them is on its way.
+ */
+export async function withdraw(
+  { tasks, clock }: Pick<UpstreamBook, 'tasks' | 'clock'>,
+  uids: readonly Hex[],
+): Promise<'withdrawn' | 'on its way' | 'sent'> {
+  const waiting = (await tasks.get('relay', uids)).filter(
+    ({ value: { state } }) => state !== 'rejected' && state !== 'accepted',
+  );
+  if (waiting.length === 0) return 'sent';
+  const isUnsent = waiting.every(({ value: { state, sent } }) => state === 'queued' && sent === 0);
+  if (!isUnsent || waiting.length < new Set(uids).size) return 'on its way';
+  const reason = 'cancelled by its owner before it was sent';
+  const changes = waiting.map(({ key, version, value }) =>
+    put('relay', key, clock.now() + CLAIM, { ...value, state: 'rejected', reason }, version),
+  );
+  return (await tasks.write(changes)).every(Boolean) ? 'withdrawn' : 'on its way';
 }
 
 /** Stores an order that the other book has accepted. That decides: nothing of this book rejects it any more. */

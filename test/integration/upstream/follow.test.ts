@@ -1,0 +1,312 @@
+import type { Hex, Order } from 'intentbook';
+import { afterEach, describe, expect, test } from 'vitest';
+import { tradeOf } from '../../support/chain-events.ts';
+import { upstreamWorld } from '../../support/upstream/world.ts';
+
+const worlds: Awaited<ReturnType<typeof upstreamWorld>>[] = [];
+const world = async (...parameters: Parameters<typeof upstreamWorld>) => {
+  const created = await upstreamWorld(...parameters);
+  worlds.push(created);
+  return created;
+};
+
+afterEach(async () => {
+  for (const each of worlds.splice(0)) await each.close();
+});
+
+type World = Awaited<ReturnType<typeof upstreamWorld>>;
+
+/** Submits orders to the other book only. */
+async function postElsewhere({ other, order, clock }: World, count: number): Promise<Hex[]> {
+  const uids: Hex[] = [];
+  for (let i = 0; i < count; i++) {
+    clock.advance(1);
+    const result = await other.orders.submit((await order()) as never);
+    uids.push((result as { uid: Hex }).uid);
+  }
+  return uids;
+}
+
+async function get({ other }: World, uid: Hex): Promise<Order> {
+  const order = await other.orders.get(uid);
+  if (order === undefined) throw new Error('the other book has no such order');
+  return order;
+}
+
+const fill = (order: Order) => tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount));
+
+describe('a followed order', () => {
+  test('is stored with its terms, and cancelled when the other book says so', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    const { creationDate } = await get(here, uid);
+    expect(await here.book.orders.get(uid)).toMatchObject({ status: 'open', creationDate });
+    await here.other.orders.cancel(await here.cancellation([uid]));
+    await here.pass(60_000);
+    expect(await here.status(uid)).toBe('cancelled');
+    expect(await here.log(uid)).toEqual(['created', 'cancelled']);
+  });
+
+  test('scenario 6: that is cancelled off chain and then filled is filled, each told once', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    const order = await get(here, uid);
+    await here.other.orders.cancel(await here.cancellation([uid]));
+    await here.pass(60_000);
+    await here.tell(here.book, 1, [fill(order)]);
+    await here.tell(here.other, 1, [fill(order)]);
+    await here.pass(300_000, 10_000);
+    expect(await here.status(uid)).toBe('fulfilled');
+    expect(await here.log(uid)).toEqual(['created', 'cancelled', 'traded']);
+  });
+
+  test('scenario 24: whose fill is reorganised away is open, also if a read is older', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    const order = await get(here, uid);
+    await here.tell(here.book, 1, [fill(order)]);
+    expect(await here.status(uid)).toBe('fulfilled');
+    // The read begins while the fill is there, and ends after it was reverted.
+    here.upstream.onRead = async () => {
+      here.upstream.onRead = async () => {};
+      await here.book.chain.rollback(0);
+    };
+    await here.book.upstream?.refresh(uid);
+    await here.pass(2000);
+    expect(await here.status(uid)).toBe('open');
+    expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted']);
+  });
+
+  test('scenario 25: that is filled at its end is not called expired before the grace has passed', async () => {
+    const here = await world();
+    const validTo = Math.floor(here.clock.now() / 1000) + 100;
+    const result = await here.book.orders.submit((await here.order({ validTo })) as never);
+    const { uid } = result as { uid: Hex };
+    await here.pass(130_000, 10_000);
+    expect(await here.log(uid)).toEqual(['created']);
+    await here.tell(here.book, 1, [fill(await get(here, uid))]);
+    await here.pass(60_000, 10_000);
+    expect(await here.status(uid)).toBe('fulfilled');
+    expect(await here.log(uid)).toEqual(['created', 'traded']);
+  });
+
+  test('scenario 26: that is partially filled and then cancelled keeps its amounts', async () => {
+    const here = await world();
+    const submitted = await here.order({ partiallyFillable: true, sellAmount: '1000', buyAmount: '500' });
+    const { uid } = (await here.book.orders.submit(submitted as never)) as { uid: Hex };
+    const part = tradeOf(await get(here, uid), 400n, 200n);
+    await here.tell(here.book, 1, [part]);
+    await here.tell(here.other, 1, [part]);
+    await here.other.orders.cancel(await here.cancellation([uid]));
+    await here.pass(60_000);
+    expect(await here.book.orders.get(uid)).toMatchObject({ status: 'cancelled', executedSellAmount: '400' });
+  });
+
+  test('scenario 28: waits for its presignature, which is taken from the other book without a chain', async () => {
+    const here = await world();
+    const order = { ...(await here.order()), signingScheme: 'presign', signature: '0x' } as const;
+    const { uid } = (await here.book.orders.submit(order as never)) as { uid: Hex };
+    expect(await here.status(uid)).toBe('presignaturePending');
+    await here.tell(here.other, 1, [
+      { event: 'PreSignature', owner: here.alice.address.toLowerCase(), orderUid: uid, signed: true } as never,
+    ]);
+    await here.pass(60_000);
+    expect(await here.status(uid)).toBe('open');
+    expect(await here.log(uid)).toEqual(['created', 'presigned']);
+  });
+
+  test('scenario 34: whose book is down for an hour follows the chain, and catches up', async () => {
+    const here = await world();
+    const [a = '0x', b = '0x'] = await postElsewhere(here, 2);
+    await here.book.upstream?.follow({ uids: [a, b] });
+    await here.pass(2000);
+    here.upstream.setDown(true);
+    await here.tell(here.book, 1, [fill(await get(here, a))]);
+    await here.other.orders.cancel(await here.cancellation([b]));
+    await here.pass(3_600_000 - 10_000, 100_000);
+    expect([await here.status(a)]).toEqual(['fulfilled']);
+    here.upstream.setDown(false);
+    await here.pass(60_000);
+    expect(await here.log(b)).toContain('cancelled');
+  });
+
+  test('scenario 35: is filled by the trades of the other book without a node, and once when the node is back', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    const trade = fill(await get(here, uid));
+    await here.tell(here.other, 7, [trade]);
+    await here.pass(60_000);
+    expect(await here.status(uid)).toBe('fulfilled');
+    expect(await here.tell(here.book, 7, [trade])).toMatchObject({ status: 'applied', known: 1 });
+    expect(await here.log(uid)).toEqual(['created', 'traded']);
+    expect(await here.book.trades.list({ orderUid: uid })).toHaveLength(1);
+  });
+
+  test('scenario 36: of an unknown status keeps its own', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    here.upstream.change = (order) => ({ ...order, status: 'paused' as never });
+    await here.pass(120_000, 5000);
+    expect(await here.status(uid)).toBe('open');
+  });
+
+  test('scenario 37: of another contract is not stored, and is told', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    const differences: unknown[] = [];
+    here.book.on('upstreamDiffered', (difference) => void differences.push(difference));
+    here.upstream.change = (order) => ({ ...order, sellAmount: `${order.sellAmount}0` });
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    expect(await here.status(uid)).toBeUndefined();
+    expect(differences).toContainEqual({
+      uid,
+      field: 'row',
+      local: 'not stored',
+      upstream: 'another domain',
+      resolution: 'none',
+    });
+  });
+
+  test('that is absent from reads stays as it is, and the absence is told', async () => {
+    const here = await world();
+    const { uid } = (await here.book.orders.submit((await here.order()) as never)) as { uid: Hex };
+    const fields: string[] = [];
+    here.book.on('upstreamDiffered', ({ field }) => void fields.push(field));
+    here.upstream.change = () => undefined;
+    await here.pass(200_000, 5000);
+    expect(await here.status(uid)).toBe('open');
+    expect(fields).toEqual(['missing']);
+  });
+
+  test('is final after its end can no longer be reverted', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    await here.other.orders.cancel(await here.cancellation([uid]));
+    await here.pass(120_000, 5000);
+    expect(await here.book.upstream?.order(uid)).toMatchObject({ status: 'cancelled', final: false });
+    await here.pass(1_500_000, 50_000);
+    expect(await here.book.upstream?.order(uid)).toEqual({ uid, final: true });
+  });
+});
+
+describe('the import of an owner', () => {
+  test('stores all orders with their states, and follows those that live', async () => {
+    const here = await world();
+    const uids = await postElsewhere(here, 40);
+    const [filled = '0x', cancelled = '0x', open = '0x'] = uids;
+    await here.tell(here.other, 1, [fill(await get(here, filled))]);
+    await here.other.orders.cancel(await here.cancellation([cancelled]));
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await here.pass(5000);
+    const { orders } = await here.book.orders.list({ owner: here.alice.address, limit: 100 });
+    expect(orders.map(({ uid }) => uid)).toEqual([...uids].reverse());
+    expect([await here.status(filled), await here.status(cancelled), await here.status(open)]).toEqual([
+      'fulfilled',
+      'cancelled',
+      'open',
+    ]);
+    expect(await here.log(filled)).toEqual(['created', 'traded']);
+    expect(await here.book.upstream?.owner(here.alice.address)).toMatchObject({
+      phase: 'current',
+      orders: 40,
+      trades: 1,
+    });
+    await here.other.orders.cancel(await here.cancellation([open]));
+    await here.pass(60_000);
+    expect(await here.status(open)).toBe('cancelled');
+  });
+
+  test('scenario 18: leaves out a row that cannot be read, and reads all others', async () => {
+    const here = await world();
+    const uids = await postElsewhere(here, 60);
+    here.upstream.broken.add(30);
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await here.pass(30_000);
+    const { orders } = await here.book.orders.list({ owner: here.alice.address, limit: 100 });
+    const missing = uids.filter((uid) => !orders.some((order) => order.uid === uid));
+    expect(missing).toEqual([[...uids].reverse()[30]]);
+    expect(await here.book.upstream?.owner(here.alice.address)).toMatchObject({ skipped: 1 });
+  });
+
+  test('scenarios 19 and 20: continues after a restart, and steps back when rows are gone', async () => {
+    const here = await world();
+    const uids = await postElsewhere(here, 1200);
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await here.pass(1000);
+    await here.restart();
+    await here.pass(20_000);
+    const stored = await here.book.orders.list({ owner: here.alice.address, limit: 1000 });
+    const rest = await here.book.orders.list({ owner: here.alice.address, limit: 1000, cursor: stored.next ?? '' });
+    expect(stored.orders.length + rest.orders.length).toBe(uids.length);
+    const [first = '0x'] = uids;
+    expect(await here.log(first)).toEqual(['created']);
+  });
+
+  test('scenario 21: finds an order that was posted elsewhere later', async () => {
+    const here = await world();
+    await postElsewhere(here, 3);
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await here.pass(5000);
+    const [late = '0x'] = await postElsewhere(here, 1);
+    await here.pass(620_000, 20_000);
+    expect(await here.status(late)).toBe('open');
+    await here.other.orders.cancel(await here.cancellation([late]));
+    await here.book.upstream?.refresh(late);
+    await here.pass(3000);
+    expect(await here.status(late)).toBe('cancelled');
+  });
+});
+
+describe('a quote of the other book', () => {
+  const estimator = { name: 'fixed', estimate: async () => ({ amount: 5n * 10n ** 21n, gas: 100_000 }) };
+
+  test('scenarios 31 and 32: has an id of this book, and the order carries that of the other one', async () => {
+    const quotes = { estimators: [estimator as never], gasPrice: 0 };
+    const here = await world({}, { other: { quotes } });
+    const request = {
+      sellToken: '0xfff9976782d46cc05630d1f6ebab18b2324d6b14',
+      buyToken: '0x0625afb445c3b6b7b929342a04a22599fd5dbb59',
+      kind: 'sell',
+      sellAmountBeforeFee: '1000000000000000000',
+      from: here.alice.address,
+    } as never;
+    await here.other.quotes.request(request);
+    const result = await here.book.quotes.request(request);
+    expect(result).toMatchObject({ status: 'quoted', quote: { id: 1 } });
+    const sent: unknown[] = [];
+    const { submitOrder } = here.upstream;
+    here.upstream.submitOrder = (order) => {
+      sent.push(order['quoteId']);
+      return submitOrder(order);
+    };
+    const order = { ...(await here.order({ sellAmount: '1000000000000000000' })), quoteId: 1 };
+    expect(await here.book.orders.submit(order as never)).toMatchObject({ status: 'accepted' });
+    expect(sent).toEqual([2]);
+    const unknown = { ...(await here.order()), quoteId: 77 };
+    expect(await here.book.orders.submit(unknown as never)).toMatchObject({ status: 'accepted' });
+    expect(sent).toEqual([2, undefined]);
+  });
+
+  test('that is rejected is passed on', async () => {
+    const here = await world();
+    const request = { sellToken: '0x' } as never;
+    const [mine, theirs] = [await here.book.quotes.request(request), await here.other.quotes.request(request)];
+    expect(mine).toMatchObject({
+      status: 'rejected',
+      error: { code: (theirs as { error: { code: string } }).error.code },
+    });
+  });
+});

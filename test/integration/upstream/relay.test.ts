@@ -1,0 +1,290 @@
+import type { Hex } from 'intentbook';
+import { afterEach, describe, expect, test } from 'vitest';
+import { tradeOf } from '../../support/chain-events.ts';
+import { settle, upstreamWorld } from '../../support/upstream/world.ts';
+
+const worlds: Awaited<ReturnType<typeof upstreamWorld>>[] = [];
+const world = async (...parameters: Parameters<typeof upstreamWorld>) => {
+  const created = await upstreamWorld(...parameters);
+  worlds.push(created);
+  return created;
+};
+
+afterEach(async () => {
+  for (const each of worlds.splice(0)) await each.close();
+});
+
+const accepted = (result: { status: string; uid?: Hex; existing?: boolean; error?: unknown }): Hex => {
+  expect(result).toMatchObject({ status: 'accepted' });
+  return result.uid as Hex;
+};
+
+describe('a relayed order', () => {
+  test('is stored here when the other book has it, with the same UID', async () => {
+    const { book, other, order, upstream, log } = await world();
+    const uid = accepted(await book.orders.submit(await order()));
+    expect(await other.orders.get(uid)).toMatchObject({ uid, status: 'open' });
+    expect(await book.orders.get(uid)).toMatchObject({ uid, status: 'open' });
+    expect(upstream.calls.submitOrder).toBe(1);
+    expect(await log(uid)).toEqual(['created']);
+  });
+
+  test('that is invalid here is not sent', async () => {
+    const { book, order, upstream } = await world();
+    const result = await book.orders.submit({ ...(await order()), signature: `0x${'11'.repeat(65)}` });
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'InvalidSignature' } });
+    expect(upstream.calls.submitOrder).toBe(0);
+  });
+
+  test('that the other book rejects is not stored, and the rejection is passed on', async () => {
+    const { book, order } = await world(
+      {},
+      { other: { deniedTokens: ['0x0625afb445c3b6b7b929342a04a22599fd5dbb59'] } },
+    );
+    const result = await book.orders.submit(await order());
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'UnsupportedToken' } });
+    expect((await book.orders.list({})).orders).toEqual([]);
+  });
+
+  test('scenario 1: whose answer is lost is unknown, and is found by its UID', async () => {
+    const { book, order, upstream, pass, status, log } = await world();
+    upstream.faults.push('lost');
+    const result = await book.orders.submit(await order());
+    expect(result).toMatchObject({ status: 'unknown', error: { code: 'OutcomeUnknown' } });
+    const { uid } = result as { uid: Hex };
+    expect(await status(uid)).toBeUndefined();
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'unknown', sent: 1 } });
+    await pass(3000);
+    expect(await status(uid)).toBe('open');
+    expect(await log(uid)).toEqual(['created']);
+    expect(upstream.calls.submitOrder).toBe(1);
+  });
+
+  test('scenario 2: that was filled before its answer arrived is not called rejected', async () => {
+    const { book, other, order, upstream, pass, status, tell } = await world();
+    upstream.faults.push('lost');
+    const created = await order();
+    const { uid } = (await book.orders.submit(created)) as { uid: Hex };
+    const found = await other.orders.get(uid);
+    if (found === undefined) throw new Error('the other book has the order');
+    await tell(other, 1, [tradeOf(found, BigInt(found.sellAmount), BigInt(found.buyAmount))]);
+    await pass(120_000, 5000);
+    await expect.poll(() => status(uid)).toBe('fulfilled');
+    expect(upstream.calls.submitOrder).toBe(1);
+  });
+
+  test('scenario 3: that others have posted exists, and one that has ended is rejected with the reason', async () => {
+    const { book, other, order, cancellation, status } = await world();
+    const known = await order();
+    const uid = accepted(await other.orders.submit(known as never));
+    expect(await book.orders.submit(known as never)).toEqual({ status: 'accepted', uid, existing: true });
+    expect(await status(uid)).toBe('open');
+    const ended = await order();
+    const endedUid = accepted(await other.orders.submit(ended as never));
+    await other.orders.cancel(await cancellation([endedUid]));
+    const result = await book.orders.submit(ended as never);
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'DuplicatedOrder' } });
+    expect((result as { error: Error }).error.message).toMatch(/cancelled/);
+  });
+
+  test('scenario 4: stays accepted while a replica does not have it', async () => {
+    const { book, order, upstream, pass, status, log } = await world();
+    await upstream.freeze();
+    const uid = accepted(await book.orders.submit(await order()));
+    await pass(60_000, 5000);
+    expect(await status(uid)).toBe('open');
+    expect(await log(uid)).toEqual(['created']);
+    expect(upstream.calls.submitOrder).toBe(1);
+  });
+
+  test('scenario 9: a replacement whose answer is lost replaces once', async () => {
+    const { book, order, upstream, pass, status, log } = await world();
+    const old = accepted(await book.orders.submit(await order()));
+    upstream.faults.push('lost');
+    const appData = JSON.stringify({ version: '1.1.0', metadata: { replacedOrder: { uid: old } } });
+    const { uid } = (await book.orders.submit(await order({ appData }))) as { uid: Hex };
+    await pass(10_000);
+    expect([await status(old), await status(uid)]).toEqual(['cancelled', 'open']);
+    expect([await log(old), await log(uid)]).toEqual([['created', 'cancelled'], ['created']]);
+  });
+
+  test('scenario 10: a replacement during bidding leaves the old order open', async () => {
+    const { book, order, status } = await world({}, { other: { isActivelyBidOn: () => true } });
+    const old = accepted(await book.orders.submit(await order()));
+    const appData = JSON.stringify({ version: '1.1.0', metadata: { replacedOrder: { uid: old } } });
+    const result = await book.orders.submit(await order({ appData }));
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'OldOrderActivelyBidOn' } });
+    expect(await status(old)).toBe('open');
+  });
+
+  test('scenario 11: with the hash of a document that this book knows carries the document', async () => {
+    const { book, other, order } = await world();
+    const document = JSON.stringify({ version: '1.1.0', appCode: 'a test', metadata: {} });
+    const put = await book.appData.put(document);
+    const { hash } = put as { hash: Hex };
+    const uid = accepted(await book.orders.submit(await order({ appData: hash, appDataIsHash: true } as never)));
+    expect(await other.orders.get(uid)).toMatchObject({ appData: hash, fullAppData: document });
+  });
+
+  test('scenario 14: is refused, and not stored, while the edge blocks', async () => {
+    const { book, order, upstream } = await world();
+    upstream.faults.push('blocked');
+    const created = await order();
+    const result = await book.orders.submit(created);
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'UpstreamUnavailable', retryable: true } });
+    accepted(await book.orders.submit(created));
+  });
+
+  test('scenario 17: that is stored late is not sent twice within a minute', async () => {
+    const { book, order, upstream, pass, status } = await world();
+    upstream.faults.push('late');
+    const { uid } = (await book.orders.submit(await order())) as { uid: Hex };
+    await pass(30_000);
+    expect(await status(uid)).toBeUndefined();
+    await upstream.deliver();
+    await pass(60_000);
+    expect(await status(uid)).toBe('open');
+    expect(upstream.calls.submitOrder).toBe(1);
+  });
+
+  test('that never arrived is sent again after a minute, and once only', async () => {
+    const { book, order, upstream, pass, status, log } = await world();
+    upstream.faults.push('vanished', 'lost');
+    const { uid } = (await book.orders.submit(await order())) as { uid: Hex };
+    await pass(180_000, 2000);
+    expect(await status(uid)).toBe('open');
+    expect(await log(uid)).toEqual(['created']);
+    expect(upstream.calls.submitOrder).toBe(2);
+  });
+
+  test('scenario 41: that a proxy has doubled is one order', async () => {
+    const { book, order, upstream, status, log } = await world();
+    upstream.faults.push('doubled');
+    const uid = accepted(await book.orders.submit(await order()));
+    expect(await status(uid)).toBe('open');
+    expect(await log(uid)).toEqual(['created']);
+  });
+
+  test('is known after a crash between the answer and the insert', async () => {
+    const { book, order, upstream, pass, status, restart, log } = await world();
+    upstream.faults.push('lost');
+    const { uid } = (await book.orders.submit(await order())) as { uid: Hex };
+    await restart();
+    await pass(5000);
+    expect(await status(uid)).toBe('open');
+    expect(await log(uid)).toEqual(['created']);
+  });
+});
+
+describe('a queued order', () => {
+  test('is stored at once, and sent when the other book can be reached', async () => {
+    const { book, other, order, upstream, pass, status } = await world({ relay: 'queue' });
+    upstream.setDown(true);
+    const uid = accepted(await book.orders.submit(await order()));
+    await settle();
+    expect(await status(uid)).toBe('open');
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'queued' }, final: false });
+    upstream.setDown(false);
+    await pass(70_000, 5000);
+    expect(await other.orders.get(uid)).toMatchObject({ status: 'open' });
+    expect((await book.upstream?.order(uid))?.relay).toBeUndefined();
+  });
+
+  test('is sent after the earlier ones of its owner', async () => {
+    const { book, other, order, pass } = await world({ relay: 'queue' });
+    const uids: Hex[] = [];
+    for (let i = 0; i < 5; i++) uids.push(accepted(await book.orders.submit(await order())));
+    await pass(10_000);
+    const sent = (await other.orders.list({})).orders.map(({ uid }) => uid);
+    expect(new Set(sent)).toEqual(new Set(uids));
+    expect((await other.log.after(0, 100)).map((event) => event.uid)).toEqual(uids);
+  });
+
+  test('scenario 42: waits while the owner has too many orders, and ends with the reason', async () => {
+    const { book, order, pass, status, failures } = await world(
+      { relay: 'queue' },
+      { other: { limits: { maxOpenOrders: 1 } } },
+    );
+    accepted(await book.orders.submit(await order({ validTo: 1_700_000_000 + 7200 })));
+    const uid = accepted(await book.orders.submit(await order({ validTo: 1_700_000_000 + 7200 })));
+    await pass(5000);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'queued', code: 'TooManyLimitOrders' } });
+    await pass(8_000_000, 100_000);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'rejected', code: 'TooManyLimitOrders' } });
+    expect(await status(uid)).toBe('cancelled');
+    expect(failures).toHaveLength(1);
+  });
+
+  test('scenario 15: that the other book rejects for good is cancelled here', async () => {
+    const denied = { deniedTokens: ['0x0625afb445c3b6b7b929342a04a22599fd5dbb59'] };
+    const { book, order, pass, status, log } = await world({ relay: 'queue' }, { other: denied });
+    const uid = accepted(await book.orders.submit(await order()));
+    await pass(3000);
+    expect(await status(uid)).toBe('cancelled');
+    expect(await log(uid)).toEqual(['created', 'cancelled']);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'rejected', code: 'UnsupportedToken' } });
+  });
+});
+
+describe('a relayed cancellation', () => {
+  test('cancels there, then here', async () => {
+    const { book, other, order, cancellation, status } = await world();
+    const uid = accepted(await book.orders.submit(await order()));
+    expect(await book.orders.cancel(await cancellation([uid]))).toEqual({ status: 'cancelled', uids: [uid] });
+    expect((await other.orders.get(uid))?.status).toBe('cancelled');
+    expect(await status(uid)).toBe('cancelled');
+  });
+
+  test('scenario 5: stays while a replica shows the order as open', async () => {
+    const { book, order, cancellation, upstream, pass, status, log } = await world();
+    const uid = accepted(await book.orders.submit(await order()));
+    await upstream.freeze();
+    await book.orders.cancel(await cancellation([uid]));
+    await pass(120_000, 5000);
+    expect(await status(uid)).toBe('cancelled');
+    expect(await log(uid)).toEqual(['created', 'cancelled']);
+  });
+
+  test('scenario 7: whose answer is lost is repeated, and a repeat that is cancelled already is a success', async () => {
+    const { book, order, cancellation, upstream, pass, status, log } = await world();
+    const uid = accepted(await book.orders.submit(await order()));
+    upstream.faults.push('lost');
+    expect(await book.orders.cancel(await cancellation([uid]))).toMatchObject({ status: 'unknown' });
+    await pass(5000);
+    expect(await status(uid)).toBe('cancelled');
+    expect(await log(uid)).toEqual(['created', 'cancelled']);
+  });
+
+  test('scenario 8: of a list with a filled order changes nothing', async () => {
+    const { book, other, order, cancellation, status, tell } = await world();
+    const [a, b] = [
+      accepted(await book.orders.submit(await order())),
+      accepted(await book.orders.submit(await order())),
+    ];
+    const filled = await other.orders.get(b);
+    if (filled === undefined) throw new Error('the other book has the order');
+    await tell(other, 1, [tradeOf(filled, BigInt(filled.sellAmount), BigInt(filled.buyAmount))]);
+    const result = await book.orders.cancel(await cancellation([a, b]));
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'OrderFullyExecuted' } });
+    expect(await status(a)).toBe('open');
+  });
+
+  test('of a queued order that has not been sent takes it back', async () => {
+    const { book, other, order, cancellation, upstream, pass, status } = await world({ relay: 'queue' });
+    upstream.setDown(true);
+    const uid = accepted(await book.orders.submit(await order()));
+    await settle();
+    expect(await book.orders.cancel(await cancellation([uid]))).toMatchObject({ status: 'cancelled' });
+    upstream.setDown(false);
+    await pass(120_000, 5000);
+    expect(await other.orders.get(uid)).toBeUndefined();
+    expect(await status(uid)).toBe('cancelled');
+  });
+
+  test('by a stranger is not sent', async () => {
+    const { book, order, cancellation, upstream, bob } = await world();
+    const uid = accepted(await book.orders.submit(await order()));
+    expect(await book.orders.cancel(await cancellation([uid], bob))).toMatchObject({ status: 'rejected' });
+    expect(upstream.calls.cancelOrders).toBe(0);
+  });
+});
