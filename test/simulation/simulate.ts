@@ -13,6 +13,7 @@ import { createReadCheck } from './checks/read-check.ts';
 import { createStatisticsCheck } from './checks/statistics-check.ts';
 import type { Report, StoreObserver } from './checks/store-observer.ts';
 import { createStoreObserver } from './checks/store-observer.ts';
+import { createTransactionCheck } from './checks/transaction-check.ts';
 import { createAccountSubscriber } from './clients/account-subscriber.ts';
 import { createAuctionSubscriber } from './clients/auction-subscriber.ts';
 import { createClients } from './clients/clients.ts';
@@ -41,7 +42,7 @@ export interface SimulateOptions {
   readonly seed: number | string;
   /**
    * The storage: one process on the memory store, two processes on a memory store that behaves like a database server,
-   * one process on an SQLite file, or two processes on PGlite. `auctions` is another simulation: two books on one
+   * one process on an SQLite file or on a handle of the application, or two processes on PGlite. `auctions` is another simulation: two books on one
    * contract, with foreign drivers and contradicting nodes. Default: `memory`.
    */
   readonly store?: SimulationName;
@@ -132,7 +133,7 @@ async function run({ seed, store: name, scenario = {}, only, trace: keep = false
   const virtual = scheduler;
   const trace = createTrace(() => virtual.time, keep);
   let violation: Violation | undefined;
-  let affectedCalls = 0;
+  let [affectedCalls, lastDisturbance] = [0, 0];
   const report = (invariant: string, details: string) => {
     violation ??= { invariant, details, time: virtual.time };
   };
@@ -192,6 +193,7 @@ async function run({ seed, store: name, scenario = {}, only, trace: keep = false
       machine.notify();
     },
   });
+  const transactions = createTransactionCheck({ observer, report });
   const isHidden = (transactionHash: string) =>
     [...hidden].some((hash) => chain.find(hash as Hex)?.facts.some((fact) => fact.transactionHash === transactionHash));
   const deliveries = createDeliveryChecks({
@@ -226,12 +228,16 @@ async function run({ seed, store: name, scenario = {}, only, trace: keep = false
     retention,
     hasStatistics,
     observer,
+    transactions,
     receiver,
     recovery,
     report,
     trace: trace.add,
     onAccountCall: deliveries.onCall,
-    onDisturbance: deliveries.onDisturbance,
+    onDisturbance(owner) {
+      if (owner === undefined) lastDisturbance = virtual.time;
+      deliveries.onDisturbance(owner);
+    },
     onHidden: (hash) => void hidden.add(hash),
     onFault,
     onConnect: (store) => {
@@ -261,6 +267,11 @@ async function run({ seed, store: name, scenario = {}, only, trace: keep = false
     competitions,
     quotes,
     subscriptions: deliveries.subscriptions,
+    host: storage.host,
+    transactions,
+    isQuiet: (ms) => machine.isQuiet && virtual.time >= lastDisturbance + ms,
+    getLogEnd: () => observer.log.last,
+    kill: (process) => machine.kill(process),
     scheduler: virtual,
     getReadThrough: () => Math.min(notifications.processed, ...machine.positions),
   });
@@ -293,6 +304,7 @@ async function run({ seed, store: name, scenario = {}, only, trace: keep = false
     hasSubscriptions: random.derive('subscriptions').chance(0.4),
     hasReplays,
     hasFundingChecks: fundingInterval !== 'off',
+    hasTransactions: storage.host !== undefined,
     isShared: storage.traits.writers === 'many',
   };
   const all = createPlan(random.derive('plan'), scenario, context);

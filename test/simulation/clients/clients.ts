@@ -1,4 +1,4 @@
-import type { OrderBook, OrderCreation, OrderResult, SubmitResult } from 'intentbook';
+import type { OrderBook, OrderCreation, OrderResult, SubmitOptions, SubmitResult } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { Competitions } from '../chain/competitions.ts';
 import type { Model } from '../checks/model.ts';
@@ -14,6 +14,8 @@ import type { Pool } from '../orders/pool.ts';
 import type { PoolOrder } from '../orders/pool-order.ts';
 import { MIN_VALIDITY } from '../orders/pool-order.ts';
 import type { Operation } from '../plan/plan.ts';
+import type { HostClientContext } from './host-client.ts';
+import { createHostClient } from './host-client.ts';
 import type { HttpClient, HttpOperation } from './http-client.ts';
 import { createQuoteClient } from './quote-client.ts';
 import type { SubscriptionOperation } from './subscription-client.ts';
@@ -29,7 +31,7 @@ export interface Clients {
   readonly started: number;
 }
 
-export interface ClientsContext {
+export interface ClientsContext extends Omit<HostClientContext, 'submit' | 'checkAccepted' | 'read'> {
   readonly pool: Pool;
   readonly model: Model;
   readonly insertions: readonly Insertion[];
@@ -61,6 +63,12 @@ export function createClients(context: ClientsContext): Clients {
   const pending = new Map<string, VirtualProcess>();
   const quoteClient = createQuoteClient(context);
   const subscriptionClient = createSubscriptionClient({ ...context, check: context.subscriptions });
+  const hostClient = createHostClient({
+    ...context,
+    submit: (orders, book, transaction) => submit(orders, book, [], { transaction }),
+    read: (operation, at) => void clients.run(operation, at),
+    checkAccepted: (n, interval, process) => void checkSubmission(n, 'accepted', interval, process),
+  });
   let started = 0;
 
   const order = (n: number) => pool.orders[n] as PoolOrder; // indexes are those of the pool
@@ -126,10 +134,11 @@ export function createClients(context: ClientsContext): Clients {
     orders: readonly number[],
     book: OrderBook,
     named: readonly (number | undefined)[],
+    options: SubmitOptions = {},
   ): Promise<string[]> {
     const creations = orders.map((n, i) => ({ ...order(n).creation, quoteId: named[i] }) as OrderCreation);
     try {
-      const results = await book.orders.submitMany(creations);
+      const results = await book.orders.submitMany(creations, options);
       return results.map(toCode);
     } catch (failure) {
       if (!(failure instanceof StoreError)) throw failure;
@@ -246,7 +255,7 @@ export function createClients(context: ClientsContext): Clients {
     }
   }
 
-  return {
+  const clients: Clients = {
     get started() {
       return started;
     },
@@ -266,6 +275,7 @@ export function createClients(context: ClientsContext): Clients {
       try {
         if (operation.kind === 'submit') result = await runSubmission(operation, at);
         else if (operation.kind === 'cancel') result = await runCancellation(operation, book, process);
+        else if (operation.kind === 'transaction') result = await hostClient.run(operation, at);
         else if (operation.kind === 'quote') result = await quoteClient.run(operation.order, at);
         else if (isPruning(operation)) result = await runPruning(operation, at);
         else if (isHttp(operation)) result = await http.run(operation, at);
@@ -283,6 +293,7 @@ export function createClients(context: ClientsContext): Clients {
       trace(`${label}: ${result}`);
     },
   };
+  return clients;
 }
 
 type PruneOperation = Extract<Operation, { kind: 'prune' | 'pruneLog' | 'pruneChain' }>;
@@ -300,6 +311,8 @@ function describeOperation(operation: Operation): string {
   switch (operation.kind) {
     case 'submit':
       return `submit ${operation.orders.join()} ${operation.quote ?? ''}`;
+    case 'transaction':
+      return `${operation.kind} until ${operation.ending}`;
     case 'getMany':
       return `${operation.kind} ${operation.orders.join()}`;
     case 'cancel':

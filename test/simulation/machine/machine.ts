@@ -3,6 +3,7 @@ import type { SimulatedChain } from '../chain/chain.ts';
 import type { SettlementMode } from '../chain/settlements.ts';
 import type { Report, StoreObserver } from '../checks/store-observer.ts';
 import { getFurtherTarget, getTarget } from '../checks/subscription-check.ts';
+import type { TransactionCheck } from '../checks/transaction-check.ts';
 import type { Fault } from '../plan/plan.ts';
 import type { RetentionAges } from '../plan/retention-ages.ts';
 import type { AccountPortContext } from '../ports/account-port.ts';
@@ -45,8 +46,8 @@ export interface Machine {
   heal(): void;
   /** Calls the hints of processes that watch the log. */
   notify(): void;
-  /** Ends all processes. */
-  kill(): void;
+  /** Ends a process, which the supervisor starts again. Absent: ends all processes. */
+  kill(process?: VirtualProcess): void;
 }
 
 export interface MachineContext {
@@ -68,6 +69,7 @@ export interface MachineContext {
   /** The ages at which the books delete old data. */
   readonly retention: RetentionAges | undefined;
   readonly observer: StoreObserver;
+  readonly transactions: TransactionCheck;
   readonly receiver: Receiver;
   readonly recovery: RecoveryBackend;
   readonly report: Report;
@@ -137,6 +139,7 @@ export function createMachine(context: MachineContext): Machine {
       ...shared,
       inner,
       observer,
+      transactions: context.transactions,
       random: source.derive('store'),
       opens: storage.opens,
       traits: storage.traits,
@@ -359,8 +362,11 @@ export function createMachine(context: MachineContext): Machine {
     get isRunning() {
       return hosts.some(({ current }) => current?.isStarted === true);
     },
-    kill() {
-      for (const host of hosts) host.process?.kill();
+    kill(process) {
+      for (const host of hosts) {
+        if (process === undefined) host.process?.kill();
+        else if (host.process === process) restartLater(host, RESTART_DELAY);
+      }
     },
   };
 }

@@ -3,6 +3,7 @@ import type { SeededRandom } from '../machine/random.ts';
 import { repeat } from '../machine/random.ts';
 import type { Pool } from '../orders/pool.ts';
 import { drawReplay, drawShortfalls, drawSubscriptions } from './account-plan.ts';
+import { drawTransactions } from './transaction-plan.ts';
 
 /** An action of a client. */
 export type Operation =
@@ -35,8 +36,20 @@ export type Operation =
   | { readonly kind: 'subscribe' | 'unsubscribe'; readonly owner: number; readonly proof: number }
   /** Makes dead deliveries pending again, like the command of an operator. */
   | { readonly kind: 'replay' }
+  /** A transaction of the application, with the time before each of its steps and before its end in milliseconds. */
+  | {
+      readonly kind: 'transaction';
+      readonly steps: readonly TransactionStep[];
+      readonly ending: 'COMMIT' | 'ROLLBACK' | 'kill';
+      readonly delays: readonly number[];
+    }
   /** A list of the webhooks of an owner. */
   | { readonly kind: 'subscriptions'; readonly owner: number };
+
+/** A submission that joins a transaction, or a savepoint of the application. */
+export type TransactionStep =
+  | { readonly kind: 'submit'; readonly orders: readonly number[] }
+  | { readonly kind: 'savepoint' | 'rollBackTo' | 'release' };
 
 /** A fault that is injected. Durations are in virtual milliseconds. */
 export type Fault =
@@ -128,6 +141,8 @@ export interface PlanContext {
   readonly hasReplays: boolean;
   /** Whether the account interface checks whether orders are funded. */
   readonly hasFundingChecks: boolean;
+  /** Whether the application opens transactions that submissions join. */
+  readonly hasTransactions: boolean;
   /** Whether an operator may delete orders while books run: the storage has several writers. */
   readonly isShared: boolean;
 }
@@ -172,6 +187,9 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
   }
   if (context.hasFundingChecks)
     for (const each of drawShortfalls(random.derive('shortfalls'), context.pool))
+      random.pick(timed).push({ ...each, delay: 0 });
+  if (context.hasTransactions)
+    for (const each of drawTransactions(random.derive('transactions'), context.pool, hot))
       random.pick(timed).push({ ...each, delay: 0 });
   return timed.flat().map((draft, id) => ({ ...draft, id }) as Action); // of its type
 

@@ -9,6 +9,7 @@ import { PLANTED_SETTLEMENTS } from './planted-settlements.ts';
 import { PLANTED_SHORTFALLS } from './planted-shortfalls.ts';
 import { PLANTED_STATISTICS } from './planted-statistics.ts';
 import { PLANTED_SUBSCRIPTIONS } from './planted-subscriptions.ts';
+import { PLANTED_TRANSACTIONS } from './planted-transactions.ts';
 
 /** A fault that is put into the code in memory, to see whether the simulator finds it. */
 export interface PlantedFault {
@@ -41,7 +42,8 @@ export interface PlantedFault {
     | 'settlements'
     | 'shortfalls'
     | 'subscriptions'
-    | 'statistics';
+    | 'statistics'
+    | 'transactions';
   readonly store: SimulationName;
   /** Whether a few seeds find it, so that `npm test` includes it. */
   readonly isQuick?: true;
@@ -446,6 +448,7 @@ export const PLANTED: readonly PlantedFault[] = [
   ...PLANTED_QUOTES,
   ...PLANTED_RETENTION,
   ...PLANTED_SUBSCRIPTIONS,
+  ...PLANTED_TRANSACTIONS,
   ...PLANTED_SETTLEMENTS,
   ...PLANTED_SHORTFALLS,
   ...PLANTED_REPLAYS,

@@ -2,6 +2,7 @@ import type { ApplyOutcome, ChainEventBatch, InsertOptions, InsertOutcome, Order
 import { StoreError } from 'intentbook';
 import type { StoreObserver } from '../checks/store-observer.ts';
 import { OBSERVED_CALLS } from '../checks/store-observer.ts';
+import type { TransactionCheck } from '../checks/transaction-check.ts';
 import type { StoreFault } from '../plan/plan.ts';
 import type { CallRunnerContext } from './call-runner.ts';
 import { createCallRunner, listGroups, loseOutcome } from './call-runner.ts';
@@ -16,6 +17,8 @@ export interface StorePort {
 export interface StorePortContext extends CallRunnerContext {
   readonly inner: Store;
   readonly observer: StoreObserver;
+  /** Follows the inserts that join transactions of the application. */
+  readonly transactions: TransactionCheck;
   /** Whether the process opens and closes the inner store. A store in memory stays open when a process ends. */
   readonly opens: boolean;
   readonly traits: Store['traits'];
@@ -53,7 +56,20 @@ export function createStorePort(context: StorePortContext): StorePort {
     return outcomes;
   }
 
+  /** Such an insert is not part of the store before the application commits it, and its outcome is always known. */
+  async function join(inserts: readonly OrderInsert[], options: InsertOptions): Promise<InsertOutcome[]> {
+    try {
+      const outcomes = await inner.orders.insert(inserts, options);
+      context.transactions.onJoined(options.transaction, inserts, outcomes);
+      return outcomes;
+    } catch (failure) {
+      context.transactions.onFailed(options.transaction, failure);
+      throw failure;
+    }
+  }
+
   function insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]> {
+    if (options?.transaction !== undefined) return run('join', () => join(inserts, options));
     const execute = async () => {
       const owner = inserts[0]?.order.owner;
       const isBusy = faults.has('busy') && options?.skipLocked === true && random.chance(0.5);

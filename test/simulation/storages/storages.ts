@@ -2,11 +2,12 @@ import type { AccountStore, Clock, Store } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { CHAIN_ID } from '../orders/pool-order.ts';
 import type { StoreFault } from '../plan/plan.ts';
+import type { HostDatabase } from './host-database.ts';
 import { createPgliteStorage } from './pglite-storage.ts';
 import { createSqliteStorage } from './sqlite-storage.ts';
 
 /** The names of the storages that are included. */
-export const STORAGES = ['memory', 'shared', 'sqlite', 'pglite'] as const;
+export const STORAGES = ['memory', 'shared', 'sqlite', 'handle', 'pglite'] as const;
 /** The name of a storage. */
 export type StorageName = (typeof STORAGES)[number];
 
@@ -28,6 +29,8 @@ export interface SimulatedStorage {
   readonly observed?: Store;
   /** Whether a call has begun real work that has not ended. Absent: no call does. */
   readonly isBusy?: () => boolean;
+  /** The database of an application whose transactions submissions join. Absent: there is none. */
+  readonly host?: HostDatabase;
   /** Called when the process that has opened the store has been killed. */
   abandon(): void;
   /** Replaces the storage by a backup of it, while no process runs. Absent: the storage has no backups. */
@@ -41,7 +44,7 @@ export async function createStorage(
   clock: Clock,
   settlementContract: `0x${string}`,
 ): Promise<SimulatedStorage> {
-  if (name === 'sqlite') return createSqliteStorage(clock);
+  if (name === 'sqlite' || name === 'handle') return createSqliteStorage(clock, name === 'handle');
   const accountStore = memoryAccountStore();
   await accountStore.open({ clock });
   if (name === 'pglite') {
