@@ -135,6 +135,8 @@ function createUnsubscribeHeaders(url: string | undefined): Record<string, strin
 }
 
 function formatSubject(type: string): string {
+  // Such a message also reports that what was reverted is on the chain again.
+  if (type === 'order_reverted') return 'Order corrected';
   const words = type.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

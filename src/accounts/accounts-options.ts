@@ -28,6 +28,11 @@ export interface AccountsOptions {
   /** Whether notifications are created and served. If `off`, their endpoints respond with 503. Default: `on`. */
   readonly notifications?: 'on' | 'off';
   /**
+   * Whether a fill or a cancellation that a reorganisation has reverted is notified as `order_reverted`, and again if
+   * it is restored later. Clients that know the six types of the contract only need `off`. Default: `off`.
+   */
+  readonly revertedNotifications?: 'on' | 'off';
+  /**
    * Interval in milliseconds between two checks of whether the open orders of a book with a chain are funded, or `off`.
    * An account is notified if two consecutive checks find an order unfunded. Default: 60000.
    */
@@ -95,6 +100,7 @@ export const ACCOUNTS_OPTIONS = [
   'books',
   'store',
   'notifications',
+  'revertedNotifications',
   'fundingInterval',
   'announcements',
   'tokens',

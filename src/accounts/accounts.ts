@@ -34,7 +34,8 @@ import { createHistory } from './history/history.ts';
 export function createAccounts(options: AccountsOptions): Accounts {
   assertKnownOptions('createAccounts', options, ACCOUNTS_OPTIONS);
   const { store, clock = systemClock, random = systemRandom, notifications: mode = 'on' } = options;
-  assertOptions(options, mode);
+  const { revertedNotifications = 'off' } = options;
+  assertOptions(options, mode, revertedNotifications);
   const { audience = options.affiliates?.domainName ?? AFFILIATE_DOMAIN_NAME } = options;
   const books = parseBooks(options.books);
   const tokens = createTokenLookup(books, options.tokens);
@@ -66,6 +67,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     ...shared,
     mode,
     retention: age,
+    revertedNotifications: revertedNotifications === 'on',
     channels: options.channels ?? [],
     announcements: options.announcements,
     streams: parseStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
@@ -131,7 +133,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   };
 }
 
-function assertOptions(options: AccountsOptions, mode: unknown): void {
+function assertOptions(options: AccountsOptions, notifications: unknown, revertedNotifications: unknown): void {
   const { store } = options;
   if (typeof store !== 'object' || store === null || !('notifications' in store)) {
     const expected = 'store must be an account store such as memoryAccountStore()';
@@ -140,8 +142,9 @@ function assertOptions(options: AccountsOptions, mode: unknown): void {
   if (options.audience !== undefined && (typeof options.audience !== 'string' || options.audience === '')) {
     throw new TypeError('createAccounts: audience must be a non-empty string');
   }
-  if (mode !== 'on' && mode !== 'off') {
-    throw new TypeError(`createAccounts: notifications must be "on" or "off", got ${JSON.stringify(mode)}`);
+  for (const [name, value] of Object.entries({ notifications, revertedNotifications })) {
+    if (value !== 'on' && value !== 'off')
+      throw new TypeError(`createAccounts: ${name} must be "on" or "off", got ${JSON.stringify(value)}`);
   }
   assertFunctions('createAccounts: clock', options.clock, ['now', 'after']);
   assertFunctions('createAccounts: mainnet', options.mainnet, ['isValidSignature']);

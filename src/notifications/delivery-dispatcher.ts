@@ -7,7 +7,7 @@ import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
-import { createHashedId } from './notification-rules.ts';
+import { createHashedId } from './hashed-id.ts';
 import { createSlowHosts } from './slow-hosts.ts';
 import { getUnsubscribePath } from './unsubscribe.ts';
 

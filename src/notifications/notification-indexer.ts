@@ -14,7 +14,9 @@ import type {
 import type { OrderEventType } from '../ports/order-events.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { isAfterGap } from '../records/log-gap.ts';
-import { createHashedId, deriveNotifications } from './notification-rules.ts';
+import { getCorrectionKey, isCorrectable } from './corrections.ts';
+import { createHashedId } from './hashed-id.ts';
+import { deriveNotifications } from './notification-rules.ts';
 
 /** Log entries that are read in one step. */
 const BATCH_SIZE = 200;
@@ -35,6 +37,7 @@ export interface NotificationIndexerContext {
   readonly tokens: TokenLookup;
   /** Milliseconds that notifications are kept. An older cause creates none. `undefined`: without limit. */
   readonly retention: number | undefined;
+  readonly revertedNotifications: boolean;
   /** Called after notifications may have been written. */
   readonly onAppended: () => void;
   readonly onFailure: (failure: unknown) => void;
@@ -92,6 +95,7 @@ export function createNotificationIndexer({
   clock,
   tokens,
   retention,
+  revertedNotifications,
   onAppended,
   onFailure,
 }: NotificationIndexerContext): NotificationIndexer {
@@ -139,9 +143,10 @@ export function createNotificationIndexer({
     const uidsWithType = (types: readonly OrderEventType[]) => [
       ...new Set(events.filter(({ type }) => types.includes(type)).map(({ uid }) => uid)),
     ];
+    const corrected = revertedNotifications ? events.filter(isCorrectable).map(getCorrectionKey) : [];
     const [results, markers] = await Promise.all([
-      orders.getMany(uidsWithType(TYPES_WITH_ORDER)),
-      store.notifications.marks(feed, uidsWithType(TYPES_WITH_MARKER)),
+      orders.getMany(uidsWithType(revertedNotifications ? [...TYPES_WITH_ORDER, 'reverted'] : TYPES_WITH_ORDER)),
+      store.notifications.marks(feed, [...uidsWithType(TYPES_WITH_MARKER), ...new Set(corrected)]),
     ]);
     const loaded = results.flatMap(({ order }) => (order === undefined ? [] : [order]));
     const { changes, marks } = deriveNotifications(events, {
@@ -149,6 +154,7 @@ export function createNotificationIndexer({
       orders: new Map(loaded.map((order) => [order.uid, order])),
       getTokens: await findTokens(loaded, (token) => tokens(book.book.chainId, token), onFailure),
       marks: new Map(markers.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
+      revertedNotifications,
     });
     const batch = {
       feed,

@@ -1,6 +1,5 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
 import type { OrderTokens } from '../account-tools/token-labels.ts';
-import { keccak256Text } from '../crypto/keccak.ts';
 import type {
   NewNotification,
   NotificationChange,
@@ -8,21 +7,19 @@ import type {
   ProgressMarker,
 } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
-import { bytesToHex } from '../protocol/hex.ts';
+import type { Hex } from '../protocol/hex.ts';
 import type { Order } from '../records/order-json.ts';
 import { formatIsoDate } from '../records/order-json.ts';
+import type { CorrectionsContext, NotifyEntry } from './corrections.ts';
+import { createCorrections } from './corrections.ts';
+import { createHashedId } from './hashed-id.ts';
 import type { Notification } from './notification.ts';
 import { formatAmount, formatExchange } from './notification-messages.ts';
 import { computeImprovement } from './price-improvement.ts';
 
 /** The inputs for a range of log entries. */
-export interface NotificationRulesContext {
+export interface NotificationRulesContext extends CorrectionsContext {
   readonly book: KnownBook;
-  /** The current orders of the entries. A missing order was rolled back, and a later entry reverts it. */
-  readonly orders: ReadonlyMap<string, Order>;
-  readonly getTokens: (order: Order) => OrderTokens;
-  /** Number of presignatures by UID, from the feed's progress markers. */
-  readonly marks: ReadonlyMap<string, string>;
 }
 
 export interface DerivedNotifications {
@@ -43,22 +40,30 @@ export function deriveNotifications(
   const presignatures = new Map<string, number>();
   const getPresignatureCount = (uid: string) => presignatures.get(uid) ?? Number(context.marks.get(uid) ?? 0);
 
+  const createChange: NotifyEntry = (event, type, message, details, id) => {
+    const order = orders.get(event.uid);
+    if (order === undefined) return undefined;
+    const metadata = { orderUid: event.uid, chainId: book.book.chainId, env: book.env, ...details };
+    return { type: 'notify', notification: createNotification(id, type, event.at, order, message, metadata) };
+  };
+  const corrections = createCorrections(context, createChange);
+  /** Returns whether the cancellation of an order is silent: without a presignature it was never active. */
+  const isSilent = (uid: Hex) => orders.get(uid)?.signingScheme === 'presign' && getPresignatureCount(uid) === 0;
+
   for (const event of events) {
     const order = orders.get(event.uid);
-    const notify = (type: NotificationType, message: string, details: Readonly<Record<string, unknown>> = {}) => {
-      if (order === undefined) return;
-      const id = getNotificationId(type, event);
-      const metadata = { orderUid: event.uid, chainId: book.book.chainId, env: book.env, ...details };
-      changes.push({ type: 'notify', notification: createNotification(id, type, event.at, order, message, metadata) });
+    const notify: Notify = (type, message, details = {}) => {
+      const change = createChange(event, type, message, details, getNotificationId(type, event));
+      if (change !== undefined) changes.push(change);
     };
+    if (!isSilent(event.uid) || event.cause?.trade !== undefined) corrections.record(event);
 
     switch (event.type) {
       case 'traded':
         notifyTrade(event, order, context, notify);
         break;
       case 'cancelled':
-        // A presign order without a presignature was never active, so its cancellation is not reported.
-        if (order?.signingScheme === 'presign' && getPresignatureCount(event.uid) === 0) break;
+        if (isSilent(event.uid)) break;
         if (order !== undefined) {
           const { text, metadata } = describeEnd(order, context.getTokens(order), 'was cancelled');
           notify('order_cancelled', text, { ...metadata, ...getLogPosition(event) });
@@ -90,7 +95,8 @@ export function deriveNotifications(
     }
   }
   const marks = [...presignatures].map(([key, count]) => ({ key, value: count === 0 ? null : String(count) }));
-  return { changes, marks };
+  const corrected = corrections.finish();
+  return { changes: [...changes, ...corrected.changes], marks: [...marks, ...corrected.marks] };
 }
 
 type Notify = (type: NotificationType, message: string, details?: Readonly<Record<string, unknown>>) => void;
@@ -170,11 +176,6 @@ export function getNotificationId(type: NotificationType, { uid, cause }: Pick<S
   // The entries that record and revert an expiry have no common transaction.
   const where = type === 'order_expired' ? undefined : cause;
   return createHashedId([type, uid, where?.position.transactionHash ?? '', where?.trade?.ordinal ?? 0]);
-}
-
-/** Returns 128 bits of a hash as 32 hex digits. */
-export function createHashedId(parts: readonly (string | number)[]): string {
-  return bytesToHex(keccak256Text(parts.join(' '))).slice(2, 34);
 }
 
 function getLogPosition({ cause }: StoredEvent): { readonly txHash?: string } {

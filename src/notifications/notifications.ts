@@ -76,6 +76,8 @@ export interface NotificationsContext
   readonly fundingInterval: number | 'off';
   /** Milliseconds that notifications are kept. `undefined`: without limit. */
   readonly retention: number | undefined;
+  /** Whether fills and cancellations that were reverted are notified as `order_reverted`. */
+  readonly revertedNotifications: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly onFailure: (failure: unknown) => void;
@@ -97,6 +99,7 @@ export interface Notifications {
 /** Creates the notifications of the account interface. */
 export function createNotifications(context: NotificationsContext): Notifications {
   const { mode, books, store, tokens, clock, random, onFailure, assertStarted, retention, fundingInterval } = context;
+  const { revertedNotifications } = context;
   const hints = new Set<() => void>();
   const broadcaster = createStreamBroadcaster({
     // Each account resumes from the store, independent of the buffers of other accounts.
@@ -128,7 +131,16 @@ export function createNotifications(context: NotificationsContext): Notification
   }
 
   const indexers = books.map((book) =>
-    createNotificationIndexer({ book, store, clock, tokens, retention, onAppended, onFailure }),
+    createNotificationIndexer({
+      book,
+      store,
+      clock,
+      tokens,
+      retention,
+      revertedNotifications,
+      onAppended,
+      onFailure,
+    }),
   );
   const checked = fundingInterval === 'off' ? [] : books.filter(({ book }) => book.balances.available);
   const interval = Number(fundingInterval);

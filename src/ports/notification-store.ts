@@ -8,6 +8,7 @@ export const NOTIFICATION_TYPES = [
   'order_partially_filled',
   'insufficient_balance',
   'price_improvement',
+  'order_reverted',
 ] as const;
 /** The type of a notification. */
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];

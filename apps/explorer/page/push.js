@@ -11,6 +11,7 @@ const TYPES = [
   'order_partially_filled',
   'insufficient_balance',
   'price_improvement',
+  'order_reverted',
 ];
 
 /** Validity of the signature, in seconds. */

@@ -38,6 +38,7 @@ export async function openAccounts({
   const {
     accounts: setting,
     notifications,
+    revertedNotifications,
     fundingCheck,
     retentionNotifications: retention,
     publicUrl,
@@ -49,6 +50,7 @@ export async function openAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
     store: await accountStoreAt(location, { folder, migrate: migrates(plan), pooler: findPooler(plan, location) }),
     notifications,
+    revertedNotifications,
     ...(publicUrl === undefined ? {} : { audience: new URL(publicUrl).host }),
     ...(retention === undefined ? {} : { retention }),
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,

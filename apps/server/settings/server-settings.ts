@@ -157,6 +157,12 @@ export const SERVER_SETTINGS = {
     help: 'Whether notifications are created and served. If `off`, their endpoints return 503.',
     default: 'on',
   },
+  revertedNotifications: {
+    type: enumSetting('on', 'off'),
+    group: 'Notifications',
+    help: 'Whether fills and cancellations that a reorganisation has reverted are notified as `order_reverted`.',
+    default: 'off',
+  },
   fundingCheck: {
     type: integerOrOff(1, 86_400, '<seconds>'),
     group: 'Notifications',

@@ -22,13 +22,15 @@ export interface Taken {
   readonly name: string;
   /** Id of the delivery, if the channel has one. */
   readonly id: string | undefined;
+  /** The notification as data, or the text of the message. */
+  readonly content: object | string;
 }
 
 /** A receiver of a channel that uses the channel's protocol in an independent implementation. */
 export interface Recipient extends AsyncDisposable {
   readonly channel: Channel;
   /** Target of the subscription in a fixture with the channel. */
-  subscribe(fixture: ChannelFixture): Promise<void>;
+  subscribe(fixture: Pick<ChannelFixture, 'subscribe' | 'http'>): Promise<void>;
   readonly taken: Taken[];
   behaviour: Behaviour;
   /** Closes the port and all connections. */
@@ -90,13 +92,13 @@ export async function webhookRecipient(): Promise<Recipient> {
     if (webhook === undefined) return void response.end(body);
     if (!takes(state, response)) return;
     const { data } = webhook.verify(body, request.headers as Record<string, string>) as { data: { id: string } };
-    taken.push({ name: data.id, id: String(request.headers['webhook-id']) });
+    taken.push({ name: data.id, id: String(request.headers['webhook-id']), content: data });
     response.end();
   });
   return Object.assign(state, door, {
     channel: webhookChannel(LOOPBACK),
     taken,
-    async subscribe(fixture: ChannelFixture) {
+    async subscribe(fixture: Pick<ChannelFixture, 'subscribe' | 'http'>) {
       const { secret } = await fixture.subscribe('webhook', `http://127.0.0.1:${door.port}/hook`);
       webhook = new Webhook(secret ?? '');
     },
@@ -118,13 +120,13 @@ export async function pushRecipient(): Promise<Recipient> {
     const text = decrypt(body, { version: 'aes128gcm', privateKey: browser, authSecret: auth });
     const { id, data } = JSON.parse(text.toString()) as { id: string; data: { id: string } };
     assert.equal(request.headers['topic'], id.replace('msg_', ''));
-    taken.push({ name: data.id, id });
+    taken.push({ name: data.id, id, content: data });
     response.writeHead(201).end();
   });
   return Object.assign(state, door, {
     channel: webPushChannel({ subject: 'mailto:us@example.org', ...keys, ...LOOPBACK }),
     taken,
-    async subscribe(fixture: ChannelFixture) {
+    async subscribe(fixture: Pick<ChannelFixture, 'subscribe' | 'http'>) {
       const endpoint = `http://127.0.0.1:${door.port}/push/1`;
       const subscription = {
         endpoint,
@@ -190,7 +192,7 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
           mails.push(mail);
           const [, name] = /filled: (.*?)\r?\n/.exec(mail) ?? [];
           const [, id] = /^Message-ID: <(msg_[0-9a-f]{32})@example\.org>/im.exec(mail) ?? [];
-          if (name !== undefined) taken.push({ name, id });
+          if (name !== undefined) taken.push({ name, id, content: mail });
           callback();
         });
       },
@@ -210,7 +212,7 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
       from: 'books@example.org',
       publicUrl: 'https://api.example.org/',
     }),
-    async subscribe(fixture: ChannelFixture) {
+    async subscribe(fixture: Pick<ChannelFixture, 'subscribe' | 'http'>) {
       const { state: shown, confirm } = await fixture.subscribe('email', 'alice@example.net');
       assert.deepEqual([shown, confirm], ['pending', undefined], 'the response does not contain the link');
       await until(() => mails.length === 1);
@@ -245,13 +247,13 @@ export async function botRecipient(): Promise<Recipient> {
     if (!takes(state, response)) return;
     const { text } = JSON.parse(body.toString()) as { text: string };
     // A chat message has no field for the notification id.
-    taken.push({ name: text.replace('filled: ', ''), id: undefined });
+    taken.push({ name: text.replace('filled: ', ''), id: undefined, content: text });
     reply({});
   });
   return Object.assign(state, door, {
     channel: telegramChannel({ token: '1:x', bot: 'a_bot', api: `http://127.0.0.1:${door.port}` }),
     taken,
-    async subscribe(fixture: ChannelFixture) {
+    async subscribe(fixture: Pick<ChannelFixture, 'subscribe' | 'http'>) {
       const { confirm = '' } = await fixture.subscribe('telegram', '');
       const text = `/start ${confirm.split('start=')[1]}`;
       updates.push({ update_id: 1, message: { text, chat: { id: 1 } } });

@@ -65,6 +65,7 @@ const FLAGS = [
   ['--max-app-data-size', 'INTENTBOOK_MAX_APP_DATA_SIZE', '8192', { maxAppDataSize: 8192 }],
   ['--denied-tokens', 'INTENTBOOK_DENIED_TOKENS', 'tokens.txt', { deniedTokens: 'tokens.txt' }],
   ['--notifications', 'INTENTBOOK_NOTIFICATIONS', 'off', { notifications: 'off' }],
+  ['--reverted-notifications', 'INTENTBOOK_REVERTED_NOTIFICATIONS', 'on', { revertedNotifications: 'on' }],
   ['--streams-queue-size', 'INTENTBOOK_STREAMS_QUEUE_SIZE', '9', { streams: { queueSize: 9 } }],
   ['--coin-gecko-plan', 'INTENTBOOK_COIN_GECKO_PLAN', 'demo', { coinGecko: { plan: 'demo' } }],
   ['--rpc', 'INTENTBOOK_RPC', 'http://a:1, https://b/key', { rpc: ['http://a:1', 'https://b/key'] }],

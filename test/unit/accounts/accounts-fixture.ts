@@ -32,10 +32,14 @@ export interface AccountFixture extends AsyncDisposable {
 }
 
 export async function accountFixture(
-  options: Partial<AccountsOptions> & { readonly bookOptions?: Partial<OrderBookOptions> } = {},
+  options: Partial<AccountsOptions> & {
+    readonly bookOptions?: Partial<OrderBookOptions>;
+    /** Time at the start, in milliseconds since 1970. */
+    readonly now?: number;
+  } = {},
 ): Promise<AccountFixture> {
-  const { bookOptions, ...accountOptions } = options;
-  const clock = manualClock();
+  const { bookOptions, now, ...accountOptions } = options;
+  const clock = manualClock(now);
   const book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...bookOptions });
   const store = options.store ?? memoryAccountStore();
   const failures: unknown[] = [];

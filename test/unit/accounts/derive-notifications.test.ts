@@ -32,10 +32,14 @@ const event = (type: StoredEvent['type'], cause?: ChainCause): StoredEvent => ({
 
 interface Choice {
   readonly order?: Partial<Order> | undefined;
-  readonly marks?: Readonly<Record<Hex, string>>;
+  readonly marks?: Readonly<Record<string, string>>;
+  readonly revertedNotifications?: boolean;
 }
 
-function derive(events: readonly StoredEvent[], { order = {}, marks = {} }: Choice = {}) {
+function derive(
+  events: readonly StoredEvent[],
+  { order = {}, marks = {}, revertedNotifications = false }: Choice = {},
+) {
   const full = {
     uid: UID,
     owner: OWNER,
@@ -52,6 +56,7 @@ function derive(events: readonly StoredEvent[], { order = {}, marks = {} }: Choi
     orders: new Map([[UID, { kind: 'sell', signingScheme: 'eip712', ...full } as unknown as Order]]),
     getTokens: () => ({ sell: { decimals: 2, symbol: 'S' }, buy: { decimals: 1, symbol: 'B' } }),
     marks: new Map(Object.entries(marks)),
+    revertedNotifications,
   });
   const shown = derived.changes.map((change) =>
     change.type === 'withdraw' ? change.id : JSON.parse(change.notification.body),
@@ -181,6 +186,82 @@ describe('cancellation of a presigned order', () => {
     expect(derive([reverted]).marks).toEqual([{ key: UID, value: null }]);
     expect(derive([signed, signed]).marks).toEqual([{ key: UID, value: '2' }]);
     expect(derive([event('reverted', { position, trade, reverted: 'traded' })]).marks).toEqual([]);
+  });
+});
+
+describe('correction of what a reorganisation reverted', () => {
+  const fill = event('traded', { position, trade });
+  const [lost, ended] = [
+    event('reverted', { position, trade, reverted: 'traded' }),
+    event('reverted', { position, reverted: 'cancelled' }),
+  ];
+  const moved = { ...position, blockNumber: 9, blockHash: `0x${'99'.repeat(32)}` } as const;
+  const again = event('traded', { position: moved, trade });
+
+  function correct(batches: readonly (readonly StoredEvent[])[], order: Partial<Order> = {}) {
+    const marks = new Map<string, string>();
+    const visible = new Map<string, { message: string; metadata: object }>();
+    const counts: number[] = [];
+    for (const batch of batches) {
+      const derived = derive(batch, { order, marks: Object.fromEntries(marks), revertedNotifications: true });
+      for (const { key, value } of derived.marks) if (value !== null) marks.set(key, value);
+      for (const change of derived.changes)
+        if (change.type === 'withdraw') visible.delete(change.id);
+        else visible.set(change.notification.id, JSON.parse(change.notification.body));
+      const isCorrection = (each: (typeof derived.changes)[number]) =>
+        each.type === 'notify' && each.notification.type === 'order_reverted';
+      counts.push(derived.changes.filter(isCorrection).length);
+    }
+    return { visible: [...visible.values()], ids: [...visible.keys()], counts };
+  }
+
+  test('names the fill that was reverted, and that it is restored', () => {
+    const { visible, counts } = correct([[fill], [lost]]);
+    expect([visible.length, counts]).toEqual([1, [0, 1]]);
+    expect(visible[0]).toMatchObject({
+      type: 'order_reverted',
+      message: 'A reorganisation of the chain reverted a fill of your order: 10 S for 59 B',
+      metadata: { executedSellAmount: '1000', executedBuyAmount: '590', restored: false },
+    });
+    const restored = correct([[fill], [lost], [again]]);
+    expect(restored.visible.map(({ message }) => message)).toEqual([
+      'Your order was filled: 10 S for 59 B',
+      'A fill of your order was reverted, and is on the chain again: 10 S for 59 B',
+    ]);
+  });
+
+  test('has a separate id for each reversal, so that each is delivered', () => {
+    const first = correct([[fill], [lost]]);
+    const second = correct([[fill], [lost], [again], [lost]]);
+    expect(second.counts).toEqual([0, 1, 1, 1]);
+    expect(second.visible).toHaveLength(1);
+    expect(second.ids).not.toEqual(first.ids);
+  });
+
+  test.each([
+    ['a fill and its reversal in one batch', [[fill, lost]], 0],
+    ['a reversal and the same transaction in one batch', [[fill], [lost, again]], 1],
+    ['a fill that is reverted twice in one batch', [[fill], [lost, again, lost]], 1],
+    ['a fill that was never notified', [[fill, lost], [again]], 1],
+  ] as const)('considers only the state at the end of a batch: %s', (_name, batches, visible) => {
+    expect(correct(batches).visible).toHaveLength(visible);
+  });
+
+  test('exists for a cancellation on chain, but not for one by a signature or of an unsigned order', () => {
+    const cancelled = event('cancelled', { position });
+    expect(correct([[cancelled], [ended]]).visible.map(({ message }) => message)).toEqual([
+      'A reorganisation of the chain reverted the cancellation of your order to exchange 10 S for 40 B',
+    ]);
+    expect(correct([[cancelled], [ended], [cancelled]]).visible.at(-1)?.message).toBe(
+      'The cancellation of your order to exchange 10 S for 40 B was reverted, and is on the chain again',
+    );
+    expect(correct([[event('cancelled')]]).counts).toEqual([0]);
+    expect(correct([[cancelled], [ended]], { signingScheme: 'presign' }).visible).toEqual([]);
+  });
+
+  test('does not exist without the option', () => {
+    expect(derive([lost]).changes.every(({ type }) => type === 'withdraw')).toBe(true);
+    expect(derive([lost]).marks).toEqual([]);
   });
 });
 

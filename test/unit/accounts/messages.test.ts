@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Address, FundsQuery, Hex, Order, StoredEvent } from 'intentbook';
+import type { AccountsOptions } from 'intentbook/accounts';
 import { describe, expect, test } from 'vitest';
 import type { KnownBook } from '../../../src/account-tools/account-books.ts';
 import { deriveNotifications } from '../../../src/notifications/notification-rules.ts';
@@ -26,6 +27,7 @@ interface Row {
   readonly name: string;
   readonly run: (fixture: AccountFixture) => Promise<unknown>;
   readonly account?: Address;
+  readonly options?: Partial<AccountsOptions>;
   /** Type and sentence of each visible notification, oldest first. */
   readonly expected: readonly (readonly [type: string, message: string])[];
 }
@@ -153,6 +155,47 @@ const ROWS: readonly Row[] = [
     expected: [['order_filled', 'Your order was filled: 1 WETH for 2 COW']],
   },
   {
+    name: 'a fill that a reorganisation has reverted',
+    options: { revertedNotifications: 'on' },
+    async run(fixture) {
+      const order = await fixture.order(ONE_FOR_TWO);
+      await fixture.applyBlock(1, []);
+      await fill(fixture, 2, order, 1, 2.5);
+      await fixture.settled();
+      await fixture.book.chain.rollback(1);
+    },
+    expected: [['order_reverted', 'A reorganisation of the chain reverted a fill of your order: 1 WETH for 2.5 COW']],
+  },
+  {
+    name: 'a fill that is restored with another amount',
+    options: { revertedNotifications: 'on' },
+    async run(fixture) {
+      const order = await fixture.order(ONE_FOR_TWO);
+      await fixture.applyBlock(1, []);
+      await fill(fixture, 2, order, 1, 2.5, hashOf('settled'));
+      await fixture.settled();
+      await fixture.book.chain.rollback(1);
+      await fixture.settled();
+      fixture.clock.advance(1_000);
+      await fixture.applyBlock(2, [tradeOf(order, UNIT, 3n * UNIT, hashOf('settled'))], 'b');
+    },
+    expected: [
+      ['order_filled', 'Your order was filled: 1 WETH for 3 COW'],
+      ['order_reverted', 'A fill of your order was reverted, and is on the chain again: 1 WETH for 3 COW'],
+    ],
+  },
+  {
+    name: 'a reverted fill without the option',
+    async run(fixture) {
+      const order = await fixture.order(ONE_FOR_TWO);
+      await fixture.applyBlock(1, []);
+      await fill(fixture, 2, order, 1, 2.5);
+      await fixture.settled();
+      await fixture.book.chain.rollback(1);
+    },
+    expected: [],
+  },
+  {
     name: 'dust, and a token without a symbol',
     run: async (fixture) =>
       fixture.applyBlock(1, [
@@ -163,8 +206,8 @@ const ROWS: readonly Row[] = [
 ];
 
 describe('message', () => {
-  test.each(ROWS)('of $name', async ({ run, expected, account = ALICES }) => {
-    await using fixture = await accountFixture({ tokens });
+  test.each(ROWS)('of $name', async ({ run, expected, options, account = ALICES }) => {
+    await using fixture = await accountFixture({ tokens, ...options });
     await run(fixture);
     const listed = await fixture.listNotifications(account);
     expect(listed.map(({ type, message }) => [type, message])).toEqual(expected);
@@ -243,6 +286,7 @@ function describeFill(
     orders: new Map([[UID, { ...order, ...executed } as unknown as Order]]),
     getTokens: () => ({ sell: ETHER, buy: USDX }),
     marks: new Map(),
+    revertedNotifications: false,
   });
   const bodies = changes.flatMap((each) => (each.type === 'notify' ? [JSON.parse(each.notification.body)] : []));
   return bodies.find(({ type }) => type === 'price_improvement');

@@ -184,7 +184,7 @@ describe('new subscription', () => {
     [{ signature: '' }, 'signature must not be empty'],
     [{ channel: 'x'.repeat(33) }, 'channel must have at most 32 characters'],
     [{ target: 'x'.repeat(2049) }, 'target must have at most 2048 characters'],
-    [{ types: [] }, 'types must have 1 to 6 elements'],
+    [{ types: [] }, 'types must have 1 to 7 elements'],
     [{ types: ['order_filled', 'order_sold'] }, /^types\.1 must be one of order_/],
     [{ target: undefined }, 'target is missing'],
   ])('requires valid members: case %#', async (changes, message) => {

@@ -76,6 +76,7 @@ function fixture(log: readonly StoredEvent[], { cursor = null as number | null, 
     clock,
     tokens: async () => undefined,
     retention: undefined,
+    revertedNotifications: false,
     onAppended: () => void state.appended++,
     onFailure: (failure) => void failures.push(failure),
   });
