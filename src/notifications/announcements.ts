@@ -19,8 +19,8 @@ export interface ListEntry extends ListCursor {
 const MAX_NUMBER = 999_999_999_999_999;
 
 /**
- * Returns the valid announcements of a source. The others are reported: one of them would make the whole list of an
- * account unreadable.
+ * Returns the valid announcements of a source, each id once. Malformed ones are reported: one of them would make the
+ * whole list of an account unreadable.
  *
  * @throws TypeError if the result is not a list.
  */
@@ -32,7 +32,7 @@ export function selectAnnouncements(
   const valid = result.filter(isAnnouncement);
   const malformed = result.length - valid.length;
   if (malformed > 0) report(new TypeError(`${malformed} announcements have a malformed id, at, message or metadata`));
-  return valid;
+  return [...new Map(valid.map((each) => [each.id, each])).values()];
 }
 
 function isAnnouncement(value: unknown): value is Announcement {

@@ -1,5 +1,6 @@
 import type { Hex, Store } from 'intentbook';
 import { chainById, deployment } from '#internal';
+import { simulateAccounts } from './accounts/world.ts';
 import { simulateAuctions } from './auctions/world.ts';
 import { createSimulatedChain, drawTimeDifference } from './chain/chain.ts';
 import { createCompetitions } from './chain/competitions.ts';
@@ -42,8 +43,9 @@ export interface SimulateOptions {
   readonly seed: number | string;
   /**
    * The storage: one process on the memory store, two processes on a memory store that behaves like a database server,
-   * one process on an SQLite file or on a handle of the application, or two processes on PGlite. `auctions` is another simulation: two books on one
-   * contract, with foreign drivers and contradicting nodes. Default: `memory`.
+   * one process on an SQLite file or on a handle of the application, or two processes on PGlite. `auctions` is another
+   * simulation: two books on one contract, with foreign drivers and contradicting nodes. `accounts` is a third one: the
+   * account interface with foreign sources and replaced stores. Default: `memory`.
    */
   readonly store?: SimulationName;
   /** How much happens. */
@@ -54,8 +56,8 @@ export interface SimulateOptions {
   readonly trace?: boolean;
 }
 
-/** The name of a storage, or of the simulation of auctions. */
-export type SimulationName = StorageName | 'auctions';
+/** The name of a storage, or of the simulation of a feature. */
+export type SimulationName = StorageName | 'auctions' | 'accounts';
 
 /** A broken invariant. */
 export interface Violation {
@@ -112,8 +114,9 @@ export function simulate(options: SimulateOptions): Promise<SimulationResult> {
   const result = running.then(async () => {
     await warmUp();
     const { seed, store = 'memory', trace = false } = options;
-    if (store !== 'auctions') return run({ ...options, store });
-    const result = await simulateAuctions(String(seed), trace);
+    if (store !== 'auctions' && store !== 'accounts') return run({ ...options, store });
+    const simulateFeature = store === 'auctions' ? simulateAuctions : simulateAccounts;
+    const result = await simulateFeature(String(seed), trace);
     return { ...result, seed: String(seed), store, plan: [], faults: 0, affectedCalls: 0 };
   });
   running = result.catch(() => {});

@@ -1,4 +1,5 @@
 import type { SimulationName } from '../index.ts';
+import { PLANTED_ACCOUNTS } from './planted-accounts.ts';
 import { PLANTED_ACTORS } from './planted-actors.ts';
 import { PLANTED_AUCTIONS } from './planted-auctions.ts';
 import { PLANTED_PLACEMENTS } from './planted-placements.ts';
@@ -15,6 +16,7 @@ import { PLANTED_TRANSACTIONS } from './planted-transactions.ts';
 export interface PlantedFault {
   readonly name: string;
   readonly area:
+    | 'account features'
     | 'admission'
     | 'quotas'
     | 'cancellation'
@@ -442,6 +444,7 @@ export const PLANTED: readonly PlantedFault[] = [
     find: 'Math.min(causedAt, addedAt)',
     replace: 'causedAt',
   },
+  ...PLANTED_ACCOUNTS,
   ...PLANTED_ACTORS,
   ...PLANTED_AUCTIONS,
   ...PLANTED_PLACEMENTS,

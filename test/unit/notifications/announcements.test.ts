@@ -63,6 +63,12 @@ describe('announcements', () => {
     assert.deepEqual(failures.map(String), ['TypeError: 1 announcements have a malformed id, at, message or metadata']);
   });
 
+  test('are listed once if the source repeats them', async () => {
+    const { send, failures } = await fixture([10], [announcement(7, 20), announcement(7, 20)]);
+    const answer = await send('GET', PATH);
+    assert.deepEqual([answer.status, idsOf(answer.text), failures], [200, ['cms-7', 'id-0'], []]);
+  });
+
   test('are missing if the source returns no list', async () => {
     const { send, failures } = await fixture([10], undefined as unknown as Announcement[]);
     const answer = await send('GET', PATH);
