@@ -9,10 +9,17 @@ const COLUMN = 34;
 /** Maximum length of a line. */
 const WIDTH = 120;
 
-/** Returns the text of `--help`, of a command or of the program. */
-export function helpText(of?: string, style: Style = PLAIN): string {
+/** Number of flags from which the help of a command shows the common ones only. */
+const MANY = 40;
+
+/**
+ * Returns the text of `--help`, of a command or of the program.
+ *
+ * @param all - Whether the help of a command with many flags has all of them, and not only the common ones.
+ */
+export function helpText(of?: string, style: Style = PLAIN, all = false): string {
   const command = findCommand(of);
-  return command === undefined ? overviewText(style) : commandText(command, style);
+  return command === undefined ? overviewText(style) : commandText(command, all, style);
 }
 
 function overviewText(style: Style): string {
@@ -35,14 +42,17 @@ ${style.title('Examples')}
 `;
 }
 
-function commandText(command: CommandInfo, style: Style): string {
+function commandText(command: CommandInfo, all: boolean, style: Style): string {
   const { name, argument, summary, description, flags, examples } = command;
+  const isShort = !all && flags.length > MANY;
+  const shown = isShort ? flags.filter(({ setting, scope }) => setting.common || scope === 'command') : flags;
   const usage = ['intentbook', name, argument, flags.length > 0 ? '[flags]' : ''].filter(Boolean).join(' ');
   const paragraphs = [
     `${style.title(['intentbook', name, argument].filter(Boolean).join(' '))}: ${summary}`,
     section('Usage', `  ${usage}`, style),
     ...(description ?? '').split('\n\n').flatMap((text) => (text === '' ? [] : [reflow(text)])),
-    ...flagSections(flags, style),
+    ...flagSections(shown, style),
+    ...(isShort ? [`These are the common flags. "intentbook ${name} --help --all" prints all.`] : []),
     ...(flags.some((flag) => flag.name === 'chain') ? [section('Chains', `  ${CHAIN_NAMES.join(' ')}`, style)] : []),
     ...(flags.some((flag) => flag.name === 'config') ? [section('Configuration file', CONFIG_EXAMPLE, style)] : []),
     section('Examples', examples.map((example) => `  intentbook ${example}`).join('\n'), style),

@@ -40,7 +40,7 @@ async function run(): Promise<void> {
   switch (command.name) {
     case 'help':
       if (command.of === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(['--help']);
-      return console.log(helpText(command.of, createStyle(process.stdout, process.env)).trimEnd());
+      return console.log(helpText(command.of, createStyle(process.stdout, process.env), command.all).trimEnd());
     case 'version':
       return console.log(version);
     case 'migrate':

@@ -28,7 +28,7 @@ interface Audited {
 
 /** A parsed command line. */
 export type Command =
-  | { readonly name: 'help'; readonly of?: string }
+  | { readonly name: 'help'; readonly of?: string; readonly all?: true }
   | { readonly name: 'version' }
   | ({ readonly name: 'command'; readonly options: CommandOptions } & Audited)
   | ({ readonly name: 'migrate'; readonly options: MigrateOptions; readonly json: boolean } & Audited)
@@ -59,12 +59,12 @@ export function parseCommand(
   args: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
 ): Command {
-  const { given, words, special } = splitArgs(args);
+  const { given, words, special, all } = splitArgs(args);
   const [word, argument] = words;
   if (special === 'version') return { name: 'version' };
-  if (special === 'help') return getHelp(word);
+  if (special === 'help') return getHelp(word, all);
   const command = requireCommand(word);
-  if (command.name === 'help') return getHelp(argument === undefined ? undefined : requireCommand(argument).name);
+  if (command.name === 'help') return getHelp(argument === undefined ? undefined : requireCommand(argument).name, all);
   const unexpected = words[1 + (command.argument?.split(' ').length ?? 0)];
   if (unexpected !== undefined) {
     throw new UsageError(`unexpected argument "${unexpected}"; flags begin with two dashes`);
@@ -97,9 +97,10 @@ export function parseCommand(
     : toServeCommand(command, given, reader, contract);
 }
 
-function getHelp(word: string | undefined): Command {
+function getHelp(word: string | undefined, all: boolean): Command {
   const of = findCommand(word);
-  return of === undefined || of.name === 'help' ? { name: 'help' } : { name: 'help', of: of.name };
+  if (of === undefined || of.name === 'help') return { name: 'help' };
+  return { name: 'help', of: of.name, ...(all && { all }) };
 }
 
 function requireCommand(word: string | undefined): CommandInfo {

@@ -9,9 +9,15 @@ export interface SplitArgs {
   readonly given: ReadonlyMap<string, string>;
   readonly words: readonly string[];
   readonly special: 'help' | 'version' | undefined;
+  /** Whether the help lists all flags. */
+  readonly all: boolean;
 }
 
-const SPECIAL = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
+const SPECIAL = {
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+  all: { type: 'boolean' },
+} as const;
 
 /** Splits a command line into flags and words. @throws UsageError for unknown or repeated flags and missing values. */
 export function splitArgs(args: readonly string[]): SplitArgs {
@@ -22,12 +28,14 @@ export function splitArgs(args: readonly string[]): SplitArgs {
   const given = new Map<string, string>();
   const words: string[] = [];
   let special: SplitArgs['special'];
+  let all = false;
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value);
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
     const flag = findFlag(name);
     if (name === 'help' || name === 'version') special ??= name;
+    else if (name === 'all') all = true;
     else if (flag === undefined || !rawName.startsWith('--')) throw new UsageError(formatUnknownFlag(rawName));
     else if (given.has(name)) throw new UsageError(`--${name} must be given once`);
     else if (isSwitch(name) && !inlineValue) given.set(name, 'on');
@@ -36,7 +44,8 @@ export function splitArgs(args: readonly string[]): SplitArgs {
       throw new UsageError(`--${name} requires a value: --${name} ${flag.inFile ? '<file>' : flag.setting.type.value}`);
     } else given.set(name, value);
   }
-  return { given, words, special };
+  if (all && special !== 'help' && words[0] !== 'help') throw new UsageError('--all requires --help');
+  return { given, words, special, all };
 }
 
 function isSwitch(name: string): boolean {
@@ -44,7 +53,7 @@ function isSwitch(name: string): boolean {
 }
 
 function formatUnknownFlag(rawName: string): string {
-  const known = [...FLAGS.map(({ name }) => name), 'help', 'version'].map((name) => `--${name}`);
+  const known = [...FLAGS.map(({ name }) => name), ...Object.keys(SPECIAL)].map((name) => `--${name}`);
   const text = formatUnknownName('flag', rawName, known);
   return text.endsWith('?') ? text : `${text}; "intentbook --help" lists them`;
 }

@@ -6,6 +6,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../apps/cli/commands.ts';
 import { helpText } from '../../apps/cli/help.ts';
+import { PLAIN } from '../../apps/cli/style.ts';
 import { HEADINGS } from './headings.ts';
 
 /** The language rules that a machine can check. docs/internals/glossary.md has the terms, CONTRIBUTING.md the rules. */
@@ -120,7 +121,7 @@ describe('the words of the code and the documents', () => {
   it.each(PAGES)('%s uses standard terms', (file) => expect(findWords(file, read(file))).toEqual([]));
   it.each(TESTS)('titles of %s use standard terms', (file) => expect(findWords(file, readTitles(file))).toEqual([]));
   it.each([undefined, ...COMMANDS.map(({ name }) => name)])('help of %s uses standard terms', (command) =>
-    expect(findWords(`help ${command}`, helpText(command))).toEqual([]),
+    expect(findWords(`help ${command}`, helpText(command, PLAIN, true))).toEqual([]),
   );
 
   it.each(RULES.flatMap(({ words }) => words.split('|').map((word) => word.replaceAll('?', ''))))(

@@ -5,7 +5,7 @@ import { CHAIN_SETTINGS } from './chain-settings.ts';
 import { DRIVER_SETTINGS } from './driver-settings.ts';
 import { FEE_SETTINGS } from './fee-settings.ts';
 import { RETENTION_SETTINGS } from './retention-settings.ts';
-import type { SettingTable } from './setting.ts';
+import { inGroup, type SettingTable } from './setting.ts';
 import { STREAM_SETTINGS } from './stream-settings.ts';
 import {
   address,
@@ -58,328 +58,295 @@ function prices() {
 
 /** The settings of a single book. */
 export const BOOK_SETTINGS = {
-  chain: {
-    type: chain(),
-    group: 'Book',
-    help: 'Chain: the name of its path segment, an alias such as `gnosis`, or a chain id.',
-    default: 'sepolia',
-  },
-  environment: {
-    type: enumSetting(...ENVIRONMENTS),
-    group: 'Book',
-    help: 'Deployment of the contracts: `production` or `staging`.',
-    default: 'production',
-  },
-  path: {
-    type: path(),
-    group: 'Book',
-    help: 'Path of the book.',
-    defaultText: '`/`; in a configuration file `/mainnet`, `/staging/mainnet`, or `/` for a chain without a name',
-    single: '/',
-  },
-  settlementContract: {
-    type: address(),
-    group: 'Book',
-    help: 'Settlement contract that orders are signed for.',
-    defaultText: 'the known contract',
-  },
-  vaultRelayer: {
-    type: address(),
-    group: 'Book',
-    help: 'Contract that transfers the sell tokens.',
-    defaultText: 'the known contract',
-  },
-  hooksTrampoline: {
-    type: address(),
-    group: 'Book',
-    help: 'Contract that executes hooks.',
-    defaultText: 'the known contract',
-  },
-  wrappedNative: {
-    type: address(),
-    group: 'Book',
-    help: 'Wrapped native token.',
-    defaultText: 'the known token',
-  },
-  onchainOrderContracts: {
-    type: addresses(),
-    group: 'Book',
-    help: 'Contracts that place orders on chain, such as native-currency-flow contracts.',
-    defaultText: 'the known contract',
-    requires: 'rpc',
-  },
-  db: {
-    type: text('<file>', 'a file name, or ":memory:"'),
-    group: 'Store',
-    help: 'SQLite file, created if it is missing. `:memory:` keeps the data in memory until the process ends.',
-    defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
-    single: 'intentbook.sqlite',
-    notEmpty: true,
-  },
-  dbThread: {
-    type: onOff(),
-    group: 'Store',
-    help: 'Whether a thread writes to the SQLite file, so that requests do not wait for commits of others.',
-    defaultText: '`on` with more than one processor',
-  },
-  schema: {
-    type: matching(
-      /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i,
-      '<name>',
-      'letters, digits and "_", at most 40, not beginning with a digit or "pg_"',
-    ),
-    group: 'Store',
-    help: 'PostgreSQL schema of the tables.',
-    defaultText: '`intentbook`; in a configuration file the name of the chain, such as `intentbook_mainnet`',
-    single: 'intentbook',
-    requires: 'postgres',
-  },
-  prices: {
-    type: prices(),
-    group: 'Quotes',
-    help: 'Fixed prices for quotes, the name of a JSON file with them, or `off`.',
-    defaultText: 'test tokens on Sepolia, otherwise `off`',
-  },
-  poolFactory: {
-    type: address(),
-    group: 'Prices in US dollars',
-    help: 'Uniswap V2 factory whose pairs are served as pools. Has an effect on books with `rpc`.',
-    defaultText: 'that of Uniswap on mainnet, none elsewhere',
-  },
-  poolTokens: {
-    type: addresses(),
-    group: 'Prices in US dollars',
-    help: 'Tokens whose pairs are served as pools, besides wrapped native currency and `usdToken`.',
-    defaultText: 'none',
-  },
-  tokenHoldersUrl: {
-    type: matching(
-      /^https?:\/\/[^/?#@\s]+\/\S*\{token\}\S*$/,
-      '<url>',
-      'an http or https URL with {token}, without a user name and a password',
-    ),
-    group: 'Prices in US dollars',
-    help: 'URL of the largest holders of a token, with `{token}`: of a Blockscout explorer, or a JSON list.',
-    defaultText: 'none; the endpoint returns 503',
-  },
-  usdToken: {
-    type: objectSetting({
-      token: {
-        type: address(),
-        group: 'Prices in US dollars',
-        help: 'Token that is worth one US dollar. Prices of other tokens derive from it.',
-        flag: 'usd-token',
-      },
-      decimals: { type: integer(0, 77), group: 'Prices in US dollars', help: 'Decimals of that token.' },
-    }),
-    group: 'Prices in US dollars',
-    help: 'Token that is worth one US dollar: `{ "token", "decimals" }`. Prices of other tokens derive from it.',
-  },
+  ...inGroup('Book', {
+    chain: {
+      type: chain(),
+      help: 'Chain: the name of its path segment, an alias such as `gnosis`, or a chain id.',
+      default: 'sepolia',
+      common: true,
+    },
+    environment: {
+      type: enumSetting(...ENVIRONMENTS),
+      help: 'Deployment of the contracts: `production` or `staging`.',
+      default: 'production',
+    },
+    path: {
+      type: path(),
+      help: 'Path of the book.',
+      defaultText: '`/`; in a configuration file `/mainnet`, `/staging/mainnet`, or `/` for a chain without a name',
+      single: '/',
+    },
+    settlementContract: {
+      type: address(),
+      help: 'Settlement contract that orders are signed for.',
+      defaultText: 'the known contract',
+    },
+    vaultRelayer: {
+      type: address(),
+      help: 'Contract that transfers the sell tokens.',
+      defaultText: 'the known contract',
+    },
+    hooksTrampoline: { type: address(), help: 'Contract that executes hooks.', defaultText: 'the known contract' },
+    wrappedNative: { type: address(), help: 'Wrapped native token.', defaultText: 'the known token' },
+    onchainOrderContracts: {
+      type: addresses(),
+      help: 'Contracts that place orders on chain, such as native-currency-flow contracts.',
+      defaultText: 'the known contract',
+      requires: 'rpc',
+    },
+  }),
+  ...inGroup('Store', {
+    db: {
+      type: text('<file>', 'a file name, or ":memory:"'),
+      help: 'SQLite file, created if it is missing. `:memory:` keeps the data in memory until the process ends.',
+      defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
+      single: 'intentbook.sqlite',
+      notEmpty: true,
+      common: true,
+    },
+    dbThread: {
+      type: onOff(),
+      help: 'Whether a thread writes to the SQLite file, so that requests do not wait for commits of others.',
+      defaultText: '`on` with more than one processor',
+    },
+    schema: {
+      type: matching(
+        /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i,
+        '<name>',
+        'letters, digits and "_", at most 40, not beginning with a digit or "pg_"',
+      ),
+      help: 'PostgreSQL schema of the tables.',
+      defaultText: '`intentbook`; in a configuration file the name of the chain, such as `intentbook_mainnet`',
+      single: 'intentbook',
+      requires: 'postgres',
+    },
+  }),
+  ...inGroup('Quotes', {
+    prices: {
+      type: prices(),
+      help: 'Fixed prices for quotes, the name of a JSON file with them, or `off`.',
+      defaultText: 'test tokens on Sepolia, otherwise `off`',
+      common: true,
+    },
+  }),
+  ...inGroup('Prices in US dollars', {
+    poolFactory: {
+      type: address(),
+      help: 'Uniswap V2 factory whose pairs are served as pools. Has an effect on books with `rpc`.',
+      defaultText: 'that of Uniswap on mainnet, none elsewhere',
+    },
+    poolTokens: {
+      type: addresses(),
+      help: 'Tokens whose pairs are served as pools, besides wrapped native currency and `usdToken`.',
+      defaultText: 'none',
+    },
+    tokenHoldersUrl: {
+      type: matching(
+        /^https?:\/\/[^/?#@\s]+\/\S*\{token\}\S*$/,
+        '<url>',
+        'an http or https URL with {token}, without a user name and a password',
+      ),
+      help: 'URL of the largest holders of a token, with `{token}`: of a Blockscout explorer, or a JSON list.',
+      defaultText: 'none; the endpoint returns 503',
+    },
+    usdToken: {
+      type: objectSetting({
+        token: {
+          type: address(),
+          help: 'Token that is worth one US dollar. Prices of other tokens derive from it.',
+          flag: 'usd-token',
+        },
+        decimals: { type: integer(0, 77), help: 'Decimals of that token.' },
+      }),
+      help: 'Token that is worth one US dollar: `{ "token", "decimals" }`. Prices of other tokens derive from it.',
+    },
+  }),
 } as const satisfies SettingTable;
 
 /** The settings of a book that can also be set in `defaults`. */
 export const COMMON_SETTINGS = {
-  postgres: {
-    type: connection(),
-    group: 'Store',
-    help: 'PostgreSQL connection string; replaces the file.',
-    secret: true,
-    notEmpty: true,
-  },
-  postgresRead: {
-    type: connection(),
-    group: 'Store',
-    help: 'PostgreSQL connection string of a streaming replica for reads.',
-    secret: true,
-    requires: 'postgres',
-  },
-  postgresConnections: {
-    type: integer(2, 1000),
-    group: 'Store',
-    help: 'Maximum number of connections to the database, which all books in it share.',
-    default: 10,
-    requires: 'postgres',
-  },
-  postgresPooler: {
-    type: enumSetting('detect', 'transaction', 'session'),
-    group: 'Store',
-    help:
-      'Pooler in front of PostgreSQL. `transaction`: no prepared statements and no listening connection. ' +
-      '`session`: both.',
-    defaultText: '`detect`: `transaction` behind a pooler, otherwise `session`',
-    requires: 'postgres',
-  },
-  migrate: {
-    type: onOffAlone(),
-    group: 'Store',
-    help: 'Whether the server updates the PostgreSQL schema at start. Otherwise an older schema is rejected.',
-    default: false,
-    requires: 'postgres',
-  },
+  ...inGroup('Store', {
+    postgres: {
+      type: connection(),
+      help: 'PostgreSQL connection string; replaces the file.',
+      secret: true,
+      notEmpty: true,
+      common: true,
+    },
+    postgresRead: {
+      type: connection(),
+      help: 'PostgreSQL connection string of a streaming replica for reads.',
+      secret: true,
+      requires: 'postgres',
+    },
+    postgresConnections: {
+      type: integer(2, 1000),
+      help: 'Maximum number of connections to the database, which all books in it share.',
+      default: 10,
+      requires: 'postgres',
+    },
+    postgresPooler: {
+      type: enumSetting('detect', 'transaction', 'session'),
+      help:
+        'Pooler in front of PostgreSQL. `transaction`: no prepared statements and no listening connection. ' +
+        '`session`: both.',
+      defaultText: '`detect`: `transaction` behind a pooler, otherwise `session`',
+      requires: 'postgres',
+    },
+    migrate: {
+      type: onOffAlone(),
+      help: 'Whether the server updates the PostgreSQL schema at start. Otherwise an older schema is rejected.',
+      default: false,
+      requires: 'postgres',
+      common: true,
+    },
+  }),
   ...RETENTION_SETTINGS,
-  cacheBytes: {
-    type: integer(0, Number.MAX_SAFE_INTEGER, '<bytes>'),
-    group: 'Store',
-    help: 'Size of the cache of rendered orders in bytes; 0 disables it. Used with SQLite only.',
-    default: 32 * 1024 * 1024,
-  },
-  profile: {
-    type: enumSetting(...PROFILES),
-    group: 'Orders',
-    help: 'Rules of the book: those of the `specification`, or of the `production` order book.',
-    default: 'specification',
-  },
-  errorCodes: {
-    type: enumSetting(...RULE_VALUES.codes),
-    group: 'Orders',
-    help: 'Codes and statuses of rejections.',
-    defaultText: 'by profile',
-  },
-  balanceRule: {
-    type: enumSetting(...RULE_VALUES.balance),
-    group: 'Orders',
-    help: 'Required balance: the sell amount (`full`), or one atom or a sufficient allowance (`minimum`).',
-    defaultText: '`full`; `minimum` in the profile `production`',
-  },
-  vaultBalances: {
-    type: enumSetting(...RULE_VALUES.vaultBalances),
-    group: 'Orders',
-    help: 'Orders with balances of the vault: `accept` or `reject`.',
-    defaultText: '`accept`; `reject` in the profile `production`',
-  },
-  sameToken: {
-    type: enumSetting(...PAIR_POLICIES),
-    group: 'Orders',
-    help: 'Orders whose sell and buy token are the same: `reject`, `sell` (sell orders only) or `accept`.',
-    default: 'reject',
-  },
-  wrappedToNative: {
-    type: enumSetting(...PAIR_POLICIES),
-    group: 'Orders',
-    help: 'Orders that sell wrapped native for native currency: `reject`, `sell` (sell orders only) or `accept`.',
-    default: 'reject',
-  },
-  maxOrderGas: {
-    type: integer(0, Number.MAX_SAFE_INTEGER, '<gas>'),
-    group: 'Orders',
-    help: 'Maximum gas of the hooks and the contract signature of an order.',
-    default: 8_000_000,
-  },
-  maxOpenOrders: {
-    type: integerOrOff(1),
-    group: 'Orders',
-    help: 'Maximum number of signed, live orders of one owner, or `off`.',
-    default: 1000,
-  },
-  maxPendingPresign: {
-    type: integerOrOff(1),
-    group: 'Orders',
-    help: 'Maximum number of live orders of one owner or client without a signature on chain, or `off`.',
-    default: 100,
-  },
-  maxPendingValidity: {
-    type: integerOrOff(1),
-    group: 'Orders',
-    help: 'Seconds that an order waits for its signature on chain before it is expired, or `off`.',
-    default: 86_400,
-  },
-  minValidity: {
-    type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
-    group: 'Orders',
-    help: 'Minimum remaining validity of an order, in seconds.',
-    default: 60,
-  },
-  maxValidity: {
-    type: integer(1, Number.MAX_SAFE_INTEGER, '<seconds>'),
-    group: 'Orders',
-    help: 'Maximum remaining validity of an order, in seconds.',
-    default: 31_536_000,
-  },
-  maxAppDataSize: {
-    type: integer(2, Number.MAX_SAFE_INTEGER, '<bytes>'),
-    group: 'Orders',
-    help: 'Maximum size of an app-data document, in bytes. Documents with hooks or bridging need about `8192`.',
-    defaultText: '`1000`; `8192` in the profile `production`',
-  },
-  maxUnreferencedDocuments: {
-    type: integer(1),
-    group: 'Orders',
-    help: 'Uploaded documents that are kept while no order refers to them.',
-    default: 10_000,
-  },
-  appDataHash: {
-    type: enumSetting('accept', 'reject'),
-    group: 'Orders',
-    help: 'Orders that give only the hash of a stored document: `accept` or `reject`.',
-    default: 'accept',
-  },
-  eip1271: {
-    type: enumSetting('reject', 'accept-unverified'),
-    group: 'Orders',
-    help: 'Contract signatures without `rpc`: `reject` or `accept-unverified`.',
-    default: 'reject',
-  },
-  deniedAddresses: {
-    type: addressesOrFile(),
-    group: 'Orders',
-    help: 'Owners and receivers whose orders are rejected: a list, or a file with an address per line. A changed file is read again.',
-    defaultText: 'none',
-    notEmpty: true,
-  },
-  deniedTokens: {
-    type: addressesOrFile(),
-    group: 'Orders',
-    help: 'Tokens that the book does not accept: a list, or a file with an address per line. A changed file is read again.',
-    defaultText: 'none',
-    notEmpty: true,
-  },
-  ipfsGateway: {
-    type: httpUrl(),
-    group: 'Orders',
-    help: 'IPFS gateway for app-data documents that orders name by hash, such as `https://ipfs.io`.',
-    defaultText: 'none',
-    secret: true,
-  },
-  hideCompetitions: {
-    type: onOffAlone(),
-    group: 'Orders',
-    help: 'Whether the public routes of competitions show one only after its deadline block. The status of an order is not affected.',
-    default: false,
-  },
-  auctionMinValidity: {
-    type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
-    group: 'Orders',
-    help: 'Time that an order must remain valid to be in an auction, in seconds.',
-    default: 60,
-  },
-  maxSignatureChecks: {
-    type: integer(0, 10_000, '<count>'),
-    group: 'Orders',
-    help: 'Number of open orders with a contract signature that are checked again for each auction. `0`: none.',
-    default: 20,
-  },
+  ...inGroup('Store', {
+    cacheBytes: {
+      type: integer(0, Number.MAX_SAFE_INTEGER, '<bytes>'),
+      help: 'Size of the cache of rendered orders in bytes; 0 disables it. Used with SQLite only.',
+      default: 32 * 1024 * 1024,
+    },
+  }),
+  ...inGroup('Orders', {
+    profile: {
+      type: enumSetting(...PROFILES),
+      help: 'Rules of the book: those of the `specification`, or of the `production` order book.',
+      default: 'specification',
+      common: true,
+    },
+    errorCodes: {
+      type: enumSetting(...RULE_VALUES.codes),
+      help: 'Codes and statuses of rejections.',
+      defaultText: 'by profile',
+    },
+    balanceRule: {
+      type: enumSetting(...RULE_VALUES.balance),
+      help: 'Required balance: the sell amount (`full`), or one atom or a sufficient allowance (`minimum`).',
+      defaultText: '`full`; `minimum` in the profile `production`',
+    },
+    vaultBalances: {
+      type: enumSetting(...RULE_VALUES.vaultBalances),
+      help: 'Orders with balances of the vault: `accept` or `reject`.',
+      defaultText: '`accept`; `reject` in the profile `production`',
+    },
+    sameToken: {
+      type: enumSetting(...PAIR_POLICIES),
+      help: 'Orders whose sell and buy token are the same: `reject`, `sell` (sell orders only) or `accept`.',
+      default: 'reject',
+    },
+    wrappedToNative: {
+      type: enumSetting(...PAIR_POLICIES),
+      help: 'Orders that sell wrapped native for native currency: `reject`, `sell` (sell orders only) or `accept`.',
+      default: 'reject',
+    },
+    maxOrderGas: {
+      type: integer(0, Number.MAX_SAFE_INTEGER, '<gas>'),
+      help: 'Maximum gas of the hooks and the contract signature of an order.',
+      default: 8_000_000,
+    },
+    maxOpenOrders: {
+      type: integerOrOff(1),
+      help: 'Maximum number of signed, live orders of one owner, or `off`.',
+      default: 1000,
+      common: true,
+    },
+    maxPendingPresign: {
+      type: integerOrOff(1),
+      help: 'Maximum number of live orders of one owner or client without a signature on chain, or `off`.',
+      default: 100,
+    },
+    maxPendingValidity: {
+      type: integerOrOff(1),
+      help: 'Seconds that an order waits for its signature on chain before it is expired, or `off`.',
+      default: 86_400,
+    },
+    minValidity: {
+      type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
+      help: 'Minimum remaining validity of an order, in seconds.',
+      default: 60,
+    },
+    maxValidity: {
+      type: integer(1, Number.MAX_SAFE_INTEGER, '<seconds>'),
+      help: 'Maximum remaining validity of an order, in seconds.',
+      default: 31_536_000,
+    },
+    maxAppDataSize: {
+      type: integer(2, Number.MAX_SAFE_INTEGER, '<bytes>'),
+      help: 'Maximum size of an app-data document, in bytes. Documents with hooks or bridging need about `8192`.',
+      defaultText: '`1000`; `8192` in the profile `production`',
+    },
+    maxUnreferencedDocuments: {
+      type: integer(1),
+      help: 'Uploaded documents that are kept while no order refers to them.',
+      default: 10_000,
+    },
+    appDataHash: {
+      type: enumSetting('accept', 'reject'),
+      help: 'Orders that give only the hash of a stored document: `accept` or `reject`.',
+      default: 'accept',
+    },
+    eip1271: {
+      type: enumSetting('reject', 'accept-unverified'),
+      help: 'Contract signatures without `rpc`: `reject` or `accept-unverified`.',
+      default: 'reject',
+    },
+    deniedAddresses: {
+      type: addressesOrFile(),
+      help: 'Owners and receivers whose orders are rejected: a list, or a file with an address per line. A changed file is read again.',
+      defaultText: 'none',
+      notEmpty: true,
+    },
+    deniedTokens: {
+      type: addressesOrFile(),
+      help: 'Tokens that the book does not accept: a list, or a file with an address per line. A changed file is read again.',
+      defaultText: 'none',
+      notEmpty: true,
+    },
+    ipfsGateway: {
+      type: httpUrl(),
+      help: 'IPFS gateway for app-data documents that orders name by hash, such as `https://ipfs.io`.',
+      defaultText: 'none',
+      secret: true,
+    },
+    hideCompetitions: {
+      type: onOffAlone(),
+      help: 'Whether the public routes of competitions show one only after its deadline block. The status of an order is not affected.',
+      default: false,
+    },
+    auctionMinValidity: {
+      type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
+      help: 'Time that an order must remain valid to be in an auction, in seconds.',
+      default: 60,
+    },
+    maxSignatureChecks: {
+      type: integer(0, 10_000, '<count>'),
+      help: 'Number of open orders with a contract signature that are checked again for each auction. `0`: none.',
+      default: 20,
+    },
+  }),
   ...DRIVER_SETTINGS,
   ...CHAIN_SETTINGS,
-  solvers: { type: httpUrls(), group: 'Quotes', help: 'URLs of external solvers for quotes.', secret: true },
-  orderQuoteTimeout: {
-    type: integer(0, 60_000, '<milliseconds>'),
-    group: 'Quotes',
-    help: 'Time for the quote of an order that is submitted without a matching one, in milliseconds; 0: it has none.',
-    default: 1000,
-  },
-  verifyQuotes: {
-    type: onOffAlone(),
-    group: 'Quotes',
-    help: 'Whether the settlement of each quote is simulated on the node.',
-    default: false,
-    requires: 'rpc',
-  },
-  gasPrice: {
-    type: decimal('<wei>', 'a decimal number of wei'),
-    group: 'Quotes',
-    help: 'Gas price for quotes, in wei.',
-    default: DEFAULT_GAS_PRICE,
-  },
+  ...inGroup('Quotes', {
+    solvers: { type: httpUrls(), help: 'URLs of external solvers for quotes.', secret: true, common: true },
+    orderQuoteTimeout: {
+      type: integer(0, 60_000, '<milliseconds>'),
+      help: 'Time for the quote of an order that is submitted without a matching one, in milliseconds; 0: it has none.',
+      default: 1000,
+    },
+    verifyQuotes: {
+      type: onOffAlone(),
+      help: 'Whether the settlement of each quote is simulated on the node.',
+      default: false,
+      requires: 'rpc',
+    },
+    gasPrice: {
+      type: decimal('<wei>', 'a decimal number of wei'),
+      help: 'Gas price for quotes, in wei.',
+      default: DEFAULT_GAS_PRICE,
+    },
+  }),
   ...FEE_SETTINGS,
   ...STREAM_SETTINGS,
 } as const satisfies SettingTable;

@@ -1,51 +1,45 @@
-import type { SettingTable } from './setting.ts';
+import { inGroup, type SettingTable } from './setting.ts';
 import { address, enumSetting, integer, onOffAlone, text } from './types.ts';
 
 /** Flags that are no settings of a server. They are absent from the configuration file. */
 export const COMMAND_SETTINGS = {
-  config: {
-    type: text('<file>', 'a file name'),
-    group: 'Server',
-    help: 'JSON configuration file with one or more books. Flags of a book cannot be combined with it.',
-  },
-  olderThan: {
-    type: integer(1, 36_500, '<days>', 'a number of days'),
-    group: 'Command',
-    help: 'Minimum number of days since an order has finished.',
-    default: 90,
-  },
-  table: {
-    type: enumSetting('orders', 'trades', 'notifications'),
-    group: 'Command',
-    help: 'Table that is exported to a `.csv` or `.parquet` file.',
-    default: 'orders',
-  },
-  after: {
-    type: integer(0, Number.MAX_SAFE_INTEGER, '<cursor>', 'the cursor of an earlier export'),
-    group: 'Command',
-    help: 'Exports only the changes after a `cursor`, which an earlier export to a `.csv` or `.parquet` file has printed.',
-    defaultText: 'all rows',
-  },
-  toBlock: {
-    type: integer(0, Number.MAX_SAFE_INTEGER, '<block>', 'a block number'),
-    group: 'Command',
-    help: 'The newest block whose chain events stay.',
-  },
-  account: {
-    type: address(),
-    group: 'Command',
-    help: 'The account whose personal data is deleted.',
-  },
-  connect: {
-    type: onOffAlone(),
-    group: 'Command',
-    help: 'Whether to connect to PostgreSQL and to compare the schemas with those that this release needs.',
-    default: false,
-  },
-  json: {
-    type: onOffAlone(),
-    group: 'Command',
-    help: 'Whether the result, or the error, is printed as one JSON object.',
-    default: false,
-  },
+  ...inGroup('Server', {
+    config: {
+      type: text('<file>', 'a file name'),
+      help: 'JSON configuration file with one or more books. Flags of a book cannot be combined with it.',
+      common: true,
+    },
+  }),
+  ...inGroup('Command', {
+    olderThan: {
+      type: integer(1, 36_500, '<days>', 'a number of days'),
+      help: 'Minimum number of days since an order has finished.',
+      default: 90,
+    },
+    table: {
+      type: enumSetting('orders', 'trades', 'notifications'),
+      help: 'Table that is exported to a `.csv` or `.parquet` file.',
+      default: 'orders',
+    },
+    after: {
+      type: integer(0, Number.MAX_SAFE_INTEGER, '<cursor>', 'the cursor of an earlier export'),
+      help: 'Exports only the changes after a `cursor`, which an earlier export to a `.csv` or `.parquet` file has printed.',
+      defaultText: 'all rows',
+    },
+    toBlock: {
+      type: integer(0, Number.MAX_SAFE_INTEGER, '<block>', 'a block number'),
+      help: 'The newest block whose chain events stay.',
+    },
+    account: { type: address(), help: 'The account whose personal data is deleted.' },
+    connect: {
+      type: onOffAlone(),
+      help: 'Whether to connect to PostgreSQL and to compare the schemas with those that this release needs.',
+      default: false,
+    },
+    json: {
+      type: onOffAlone(),
+      help: 'Whether the result, or the error, is printed as one JSON object.',
+      default: false,
+    },
+  }),
 } as const satisfies SettingTable;

@@ -1,41 +1,40 @@
-import type { SettingTable } from './setting.ts';
+import { inGroup, type SettingTable } from './setting.ts';
 import { httpUrls, integer } from './types.ts';
 
 /** Settings of the drivers of a book. */
 export const DRIVER_SETTINGS = {
-  drivers: {
-    type: httpUrls(),
-    group: 'Orders',
-    help: 'URLs of the drivers of solvers that the server runs auctions with. Without drivers it runs none.',
-    secret: true,
-  },
-  solveTime: {
-    type: integer(1, 600_000, '<ms>'),
-    group: 'Orders',
-    help: 'Time that drivers have to solve an auction, in milliseconds.',
-    default: 10_000,
-    requires: 'drivers',
-  },
-  submissionBlocks: {
-    type: integer(1, 10_000, '<number>'),
-    group: 'Orders',
-    help: 'Blocks in which the winner of an auction may be settled.',
-    default: 5,
-    requires: 'drivers',
-  },
-  driverBanAfter: {
-    type: integer(1, 1_000_000, '<number>'),
-    group: 'Orders',
-    help: 'Consecutive auctions that a driver wins and does not settle, after which it is excluded and notified.',
-    defaultText: 'never',
-    requires: 'drivers',
-  },
-  driverBanTime: {
-    type: integer(1, 86_400, '<seconds>'),
-    group: 'Orders',
-    help: 'Time for which such a driver is excluded, in seconds.',
-    default: 300,
-    requires: 'drivers',
-  },
-  quoteDrivers: { type: httpUrls(), group: 'Quotes', help: 'URLs of drivers for quotes.', secret: true },
+  ...inGroup('Orders', {
+    drivers: {
+      type: httpUrls(),
+      help: 'URLs of the drivers of solvers that the server runs auctions with. Without drivers it runs none.',
+      secret: true,
+    },
+    solveTime: {
+      type: integer(1, 600_000, '<ms>'),
+      help: 'Time that drivers have to solve an auction, in milliseconds.',
+      default: 10_000,
+      requires: 'drivers',
+    },
+    submissionBlocks: {
+      type: integer(1, 10_000, '<number>'),
+      help: 'Blocks in which the winner of an auction may be settled.',
+      default: 5,
+      requires: 'drivers',
+    },
+    driverBanAfter: {
+      type: integer(1, 1_000_000, '<number>'),
+      help: 'Consecutive auctions that a driver wins and does not settle, after which it is excluded and notified.',
+      defaultText: 'never',
+      requires: 'drivers',
+    },
+    driverBanTime: {
+      type: integer(1, 86_400, '<seconds>'),
+      help: 'Time for which such a driver is excluded, in seconds.',
+      default: 300,
+      requires: 'drivers',
+    },
+  }),
+  ...inGroup('Quotes', {
+    quoteDrivers: { type: httpUrls(), help: 'URLs of drivers for quotes.', secret: true },
+  }),
 } as const satisfies SettingTable;

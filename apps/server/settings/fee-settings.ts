@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { SettingTable } from './setting.ts';
+import { inGroup, type SettingTable } from './setting.ts';
 import { address, integer } from './types.ts';
 
 const ppm = integer(0, 999_999).schema;
@@ -34,24 +34,27 @@ function policiesOrFile() {
 
 /** Settings of the fees of a book. */
 export const FEE_SETTINGS = {
-  maxPartnerFee: {
-    type: integer(0, 999_999, '<ppm>'),
-    group: 'Orders',
-    help: 'Maximum total of the partner fees of an order, in parts per million of its volume.',
-    default: 10_000,
-  },
-  volumeFee: {
-    type: integer(0, 999_999, '<ppm>'),
-    group: 'Quotes',
-    help: 'Fee on the volume of orders, in parts per million. Quotes contain it; auctions show it to solvers.',
-    defaultText: 'none',
-  },
-  feePolicies: {
-    type: policiesOrFile(),
-    group: 'Orders',
-    help:
-      'Fee policies, or the name of a JSON file with them: `{ "protocolFees", "upcomingFees" }`. They replace ' +
-      '`volumeFee`.',
-    defaultText: 'none',
-  },
+  ...inGroup('Orders', {
+    maxPartnerFee: {
+      type: integer(0, 999_999, '<ppm>'),
+      help: 'Maximum total of the partner fees of an order, in parts per million of its volume.',
+      default: 10_000,
+    },
+  }),
+  ...inGroup('Quotes', {
+    volumeFee: {
+      type: integer(0, 999_999, '<ppm>'),
+      help: 'Fee on the volume of orders, in parts per million. Quotes contain it; auctions show it to solvers.',
+      defaultText: 'none',
+    },
+  }),
+  ...inGroup('Orders', {
+    feePolicies: {
+      type: policiesOrFile(),
+      help:
+        'Fee policies, or the name of a JSON file with them: `{ "protocolFees", "upcomingFees" }`. They replace ' +
+        '`volumeFee`.',
+      defaultText: 'none',
+    },
+  }),
 } as const satisfies SettingTable;

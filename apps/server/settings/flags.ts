@@ -1,7 +1,7 @@
 import { BOOK_SETTINGS, COMMON_SETTINGS } from './book-settings.ts';
 import { COMMAND_SETTINGS } from './command-settings.ts';
 import { SERVER_SETTINGS } from './server-settings.ts';
-import type { Setting, SettingTable } from './setting.ts';
+import { inGroup, type Setting, type SettingTable } from './setting.ts';
 
 /** The object of a configuration file that has a setting. `command`: none. */
 export type Scope = 'server' | 'book' | 'common' | 'command';
@@ -55,7 +55,7 @@ function deriveFlags(
 ): Flag[] {
   return Object.entries(table).flatMap(([key, setting]) => {
     const { parts, partial } = setting.type;
-    if (parts !== undefined) return deriveFlags(parts, scope, { key, whole: partial !== true });
+    if (parts !== undefined) return deriveFlags(inGroup(setting.group, parts), scope, { key, whole: partial !== true });
     if (setting.flag === null) return [];
     const getPath = (member: string) => (above === undefined ? [member] : [above.key, member]);
     const path = getPath(key);

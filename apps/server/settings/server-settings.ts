@@ -1,7 +1,7 @@
 import { DEFAULT_RATE_LIMIT } from '../http/rate-limit.ts';
 import { affiliateTerms, affiliateTermsByCode, statisticsSource } from './affiliate-terms.ts';
 import { apiKeys } from './api-keys.ts';
-import type { SettingTable } from './setting.ts';
+import { inGroup, type SettingTable } from './setting.ts';
 import {
   email,
   enumSetting,
@@ -26,286 +26,230 @@ const HOST = text('<address>', 'an address of this machine');
 
 /** The settings of a server: the top level of a configuration file. */
 export const SERVER_SETTINGS = {
-  port: { type: PORT, group: 'Server', help: 'Port to listen on; 0 selects a free port.', default: 8080 },
-  host: {
-    type: HOST,
-    group: 'Server',
-    help: 'Address to listen on; `0.0.0.0` accepts connections of other machines.',
-    default: '127.0.0.1',
-  },
-  publicUrl: {
-    type: httpUrl(),
-    group: 'Server',
-    help: 'Public URL of this server, for links in mails and as the audience of signatures that list subscriptions.',
-  },
-  explorer: {
-    type: onOff(),
-    group: 'Server',
-    help: 'Whether browsers see the explorer.',
-    default: true,
-  },
-  rateLimit: {
-    type: rateLimit(),
-    group: 'Server',
-    help: 'Reads per second, writes per second and open streams of one client, or `off`.',
-    default: DEFAULT_RATE_LIMIT,
-  },
-  apiKeys: {
-    type: apiKeys(),
-    group: 'Server',
-    help: 'API keys of clients with budgets of their own: `{ "name", "hash", "reads", "writes", "streams" }`.',
-    flag: null,
-    default: [],
-    defaultText: 'none',
-  },
-  trustedProxies: {
-    type: ipRanges(),
-    group: 'Server',
-    help: 'Addresses or ranges of proxies whose `X-Forwarded-For` is used.',
-    default: [],
-    defaultText: 'none',
-  },
-  lameduck: {
-    type: integer(0, 3600, '<seconds>'),
-    group: 'Server',
-    help: 'Seconds after a stop signal in which `/ready` is false and requests are still served.',
-    default: 0,
-  },
-  operatorToken: {
-    type: matching(/^[!-~]{16,}$/, '<text>', '16 or more letters, digits and signs, without blanks'),
-    group: 'Server',
-    help: 'Token of the paths below `/restricted`: `Authorization: Bearer <token>`. At least 16 characters.',
-    defaultText: 'no access',
-    secret: true,
-    notEmpty: true,
-  },
-  leaseWait: {
-    type: integer(0, 3600, '<seconds>'),
-    group: 'Store',
-    help: 'Seconds to wait for the writer lease of an SQLite file, which a container that was killed leaves behind.',
-    default: 10,
-  },
-  log: {
-    type: enumSetting('text', 'json'),
-    group: 'Logs and metrics',
-    help: 'Log format: `text` for a terminal, or `json` with an object per request, which requires the package `pino`. Other commands write an audit line if it is given.',
-    default: 'text',
-  },
-  metricsPort: {
-    type: PORT,
-    group: 'Logs and metrics',
-    help: 'Separate port for Prometheus metrics at `/metrics`.',
-    package: 'prom-client',
-    defaultText: 'no metrics',
-  },
-  metricsHost: {
-    type: HOST,
-    group: 'Logs and metrics',
-    help: 'Address to listen on for Prometheus.',
-    defaultText: 'the address of `host`',
-  },
-  accounts: {
-    type: text('<location>', 'a file name, ":memory:", a connection string or "off"'),
-    group: 'Accounts',
-    help: 'Account store: a file, `:memory:`, a PostgreSQL connection string, or `off`.',
-    defaultText: 'next to the file of the first book; `off` if that book is in PostgreSQL',
-    secret: true,
-    notEmpty: true,
-  },
-  affiliateDomain: {
-    type: text('<name>', 'a name'),
-    group: 'Accounts',
-    help: 'Name of the EIP-712 domain of affiliate codes.',
-    defaultText: '`Service Affiliate`',
-  },
-  affiliateRpc: {
-    type: httpUrls(),
-    group: 'Accounts',
-    help: 'Nodes of chain 1, for signatures of contract wallets.',
-    defaultText: 'the nodes of the mainnet book',
-    secret: true,
-  },
-  affiliateTerms: {
-    type: affiliateTerms(),
-    group: 'Accounts',
-    help: 'Terms of the affiliate programme, shown with each code.',
-    flag: null,
-    defaultText: 'no terms',
-  },
-  affiliateTermsByCode: {
-    type: affiliateTermsByCode(),
-    group: 'Accounts',
-    help: 'Terms of single affiliate codes, by code.',
-    flag: null,
-    defaultText: '`affiliateTerms` for every code',
-  },
-  affiliatePayouts: {
-    type: text('<file>', 'a file name'),
-    group: 'Accounts',
-    help: 'File of payouts: address, role and US dollars in each line. It is read again when it changes.',
-    defaultText: 'no payouts',
-  },
-  affiliateStatistics: {
-    type: statisticsSource(),
-    group: 'Accounts',
-    help: 'Statistics of affiliates and traders: `own`, computed from the trades of the books, or the URL of a service.',
-    defaultText: 'none; the statistics endpoints return 503',
-  },
-  notifications: {
-    type: enumSetting('on', 'off'),
-    group: 'Notifications',
-    help: 'Whether notifications are created and served. If `off`, their endpoints return 503.',
-    default: 'on',
-  },
-  revertedNotifications: {
-    type: enumSetting('on', 'off'),
-    group: 'Notifications',
-    help: 'Whether fills and cancellations that a reorganisation has reverted are notified as `order_reverted`.',
-    default: 'off',
-  },
-  fundingCheck: {
-    type: integerOrOff(1, 86_400, '<seconds>'),
-    group: 'Notifications',
-    help: 'Seconds between two checks of the funds of open orders, or `off`. Has an effect on books with `rpc`.',
-    default: 60,
-  },
-  retentionNotifications: {
-    type: integer(1, 36_500, '<days>', 'a number of days'),
-    group: 'Notifications',
-    help: 'Days after which notifications are deleted, with their deliveries.',
-    defaultText: 'never',
-  },
-  webhookAllow: {
-    type: ipRanges(),
-    group: 'Notifications',
-    help: 'Private addresses or ranges to which webhooks may be sent, for tests.',
-    default: [],
-    defaultText: 'none',
-  },
-  telegram: {
-    type: objectSetting({
-      token: {
-        type: text('<token>', 'the token of a bot'),
-        group: 'Notifications',
-        help: 'Token of the Telegram bot.',
-        secret: true,
-      },
-      bot: { type: text('<name>', 'the name of a bot'), group: 'Notifications', help: 'Name of the Telegram bot.' },
-    }),
-    group: 'Notifications',
-    help: 'Telegram bot for notifications: `{ "token", "bot" }`.',
-  },
-  smtp: {
-    type: url(/^smtps?:\/\/[^/]/, 'a URL: smtps://user:password@host'),
-    group: 'Notifications',
-    help: 'Mail server for notifications.',
-    secret: true,
-    package: 'nodemailer',
-    together: ['mailFrom', 'publicUrl'],
-  },
-  mailFrom: {
-    type: email(),
-    group: 'Notifications',
-    help: 'Sender address of mails.',
-    together: ['smtp', 'publicUrl'],
-  },
-  vapidSubject: {
-    type: matching(
-      /^(mailto:[^@\s]+@[^@\s]+|https:\/\/[^/\s]+.*)$/,
-      '<url>',
-      'an https URL, or mailto: and an address',
-    ),
-    group: 'Notifications',
-    help: 'Contact for push services, a `mailto:` or `https:` URL. With both keys, it enables web push.',
-    package: 'web-push',
-    together: ['vapidPublicKey', 'vapidPrivateKey'],
-  },
-  vapidPublicKey: {
-    type: text('<key>', 'a key'),
-    group: 'Notifications',
-    help: 'Public VAPID key, in base64url.',
-    together: ['vapidSubject', 'vapidPrivateKey'],
-  },
-  vapidPrivateKey: {
-    type: text('<key>', 'a key'),
-    group: 'Notifications',
-    help: 'Private VAPID key, in base64url.',
-    secret: true,
-    together: ['vapidSubject', 'vapidPublicKey'],
-  },
-  cms: {
-    type: objectSetting({
-      url: {
-        type: plainHttpUrl(),
-        group: 'Notifications',
-        help: 'URL of the content system.',
-        variable: 'CMS_BASE_URL',
-      },
-      apiKey: {
-        type: text('<key>', 'a key'),
-        group: 'Notifications',
-        help: 'Key of the content system.',
-        secret: true,
-        variable: 'CMS_API_KEY',
-      },
-    }),
-    group: 'Notifications',
-    help: 'Content system whose items appear in notification lists: `{ "url", "apiKey" }`.',
-  },
-  coinGecko: {
-    type: partialSetting({
-      apiKey: {
-        type: text('<key>', 'a key'),
-        group: 'Prices in US dollars',
-        help: 'Key of the CoinGecko API.',
-        flag: 'coin-gecko',
-        secret: true,
-      },
-      plan: {
-        type: enumSetting('pro', 'demo'),
-        group: 'Prices in US dollars',
-        help: 'Plan of the CoinGecko key: `pro` or `demo`.',
-        defaultText: '`pro`',
-      },
-      url: { type: plainHttpUrl(), group: 'Prices in US dollars', help: 'Base URL of the CoinGecko API.' },
-    }),
-    group: 'Prices in US dollars',
-    help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
-  },
-  poolsUrl: {
-    type: plainHttpUrl(),
-    group: 'Prices in US dollars',
-    help: 'URL of a JSON document with liquidity pools by chain id.',
-    defaultText: 'none; the pool endpoints return 503',
-  },
-  tenderly: {
-    type: objectSetting({
-      apiKey: {
-        type: text('<key>', 'a key'),
-        group: 'Prices in US dollars',
-        help: 'Key of the Tenderly API.',
-        secret: true,
-      },
-      account: {
-        type: text('<name>', 'a name'),
-        group: 'Prices in US dollars',
-        help: 'Account or organisation on Tenderly.',
-      },
-      project: { type: text('<name>', 'a name'), group: 'Prices in US dollars', help: 'Project on Tenderly.' },
-    }),
-    group: 'Prices in US dollars',
-    help: 'Simulations on Tenderly instead of the nodes of the books: `{ "apiKey", "account", "project" }`.',
-  },
-  defaultSlippage: {
-    type: integer(0, 10_000, '<bps>'),
-    group: 'Prices in US dollars',
-    help: 'Suggested slippage tolerance of pairs with unknown volatility, in basis points.',
-    default: 50,
-  },
-  usdPrices: {
-    type: usdPrices(),
-    group: 'Prices in US dollars',
-    help: 'Fixed prices in US dollars per whole token, by chain id and token.',
-    flag: null,
-  },
+  ...inGroup('Server', {
+    port: { type: PORT, help: 'Port to listen on; 0 selects a free port.', default: 8080, common: true },
+    host: {
+      type: HOST,
+      help: 'Address to listen on; `0.0.0.0` accepts connections of other machines.',
+      default: '127.0.0.1',
+      common: true,
+    },
+    publicUrl: {
+      type: httpUrl(),
+      help: 'Public URL of this server, for links in mails and as the audience of signatures that list subscriptions.',
+    },
+    explorer: { type: onOff(), help: 'Whether browsers see the explorer.', default: true, common: true },
+    rateLimit: {
+      type: rateLimit(),
+      help: 'Reads per second, writes per second and open streams of one client, or `off`.',
+      default: DEFAULT_RATE_LIMIT,
+      common: true,
+    },
+    apiKeys: {
+      type: apiKeys(),
+      help: 'API keys of clients with budgets of their own: `{ "name", "hash", "reads", "writes", "streams" }`.',
+      flag: null,
+      default: [],
+      defaultText: 'none',
+    },
+    trustedProxies: {
+      type: ipRanges(),
+      help: 'Addresses or ranges of proxies whose `X-Forwarded-For` is used.',
+      default: [],
+      defaultText: 'none',
+      common: true,
+    },
+    lameduck: {
+      type: integer(0, 3600, '<seconds>'),
+      help: 'Seconds after a stop signal in which `/ready` is false and requests are still served.',
+      default: 0,
+    },
+    operatorToken: {
+      type: matching(/^[!-~]{16,}$/, '<text>', '16 or more letters, digits and signs, without blanks'),
+      help: 'Token of the paths below `/restricted`: `Authorization: Bearer <token>`. At least 16 characters.',
+      defaultText: 'no access',
+      secret: true,
+      notEmpty: true,
+      common: true,
+    },
+  }),
+  ...inGroup('Store', {
+    leaseWait: {
+      type: integer(0, 3600, '<seconds>'),
+      help: 'Seconds to wait for the writer lease of an SQLite file, which a container that was killed leaves behind.',
+      default: 10,
+    },
+  }),
+  ...inGroup('Logs and metrics', {
+    log: {
+      type: enumSetting('text', 'json'),
+      help: 'Log format: `text` for a terminal, or `json` with an object per request, which requires the package `pino`. Other commands write an audit line if it is given.',
+      default: 'text',
+      common: true,
+    },
+    metricsPort: {
+      type: PORT,
+      help: 'Separate port for Prometheus metrics at `/metrics`.',
+      package: 'prom-client',
+      defaultText: 'no metrics',
+      common: true,
+    },
+    metricsHost: { type: HOST, help: 'Address to listen on for Prometheus.', defaultText: 'the address of `host`' },
+  }),
+  ...inGroup('Accounts', {
+    accounts: {
+      type: text('<location>', 'a file name, ":memory:", a connection string or "off"'),
+      help: 'Account store: a file, `:memory:`, a PostgreSQL connection string, or `off`.',
+      defaultText: 'next to the file of the first book; `off` if that book is in PostgreSQL',
+      secret: true,
+      notEmpty: true,
+      common: true,
+    },
+    affiliateDomain: {
+      type: text('<name>', 'a name'),
+      help: 'Name of the EIP-712 domain of affiliate codes.',
+      defaultText: '`Service Affiliate`',
+    },
+    affiliateRpc: {
+      type: httpUrls(),
+      help: 'Nodes of chain 1, for signatures of contract wallets.',
+      defaultText: 'the nodes of the mainnet book',
+      secret: true,
+    },
+    affiliateTerms: {
+      type: affiliateTerms(),
+      help: 'Terms of the affiliate programme, shown with each code.',
+      flag: null,
+      defaultText: 'no terms',
+    },
+    affiliateTermsByCode: {
+      type: affiliateTermsByCode(),
+      help: 'Terms of single affiliate codes, by code.',
+      flag: null,
+      defaultText: '`affiliateTerms` for every code',
+    },
+    affiliatePayouts: {
+      type: text('<file>', 'a file name'),
+      help: 'File of payouts: address, role and US dollars in each line. It is read again when it changes.',
+      defaultText: 'no payouts',
+    },
+    affiliateStatistics: {
+      type: statisticsSource(),
+      help: 'Statistics of affiliates and traders: `own`, computed from the trades of the books, or the URL of a service.',
+      defaultText: 'none; the statistics endpoints return 503',
+    },
+  }),
+  ...inGroup('Notifications', {
+    notifications: {
+      type: enumSetting('on', 'off'),
+      help: 'Whether notifications are created and served. If `off`, their endpoints return 503.',
+      default: 'on',
+    },
+    revertedNotifications: {
+      type: enumSetting('on', 'off'),
+      help: 'Whether fills and cancellations that a reorganisation has reverted are notified as `order_reverted`.',
+      default: 'off',
+    },
+    fundingCheck: {
+      type: integerOrOff(1, 86_400, '<seconds>'),
+      help: 'Seconds between two checks of the funds of open orders, or `off`. Has an effect on books with `rpc`.',
+      default: 60,
+    },
+    retentionNotifications: {
+      type: integer(1, 36_500, '<days>', 'a number of days'),
+      help: 'Days after which notifications are deleted, with their deliveries.',
+      defaultText: 'never',
+    },
+    webhookAllow: {
+      type: ipRanges(),
+      help: 'Private addresses or ranges to which webhooks may be sent, for tests.',
+      default: [],
+      defaultText: 'none',
+    },
+    telegram: {
+      type: objectSetting({
+        token: { type: text('<token>', 'the token of a bot'), help: 'Token of the Telegram bot.', secret: true },
+        bot: { type: text('<name>', 'the name of a bot'), help: 'Name of the Telegram bot.' },
+      }),
+      help: 'Telegram bot for notifications: `{ "token", "bot" }`.',
+    },
+    smtp: {
+      type: url(/^smtps?:\/\/[^/]/, 'a URL: smtps://user:password@host'),
+      help: 'Mail server for notifications.',
+      secret: true,
+      package: 'nodemailer',
+      together: ['mailFrom', 'publicUrl'],
+    },
+    mailFrom: { type: email(), help: 'Sender address of mails.', together: ['smtp', 'publicUrl'] },
+    vapidSubject: {
+      type: matching(
+        /^(mailto:[^@\s]+@[^@\s]+|https:\/\/[^/\s]+.*)$/,
+        '<url>',
+        'an https URL, or mailto: and an address',
+      ),
+      help: 'Contact for push services, a `mailto:` or `https:` URL. With both keys, it enables web push.',
+      package: 'web-push',
+      together: ['vapidPublicKey', 'vapidPrivateKey'],
+    },
+    vapidPublicKey: {
+      type: text('<key>', 'a key'),
+      help: 'Public VAPID key, in base64url.',
+      together: ['vapidSubject', 'vapidPrivateKey'],
+    },
+    vapidPrivateKey: {
+      type: text('<key>', 'a key'),
+      help: 'Private VAPID key, in base64url.',
+      secret: true,
+      together: ['vapidSubject', 'vapidPublicKey'],
+    },
+    cms: {
+      type: objectSetting({
+        url: { type: plainHttpUrl(), help: 'URL of the content system.', variable: 'CMS_BASE_URL' },
+        apiKey: {
+          type: text('<key>', 'a key'),
+          help: 'Key of the content system.',
+          secret: true,
+          variable: 'CMS_API_KEY',
+        },
+      }),
+      help: 'Content system whose items appear in notification lists: `{ "url", "apiKey" }`.',
+    },
+  }),
+  ...inGroup('Prices in US dollars', {
+    coinGecko: {
+      type: partialSetting({
+        apiKey: { type: text('<key>', 'a key'), help: 'Key of the CoinGecko API.', flag: 'coin-gecko', secret: true },
+        plan: {
+          type: enumSetting('pro', 'demo'),
+          help: 'Plan of the CoinGecko key: `pro` or `demo`.',
+          defaultText: '`pro`',
+        },
+        url: { type: plainHttpUrl(), help: 'Base URL of the CoinGecko API.' },
+      }),
+      help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
+    },
+    poolsUrl: {
+      type: plainHttpUrl(),
+      help: 'URL of a JSON document with liquidity pools by chain id.',
+      defaultText: 'none; the pool endpoints return 503',
+    },
+    tenderly: {
+      type: objectSetting({
+        apiKey: { type: text('<key>', 'a key'), help: 'Key of the Tenderly API.', secret: true },
+        account: { type: text('<name>', 'a name'), help: 'Account or organisation on Tenderly.' },
+        project: { type: text('<name>', 'a name'), help: 'Project on Tenderly.' },
+      }),
+      help: 'Simulations on Tenderly instead of the nodes of the books: `{ "apiKey", "account", "project" }`.',
+    },
+    defaultSlippage: {
+      type: integer(0, 10_000, '<bps>'),
+      help: 'Suggested slippage tolerance of pairs with unknown volatility, in basis points.',
+      default: 50,
+    },
+    usdPrices: {
+      type: usdPrices(),
+      help: 'Fixed prices in US dollars per whole token, by chain id and token.',
+      flag: null,
+    },
+  }),
 } as const satisfies SettingTable;

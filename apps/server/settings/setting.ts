@@ -31,8 +31,8 @@ export interface SettingType<S extends z.ZodType = z.ZodType> {
   toText?(value: never): string;
   /** Whether the flag may have no value; then its text is `on`. */
   readonly alone?: boolean;
-  /** The members of an object, each with its own flag. */
-  readonly parts?: SettingTable;
+  /** The members of an object, each with its own flag in the group of the object. */
+  readonly parts?: Readonly<Record<string, Ungrouped>>;
   /** Whether each member of the object is optional. */
   readonly partial?: boolean;
 }
@@ -41,9 +41,13 @@ export interface SettingType<S extends z.ZodType = z.ZodType> {
  * A setting. The flag `--max-open-orders` and the variable `INTENTBOOK_MAX_OPEN_ORDERS` derive from the key
  * `maxOpenOrders`.
  */
-export interface Setting {
-  readonly type: SettingType;
+export interface Setting extends Ungrouped {
   readonly group: Group;
+}
+
+/** A setting without its heading. */
+export interface Ungrouped {
+  readonly type: SettingType;
   /** One or more sentences. Code is between backticks. */
   readonly help: string;
   readonly default?: unknown;
@@ -65,13 +69,24 @@ export interface Setting {
   readonly requires?: string;
   /** The settings that must be given together with this one. */
   readonly together?: readonly string[];
+  /** Whether the short help shows the flag. */
+  readonly common?: true;
 }
 
 /** Settings by key. */
 export type SettingTable = Readonly<Record<string, Setting>>;
 
+/** Adds the heading to the settings of a group. */
+export function inGroup<const G extends Group, const T extends Readonly<Record<string, Ungrouped>>>(
+  group: G,
+  settings: T,
+): { readonly [K in keyof T]: T[K] & { readonly group: G } } {
+  const entries = Object.entries(settings).map(([key, setting]) => [key, { ...setting, group }]);
+  return Object.fromEntries(entries) as { [K in keyof T]: T[K] & { group: G } }; // the same keys
+}
+
 /** Formats the default of a setting, between backticks if it is code. `undefined` if there is none. */
-export function formatDefault(setting: Setting): string | undefined {
+export function formatDefault(setting: Ungrouped): string | undefined {
   if (setting.defaultText !== undefined) return setting.defaultText;
   return setting.default === undefined ? undefined : `\`${formatValue(setting.type, setting.default)}\``;
 }
@@ -82,7 +97,7 @@ function formatValue(type: SettingType, value: unknown): string {
 }
 
 /** Formats the help of a setting with its default and its package. */
-export function describeSetting(setting: Setting): string {
+export function describeSetting(setting: Ungrouped): string {
   const initial = formatDefault(setting);
   const needed = setting.package === undefined ? '' : ` Requires the package \`${setting.package}\`.`;
   return `${setting.help}${needed}${initial === undefined ? '' : ` Default: ${initial}.`}`;

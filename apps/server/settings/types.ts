@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isIpRange, parseDecimal, parseHex } from '#internal';
-import type { Setting, SettingType } from './setting.ts';
+import type { SettingType, Ungrouped } from './setting.ts';
 
 const ADDRESS = '0x and 40 hex digits';
 const CONNECTION = 'a connection string: postgres://user:password@host:5432/database';
@@ -135,12 +135,12 @@ export const addressesOrFile = () => {
 };
 
 /** An object. Each member is a setting with its own flag. All members are required. */
-export function objectSetting<const P extends Readonly<Record<string, Setting>>>(parts: P) {
+export function objectSetting<const P extends Readonly<Record<string, Ungrouped>>>(parts: P) {
   return objectType(z.strictObject(getSchemas(parts), { error: membersText(parts) }), parts);
 }
 
 /** An object whose members are optional. */
-export function partialSetting<const P extends Readonly<Record<string, Setting>>>(parts: P) {
+export function partialSetting<const P extends Readonly<Record<string, Ungrouped>>>(parts: P) {
   const type = objectType(z.strictObject(getSchemas(parts), { error: membersText(parts) }).partial(), parts);
   return { ...type, partial: true };
 }
@@ -149,7 +149,7 @@ function objectType<S extends z.ZodType, P>(schema: S, parts: P) {
   return { schema, parts, value: '', expected: '', fromText: () => undefined };
 }
 
-function getSchemas<P extends Readonly<Record<string, Setting>>>(parts: P) {
+function getSchemas<P extends Readonly<Record<string, Ungrouped>>>(parts: P) {
   const entries = Object.entries(parts).map(([key, { type, help }]) => [key, type.schema.describe(help)]);
   return Object.fromEntries(entries) as { [K in keyof P]: P[K]['type']['schema'] }; // the same keys
 }

@@ -6,6 +6,7 @@ import { COMMANDS } from '../../../apps/cli/commands.ts';
 import { helpText } from '../../../apps/cli/help.ts';
 import { parseCommand } from '../../../apps/cli/parse.ts';
 import { ECHO, onSignals, STOP_SIGNALS, type StopSignal } from '../../../apps/cli/signals.ts';
+import { PLAIN } from '../../../apps/cli/style.ts';
 import { planServer } from '../../../apps/server/config/plan.ts';
 import { FLAGS as FLAG_TABLE, findFlag } from '../../../apps/server/settings/flags.ts';
 import { singleBook } from '../../../apps/server/settings/single-book.ts';
@@ -83,7 +84,7 @@ describe('command-line flags', () => {
     expect(parseCommand([flag, text, 'serve'], {})).toEqual(wanted);
     expect(parseCommand(['serve'], { [variable]: text })).toEqual(wanted);
     expect(parseCommand(['serve', flag, text], { [variable]: 'nonsense' })).toEqual(wanted);
-    expect(helpText('serve')).toContain(flag);
+    expect(helpText('serve', PLAIN, true)).toContain(flag);
   });
 
   test('serve deletes chain events and documents of orders only if orders are deleted', () => {
@@ -227,6 +228,8 @@ describe('command-line flags', () => {
     [['--help'], { name: 'help' }],
     [['-h'], { name: 'help' }],
     [['serve', '--help'], { name: 'help', of: 'serve' }],
+    [['serve', '--help', '--all'], { name: 'help', of: 'serve', all: true }],
+    [['help', 'serve', '--all'], { name: 'help', of: 'serve', all: true }],
     [['help'], { name: 'help' }],
     [['help', 'verify'], { name: 'help', of: 'verify' }],
     [['--version'], { name: 'version' }],
@@ -272,6 +275,7 @@ describe('command-line flags', () => {
     [['serve', '--prot', '1'], {}, 'unknown flag "--prot", did you mean "--port"?'],
     [['serve', '--max-open-order=1'], {}, 'unknown flag "--max-open-order", did you mean "--max-open-orders"?'],
     [['serve', '--verbose'], {}, 'unknown flag "--verbose"; "intentbook --help" lists them'],
+    [['serve', '--all'], {}, '--all requires --help'],
     [['serve', '-p', '1'], {}, 'unknown flag "-p"; "intentbook --help" lists them'],
     [['serve', '--port'], {}, '--port requires a value: --port <number>'],
     [['serve', '--port', '--db', 'x'], {}, '--port requires a value: --port <number>'],

@@ -34,15 +34,23 @@ describe('help', () => {
   test.each(COMMANDS.map((command) => [command.name, command] as const))(
     'of %s has its flags and an example',
     (name, command) => {
-      const text = helpText(name);
+      const text = helpText(name, PLAIN, true);
       for (const flag of command.flags) if (!flag.inFile) expect(text).toContain(`--${flag.name}`);
       for (const example of command.examples) expect(text).toContain(`intentbook ${example}`);
       for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
     },
   );
 
+  test('of serve begins with about 20 common flags and names the way to all', () => {
+    const text = helpText('serve');
+    const flags = text.split('\n').filter((line) => line.startsWith('  --'));
+    expect(flags.length).toBeGreaterThanOrEqual(18);
+    expect(flags.length).toBeLessThanOrEqual(22);
+    expect(text).toContain('"intentbook serve --help --all"');
+  });
+
   test('of serve contains every setting once', () => {
-    const lines = helpText('serve').split('\n');
+    const lines = helpText('serve', PLAIN, true).split('\n');
     const flags = FLAGS.filter(({ scope, inFile }) => scope !== 'command' && !inFile);
     for (const { name } of flags) {
       expect(
