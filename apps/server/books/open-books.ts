@@ -151,6 +151,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
       vaultRelayer,
       hooksTrampoline,
       wrappedNative,
+      ownerLimits: settings.ownerLimits,
       quotes,
       retention: retentionOptions(settings),
       streams: streams && defined(streams),

@@ -1,18 +1,18 @@
 import * as z from 'zod';
-import { plainHttpUrl } from './types.ts';
+import { jsonSetting, plainHttpUrl } from './types.ts';
 
-/** The terms of the affiliate programme. They have no text form. */
+/** The terms of the affiliate programme. */
 export function affiliateTerms() {
-  return { schema: termsSchema(), value: '', expected: '', fromText: () => undefined };
+  return jsonSetting(termsSchema());
 }
 
-/** Terms by code. They have no text form. */
+/** Terms by code. */
 export function affiliateTermsByCode() {
   const error = 'must be an object: terms by affiliate code';
   const code = z
     .string()
     .regex(/^[A-Z0-9_-]{5,20}$/, { error: 'must be 5 to 20 capital letters, digits, "_" and "-"' });
-  return { schema: z.record(code, termsSchema(), { error }), value: '', expected: '', fromText: () => undefined };
+  return jsonSetting(z.record(code, termsSchema(), { error }));
 }
 
 /** The source of statistics: `own`, or a URL. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { jsonSetting } from './types.ts';
 
-/** API keys with their budgets. They have no text form. */
+/** API keys with their budgets. */
 export function apiKeys() {
   const schema = z.array(keySchema(), { error: 'must be a list of API keys' }).superRefine((keys, context) => {
     for (const member of ['name', 'hash'] as const) {
@@ -12,7 +13,7 @@ export function apiKeys() {
       });
     }
   });
-  return { schema, value: '', expected: '', fromText: () => undefined };
+  return jsonSetting(schema);
 }
 
 /** Valid names of API keys. They occur in logs. */

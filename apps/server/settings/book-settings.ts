@@ -22,6 +22,7 @@ import {
   objectSetting,
   onOff,
   onOffAlone,
+  ownerLimits,
   price,
   text,
 } from './types.ts';
@@ -251,6 +252,12 @@ export const COMMON_SETTINGS = {
       help: 'Maximum number of signed, live orders of one owner, or `off`.',
       default: 1000,
       common: true,
+    },
+    ownerLimits: {
+      type: ownerLimits(),
+      help: 'Limits of single owners, such as market makers: `{ "<address>": { "maxOpenOrders", "maxPendingOrders" } }`. `null`: no limit.',
+      flag: null,
+      defaultText: 'the general limits',
     },
     maxPendingPresign: {
       type: integerOrOff(1),

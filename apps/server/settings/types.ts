@@ -12,6 +12,11 @@ function textSetting<S extends z.ZodType>(schema: S, value: string, expected: st
 
 const plainText = (error = 'must be text') => z.string({ error }).min(1, { error: 'must not be empty' });
 
+/** A value that has no text form: it is set in a configuration file only. */
+export function jsonSetting<S extends z.ZodType>(schema: S) {
+  return { schema, value: '', expected: '', fromText: () => undefined };
+}
+
 /** Any text that is not empty. */
 export const text = (value: string, expected: string) => textSetting(plainText(), value, expected);
 
@@ -87,6 +92,15 @@ function rangeText(least: number, most: number): string {
   return most === Number.MAX_SAFE_INTEGER ? `from ${least} up` : `from ${least} to ${most}`;
 }
 
+/** Limits of single owners, by address. */
+export const ownerLimits = () => {
+  const limit = integerIn(0, Number.MAX_SAFE_INTEGER, 'an integer from 0 up, or null').nullable().exactOptional();
+  const error = 'must be { "maxOpenOrders", "maxPendingOrders" } by address';
+  return jsonSetting(
+    z.record(address().schema, z.strictObject({ maxOpenOrders: limit, maxPendingOrders: limit }, { error }), { error }),
+  );
+};
+
 /** A boolean, typed as on or off. */
 export const onOff = () => ({
   schema: z.boolean({ error: 'must be true or false' }),
@@ -146,7 +160,7 @@ export function partialSetting<const P extends Readonly<Record<string, Ungrouped
 }
 
 function objectType<S extends z.ZodType, P>(schema: S, parts: P) {
-  return { schema, parts, value: '', expected: '', fromText: () => undefined };
+  return { ...jsonSetting(schema), parts };
 }
 
 function getSchemas<P extends Readonly<Record<string, Ungrouped>>>(parts: P) {

@@ -72,6 +72,11 @@ describe('configuration error', () => {
     [{ ...oneBook({}), defaults: { solver: [] } }, 'defaults: unknown key "solver", did you mean "solvers"?'],
     [oneBook({ store: 'memory' }), 'books[0]: unknown key "store"'],
     [oneBook({ maxOpenOrders: 0 }), 'books[0].maxOpenOrders must be an integer from 1 up, or "off"'],
+    [oneBook({ ownerLimits: { '0x12': {} } }), 'books[0].ownerLimits.0x12 must be 0x and 40 hex digits'],
+    [
+      oneBook({ ownerLimits: { [ORACLE]: { maxOpenOrders: '5' } } }),
+      `books[0].ownerLimits.${ORACLE}.maxOpenOrders must be an integer from 0 up, or null`,
+    ],
     [oneBook({ chain: 'goerli' }), 'books[0].chain must be one of mainnet, '],
     [oneBook({ environment: 'barn' }), 'books[0].environment must be one of production, staging'],
     [oneBook({ path: 'sepolia' }), 'books[0].path must be "/" or a path such as "/sepolia"'],

@@ -53,6 +53,19 @@ describe('server startup', () => {
     expect(await (await post(url, await presign('4'))).json()).toMatchObject(rejection);
   });
 
+  test('applies the quota of a single owner in place of the general one', async () => {
+    const ownerLimits = { [account(1).address]: { maxOpenOrders: 2 }, [account(2).address]: { maxOpenOrders: null } };
+    const server = await serve({ port: 0, db: ':memory:', maxOpenOrders: 1, ownerLimits });
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const submit = async (seed: number) => {
+      const orders = ['1', '2', '3'].map((sellAmount) => signOrder(account(seed), { validTo, sellAmount }));
+      const results = await server.book.orders.submitMany(await Promise.all(orders));
+      return results.filter(({ status }) => status === 'accepted').length;
+    };
+    expect([await submit(1), await submit(2), await submit(3)]).toEqual([2, 3, 1]);
+    await server.close();
+  });
+
   test('restores its orders after a restart', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const first = intentbook(['serve', '--port', '0', '--db', db]);
