@@ -31,7 +31,17 @@ export type { Endpoint } from './http/route.ts';
 export { createRouteNames } from './http/route-names.ts';
 export type { Match } from './http/router.ts';
 export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
-export { createClientResolver, createProxyTest, isIpRange } from './limits/index.ts';
+export type { IpRange } from './limits/index.ts';
+export {
+  createClientResolver,
+  createProxyTest,
+  formatNetwork,
+  isInRange,
+  isIpRange,
+  isIpv4,
+  parseIpAddress,
+  parseIpRange,
+} from './limits/index.ts';
 export { callListener, createFailureReporter } from './listeners.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { readMonotonic } from './ports/clock.ts';

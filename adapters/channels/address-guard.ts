@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import type { IpRange } from '#internal';
+import { isInRange, isIpv4, parseIpAddress, parseIpRange } from '#internal';
 
 /** Restricts the addresses that subscribers may name to public ones. See docs/internals/decisions.md#d5-7. */
 export interface AddressGuard {
@@ -36,52 +37,28 @@ const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
  * @throws TypeError with the range that is not valid.
  */
 export function createAddressGuard(allow: readonly string[], where: string): AddressGuard {
-  const invalid = allow.find((range) => !parseRange(range).isValid);
-  if (invalid !== undefined) throw new TypeError(`${where}: "${invalid}" is not a valid address or address range`);
-  const closed = createBlockList(PRIVATE_V4);
-  const special = createBlockList(PRIVATE_V6);
-  const allowed = createBlockList(allow);
-  const linkLocal = createBlockList(['169.254.0.0/16', 'fe80::/10']);
-  const global = createBlockList(['2000::/3']);
-
+  const allowed = parseRanges(allow, where);
   return {
-    allows(address) {
-      const plain = toPlainAddress(address);
-      if (isIP(plain) === 4) {
-        if (linkLocal.check(plain, 'ipv4')) return false;
-        return allowed.check(plain, 'ipv4') || !closed.check(plain, 'ipv4');
-      }
-      if (isIP(plain) !== 6 || linkLocal.check(plain, 'ipv6')) return false;
-      return allowed.check(plain, 'ipv6') || (global.check(plain, 'ipv6') && !special.check(plain, 'ipv6'));
+    allows(text) {
+      const address = parseIpAddress(text);
+      if (address === undefined) return false;
+      const isV4 = isIpv4(address);
+      // The range of all IPv6 addresses contains those of IPv4 in their mapped form.
+      const isIn = (range: IpRange) => isIpv4(range.address) === isV4 && isInRange(address, range);
+      if (LINK_LOCAL.some(isIn)) return false;
+      return allowed.some(isIn) || ((isV4 || GLOBAL_V6.some(isIn)) && !PRIVATE.some(isIn));
     },
   };
 }
 
-function createBlockList(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const { address, bits, isIpv4 } of ranges.map(parseRange)) {
-    list.addSubnet(address, bits, isIpv4 ? 'ipv4' : 'ipv6');
-  }
-  return list;
+function parseRanges(texts: readonly string[], where: string): readonly IpRange[] {
+  return texts.map((text) => {
+    const range = parseIpRange(text);
+    if (range === undefined) throw new TypeError(`${where}: "${text}" is not a valid address or address range`);
+    return range;
+  });
 }
 
-/** Parses an address or a range. */
-function parseRange(text: string) {
-  const slash = text.indexOf('/');
-  const [address, suffix] = slash < 0 ? [text, undefined] : [text.slice(0, slash), text.slice(slash + 1)];
-  const isIpv4 = isIP(address) === 4;
-  const maximum = isIpv4 ? 32 : 128;
-  // Number('') is 0: a range without its number of bits would allow all addresses.
-  const bits = suffix === undefined ? maximum : /^\d+$/.test(suffix) ? Number(suffix) : Number.NaN;
-  return { address, bits, isIpv4, isValid: isIP(address) !== 0 && bits <= maximum };
-}
-
-/** Converts an IPv4-mapped IPv6 address, in any notation of `::ffff:10.0.0.1`, to the IPv4 address. */
-export function toPlainAddress(address: string): string {
-  if (isIP(address) !== 6) return address;
-  const canonical = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1);
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? [];
-  if (high === undefined || low === undefined) return canonical;
-  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return [a >> 8, a & 255, b >> 8, b & 255].join('.');
-}
+const PRIVATE = parseRanges([...PRIVATE_V4, ...PRIVATE_V6], 'PRIVATE');
+const LINK_LOCAL = parseRanges(['169.254.0.0/16', 'fe80::/10'], 'LINK_LOCAL');
+const GLOBAL_V6 = parseRanges(['2000::/3'], 'GLOBAL_V6');

@@ -3,8 +3,8 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
+import { formatNetwork, parseIpAddress } from '#internal';
 import type { AddressGuard } from './address-guard.ts';
-import { toPlainAddress } from './address-guard.ts';
 import type { Resolve } from './resolve-name.ts';
 import { createNameResolver } from './resolve-name.ts';
 
@@ -106,14 +106,9 @@ function parseRetryAfter({ 'retry-after': value = '', date = '' }: IncomingHttpH
 export class BusyAddress extends Error {}
 
 /** Returns an IPv4 address, or the first 64 bits of an IPv6 address, which one receiver has for itself. */
-function toNetwork(address: string): string {
-  const plain = toPlainAddress(address);
-  if (isIP(plain) !== 6) return plain;
-  const [head = '', tail] = plain.split('::');
-  const first = head.split(':').filter((group) => group !== '');
-  const rest = (tail ?? '').split(':').filter((group) => group !== '');
-  const groups = [...first, ...Array.from({ length: 8 - first.length - rest.length }, () => '0'), ...rest];
-  return `${groups.slice(0, 4).join(':')}::/64`;
+function toNetwork(text: string): string {
+  const address = parseIpAddress(text);
+  return address === undefined ? text : formatNetwork(address);
 }
 
 function createGuardedLookup(guard: AddressGuard, resolve: Resolve, enter: PostOptions['enter']): LookupFunction {

@@ -1,5 +1,5 @@
 import type { IpAddress, IpRange } from './ip-address.ts';
-import { isInRange, isIpv4, parseIpAddress, parseIpRange } from './ip-address.ts';
+import { formatNetwork, isInRange, parseIpAddress, parseIpRange } from './ip-address.ts';
 
 /** The address information of a request. */
 export interface Origin {
@@ -10,9 +10,6 @@ export interface Origin {
 
 /** The client id of all requests without a valid address. */
 const UNKNOWN = 'unknown';
-
-/** Leading bytes of an IPv6 address that identify one client, because a subscriber usually controls a whole /64. */
-const NETWORK_BYTES = 8;
 
 /**
  * Creates the function that returns the client of a request. It is the socket's address or, if that is a trusted proxy,
@@ -27,7 +24,7 @@ export function createClientResolver(trustedProxies: readonly string[]): (origin
   return (origin) => {
     const socket = parseIpAddress(origin.remoteAddress ?? '');
     if (socket === undefined) return UNKNOWN;
-    return formatClient(isTrusted(socket, trusted) ? getForwardedAddress(socket, origin, trusted) : socket);
+    return formatNetwork(isTrusted(socket, trusted) ? getForwardedAddress(socket, origin, trusted) : socket);
   };
 }
 
@@ -75,14 +72,4 @@ function isTrusted(address: IpAddress, trusted: readonly IpRange[]): boolean {
 function withoutPort(text: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|([^:]*):\d+)$/.exec(text) ?? [];
   return bracketed ?? plain ?? text;
-}
-
-function formatClient(address: IpAddress): string {
-  if (isIpv4(address)) return address.subarray(12).join('.');
-  const network = Array.from({ length: NETWORK_BYTES / 2 }, (_, i) => getGroup(address, 2 * i).toString(16));
-  return `${network.join(':')}::/64`;
-}
-
-function getGroup(address: IpAddress, at: number): number {
-  return ((address[at] ?? 0) << 8) | (address[at + 1] ?? 0);
 }

@@ -146,10 +146,10 @@ describe('JSON with comments', () => {
   ])('%j is parsed', (text, value) => expect(parseJsonc(text)).toEqual(value));
 
   test.each([
-    ['{\n  "a": x\n}', 'line 2, column 8: expected a value, got a text without quotes'],
-    ['{\n  // note\n  "a": 1 "b"\n}', 'line 3, column 10: expected "," or "}", got a string'],
-    ['{ "a": 1', 'line 1, column 9: expected "," or "}", got the end of the file'],
-    ['[1,,]', 'line 1, column 5: expected a value'],
+    ['{\n  "a": x\n}', 'line 2, column 8: invalid symbol'],
+    ['{\n  // note\n  "a": 1 "b"\n}', 'line 3, column 10: comma expected'],
+    ['{ "a": 1', 'line 1, column 9: close brace expected'],
+    ['[1,,]', 'line 1, column 4: value expected'],
   ])('%j is rejected with its line and column', (text, message) => {
     expect(() => parseJsonc(text)).toThrow(message);
   });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isInRange, parseIpAddress, parseIpRange } from '../../../src/limits/ip-address.ts';
 
-const hex = (text: string) => Buffer.from(parseIpAddress(text) ?? []).toString('hex');
+const hex = (text: string) => Buffer.from(parseIpAddress(text)?.toByteArray() ?? []).toString('hex');
 
 describe('IP address parser', () => {
   test.each([
@@ -18,6 +18,10 @@ describe('IP address parser', () => {
     ['fe80::1%eth0', 'fe800000000000000000000000000001'],
     ['64:ff9b::10.0.0.1', '0064ff9b00000000000000000a000001'],
   ])('formats %s', (text, bytes) => expect(hex(text)).toBe(bytes));
+
+  test.each(['010.0.0.1', '::010.0.0.1', '0x7f.1', '2130706433', '1.2.3'])('rejects %s', (text) => {
+    expect(parseIpAddress(text)).toBe(undefined);
+  });
 
   test('accepts the addresses that node:net accepts and nothing else', () => {
     const v4 = fc.ipV4();
