@@ -65,12 +65,13 @@ export {
 } from './protocol/chains.ts';
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
+export { encodeSettle } from './protocol/encode-settle.ts';
 export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { deductProtocolFees } from './protocol/protocol-fees.ts';
-export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
+export { SETTLE_SELECTOR } from './protocol/settle-calldata.ts';
 export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';

@@ -1,5 +1,5 @@
 import type { Address, Hex, InteractionData, Interactions, OrderData, SigningScheme } from 'intentbook';
-import { array, bytes, bytes32, encodeCall, SETTLE_SELECTOR, tuple, word } from '#internal';
+import { encodeCall, encodeSettle, word } from '#internal';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, list, parseHexResult, parseQuantity, record, toQuantity } from './rpc.ts';
 
@@ -13,17 +13,11 @@ const CALL_GAS = 2_000_000;
 /** Gas limit of a simulated block. That of the chain may be lower than the gas limit of the settlement. */
 const BLOCK_GAS = 40_000_000;
 
-const ZERO_ADDRESS: Address = `0x${'00'.repeat(20)}`;
-
 const SELECTORS = {
   authenticator: '0x2335c76b',
   manager: '0x481c6a75',
   addSolver: '0xec58f4b8',
 } as const satisfies Record<string, Hex>;
-
-/** Values of the flags of a trade (GPv2Trade.sol). */
-const SELL_TOKEN_SOURCES = { erc20: 0, external: 2, internal: 3 } as const;
-const SIGNING_SCHEMES = { eip712: 0, ethsign: 1, eip1271: 2, presign: 3 } as const;
 
 /** Call of a simulated block. */
 export interface BlockCall {
@@ -112,45 +106,12 @@ export interface SingleSettlement {
 }
 
 /** Encodes a settlement of one order at its limit price. */
-export function encodeSettlement(settlement: SingleSettlement): Hex {
-  const { order, owner, signingScheme, signature, executed, interactions, hooks } = settlement;
-  const { sellToken, buyToken, sellAmount, buyAmount } = order;
-  const flags =
-    (order.kind === 'buy' ? 1 : 0) |
-    (order.partiallyFillable ? 2 : 0) |
-    (SELL_TOKEN_SOURCES[order.sellTokenBalance] << 2) |
-    (order.buyTokenBalance === 'internal' ? 16 : 0) |
-    (SIGNING_SCHEMES[signingScheme] << 5);
-  // GPv2Signing.sol: contract signatures follow the owner, and the bytes of a pre-signature are the owner.
-  const signed: Record<SigningScheme, Hex> = {
-    eip712: signature,
-    ethsign: signature,
-    eip1271: `${owner}${signature.slice(2)}`,
-    presign: owner,
-  };
-  const trade = tuple([
-    word(0),
-    word(1),
-    word(order.receiver ?? ZERO_ADDRESS),
-    word(sellAmount),
-    word(buyAmount),
-    word(order.validTo),
-    bytes32(order.appData),
-    word(order.feeAmount),
-    word(flags),
-    word(executed),
-    bytes(signed[signingScheme]),
-  ]);
-  return encodeCall(SETTLE_SELECTOR, [
-    array([sellToken, buyToken].map(word)),
-    array([buyAmount, sellAmount].map(word)),
-    array([trade]),
-    tuple([hooks.pre, interactions, hooks.post].map(encodeInteractions)),
-  ]);
-}
-
-function encodeInteractions(interactions: readonly InteractionData[]) {
-  return array(
-    interactions.map(({ target, value, callData }) => tuple([word(target), word(BigInt(value)), bytes(callData)])),
+export function encodeSettlement({ interactions, hooks, ...signed }: SingleSettlement): Hex {
+  const { sellToken, buyToken, sellAmount, buyAmount } = signed.order;
+  return encodeSettle(
+    [sellToken, buyToken],
+    [buyAmount, sellAmount],
+    [{ ...signed, sellIndex: 0, buyIndex: 1 }],
+    [hooks.pre, interactions, hooks.post],
   );
 }

@@ -4,7 +4,7 @@ import type { Hex } from './hex.ts';
 import { ZERO_ADDRESS } from './hex.ts';
 import type { OrderData, SellTokenSource } from './order.ts';
 import { MAX_UINT32 } from './order.ts';
-import { SETTLE_SELECTOR } from './settle-selector.ts';
+import { SETTLE_SELECTOR } from './settle-calldata.ts';
 import type { SigningScheme } from './signature.ts';
 
 /** The signed terms of a trade of a settlement, and its signature. */
