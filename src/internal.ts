@@ -85,9 +85,12 @@ export { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from './store-kit/select
 export {
   assertKnownOptions,
   formatUnknownName,
+  MAX_TIMER,
   parseAddress,
   parsePrefix,
   requireFunctions,
+  requireInteger,
+  requireMember,
 } from './validation/options.ts';
 export { describePackageFailure, importPackage, isPackageMissing } from './validation/package-failure.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';

@@ -30,12 +30,11 @@ import type { SigningDomain } from './protocol/eip712.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
 import { formatValue } from './protocol/format-value.ts';
 import type { Address } from './protocol/hex.ts';
-import { parseHex } from './protocol/hex.ts';
 import type { Profile, Rules } from './protocol/profile.ts';
 import { PROFILE_RULES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 import type { QuoteOptions } from './quotes/index.ts';
 import type { RelayMode } from './upstream/index.ts';
-import { assertKnownOptions } from './validation/options.ts';
+import { assertKnownOptions, parseAddress, requireInteger, requireMember } from './validation/options.ts';
 
 /** Options of a book. `chainId` and `store` are required. An unknown or malformed option throws a `TypeError`. */
 export interface OrderBookOptions extends OrderPolicy {
@@ -229,13 +228,21 @@ export interface Configuration {
 export function parseOptions(options: OrderBookOptions): Configuration {
   assertKnownOptions('createOrderBook', options, OPTIONS);
   const { chainId, store, chain, quotes, recovery, recoveryPool, checkTimeout = 5000 } = options;
-  requireInteger(chainId, 'chainId', 1);
+  requireInteger('createOrderBook: chainId', chainId);
   assertOptionObjects(options);
-  requireInteger(checkTimeout, 'checkTimeout', 1);
-  const eip1271 = requireMember('eip1271', ['reject', 'accept-unverified'], options.eip1271);
-  const appDataHash = requireMember('appDataHash', ['accept', 'reject'], options.appDataHash);
+  requireInteger('createOrderBook: checkTimeout', checkTimeout);
+  const eip1271 = requireMember(
+    'createOrderBook: eip1271',
+    ['reject', 'accept-unverified'],
+    options.eip1271 ?? 'reject',
+  );
+  const appDataHash = requireMember(
+    'createOrderBook: appDataHash',
+    ['accept', 'reject'],
+    options.appDataHash ?? 'accept',
+  );
   const contracts = parseContracts(options);
-  const profile = PROFILE_RULES[requireMember('profile', PROFILES, options.profile)];
+  const profile = PROFILE_RULES[requireMember('createOrderBook: profile', PROFILES, options.profile ?? PROFILES[0])];
   const rules = parseRules(profile.rules, options.rules ?? {});
   const limits = parseLimits(options.limits ?? {}, profile.maxAppDataSize);
   return {
@@ -269,11 +276,15 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     cacheBytes: cacheBytes(options),
     expiryInterval: expiryInterval(options),
     retention: parseRetention(options.retention, options.expiryInterval),
-    justInTimeOrders: requireMember('justInTimeOrders', ['own', 'all', 'off'], options.justInTimeOrders),
+    justInTimeOrders: requireMember(
+      'createOrderBook: justInTimeOrders',
+      ['own', 'all', 'off'],
+      options.justInTimeOrders ?? 'own',
+    ),
     auctions: parseAuctionOptions(options.auctions ?? {}),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
     upstream: options.upstream,
-    relay: requireMember('relay', ['direct', 'queue'], options.relay),
+    relay: requireMember('createOrderBook: relay', ['direct', 'queue'], options.relay ?? 'direct'),
     clock: options.clock ?? systemClock,
     logger: options.logger,
   };
@@ -287,7 +298,7 @@ function expiryInterval({ expiryInterval: interval = 1000 }: OrderBookOptions): 
 
 /** Returns the cache size. Other writers, and rolled-back transactions of a host, would make a cached order stale. */
 function cacheBytes({ cacheBytes: bytes = 32 * 1024 * 1024, store }: OrderBookOptions): number {
-  requireInteger(bytes, 'cacheBytes', 0);
+  requireInteger('createOrderBook: cacheBytes', bytes, 0);
   return store.traits.writers === 'single' && !store.traits.hostTransaction ? bytes : 0;
 }
 
@@ -301,15 +312,19 @@ function findDeployment({ chainId, settlementContract }: OrderBookOptions): Part
 
 function parseContracts(options: OrderBookOptions) {
   const production = deployment('production', chainById(options.chainId));
-  const settlementContract = address(options.settlementContract ?? production.settlement, 'settlementContract');
+  const settlementContract = parseAddress(
+    'createOrderBook',
+    'settlementContract',
+    options.settlementContract ?? production.settlement,
+  );
   const vaultRelayer = options.vaultRelayer ?? findDeployment(options).vaultRelayer;
   if (vaultRelayer === undefined && options.chain !== undefined) {
     throw invalid(`vaultRelayer is required: the relayer of ${settlementContract} is unknown`);
   }
   return {
     settlementContract,
-    vaultRelayer: address(vaultRelayer ?? production.vaultRelayer, 'vaultRelayer'),
-    hooksTrampoline: address(options.hooksTrampoline ?? HOOKS_TRAMPOLINE, 'hooksTrampoline'),
+    vaultRelayer: parseAddress('createOrderBook', 'vaultRelayer', vaultRelayer ?? production.vaultRelayer),
+    hooksTrampoline: parseAddress('createOrderBook', 'hooksTrampoline', options.hooksTrampoline ?? HOOKS_TRAMPOLINE),
   };
 }
 
@@ -319,14 +334,16 @@ function tokenPolicy(
 ): TokenPolicy {
   return {
     wrappedNative:
-      wrappedNative === undefined ? chainById(chainId)?.wrappedNative : address(wrappedNative, 'wrappedNative'),
+      wrappedNative === undefined
+        ? chainById(chainId)?.wrappedNative
+        : parseAddress('createOrderBook', 'wrappedNative', wrappedNative),
     deniedTokens: parseDeniedTokens(deniedTokens),
     pairs: { sameToken, wrappedToNative },
   };
 }
 
 function parseDeniedTokens(tokens: readonly string[] | ReadonlySet<string>): ReadonlySet<Address> {
-  const parsed = new Set([...tokens].map((token) => address(token, 'deniedTokens')));
+  const parsed = new Set([...tokens].map((token) => parseAddress('createOrderBook', 'deniedTokens', token)));
   return tokens instanceof Set ? (tokens as ReadonlySet<Address>) : parsed; // its addresses were parsed above
 }
 
@@ -343,7 +360,7 @@ function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): Orde
 function parseRules(standard: Rules, given: Partial<Rules>): Rules {
   assertKnownOptions('createOrderBook, rules', given, Object.keys(RULE_VALUES));
   for (const [name, value] of Object.entries(omitUndefined(given))) {
-    requireMember<string>(`rules.${name}`, RULE_VALUES[name as keyof Rules], value); // the name was checked above
+    requireMember<string>(`createOrderBook: rules.${name}`, RULE_VALUES[name as keyof Rules], value); // the name was checked above
   }
   return { ...standard, ...omitUndefined(given) };
 }
@@ -352,7 +369,7 @@ function parseLimits(limits: Partial<Limits>, maxAppDataSize: number): Limits {
   assertKnownOptions('createOrderBook, limits', limits, Object.keys(DEFAULT_LIMITS));
   for (const [name, limit] of Object.entries(limits)) {
     const least = name === 'maxUnreferencedDocuments' ? 1 : 0;
-    if (limit !== undefined) requireInteger(limit, `limits.${name}`, least);
+    if (limit !== undefined) requireInteger(`createOrderBook: limits.${name}`, limit, least);
   }
   return { ...DEFAULT_LIMITS, maxAppDataSize, ...omitUndefined(limits) };
 }
@@ -362,10 +379,10 @@ function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): O
     assertKnownOptions('createOrderBook, ownerLimits', option, ['maxOpenOrders', 'maxPendingOrders']);
     const limits = Object.entries(omitUndefined(option)).map(([name, limit]) => {
       if (limit === null) return [name, undefined];
-      requireInteger(limit, `ownerLimits.${name}`, 0);
+      requireInteger(`createOrderBook: ownerLimits.${name}`, limit, 0);
       return [name, limit];
     });
-    return [address(owner, 'ownerLimits'), Object.fromEntries(limits)];
+    return [parseAddress('createOrderBook', 'ownerLimits', owner), Object.fromEntries(limits)];
   });
   return new Map(entries);
 }
@@ -373,24 +390,6 @@ function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): O
 /** Removes members that are `undefined`, which would replace a default. */
 function omitUndefined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // a subset
-}
-
-function requireInteger(value: unknown, name: string, least: number): void {
-  if (!Number.isSafeInteger(value) || Number(value) < least) {
-    throw invalid(`${name} must be an integer from ${least} up, got ${formatValue(value)}`);
-  }
-}
-
-function requireMember<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
-  const chosen = value ?? allowed[0];
-  if (allowed.includes(chosen)) return chosen;
-  throw invalid(`${name} must be one of ${allowed.join(', ')}, got ${formatValue(value)}`);
-}
-
-function address(text: string, option: string): Address {
-  const parsed = parseHex(text, 20);
-  if (parsed === undefined) throw invalid(`${option} must be 0x and 40 hex digits, got ${formatValue(text)}`);
-  return parsed;
 }
 
 function invalid(reason: string): TypeError {

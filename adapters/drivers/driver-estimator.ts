@@ -1,5 +1,5 @@
 import type { Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
-import { assertKnownOptions, parseHex } from '#internal';
+import { assertKnownOptions, parseHex, requireInteger } from '#internal';
 import type { HttpDriverOptions } from './http-driver.ts';
 import { connect } from './http-driver.ts';
 import { createResponseError, findError, sendRequest } from './requests.ts';
@@ -34,9 +34,7 @@ export function driverEstimator(url: string, options: DriverEstimatorOptions = {
   assertKnownOptions('driverEstimator', options, OPTIONS);
   const connection = connect('driverEstimator', url, options);
   const { gas = 250_000, now = Date.now } = options;
-  if (!Number.isSafeInteger(gas) || gas <= 0) {
-    throw new TypeError(`driverEstimator: gas must be a positive integer, got ${gas}`);
-  }
+  requireInteger(`driverEstimator: gas`, gas, 1);
   return {
     name: connection.name,
     async estimate(trade, { signal, timeout }) {

@@ -1,5 +1,5 @@
 import type { Address, SolverDriver } from 'intentbook';
-import { assertKnownOptions, parseHex, parseServiceUrl } from '#internal';
+import { assertKnownOptions, parseHex, parseServiceUrl, requireInteger } from '#internal';
 import type { DriverConnection } from './requests.ts';
 import { createResponseError, sendRequest } from './requests.ts';
 
@@ -72,9 +72,7 @@ export function connect(
 ): DriverConnection {
   const service = parseServiceUrl(caller, url);
   const { name = service.base.host, maxBytes = 10_000_000 } = options;
-  if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
-    throw new TypeError(`${caller}: maxBytes must be a positive integer, got ${maxBytes}`);
-  }
+  requireInteger(`${caller}: maxBytes`, maxBytes, 1);
   const headers = new Headers({ accept: 'application/json', ...service.authorization });
   for (const [header, value] of Object.entries(options.headers ?? {})) headers.set(header, value);
   return { name, service, headers, maxBytes, fetch: options.fetch ?? fetch };

@@ -1,5 +1,5 @@
 import type { Address, Estimate, Estimator, Trade } from 'intentbook';
-import { assertKnownOptions, parseAddress } from '#internal';
+import { assertKnownOptions, parseAddress, requireInteger } from '#internal';
 import type { Pool } from './pool.ts';
 import { MAX_RESERVE, UNISWAP_V2_FEE } from './pool.ts';
 import type { PoolSide, PoolsBetween } from './route.ts';
@@ -58,13 +58,9 @@ export interface Routing {
 
 export function parseRouting(where: string, options: RoutingOptions): Routing {
   const { maxHops = 3, gasBase = 106_391, gasPerHop = 90_000 } = options;
-  if (!Number.isInteger(maxHops) || maxHops < 1 || maxHops > 4) {
-    throw new TypeError(`${where}: maxHops must be an integer from 1 to 4, got ${maxHops}`);
-  }
+  requireInteger(`${where}: maxHops`, maxHops, 1, 4);
   for (const gas of [gasBase, gasPerHop]) {
-    if (!Number.isSafeInteger(gas) || gas < 0) {
-      throw new TypeError(`${where}: gas must be a non-negative integer, got ${gas}`);
-    }
+    requireInteger(`${where}: gas`, gas, 0);
   }
   if (gasBase + gasPerHop === 0) throw new TypeError(`${where}: gasBase and gasPerHop must not both be 0`);
   const bases = [...new Set(options.bases?.map((base) => parseAddress(where, 'bases', base)))];

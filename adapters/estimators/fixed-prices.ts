@@ -1,6 +1,6 @@
 import type { Address, DecimalInput, Estimator } from 'intentbook';
 import type { Decimal } from '#internal';
-import { assertKnownOptions, formatDecimal, parseAddress, parseDecimal } from '#internal';
+import { assertKnownOptions, formatDecimal, parseAddress, parseDecimal, requireInteger } from '#internal';
 
 /**
  * Value of a token: native atoms for one of its atoms, or native coins for a whole token with the given decimals.
@@ -28,9 +28,7 @@ const NATIVE_DECIMALS = 18;
 export function fixedPrices(table: Readonly<Record<string, FixedPrice>>, options: FixedPricesOptions = {}): Estimator {
   assertKnownOptions('fixedPrices', options, ['gas', 'name']);
   const { gas = 150_000, name = 'fixed prices' } = options;
-  if (!Number.isSafeInteger(gas) || gas <= 0) {
-    throw new TypeError(`fixedPrices: gas must be a positive integer, got ${gas}`);
-  }
+  requireInteger(`fixedPrices: gas`, gas, 1);
   const prices = new Map<Address, Decimal>();
   for (const [text, value] of Object.entries(table)) {
     const token = parseAddress('fixedPrices', 'a token', text);
@@ -66,9 +64,7 @@ function parsePrice(token: Address, value: FixedPrice | null): Decimal {
   if (coins === undefined || coins.digits === 0n) {
     throw new TypeError(`fixedPrices: the price of ${token} must be a positive decimal number, got "${price}"`);
   }
-  if (!Number.isInteger(decimals) || decimals < 0 || decimals > 77) {
-    throw new TypeError(`fixedPrices: the decimals of ${token} must be an integer from 0 to 77, got ${decimals}`);
-  }
+  requireInteger(`fixedPrices: the decimals of ${token}`, decimals, 0, 77);
   // A whole token of d decimals has 10^d atoms, a native coin 10^18.
   const scale = coins.scale + decimals - NATIVE_DECIMALS;
   const atoms =

@@ -1,5 +1,5 @@
 import type { Address, Estimator, EstimatorResponse, Trade } from 'intentbook';
-import { assertKnownOptions, getEndpoint, parseServiceUrl, readResponseText } from '#internal';
+import { assertKnownOptions, getEndpoint, parseServiceUrl, readResponseText, requireInteger } from '#internal';
 
 /** Options of an external solver. */
 export interface HttpSolverOptions {
@@ -39,9 +39,7 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
   const service = parseServiceUrl('httpSolver', url);
   const target = getEndpoint(service, 'quote');
   const { headers = {}, maxBytes = 65_536, name = target.host } = options;
-  if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
-    throw new TypeError(`httpSolver: maxBytes must be a positive integer, got ${maxBytes}`);
-  }
+  requireInteger(`httpSolver: maxBytes`, maxBytes, 1);
   const send = options.fetch ?? fetch;
   const sent = new Headers({
     'content-type': 'application/json',

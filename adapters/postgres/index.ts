@@ -1,5 +1,6 @@
 import type { AccountStore, Store } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
+import { MAX_TIMER, requireInteger } from '#internal';
 import { ACCOUNT_SCHEMA } from './accounts/schema.ts';
 import { createPostgresAccountStore } from './accounts/store.ts';
 import type { PostgresSource } from './connection.ts';
@@ -168,7 +169,7 @@ function parseUrlSource(
 ) {
   assertConnectionString(`${where}: \`url\``, url);
   // One connection listens, so at least one more is needed.
-  assertInteger(`${where}: \`connections\``, connections, 2);
+  requireInteger(`${where}: \`connections\``, connections, 2, MAX_TIMER);
   return { kind: 'url', url, connections } as const satisfies PostgresSource;
 }
 
@@ -187,7 +188,7 @@ function parseSettings(where: string, options: PostgresOptions, defaultSchema: s
     listen,
     pollInterval = 1000,
   } = options;
-  assertInteger(`${where}: \`pollInterval\``, pollInterval, 10);
+  requireInteger(`${where}: \`pollInterval\``, pollInterval, 10, MAX_TIMER);
   return { schema: parseSchemaName(where, schema), migrate, durable, named, listen, pollInterval };
 }
 
@@ -197,11 +198,6 @@ function parseBookSettings(where: string, options: PostgresOptions) {
 
 function parseAccountSettings(where: string, options: PostgresOptions) {
   return parseSettings(where, options, 'intentbook_accounts');
-}
-
-function assertInteger(option: string, value: number, minimum: number, maximum = 2 ** 31 - 1): void {
-  if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return;
-  throw new TypeError(`${option} must be an integer from ${minimum} to ${maximum}, got ${value}`);
 }
 
 /** Validates a schema name, which becomes part of SQL text. */

@@ -1,5 +1,5 @@
 import type { Address, OrderBook, UsdPriceCall, UsdPriceQuery, UsdPriceSource } from 'intentbook';
-import { assertKnownOptions, type Decimal, NATIVE_MARKER, parseAddress, parseDecimal } from '#internal';
+import { assertKnownOptions, type Decimal, NATIVE_MARKER, parseAddress, parseDecimal, requireInteger } from '#internal';
 
 /** Returns the number of decimals of a token, or undefined if it is unknown. */
 export type DecimalsLookup = (
@@ -94,11 +94,7 @@ function parseDollarTokens(table: Readonly<Record<number, DollarToken>>) {
   const dollars = new Map<number, { readonly token: Address; readonly decimals: number }>();
   for (const [chain, { token: text, decimals }] of Object.entries(table)) {
     const token = parseAddress('nativePriceSource', 'a token', text);
-    if (!Number.isInteger(decimals) || decimals < 0 || decimals > 77) {
-      throw new TypeError(
-        `nativePriceSource: the decimals of ${token} must be an integer from 0 to 77, got ${decimals}`,
-      );
-    }
+    requireInteger(`nativePriceSource: the decimals of ${token}`, decimals, 0, 77);
     dollars.set(Number(chain), { token, decimals });
   }
   return (chainId: number) => dollars.get(chainId);

@@ -8,7 +8,15 @@ import type {
   StateChange,
   TokenTransfer,
 } from 'intentbook';
-import { assertKnownOptions, getEndpoint, NATIVE_MARKER, parseHex, parseServiceUrl, readResponseText } from '#internal';
+import {
+  assertKnownOptions,
+  getEndpoint,
+  NATIVE_MARKER,
+  parseHex,
+  parseServiceUrl,
+  readResponseText,
+  requireInteger,
+} from '#internal';
 
 /** Options of the simulator on Tenderly. */
 export interface TenderlyOptions {
@@ -49,9 +57,7 @@ export function tenderlySimulator(options: TenderlyOptions): BundleSimulator {
   for (const [name, value] of Object.entries({ apiKey, account, project })) {
     if (typeof value !== 'string' || value === '') throw new TypeError(`tenderlySimulator: ${name} must be text`);
   }
-  if (!Number.isSafeInteger(chainId) || chainId < 1) {
-    throw new TypeError(`tenderlySimulator: chainId must be a positive integer, got ${chainId}`);
-  }
+  requireInteger(`tenderlySimulator: chainId`, chainId, 1);
   const service = parseServiceUrl('tenderlySimulator', baseUrl, 'baseUrl');
   const where = `${encodeURIComponent(account)}/project/${encodeURIComponent(project)}`;
   const url = getEndpoint(service, `api/v1/account/${where}/simulate-bundle`);

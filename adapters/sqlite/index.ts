@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { AccountStore, Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
+import { MAX_TIMER, requireInteger } from '#internal';
 import { createSqliteAccountStore } from './accounts/store.ts';
 import type { SqliteFile, SqliteHandle, Synchronous } from './connection.ts';
 import { SYNCHRONOUS } from './connection.ts';
@@ -143,10 +144,7 @@ function parseFileSource(
     const expected = `must be a file path, got ${formatValue(path)}; use ${IN_MEMORY[name]}() for a store in memory`;
     throw new TypeError(`${name}: \`path\` ${expected}`);
   }
-  if (!Number.isSafeInteger(busyTimeout) || busyTimeout < 0 || busyTimeout > 2 ** 31 - 1) {
-    const expected = 'must be an integer number of milliseconds from 0 to 2147483647';
-    throw new TypeError(`${name}: \`busyTimeout\` ${expected}, got ${formatValue(busyTimeout)}`);
-  }
+  requireInteger(`${name}: \`busyTimeout\``, busyTimeout, 0, MAX_TIMER);
   if (typeof readOnly !== 'boolean') {
     throw new TypeError(`${name}: \`readOnly\` must be true or false, got ${formatValue(readOnly)}`);
   }

@@ -11,7 +11,7 @@ import type {
   SimulationQuery,
 } from 'intentbook';
 import type { BoundedResult } from '#internal';
-import { assertKnownOptions, assertSameChain, NATIVE_MARKER, parseAddress } from '#internal';
+import { assertKnownOptions, assertSameChain, NATIVE_MARKER, parseAddress, requireInteger } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import { encodeIsValidSignature, getSignatureRejection, unwrapSignature } from './contract-signature.ts';
 import type { RpcClient } from './rpc.ts';
@@ -62,9 +62,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   const { signatureGas = 2_000_000 } = options;
   const contract = options.settlementContract ?? PRODUCTION;
   const settlementContract = parseAddress('viemChain', 'settlementContract', contract);
-  if (!Number.isSafeInteger(signatureGas) || signatureGas <= 0) {
-    throw new TypeError(`viemChain: signatureGas must be a positive integer, got ${signatureGas}`);
-  }
+  requireInteger(`viemChain: signatureGas`, signatureGas, 1);
 
   async function readFunds(queries: readonly FundsQuery[], signal: AbortSignal): Promise<(Funds | undefined)[]> {
     const natives = queries.filter(({ token }) => token === NATIVE_MARKER);

@@ -1,5 +1,5 @@
 import type { Address, Hex, PoolSource, PoolYield, TokenInfo } from 'intentbook';
-import { assertKnownOptions, formatSecret, parseAddress } from '#internal';
+import { assertKnownOptions, formatSecret, parseAddress, requireInteger } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, list, parseHexResult, parseQuantity, record, requireClient, toQuantity } from './rpc.ts';
@@ -56,9 +56,7 @@ export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions
   assertKnownOptions('uniswapV2Pools', options, OPTIONS);
   const { chainId, usdPrice, project = 'Uniswap V2', fee = 0.3, maxBlocks = 10_000 } = options;
   const parse = (name: string, text: string) => parseAddress('uniswapV2Pools', name, text);
-  if (!Number.isSafeInteger(chainId) || chainId < 1) {
-    throw new TypeError(`uniswapV2Pools: chainId must be a positive integer, got ${chainId}`);
-  }
+  requireInteger(`uniswapV2Pools: chainId`, chainId, 1);
   if (typeof usdPrice !== 'function') {
     throw new TypeError(`uniswapV2Pools: usdPrice must be a function, got ${formatSecret(usdPrice)}`);
   }
@@ -73,9 +71,7 @@ export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions
   if (tokens.length < 2 || tokens.length > MAX_TOKENS) {
     throw new TypeError(`uniswapV2Pools: tokens must have 2 to ${MAX_TOKENS} addresses, got ${tokens.length}`);
   }
-  if (!Number.isInteger(maxBlocks) || maxBlocks < 1) {
-    throw new TypeError(`uniswapV2Pools: maxBlocks must be a positive integer, got ${maxBlocks}`);
-  }
+  requireInteger(`uniswapV2Pools: maxBlocks`, maxBlocks, 1);
 
   async function findPairs(signal: AbortSignal): Promise<Pair[]> {
     // A pair sorts its tokens by address (UniswapV2Factory.sol, `createPair`).

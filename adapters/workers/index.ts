@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { RecoveryBackend, RecoveryPool } from 'intentbook';
-import { assertKnownOptions, importPackage } from '#internal';
+import { assertKnownOptions, importPackage, requireInteger } from '#internal';
 
 /** Options of the recovery pool. */
 export interface RecoveryPoolOptions {
@@ -32,9 +32,7 @@ const MIN_BATCH = 64;
 export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<ClosablePool> {
   assertKnownOptions('recoveryPool', options, ['threads', 'backend']);
   const { threads = availableParallelism(), backend } = options;
-  if (!Number.isSafeInteger(threads) || threads < 1) {
-    throw new TypeError(`recoveryPool: \`threads\` must be a positive integer, got ${threads}`);
-  }
+  requireInteger('recoveryPool: `threads`', threads);
   const { Piscina } = await importPackage('recoveryPool', 'piscina', () => import('piscina'));
   const pool = new Piscina<Uint8Array, Uint8Array>({
     filename: new URL('./recovery-worker.js', import.meta.url).href,

@@ -1,3 +1,4 @@
+import { requireInteger, requireMember } from '#internal';
 import type { FaultPoint } from './faults.ts';
 import { FAULT_POINTS } from './faults.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
@@ -27,13 +28,13 @@ export function checkOptions(options: SandboxOptions): void {
     blockTime = 0,
   } = options;
   const { solver = 'auto', policy = {}, solverEngine, seed = 0 } = options;
-  checkMember('chain', chain, ['anvil', 'simulated']);
-  checkMember('solver', solver, ['auto', 'manual', 'off']);
-  checkInteger('chainId', chainId, 1, Number.MAX_SAFE_INTEGER);
-  checkInteger('port', port, 0, 65_535);
-  checkInteger('rpcPort', rpcPort, 0, 65_535);
-  checkInteger('blockTime', blockTime, 0, MAX_BLOCK_TIME);
-  checkInteger('seed', seed, 0, Number.MAX_SAFE_INTEGER);
+  requireMember('chain', ['anvil', 'simulated'], chain);
+  requireMember('solver', ['auto', 'manual', 'off'], solver);
+  requireInteger('chainId', chainId, 1);
+  requireInteger('port', port, 0, 65_535);
+  requireInteger('rpcPort', rpcPort, 0, 65_535);
+  requireInteger('blockTime', blockTime, 0, MAX_BLOCK_TIME);
+  requireInteger('seed', seed, 0);
   if (typeof host !== 'string') throw new TypeError(`host must be a string, got ${format(host)}`);
   if (host === '') throw new TypeError('host must be an address or the name of one, got ""');
   if (!Array.isArray(tokens)) throw new TypeError(`tokens must be a list, got ${format(tokens)}`);
@@ -47,7 +48,7 @@ export function checkOptions(options: SandboxOptions): void {
 
 /** @throws TypeError if the number of blocks or the depth is malformed. */
 export function checkBlocks(name: 'blocks' | 'depth', blocks: number): void {
-  checkInteger(name, blocks, 1, MAX_BLOCKS);
+  requireInteger(name, blocks, 1, MAX_BLOCKS);
 }
 
 /** @throws RangeError if a reorganisation would replace the blocks in which accounts were funded. */
@@ -63,18 +64,18 @@ export function checkDepth(depth: number, most: number): void {
  * @throws TypeError if the duration is malformed, or if `validTo` cannot express the new time.
  */
 export function checkSeconds(seconds: number, now: number): void {
-  checkInteger('seconds', seconds, 1, Math.max(1, MAX_TIME - Math.ceil(now / 1000)));
+  requireInteger('seconds', seconds, 1, Math.max(1, MAX_TIME - Math.ceil(now / 1000)));
 }
 
 /** @throws TypeError if the delay of a node is malformed. */
 export function checkDelay(ms: number): void {
-  checkInteger('ms', ms, 0, MAX_DELAY);
+  requireInteger('ms', ms, 0, MAX_DELAY);
 }
 
 /** @throws TypeError if the point is unknown or the number of failures is malformed. */
 export function checkFault(point: FaultPoint, times: number): void {
-  checkMember('point', point, FAULT_POINTS);
-  if (times !== Number.POSITIVE_INFINITY) checkInteger('times', times, 1, Number.MAX_SAFE_INTEGER);
+  requireMember('point', FAULT_POINTS, point);
+  if (times !== Number.POSITIVE_INFINITY) requireInteger('times', times, 1);
 }
 
 /** @throws TypeError if the timeout, in milliseconds, is malformed. */
@@ -93,16 +94,6 @@ export function checkAddress(address: unknown): void {
 export function checkNotNative({ symbol, address }: SandboxToken, wrappedNative: string): void {
   if (symbol !== 'ETH' && address !== wrappedNative) return;
   throw new TypeError(`token must not be native currency or its wrapped form, got "${symbol}"`);
-}
-
-function checkInteger(name: string, value: number, least: number, most: number): void {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return;
-  throw new TypeError(`${name} must be an integer from ${least} to ${most}, got ${format(value)}`);
-}
-
-function checkMember(name: string, value: string, allowed: readonly string[]): void {
-  if (allowed.includes(value)) return;
-  throw new TypeError(`${name} must be one of ${allowed.join(', ')}, got ${format(value)}`);
 }
 
 /** Formats a value for an error. */

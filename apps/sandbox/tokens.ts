@@ -1,5 +1,5 @@
 import type { Address } from 'intentbook';
-import { chainById } from '#internal';
+import { chainById, requireInteger } from '#internal';
 import { labelledAddress } from './abi.ts';
 
 /** A token of a sandbox. */
@@ -109,9 +109,7 @@ function readToken(chainId: number, option: TokenOption): SandboxToken {
   }
   const { name = known?.name ?? symbol, decimals = known?.decimals ?? 18, price = known?.price ?? '0.0004' } = given;
   const { address = known?.addresses[chainId] ?? labelledAddress(`token ${symbol}`) } = given;
-  if (!Number.isInteger(decimals) || decimals < 0 || decimals > 36) {
-    throw new TypeError(`decimals must be an integer from 0 to 36, got ${decimals}`);
-  }
+  requireInteger(`decimals`, decimals, 0, 36);
   if (!/^0x[0-9a-fA-F]{40}$/.test(address))
     throw new TypeError(`address must be 0x and 40 hex digits, got "${address}"`);
   return { symbol, name: name.slice(0, 31), address: address.toLowerCase() as Address, decimals, price };

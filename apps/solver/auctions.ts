@@ -1,6 +1,5 @@
 import type { Auction, Competition } from 'intentbook';
-import { assertKnownOptions, getEndpoint, parseServiceUrl } from '#internal';
-import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
+import { assertKnownOptions, getEndpoint, MAX_TIMER, parseServiceUrl, requireInteger } from '#internal';
 import { readJsonResponse } from './read-json.ts';
 
 /** Source of auctions, such as `book.auctions`. */
@@ -33,8 +32,8 @@ export function httpAuctions(url: string, options: HttpAuctionsOptions = {}): Au
   assertKnownOptions('httpAuctions', options, ['operatorToken', 'timeout', 'maxBytes', 'fetch']);
   const { operatorToken, fetch: send = fetch } = options;
   const service = parseServiceUrl('httpAuctions', url);
-  const timeout = parsePositiveInteger('httpAuctions', 'timeout', options.timeout, 10_000, MAX_DELAY);
-  const maxBytes = parsePositiveInteger('httpAuctions', 'maxBytes', options.maxBytes, 50_000_000);
+  const timeout = requireInteger('httpAuctions: timeout', options.timeout ?? 10_000, 1, MAX_TIMER);
+  const maxBytes = requireInteger('httpAuctions: maxBytes', options.maxBytes ?? 50_000_000);
 
   async function request(path: string, init: RequestInit = {}): Promise<unknown> {
     const headers = new Headers({ ...service.authorization });

@@ -1,8 +1,7 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { assertKnownOptions, createFailureReporter, requireFunctions } from '#internal';
+import { assertKnownOptions, createFailureReporter, MAX_TIMER, requireFunctions, requireInteger } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { getExecution, getScore } from './execution.ts';
-import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { SettlementReceipt, Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -72,7 +71,7 @@ export function createDriver(options: DriverOptions): Driver {
   requireFunctions('createDriver: engine', engine, ['solve']);
   requireFunctions('createDriver: settler', settler, ['simulate', 'submit']);
   const read = (name: 'gas' | 'keep' | 'maxSolutions' | 'maxBytes', byDefault: number) =>
-    parsePositiveInteger('createDriver', name, options[name], byDefault);
+    requireInteger(`createDriver: ${name}`, options[name] ?? byDefault);
   const gas = read('gas', 250_000);
   const keep = read('keep', 20);
   const maxSolutions = read('maxSolutions', 3);
@@ -212,7 +211,7 @@ async function beforeDeadline<T>(
 
 /** Returns a signal that is also aborted at a time, in milliseconds since 1970. */
 function abortAt(signal: AbortSignal, deadline: number): AbortSignal {
-  const left = Math.min(Math.max(0, deadline - Date.now()), MAX_DELAY);
+  const left = Math.min(Math.max(0, deadline - Date.now()), MAX_TIMER);
   return AbortSignal.any([signal, AbortSignal.timeout(left)]);
 }
 

@@ -1,6 +1,5 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { assertKnownOptions, getEndpoint, parseServiceUrl } from '#internal';
-import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
+import { assertKnownOptions, getEndpoint, MAX_TIMER, parseServiceUrl, requireInteger } from '#internal';
 import { readJsonResponse } from './read-json.ts';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -28,8 +27,8 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
   assertKnownOptions('httpEngine', options, ['timeout', 'headers', 'maxBytes', 'fetch']);
   const { headers = {}, fetch: send = fetch } = options;
   const service = parseServiceUrl('httpEngine', url);
-  const timeout = parsePositiveInteger('httpEngine', 'timeout', options.timeout, 10_000, MAX_DELAY);
-  const maxBytes = parsePositiveInteger('httpEngine', 'maxBytes', options.maxBytes, 10_000_000);
+  const timeout = requireInteger('httpEngine: timeout', options.timeout ?? 10_000, 1, MAX_TIMER);
+  const maxBytes = requireInteger('httpEngine: maxBytes', options.maxBytes ?? 10_000_000);
   const endpoint = getEndpoint(service, 'solve');
   const name = endpoint.host;
   const sent = new Headers({ 'content-type': 'application/json', ...service.authorization });

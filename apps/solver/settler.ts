@@ -1,8 +1,7 @@
 import type { Address, Hex } from 'intentbook';
-import { assertKnownOptions, parseAddress, requireFunctions } from '#internal';
+import { assertKnownOptions, MAX_TIMER, parseAddress, requireFunctions, requireInteger } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { formatReason } from './format-reason.ts';
-import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { NodeClient, Solution } from './types.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -74,7 +73,7 @@ export function nodeSettler(options: NodeSettlerOptions): Settler {
   const address = parseAddress('nodeSettler', 'wallet.address', wallet.address);
   const contract = options.settlementContract ?? PRODUCTION;
   const settlementContract = parseAddress('nodeSettler', 'settlementContract', contract);
-  const timeout = parsePositiveInteger('nodeSettler', 'timeout', options.timeout, 60_000, MAX_DELAY);
+  const timeout = requireInteger('nodeSettler: timeout', options.timeout ?? 60_000, 1, MAX_TIMER);
 
   /** Sends a request to the node. Rejects with a `TimeoutError` if it does not respond. */
   function request(method: string, params: readonly unknown[], ms = timeout, ended?: AbortSignal): Promise<unknown> {

@@ -1,9 +1,15 @@
 import type { Hex } from 'intentbook';
-import { assertKnownOptions, callListener, createFailureReporter, requireFunctions } from '#internal';
+import {
+  assertKnownOptions,
+  callListener,
+  createFailureReporter,
+  MAX_TIMER,
+  requireFunctions,
+  requireInteger,
+} from '#internal';
 import type { AuctionSource } from './auctions.ts';
 import type { Bid } from './competition.ts';
 import { toCompetition } from './competition.ts';
-import { MAX_DELAY, parsePositiveInteger } from './positive-integer.ts';
 import type { Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -82,7 +88,7 @@ export function createSolver(options: SolverOptions): Solver {
   requireFunctions('createSolver: auctions', auctions, ['current']);
   requireFunctions('createSolver: engine', engine, ['solve']);
   requireFunctions('createSolver: settler', settler, ['simulate', 'submit']);
-  const interval = parsePositiveInteger('createSolver', 'interval', options.interval, 1_000, MAX_DELAY);
+  const interval = requireInteger('createSolver: interval', options.interval ?? 1_000, 1, MAX_TIMER);
   const failures = new Map<Hex, { readonly until: number; readonly delay: number }>();
   /** Blocks in which orders were settled. The book may not have read them yet. */
   const settled = new Map<Hex, number>();

@@ -14,7 +14,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { PoolSource } from '../ports/pools.ts';
 import type { Random } from '../ports/random.ts';
 import type { TokenHolderSource } from '../ports/token-holders.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertKnownOptions, requireInteger } from '../validation/options.ts';
 
 /** Options of the account interface. */
 export interface AccountsOptions {
@@ -130,10 +130,10 @@ export const ACCOUNTS_OPTIONS = [
 export function parseDeliveries(options: DeliveryOptions, timeout: number): Required<DeliveryOptions> {
   assertKnownOptions('createAccounts, deliveries', options, ['attempts', 'retryDelay', 'maxRetryDelay', 'timeout']);
   return {
-    attempts: parsePositiveInteger('deliveries.attempts', options.attempts ?? 45),
-    retryDelay: parsePositiveInteger('deliveries.retryDelay', options.retryDelay ?? 1_000),
-    maxRetryDelay: parsePositiveInteger('deliveries.maxRetryDelay', options.maxRetryDelay ?? 3_600_000),
-    timeout: parsePositiveInteger('deliveries.timeout', options.timeout ?? timeout),
+    attempts: requireInteger('createAccounts: deliveries.attempts', options.attempts ?? 45),
+    retryDelay: requireInteger('createAccounts: deliveries.retryDelay', options.retryDelay ?? 1_000),
+    maxRetryDelay: requireInteger('createAccounts: deliveries.maxRetryDelay', options.maxRetryDelay ?? 3_600_000),
+    timeout: requireInteger('createAccounts: deliveries.timeout', options.timeout ?? timeout),
   };
 }
 
@@ -143,10 +143,4 @@ export function parseRetention(days: number | undefined): number | undefined {
   const milliseconds = Math.ceil(days * 86_400_000);
   if (Number.isSafeInteger(milliseconds) && milliseconds > 0) return milliseconds;
   throw new TypeError(`createAccounts: retention must be a positive number of days, got ${days}`);
-}
-
-/** Parses a positive integer. @throws TypeError naming the option. */
-export function parsePositiveInteger(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new TypeError(`createAccounts: ${name} must be a positive integer, got ${String(value)}`);
 }

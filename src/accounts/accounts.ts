@@ -18,12 +18,12 @@ import { AFFILIATE_DOMAIN_NAME } from '../protocol/affiliate.ts';
 import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
-import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
+import { assertFunctions, assertKnownOptions, requireInteger } from '../validation/options.ts';
 import { createAccountBalances } from './account-balances.ts';
 import { createAccountRetention } from './account-retention.ts';
 import type { Accounts } from './accounts-api.ts';
 import type { AccountsOptions } from './accounts-options.ts';
-import { ACCOUNTS_OPTIONS, parseDeliveries, parsePositiveInteger, parseRetention } from './accounts-options.ts';
+import { ACCOUNTS_OPTIONS, parseDeliveries, parseRetention } from './accounts-options.ts';
 import { createHistory } from './history/history.ts';
 
 /**
@@ -39,8 +39,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { audience = options.affiliates?.domainName ?? AFFILIATE_DOMAIN_NAME } = options;
   const books = parseBooks(options.books);
   const tokens = createTokenLookup(books, options.tokens);
-  const deadline = parsePositiveInteger('timeout', options.timeout ?? 5_000);
-  const interval = parsePositiveInteger('balanceInterval', options.balanceInterval ?? 5_000);
+  const deadline = requireInteger('createAccounts: timeout', options.timeout ?? 5_000);
+  const interval = requireInteger('createAccounts: balanceInterval', options.balanceInterval ?? 5_000);
   const { fundingInterval = 60_000, mainnet, recovery } = options;
   const { assertStarted, ...lifecycle } = createLifecycle('account interface', { open, workers: getWorkers, close });
   const onFailure = createFailureReporter(options.onFailure);
@@ -72,11 +72,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
     announcements: options.announcements,
     streams: parseStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
     deliveries: parseDeliveries(options.deliveries ?? {}, 3 * deadline),
-    fundingInterval: fundingInterval === 'off' ? 'off' : parsePositiveInteger('fundingInterval', fundingInterval),
+    fundingInterval:
+      fundingInterval === 'off' ? 'off' : requireInteger('createAccounts: fundingInterval', fundingInterval),
     domainName: options.affiliates?.domainName,
     audience,
-    quota: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
-    maxInvitations: parsePositiveInteger('maxInvitations', options.maxInvitations ?? 1_000),
+    quota: requireInteger('createAccounts: maxSubscriptions', options.maxSubscriptions ?? 20),
+    maxInvitations: requireInteger('createAccounts: maxInvitations', options.maxInvitations ?? 1_000),
   });
   const balances = createAccountBalances({ books, clock, interval, assertStarted });
 

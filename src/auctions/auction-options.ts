@@ -1,6 +1,4 @@
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertKnownOptions, parseAddress, requireInteger } from '../validation/options.ts';
 
 /** Options of auctions. Factors are parts per million, from 0 to 999999. */
 export interface AuctionOptions {
@@ -72,13 +70,13 @@ export function parseAuctionOptions(options: AuctionOptions): ParsedAuctionOptio
   assertKnownOptions('createOrderBook, auctions', options, names);
   const { minValidity = 60, protocolFees = [], maxPartnerFee = 10_000, firstId, upcomingFees } = options;
   const { maxSignatureChecks = 0 } = options;
-  requireWhole('minValidity', minValidity);
-  requireWhole('maxSignatureChecks', maxSignatureChecks);
-  if (firstId !== undefined) requireWhole('firstId', firstId);
+  requireInteger('createOrderBook: auctions.minValidity', minValidity, 0);
+  requireInteger('createOrderBook: auctions.maxSignatureChecks', maxSignatureChecks, 0);
+  if (firstId !== undefined) requireInteger('createOrderBook: auctions.firstId', firstId, 0);
   const fees = parseFees('', { protocolFees, maxPartnerFee });
   const parsed = { minValidity, firstId, maxSignatureChecks, ...fees };
   if (upcomingFees === undefined) return { ...parsed, upcomingFees };
-  requireWhole('upcomingFees.from', upcomingFees.from);
+  requireInteger('createOrderBook: auctions.upcomingFees.from', upcomingFees.from, 0);
   const { maxPartnerFee: upcomingPartnerFee = maxPartnerFee } = upcomingFees;
   const upcoming = { ...upcomingFees, maxPartnerFee: upcomingPartnerFee };
   return { ...parsed, upcomingFees: { ...upcoming, ...parseFees('upcomingFees.', upcoming) } };
@@ -105,19 +103,12 @@ function parsePolicy(name: string, policy: FeePolicyOption): FeePolicyOption {
   }
   const buckets = (policy.buckets ?? []).map((bucket) => {
     requireFactor(`${name}.buckets`, bucket.factor);
-    return { factor: bucket.factor, tokens: bucket.tokens.map((token) => parseToken(`${name}.buckets`, token)) };
+    return {
+      factor: bucket.factor,
+      tokens: bucket.tokens.map((token) => parseAddress('createOrderBook', `auctions.${name}.buckets`, token)),
+    };
   });
   return { ...policy, buckets };
-}
-
-function parseToken(name: string, text: string): Address {
-  const token = parseHex(text, 20);
-  if (token === undefined) throw invalid(name, '0x and 40 hex digits', text);
-  return token;
-}
-
-function requireWhole(name: string, value: number): void {
-  if (!Number.isSafeInteger(value) || value < 0) throw invalid(name, 'an integer from 0 up', value);
 }
 
 function requireFactor(name: string, value: number): void {

@@ -1,8 +1,7 @@
 import type { ChainSource } from '../ports/chain-source.ts';
 import type { BlockRef } from '../ports/chain-store.ts';
 import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertKnownOptions, parseAddress, requireInteger } from '../validation/options.ts';
 
 /** Options of the chain indexer. */
 export interface IndexerOptions {
@@ -75,9 +74,7 @@ export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | 
   }
   for (const [name, least] of Object.entries(NUMBERS)) {
     const value: unknown = options[name as keyof typeof NUMBERS]; // iterates these keys
-    if (value !== undefined && !(Number.isSafeInteger(value) && Number(value) >= least)) {
-      throw invalid(`${name} must be an integer from ${least} up, got ${String(value)}`);
-    }
+    if (value !== undefined) requireInteger(`createOrderBook, indexer: ${name}`, value, least);
   }
   return {
     sources,
@@ -89,10 +86,7 @@ export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | 
     fromBlock: fromBlock === 0 ? 1 : fromBlock,
     holder: first.id,
     onchainOrderContracts: onchainOrderContracts.map((text) => {
-      const address = parseHex(text, 20);
-      if (address === undefined)
-        throw invalid(`onchainOrderContracts must be 0x and 40 hex digits each, got "${text}"`);
-      return address;
+      return parseAddress('createOrderBook, indexer', 'onchainOrderContracts', text);
     }),
   };
 }

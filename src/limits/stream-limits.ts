@@ -1,4 +1,4 @@
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertKnownOptions, requireInteger } from '../validation/options.ts';
 
 /** Limits of streams. */
 export interface StreamLimits {
@@ -17,9 +17,7 @@ export function parseStreamLimits(where: string, limits: StreamLimits, resumeLim
   const { queueSize = 256, resumeLimit: mostEntries = resumeLimit } = limits;
   const parsed = { queueSize, resumeLimit: mostEntries };
   for (const [name, value] of Object.entries(parsed)) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new TypeError(`${where}: streams.${name} must be a positive integer, got ${JSON.stringify(value)}`);
-    }
+    requireInteger(`${where}: streams.${name}`, value, 1);
   }
   return parsed;
 }

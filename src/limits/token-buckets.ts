@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { Limiter, RequestKind } from '../ports/limiter.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertKnownOptions, requireInteger } from '../validation/options.ts';
 
 /**
  * A token bucket: it contains up to `burst` tokens and is refilled with `perSecond` tokens per second. Most requests
@@ -66,12 +66,8 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
     read: parseRate('reads', options.reads ?? { perSecond: 50 }),
     write: parseRate('writes', options.writes ?? { perSecond: 10 }),
   };
-  if (!Number.isSafeInteger(streams) || streams < 0) {
-    throw createOptionError('streams', 'a non-negative integer', streams);
-  }
-  if (!Number.isSafeInteger(maxClients) || maxClients < 2) {
-    throw createOptionError('maxClients', 'an integer of at least 2', maxClients);
-  }
+  requireInteger('tokenBuckets: streams', streams, 0);
+  requireInteger('tokenBuckets: maxClients', maxClients, 2);
   // Two generations: a request moves its client into the young one; when that is full, the old one is dropped. In a
   // single map in order of use, each eviction would iterate over the deleted entries at its front.
   const generation = Math.floor(maxClients / 2);

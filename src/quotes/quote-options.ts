@@ -5,7 +5,7 @@ import type { Decimal } from '../protocol/decimal.ts';
 import { parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertKnownOptions, MAX_TIMER, requireInteger } from '../validation/options.ts';
 
 /** Options of quoting. */
 export interface QuoteOptions {
@@ -145,17 +145,12 @@ function nameEstimators(estimators: readonly (Estimator | EstimateFunction)[]): 
   });
 }
 
-/** Maximum delay of timers on common platforms, in milliseconds. */
-const MAX_TIMER = 2 ** 31 - 1;
-
 function duration(
   options: QuoteOptions,
   name: 'timeout' | 'maxTimeout' | 'orderTimeout' | 'expiry' | 'onchainExpiry' | 'quoteCacheTtl' | 'priceCacheTtl',
   standard: number,
 ): number {
-  const value = options[name] ?? standard;
-  if (Number.isSafeInteger(value) && value >= 0 && value <= MAX_TIMER) return value;
-  throw createOptionError(name, `an integer from 0 to ${MAX_TIMER}, got ${String(value)}`);
+  return requireInteger(`createOrderBook: quotes.${name}`, options[name] ?? standard, 0, MAX_TIMER);
 }
 
 const MILLION = 1_000_000;

@@ -38,6 +38,33 @@ export function assertFunctions(option: string, value: object | undefined, funct
   if (value !== undefined) requireFunctions(option, value, functions);
 }
 
+/** Maximum delay of timers on common platforms, in milliseconds. */
+export const MAX_TIMER = 2 ** 31 - 1;
+
+/**
+ * Returns an option that must be an integer in a range.
+ *
+ * @param option - The function that was called and the option: `viemChain: signatureGas`.
+ * @throws TypeError naming the option.
+ */
+export function requireInteger(
+  option: string,
+  value: unknown,
+  least = 1,
+  most: number = Number.MAX_SAFE_INTEGER,
+): number {
+  const number = value as number; // compared only if it is an integer
+  if (Number.isSafeInteger(value) && number >= least && number <= most) return number;
+  const range = most === Number.MAX_SAFE_INTEGER ? 'up' : `to ${most}`;
+  throw new TypeError(`${option} must be an integer from ${least} ${range}, got ${formatValue(value)}`);
+}
+
+/** Returns an option that must be one of some texts. @throws TypeError naming the option. */
+export function requireMember<T extends string>(option: string, allowed: readonly T[], value: T): T {
+  if (allowed.includes(value)) return value;
+  throw new TypeError(`${option} must be one of ${allowed.join(', ')}, got ${formatValue(value)}`);
+}
+
 /**
  * Parses an address in any letter case, to lower case.
  *

@@ -45,8 +45,8 @@ describe('options of viem adapters', () => {
 
   test.each([
     [viemChain, { settlementContract: '0x12' }, 'settlementContract must be 0x and 40 hex digits, got "0x12"'],
-    [viemChain, { signatureGas: Number.NaN }, 'signatureGas must be a positive integer, got NaN'],
-    [viemChain, { signatureGas: '2000000' }, 'signatureGas must be a positive integer, got 2000000'],
+    [viemChain, { signatureGas: Number.NaN }, 'signatureGas must be an integer from 1 up, got NaN'],
+    [viemChain, { signatureGas: '2000000' }, 'signatureGas must be an integer from 1 up, got "2000000"'],
     [viemSource, { name: 5 }, 'name must be a text, got 5'],
     [viemSimulator, { wrappedNative: 'WETH' }, 'wrappedNative must be 0x and 40 hex digits, got "WETH"'],
     [viemSimulator, { stateDiff: 'false' }, 'stateDiff must be a boolean, got false'],

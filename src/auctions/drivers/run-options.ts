@@ -1,7 +1,7 @@
 import { formatSecret } from '../../protocol/format-value.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { parseHex } from '../../protocol/hex.ts';
-import { assertFunctions, assertKnownOptions } from '../../validation/options.ts';
+import { assertFunctions, assertKnownOptions, requireInteger } from '../../validation/options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 
 /** Options of a run of auctions with solvers. */
@@ -124,7 +124,7 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
   const { banAfter = 'never' } = options;
   const integer = (name: keyof typeof INTEGERS): number => {
     const [initial, least, most] = INTEGERS[name];
-    return parseInteger(name, options[name] ?? initial, least, most);
+    return requireInteger(`auctions.run: ${name}`, options[name] ?? initial, least, most);
   };
   // The value is not rendered: the URL of a driver may contain a password.
   if (!Array.isArray(drivers)) throw invalid('drivers', 'a list of drivers', formatSecret(drivers));
@@ -152,13 +152,8 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
     maxPriceSpread: integer('maxPriceSpread'),
     interval: integer('interval'),
     banTime: integer('banTime'),
-    banAfter: banAfter === 'never' ? banAfter : parseInteger('banAfter', banAfter, 1, MAX_BAN_AFTER),
+    banAfter: banAfter === 'never' ? banAfter : requireInteger('auctions.run: banAfter', banAfter, 1, MAX_BAN_AFTER),
   };
-}
-
-function parseInteger(name: string, value: unknown, least: number, most: number): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  throw invalid(name, `an integer from ${least} to ${most}`, value);
 }
 
 function checkDriver(driver: SolverDriver | undefined): void {

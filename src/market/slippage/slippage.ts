@@ -10,7 +10,7 @@ import type { PriceHistorySource, PricePoint } from '../../ports/price-history.t
 import type { UsdPriceQuery } from '../../ports/prices.ts';
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import type { Address } from '../../protocol/hex.ts';
-import { assertKnownOptions } from '../../validation/options.ts';
+import { assertKnownOptions, requireInteger } from '../../validation/options.ts';
 import type { UsdPriceApi } from '../usd-prices.ts';
 import { UsdPriceError } from '../usd-prices.ts';
 import type { SlippageOptions } from './slippage-options.ts';
@@ -86,9 +86,7 @@ export function createSlippage(context: SlippageContext): SlippageModule {
   if (!Array.isArray(histories) || histories.some((source) => typeof source?.priceHistory !== 'function')) {
     throw new TypeError('createAccounts: slippage.histories must be a list of sources');
   }
-  if (!Number.isInteger(defaultBps) || defaultBps < 0 || defaultBps > MAX_BPS) {
-    throw new TypeError(`createAccounts: slippage.defaultBps must be an integer from 0 to 10000, got ${defaultBps}`);
-  }
+  requireInteger(`createAccounts: slippage.defaultBps`, defaultBps, 0, MAX_BPS);
   const cache = createSourceCache<UsdPriceQuery, readonly PricePoint[]>({
     sources: [...histories, ownHistory].map((source: PriceHistorySource) => ({
       name: source.name,

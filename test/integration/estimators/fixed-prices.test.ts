@@ -65,7 +65,7 @@ describe('fixed-price estimator', () => {
   });
 
   test.each([-1, 0, 1.5, Number.NaN, '1'])('rejects gas of %s when it is created', (gas) => {
-    expect(() => fixedPrices({}, { gas: gas as number })).toThrow(/gas must be a positive integer/);
+    expect(() => fixedPrices({}, { gas: gas as number })).toThrow(/gas must be an integer from 1 up/);
   });
 
   test('suggests the correct name of a misspelled option', () => {

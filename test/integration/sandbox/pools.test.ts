@@ -71,11 +71,11 @@ it('pools of the sandbox have the value of their reserves and the volume of thei
 it.each([
   [{ factory: '0x12' }, 'factory must be 0x and 40 hex digits, got "0x12"'],
   [{ tokens: '0x12' }, 'tokens must be a list, got 0x12'],
-  [{ chainId: '1' }, 'chainId must be a positive integer, got 1'],
+  [{ chainId: '1' }, 'chainId must be an integer from 1 up, got "1"'],
   [{ fee: Number.NaN }, 'fee must be a number from 0 to 100, got NaN'],
   [{ usdPrice: { usdPrice: 1 } }, 'usdPrice must be a function, got an object'],
   [{ tokens: [] }, 'tokens must have 2 to 32 addresses, got 0'],
-  [{ maxBlocks: 0 }, 'maxBlocks must be a positive integer, got 0'],
+  [{ maxBlocks: 0 }, 'maxBlocks must be an integer from 1 up, got 0'],
 ])('pools of Uniswap V2 require valid options: %j', (options, message) => {
   const [factory, token, other] = [1, 2, 3].map((n) => `0x${`0${n}`.repeat(20)}`) as [string, string, string];
   const valid = { chainId: 1, factory, tokens: [token, other], usdPrice: async () => 1 };

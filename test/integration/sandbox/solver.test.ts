@@ -555,7 +555,7 @@ describe('solver over HTTP', () => {
     const settler: Settler = { address: NATIVE, simulate: async () => undefined, submit: () => Promise.reject() };
     const engine: SolverEngine = { name: 'none', solve: async () => [] };
     expect(() => createDriver({ engine, settler, [name]: Number.NaN })).toThrow(
-      `createDriver: ${name} must be a positive integer, got NaN`,
+      `createDriver: ${name} must be an integer from 1 up, got NaN`,
     );
   });
 
@@ -563,7 +563,7 @@ describe('solver over HTTP', () => {
     const [timeout, interval] = [Number.POSITIVE_INFINITY, Number.NaN];
     const client: NodeClient = { request: async () => '0x' };
     const wallet = { address: NATIVE, sendTransaction: async () => '0x12' as const };
-    const expected = 'must be a positive integer up to 2147483647';
+    const expected = 'must be an integer from 1 to 2147483647';
     expect(() => httpEngine('http://127.0.0.1', { timeout })).toThrow(`httpEngine: timeout ${expected}, got Infinity`);
     expect(() => httpAuctions('http://127.0.0.1', { timeout })).toThrow(`httpAuctions: timeout ${expected}`);
     expect(() => nodeSettler({ client, wallet, timeout })).toThrow(`nodeSettler: timeout ${expected}`);
@@ -582,7 +582,7 @@ describe('solver over HTTP', () => {
     );
     await expect(httpAuctions(url, { maxBytes: 1000 }).current()).rejects.toThrow(tooLarge);
     for (const create of [httpEngine, httpAuctions]) {
-      expect(() => create(url, { maxBytes: 0 })).toThrow('maxBytes must be a positive integer, got 0');
+      expect(() => create(url, { maxBytes: 0 })).toThrow('maxBytes must be an integer from 1 up, got 0');
       expect(() => create('ftp://secret@host')).toThrow(/url must be an http or https URL$/);
     }
   });

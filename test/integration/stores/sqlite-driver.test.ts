@@ -26,7 +26,7 @@ test.each([
   [{ path: ':memory:' }, '`path` must be a file path, got ":memory:"; use MEMORY() for a store in memory'],
   [
     { path: 'x', busyTimeout: -1 },
-    '`busyTimeout` must be an integer number of milliseconds from 0 to 2147483647, got -1',
+    '`busyTimeout` must be an integer from 0 to 2147483647, got -1',
   ],
   [{ path: 'x', synchronous: 'full' }, '`synchronous` must be one of OFF, NORMAL, FULL, EXTRA, got "full"'],
 ])(

@@ -72,25 +72,25 @@ describe('options of the account interface', () => {
     ],
     [{ random: Math }, 'createAccounts: random must be an object with bytes(), uuid(), fraction(), got an object'],
     [{ tokens: 5 }, 'createAccounts: tokens must be a function, got number'],
-    [{ timeout: 0 }, 'createAccounts: timeout must be a positive integer, got 0'],
-    [{ timeout: 1.5 }, 'createAccounts: timeout must be a positive integer, got 1.5'],
-    [{ balanceInterval: -1 }, 'createAccounts: balanceInterval must be a positive integer, got -1'],
-    [{ maxSubscriptions: 0 }, 'createAccounts: maxSubscriptions must be a positive integer, got 0'],
-    [{ maxInvitations: 0 }, 'createAccounts: maxInvitations must be a positive integer, got 0'],
+    [{ timeout: 0 }, 'createAccounts: timeout must be an integer from 1 up, got 0'],
+    [{ timeout: 1.5 }, 'createAccounts: timeout must be an integer from 1 up, got 1.5'],
+    [{ balanceInterval: -1 }, 'createAccounts: balanceInterval must be an integer from 1 up, got -1'],
+    [{ maxSubscriptions: 0 }, 'createAccounts: maxSubscriptions must be an integer from 1 up, got 0'],
+    [{ maxInvitations: 0 }, 'createAccounts: maxInvitations must be an integer from 1 up, got 0'],
     [
       { deliveries: { maxRetryDelay: Number.POSITIVE_INFINITY } },
-      'createAccounts: deliveries.maxRetryDelay must be a positive integer, got Infinity',
+      'createAccounts: deliveries.maxRetryDelay must be an integer from 1 up, got Infinity',
     ],
-    [{ deliveries: { retryDelay: 0.5 } }, 'createAccounts: deliveries.retryDelay must be a positive integer, got 0.5'],
+    [{ deliveries: { retryDelay: 0.5 } }, 'createAccounts: deliveries.retryDelay must be an integer from 1 up, got 0.5'],
     [
       { deliveries: { attempts: Number.NaN } },
-      'createAccounts: deliveries.attempts must be a positive integer, got NaN',
+      'createAccounts: deliveries.attempts must be an integer from 1 up, got NaN',
     ],
-    [{ deliveries: { timeout: -1 } }, 'createAccounts: deliveries.timeout must be a positive integer, got -1'],
+    [{ deliveries: { timeout: -1 } }, 'createAccounts: deliveries.timeout must be an integer from 1 up, got -1'],
     [{ deliveries: { maxDelay: 1 } }, 'createAccounts, deliveries: unknown option "maxDelay"'],
     [{ retention: 1e300 }, 'createAccounts: retention must be a positive number of days, got 1e+300'],
     [{ channels: [channel, channel] }, 'createAccounts: channels must have unique names'],
-    [{ streams: { queueSize: 0 } }, 'createAccounts: streams.queueSize must be a positive integer, got 0'],
+    [{ streams: { queueSize: 0 } }, 'createAccounts: streams.queueSize must be an integer from 1 up, got 0'],
     [{ affiliates: { statistics: 'own' } }, "createAccounts: affiliates.statistics 'own' requires affiliates.terms"],
     [{ affiliates: { domainName: '' } }, 'createAccounts: affiliates.domainName must be a non-empty string'],
     [{ affiliates: { domainName: 5 } }, 'createAccounts: affiliates.domainName must be a non-empty string'],
@@ -115,7 +115,7 @@ describe('options of the account interface', () => {
       store: memoryStore(),
       chain: { name: 'node', ...chain } as never,
     });
-    const message = 'createAccounts: fundingInterval must be a positive integer, got 0';
+    const message = 'createAccounts: fundingInterval must be an integer from 1 up, got 0';
     expect(() => createAccounts({ ...DEFAULTS, books: [book], fundingInterval: 0 })).toThrow(new TypeError(message));
     expect(() => createAccounts({ ...DEFAULTS, books: [book], fundingInterval: 'off' })).not.toThrow();
   });

@@ -158,8 +158,8 @@ describe('token buckets', () => {
     [{ read: { perSecond: 1 } }, 'tokenBuckets: unknown option "read", did you mean "reads"?'],
     [{ reads: { perSecond: 0 } }, 'tokenBuckets: reads.perSecond must be a number above 0, got 0'],
     [{ writes: { perSecond: 1, burst: 0.5 } }, 'tokenBuckets: writes.burst must be a number of at least 1, got 0.5'],
-    [{ streams: -1 }, 'tokenBuckets: streams must be a non-negative integer, got -1'],
-    [{ maxClients: 1 }, 'tokenBuckets: maxClients must be an integer of at least 2, got 1'],
+    [{ streams: -1 }, 'tokenBuckets: streams must be an integer from 0 up, got -1'],
+    [{ maxClients: 1 }, 'tokenBuckets: maxClients must be an integer from 2 up, got 1'],
   ])('reject %j', (options, message) => {
     expect(() => tokenBuckets(options as TokenBucketsOptions)).toThrow(new TypeError(message));
   });

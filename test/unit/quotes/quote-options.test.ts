@@ -31,7 +31,7 @@ describe('quote options', () => {
     [{ maxTimeout: 1.5 }, `maxTimeout must be an integer from 0 to ${MAX_TIMER}, got 1.5`],
     [{ expiry: MAX_TIMER + 1 }, `expiry must be an integer from 0 to ${MAX_TIMER}, got ${MAX_TIMER + 1}`],
     [{ onchainExpiry: Number.NaN }, `onchainExpiry must be an integer from 0 to ${MAX_TIMER}, got NaN`],
-    [{ quoteCacheTtl: '5' }, `quoteCacheTtl must be an integer from 0 to ${MAX_TIMER}, got 5`],
+    [{ quoteCacheTtl: '5' }, `quoteCacheTtl must be an integer from 0 to ${MAX_TIMER}, got "5"`],
     [{ priceCacheTtl: -1 }, `priceCacheTtl must be an integer from 0 to ${MAX_TIMER}, got -1`],
     [{ estimators: 'https://solver.example' }, 'estimators must be a list of estimators'],
     [{ volumeFee: -1 }, 'volumeFee must be an integer from 0 to 999999 (parts per million), got -1'],

@@ -198,9 +198,9 @@ describe('limits of streams', () => {
   });
 
   test.each([
-    [{ queueSize: 0 }, 'createOrderBook: streams.queueSize must be a positive integer, got 0'],
-    [{ resumeLimit: 1.5 }, 'createOrderBook: streams.resumeLimit must be a positive integer, got 1.5'],
-    [{ resumeLimit: '9' }, 'createOrderBook: streams.resumeLimit must be a positive integer, got "9"'],
+    [{ queueSize: 0 }, 'createOrderBook: streams.queueSize must be an integer from 1 up, got 0'],
+    [{ resumeLimit: 1.5 }, 'createOrderBook: streams.resumeLimit must be an integer from 1 up, got 1.5'],
+    [{ resumeLimit: '9' }, 'createOrderBook: streams.resumeLimit must be an integer from 1 up, got "9"'],
     [{ queue: 9 }, 'createOrderBook, streams: unknown option "queue"'],
   ])('%j are rejected', (limits, message) => {
     expect(() => parseStreamLimits('createOrderBook', limits as never)).toThrow(new TypeError(message));
