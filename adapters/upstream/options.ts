@@ -12,8 +12,8 @@ export type UpstreamHeaders = Readonly<Record<string, string>>;
 /** Options of the access to another order book. */
 export interface UpstreamAccessOptions {
   /**
-   * Base URL: that before `/api/v1`, such as `https://api.cow.fi/mainnet`. A user and a password in it are sent as a Basic
-   * `Authorization` header only.
+   * Base URL: that before `/api/v1`, such as `https://api.cow.fi/mainnet`. A user and a password in it are sent as a
+   * Basic `Authorization` header only.
    */
   readonly url: string;
   /** Sent as `X-API-Key`. White space around it is removed. Default: none. */
@@ -25,14 +25,14 @@ export interface UpstreamAccessOptions {
   /** Implementation of `fetch`. Default: the global one. */
   readonly fetch?: typeof fetch;
   /**
-   * Time limits in milliseconds: of a read, a write and a quote, from the request to the end of the response, and of the
-   * wait for a turn in the budget. Default: 15000, 20000, 12000 and 30000.
+   * Time limits in milliseconds: of a read, a write and a quote, from the request to the end of the response, and of
+   * the wait for a turn in the budget. Default: 15000, 20000, 12000 and 30000.
    */
   readonly timeouts?: Partial<Record<UpstreamClass | 'wait', number>>;
   /**
-   * Requests a second of each class, and `concurrency`: the maximum number of requests under way. All books of a process
-   * with the same host and key share one budget, and the lowest limits apply. Default: 1.5 reads, 2 writes, 2 quotes, 2
-   * under way.
+   * Requests a second of each class, and `concurrency`: the maximum number of requests under way. All books of a
+   * process with the same host and key share one budget, and the lowest limits apply. Default: 1.5 reads, 2 writes, 2
+   * quotes, 2 under way.
    */
   readonly budget?: Partial<Record<UpstreamClass | 'concurrency', number>>;
 }

@@ -34,9 +34,9 @@ const MAX_UIDS = 128;
  * Creates the access to another order book over the HTTP interface of production: the production order book, or another
  * intentbook.
  *
- * Requests are spaced by a budget for each host and key. After 402, 429, 503, a redirect, or a 401 or 403 without an error
- * code, calls of the class are paused for `Retry-After`, at most 600 s; without it for 60 s, 120 s and so on up to
- * 600 s. After that, one call is sent as a probe. Redirects are not followed, and responses have at most 32 MiB.
+ * Requests are spaced by a budget for each host and key. After 402, 429, 503, a redirect, or a 401 or 403 without an
+ * error code, calls of the class are paused for `Retry-After`, at most 600 s; without it for 60 s, 120 s and so on up
+ * to 600 s. After that, one call is sent as a probe. Redirects are not followed, and responses have at most 32 MiB.
  *
  * @throws TypeError if an option is unknown or malformed.
  */

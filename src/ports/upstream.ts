@@ -33,8 +33,8 @@ export interface Upstream {
   quote(request: unknown, options?: { readonly signal?: AbortSignal | undefined }): Promise<UpstreamQuote>;
 
   /**
-   * Requests quotes as they arrive (`POST /api/v1/quote/stream`). A `rejected` answer is the last element, except for the
-   * errors of single solvers in the stream, which are left out.
+   * Requests quotes as they arrive (`POST /api/v1/quote/stream`). A `rejected` answer is the last element, except for
+   * the errors of single solvers in the stream, which are left out.
    */
   quotes(request: unknown, options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<UpstreamQuote>;
 
@@ -60,8 +60,8 @@ export interface UpstreamContext {
   /** The chain id of the book's orders. */
   readonly chainId: number;
   /**
-   * Reserves the next turn of a class of calls among all processes of the book, at least `interval` milliseconds after the
-   * previous one. Returns its time, in milliseconds since 1970. Absent: the book has one process.
+   * Reserves the next turn of a class of calls among all processes of the book, at least `interval` milliseconds after
+   * the previous one. Returns its time, in milliseconds since 1970. Absent: the book has one process.
    */
   readonly reserve?: (name: string, interval: number) => Promise<number>;
   /** Called after each request, for metrics. */
@@ -133,8 +133,8 @@ export type UpstreamQuote =
 /** The outcome of a read. A failure is never evidence that something does not exist. */
 export type UpstreamRead<T> =
   /**
-   * `startedAt` is when the request was sent, in milliseconds since 1970: what happened later may be missing. `host` has
-   * responded: hosts may lag differently.
+   * `startedAt` is when the request was sent, in milliseconds since 1970: what happened later may be missing. `host`
+   * has responded: hosts may lag differently.
    */
   | { readonly status: 'read'; readonly value: T; readonly startedAt: number; readonly host: string }
   /** `httpStatus`: the status of the response. Absent: there was none. */

@@ -18,8 +18,8 @@ export interface Replica {
 }
 
 /**
- * Creates a replica from the responses that pass a proxy: of each order the versions, and of each other read its earlier
- * responses.
+ * Creates a replica from the responses that pass a proxy: of each order the versions, and of each other read its
+ * earlier responses.
  */
 export function createReplica(lag: number): Replica {
   const orders = new Map<string, Version<object>[]>();

@@ -1,5 +1,5 @@
-import type { UpstreamClass } from 'intentbook';
 import * as fc from 'fast-check';
+import type { UpstreamClass } from 'intentbook';
 import { describe, expect, it } from 'vitest';
 import type { BudgetLimits, Turn } from '../../../../adapters/upstream/budget.ts';
 import { createBudget } from '../../../../adapters/upstream/budget.ts';
