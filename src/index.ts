@@ -169,6 +169,15 @@ export type { AuctionPrices } from './records/settled-solution.ts';
 export type { OrderStatus } from './records/status.ts';
 export type { OrderStreamEvent, Stream, StreamEvent, StreamItem, StreamOptions } from './streams/index.ts';
 export type {
+  RelayMode,
+  UpstreamApi,
+  UpstreamDifference,
+  UpstreamOrderState,
+  UpstreamOwnerState,
+  UpstreamScope,
+  UpstreamState,
+} from './upstream/index.ts';
+export type {
   ExplainedOrder,
   ExplainOptions,
   Recovered,

@@ -1,4 +1,4 @@
-import type { OrderBook } from 'intentbook';
+import type { OrderBook, UpstreamApi, UpstreamState } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type {
   CounterConfiguration,
@@ -91,6 +91,8 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
   const { counter, histogram, state, isNew } = getMetrics(registry, { Counter, Histogram });
   const added = books.filter(({ book }) => !state.books.has(book));
   for (const { name, chain } of added) if (chain !== undefined) state.chains.push({ name, chain });
+  for (const { name, book } of added)
+    if (book.upstream !== undefined) state.upstreams.push({ name, upstream: book.upstream });
   const { chains } = state;
 
   const orders = counter({
@@ -142,6 +144,17 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     help: 'Chain reorganisations.',
     labelNames: ['book'],
   });
+  const calls = histogram({
+    name: 'intentbook_upstream_seconds',
+    help: 'Duration of requests to the upstream by class and outcome.',
+    labelNames: ['book', 'class', 'outcome'],
+    buckets: SECONDS,
+  });
+  const differences = counter({
+    name: 'intentbook_upstream_differences_total',
+    help: 'Differences of followed orders by field and by what has resolved them.',
+    labelNames: ['book', 'field', 'resolution'],
+  });
   const failures = counter({
     name: 'intentbook_failures_total',
     help: 'Failures without a caller.',
@@ -164,6 +177,35 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
         }
       },
     });
+    const upstreamGauge = (name: string, help: string, read: (state: UpstreamState) => number) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: ['book'],
+        registers: [registry],
+        async collect() {
+          for (const { name: book, upstream } of state.upstreams) {
+            const current = await upstream.state().catch(() => undefined); // the book is closed
+            if (current !== undefined) this.set({ book }, read(current));
+          }
+        },
+      });
+    upstreamGauge(
+      'intentbook_upstream_lag_seconds',
+      'Time by which the oldest due read of the upstream is late.',
+      ({ lag }) => lag / 1000,
+    );
+    upstreamGauge(
+      'intentbook_upstream_relayed',
+      'Orders on their way to the upstream, and those that it has rejected in the last week.',
+      ({ relayed }) => relayed,
+    );
+    upstreamGauge('intentbook_upstream_orders', 'Orders that are followed.', ({ orders: followed }) => followed);
+    upstreamGauge(
+      'intentbook_upstream_paused',
+      'Classes of requests to the upstream that are paused.',
+      ({ paused }) => Object.keys(paused).length,
+    );
     new Gauge({
       name: 'intentbook_indexer_lag_blocks',
       help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node, and in a process that stands by.',
@@ -213,6 +255,10 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     book.on('chainProgress', (observation) => {
       if (observation.type === 'reorganised') reorganisations.inc(label);
     });
+    book.on('upstreamCalled', ({ class: name, outcome, duration }) => {
+      calls.observe({ ...label, class: name, outcome }, duration / 1000);
+    });
+    book.on('upstreamDiffered', ({ field, resolution }) => differences.inc({ ...label, field, resolution }));
     book.on('failure', () => failures.inc(label));
   }
 
@@ -226,6 +272,7 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
 interface RegistryState {
   readonly books: Set<OrderBook>;
   readonly chains: { readonly name: string; readonly chain: ChainState }[];
+  readonly upstreams: { readonly name: string; readonly upstream: UpstreamApi }[];
 }
 
 const states = new WeakMap<Registry, RegistryState>();
@@ -237,7 +284,11 @@ function getMetrics(
 ) {
   // A registry that was cleared has no metrics any more.
   const isNew = registry.getSingleMetric('intentbook_chain_up') === undefined;
-  const state: RegistryState = (isNew ? undefined : states.get(registry)) ?? { books: new Set(), chains: [] };
+  const state: RegistryState = (isNew ? undefined : states.get(registry)) ?? {
+    books: new Set(),
+    chains: [],
+    upstreams: [],
+  };
   states.set(registry, state);
   const registers = [registry];
   return {

@@ -64,9 +64,13 @@ when the book is served with a node.`,
     name: 'verify',
     summary: 'verifies every UID, signature and document; exits with 1 if one differs',
     description: `Recomputes every UID, recovers the signer of every signature and hashes every document. Orders signed on chain or by a
-contract are counted separately, since only the chain can verify them. Exits with 1 if a problem is found.`,
-    flags: named(...BOOK, 'json', 'log'),
-    examples: ['verify --chain sepolia --db copy.sqlite --json'],
+contract are counted separately, since only the chain can verify them. With \`--against\`, each order is compared with that of
+another order book instead: its status, its executed amounts, and its presence. Exits with 1 if a problem is found.`,
+    flags: named(...BOOK, 'against', 'json', 'log'),
+    examples: [
+      'verify --chain sepolia --db copy.sqlite --json',
+      'verify --chain mainnet --db book.sqlite --against https://api.cow.fi/mainnet',
+    ],
   },
   {
     name: 'prune',

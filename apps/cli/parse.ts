@@ -146,6 +146,7 @@ function toMaintenanceCommand(
   if (command === 'forget' && account === undefined) {
     throw new UsageError('an account is missing: intentbook forget --account <address>');
   }
+  const against = reader.value('against');
   const json = reader.value('json') === true;
   const config = command === 'backup' && !given.has('db') ? reader.value('config') : undefined;
   if (command === 'backup' && given.has('db') && given.has('config')) {
@@ -160,6 +161,7 @@ function toMaintenanceCommand(
     ...readTableOptions(command, file ?? '', given, reader),
     ...(config === undefined ? {} : { config: String(config) }),
     ...(account === undefined ? {} : { account: String(account) as Address }),
+    ...(against === undefined ? {} : { against: String(against) }),
     json,
   };
   return { name: 'command', options, log: readLog(reader) };

@@ -2,7 +2,7 @@ import type { Observer } from '../listeners.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 import type { Upstream, UpstreamCall } from '../ports/upstream.ts';
-import type { Hex } from '../protocol/hex.ts';
+import type { UpstreamDifference } from '../records/reconcile.ts';
 import type { Tasks } from './tasks.ts';
 import type { OrderOrigin } from './wire.ts';
 
@@ -38,20 +38,6 @@ export interface UpstreamContext extends Omit<UpstreamBook, 'upstream' | 'tasks'
   readonly onDifference: Observer<UpstreamDifference>;
   /** The state of the chain indexer: `undefined` without one. */
   readonly chainState: () => string | undefined;
-}
-
-/** A difference between this book and the other one, and how it was resolved. */
-export interface UpstreamDifference {
-  readonly uid: Hex;
-  /** What differs: the status of the order, its executed amounts, or its presence. */
-  readonly field: 'status' | 'executed' | 'missing' | 'row';
-  readonly local: string;
-  readonly upstream: string;
-  /**
-   * `upstream`: this book has taken the value of the other one, which only that knows. `chain`: the chain decides, and
-   * this book has indexed it. `none`: it stays, and is looked at again.
-   */
-  readonly resolution: 'upstream' | 'chain' | 'none';
 }
 
 /** Inserts orders, with those of other callers in one step. */

@@ -11,7 +11,8 @@ import type { UpstreamContext } from './context.ts';
 import type { UpstreamQuotes } from './quotes.ts';
 import type { UpstreamApi } from './upstream-api.ts';
 
-export type { RelayMode, UpstreamDifference } from './context.ts';
+export type { UpstreamDifference } from '../records/reconcile.ts';
+export type { RelayMode } from './context.ts';
 export type {
   UpstreamApi,
   UpstreamOrderState,

@@ -10,6 +10,7 @@ import { createDenyList } from './deny-list.ts';
 import { createVolumeFee, readFees } from './fee-policies.ts';
 import { quoteOptions } from './quote-options.ts';
 import { runAuctions } from './run-auctions.ts';
+import { upstreamOptions } from './upstream-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
@@ -87,6 +88,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
   book.on('failure', (failure) => observer.onFailure(path, failure));
   try {
     await waitForLease(book.start, observer.leaseWait);
+    await book.upstream?.follow({ owners: settings.followedOwners ?? [] });
     await runAuctions(book, settings).catch(async (error: unknown) => {
       await book.close();
       throw error;
@@ -147,6 +149,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
     justInTimeOrders: settings.justInTimeOrders,
     ...(await createChainOptions(settings)),
     ...(await documentOptions(settings.ipfsGateway)),
+    ...(await upstreamOptions(settings)),
     ...defined({
       vaultRelayer,
       hooksTrampoline,

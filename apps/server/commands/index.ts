@@ -9,6 +9,7 @@ import { openStore } from '../books/open-books.ts';
 import { type BookPlan, planServer, type ServerPlan } from '../config/plan.ts';
 import type { BookSettings } from '../settings/schema.ts';
 import { backUpAll, backUpFile } from './backup.ts';
+import { compareBook } from './compare.ts';
 import { exportBook } from './export.ts';
 import { importBook } from './import.ts';
 import { STANDARD_OUTPUT } from './output.ts';
@@ -43,6 +44,8 @@ export interface CommandOptions {
   readonly toBlock: number;
   /** For `export` to a table. Without it, orders are exported as NDJSON. */
   readonly table?: TableName | undefined;
+  /** For `verify`: the URL of the order book to compare with. */
+  readonly against?: string;
   /** For `export` to a table: the position after which changes are exported. */
   readonly after?: number;
   /** For `forget`. */
@@ -186,6 +189,7 @@ async function doWith(
       return { ok: true, words, data: { file, ...data } };
     }
     case 'verify': {
+      if (options.against !== undefined) return compare(store, domain, options.against, progress);
       const data = await verifyBook(store, domain, progress);
       const sum = `${data.orders} orders, ${data.signatures} signatures recovered, ${data.onChain} verified only on chain`;
       const problems = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
@@ -208,6 +212,26 @@ async function doWith(
     case 'forget':
     case 'begin-epoch':
       throw new Error(`${options.command} does not open a store`);
+  }
+}
+
+async function compare(store: Store, { chainId }: Domain, url: string, progress: Progress): Promise<CommandOutcome> {
+  const { orderBookUpstream } = await import('intentbook/upstream');
+  const upstream = orderBookUpstream({ url });
+  upstream.open({ clock: systemClock, chainId, onCall() {} });
+  try {
+    const data = await compareBook(store, upstream, progress);
+    const { compared, missing, differences } = data;
+    const lines = [
+      ...missing.map((uid) => `\n  ${uid}: it is not at ${upstream.name}`),
+      ...differences.map(
+        ({ uid, field, local, upstream: other }) => `\n  ${uid}: ${field}: ${local} here, ${other} there`,
+      ),
+    ];
+    const words = `${compared} orders compared, ${lines.length} differences${lines.join('')}`;
+    return { ok: lines.length === 0, words, data };
+  } finally {
+    upstream.close();
   }
 }
 

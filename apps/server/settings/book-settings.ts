@@ -26,6 +26,7 @@ import {
   price,
   text,
 } from './types.ts';
+import { UPSTREAM_SETTINGS } from './upstream-settings.ts';
 
 /** Names of the chains: their path segments. */
 export const CHAIN_NAMES: readonly string[] = CHAINS.map(({ segment }) => segment);
@@ -355,5 +356,6 @@ export const COMMON_SETTINGS = {
     },
   }),
   ...FEE_SETTINGS,
+  ...UPSTREAM_SETTINGS,
   ...STREAM_SETTINGS,
 } as const satisfies SettingTable;

@@ -1,5 +1,5 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { address, enumSetting, integer, onOffAlone, text } from './types.ts';
+import { address, enumSetting, httpUrl, integer, onOffAlone, text } from './types.ts';
 
 /** Flags that are no settings of a server. They are absent from the configuration file. */
 export const COMMAND_SETTINGS = {
@@ -29,6 +29,12 @@ export const COMMAND_SETTINGS = {
     toBlock: {
       type: integer(0, Number.MAX_SAFE_INTEGER, '<block>', 'a block number'),
       help: 'The newest block whose chain events stay.',
+    },
+    against: {
+      type: httpUrl(),
+      help: 'URL of another order book with which each order is compared.',
+      defaultText: 'none',
+      secret: true,
     },
     account: { type: address(), help: 'The account whose personal data is deleted.' },
     connect: {

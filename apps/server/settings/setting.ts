@@ -9,6 +9,7 @@ export const GROUPS = [
   'Orders',
   'Chain',
   'Quotes',
+  'Upstream',
   'Streams',
   'Accounts',
   'Notifications',

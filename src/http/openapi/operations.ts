@@ -169,6 +169,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: { 200: { description: 'The status.', body: 'CompetitionStatus' } },
     errors: ['NotFound'],
   },
+  'GET /api/v1/orders/:uid/upstream': {
+    summary: 'Returns the state of an order with regard to the upstream',
+    tag: 'orders',
+    success: { 200: { description: 'The state.', body: 'UpstreamOrderState' } },
+    errors: ['NotFound'],
+  },
   'GET /api/v1/transactions/:hash/orders': {
     summary: 'Lists the orders that a transaction traded',
     tag: 'trades',

@@ -234,6 +234,21 @@ export function createSchemas() {
       trade,
     }),
     CompetitionStatus: competitionStatus,
+    UpstreamOrderState: z.object({
+      uid,
+      relay: z
+        .object({
+          state: z.enum(['queued', 'sending', 'unknown', 'accepted', 'rejected']),
+          sent: z.int().describe('Number of times it was sent.'),
+          reason: z.string().describe('The last reason for the state.').optional(),
+          code: z.string().describe('The code of the upstream, if there is one.').optional(),
+        })
+        .describe('Absent once the upstream has the order, and for orders that were not submitted here.')
+        .optional(),
+      readAt: z.int().describe('Time of the newest read, in milliseconds since 1970.').optional(),
+      status: z.enum(ORDER_STATUSES).describe('The status in that read.').optional(),
+      final: z.boolean().describe('Whether nothing can change any more.'),
+    }),
     ...createOperatorSchemas({ creation, order, trade, competitionStatus }),
     AppDataDocument: z.object({ fullAppData: z.string() }),
     Surplus: z.object({ totalSurplus: atoms('In wei.') }),

@@ -131,6 +131,20 @@ const getOrderStatus: Route = {
   },
 };
 
+/** Returns what is known of an order with regard to the book behind this one. */
+const getUpstreamState: Route = {
+  method: 'GET',
+  path: '/api/v1/orders/:uid/upstream',
+  cost: READ,
+  async handle({ book, param }) {
+    const uid = requireUid(param('uid'));
+    const state = await book.upstream?.order(uid);
+    if (state !== undefined) return jsonResponse(200, state);
+    const reason = book.upstream === undefined ? 'this book has no upstream' : 'there is no order with this UID';
+    throw new OrderBookError('NotFound', reason, { uid });
+  },
+};
+
 /** Cancels one order, by a signature over the single type or over a list with one UID. */
 const cancelOrder: Route = {
   method: 'DELETE',
@@ -193,6 +207,7 @@ export const ORDER_ROUTES: readonly Route[] = [
   cancelOrder,
   listAccountOrders,
   getOrderStatus,
+  getUpstreamState,
   listTransactionOrders,
 ];
 

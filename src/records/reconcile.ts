@@ -3,8 +3,21 @@ import { UNKNOWN_HASH } from '../ports/chain-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
-import { getOrderStatus } from '../records/status.ts';
-import type { UpstreamDifference } from './context.ts';
+import { getOrderStatus } from './status.ts';
+
+/** A difference between this book and the other one, and how it was resolved. */
+export interface UpstreamDifference {
+  readonly uid: Hex;
+  /** What differs: the status of the order, its executed amounts, or its presence. */
+  readonly field: 'status' | 'executed' | 'missing' | 'row';
+  readonly local: string;
+  readonly upstream: string;
+  /**
+   * `upstream`: this book has taken the value of the other one, which only that knows. `chain`: the chain decides, and
+   * this book has indexed it. `none`: it stays, and is looked at again.
+   */
+  readonly resolution: 'upstream' | 'chain' | 'none';
+}
 
 /** What follows from a read of an order. */
 export interface Reconciliation {

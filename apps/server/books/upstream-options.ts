@@ -1,0 +1,32 @@
+import { readText } from '../config/read-text.ts';
+
+/** The settings of the order book behind a book. */
+interface UpstreamSettings {
+  readonly upstream?: string | undefined;
+  readonly upstreamFallbacks?: readonly string[] | undefined;
+  readonly upstreamKeyFile?: string | undefined;
+  readonly upstreamHeaderFile?: string | undefined;
+  readonly upstreamContact?: string | undefined;
+  readonly upstreamReads: string;
+  readonly relay: 'direct' | 'queue';
+}
+
+/** Returns the options of a book that connect it to the one behind it. */
+export async function upstreamOptions(settings: UpstreamSettings) {
+  const { upstream: url, upstreamFallbacks, upstreamKeyFile, upstreamHeaderFile, upstreamContact } = settings;
+  if (url === undefined) return {};
+  const { orderBookUpstream } = await import('intentbook/upstream');
+  const upstream = orderBookUpstream({
+    url,
+    budget: { read: Number(settings.upstreamReads) },
+    ...(upstreamFallbacks === undefined ? {} : { readFallbacks: upstreamFallbacks }),
+    ...(upstreamContact === undefined ? {} : { contact: upstreamContact }),
+    ...(upstreamKeyFile === undefined ? {} : { apiKey: () => readText(upstreamKeyFile) }),
+    ...(upstreamHeaderFile === undefined ? {} : { headers: () => readHeaders(upstreamHeaderFile) }),
+  });
+  return { upstream, relay: settings.relay };
+}
+
+async function readHeaders(file: string): Promise<Record<string, string>> {
+  return JSON.parse(await readText(file)) as Record<string, string>; // the adapter checks the members
+}

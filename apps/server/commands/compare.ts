@@ -1,0 +1,53 @@
+import type { Store, StoredOrder, Upstream, UpstreamDifference, UpstreamOrder } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { reconcile } from '#internal';
+import type { Progress } from './progress.ts';
+import { countOrders, readPages } from './walk.ts';
+
+/** The differences of a book from another one. */
+export interface Compared {
+  /** Number of orders that both have. */
+  readonly compared: number;
+  /** Orders of this book that the other one does not have. */
+  readonly missing: readonly string[];
+  readonly differences: readonly UpstreamDifference[];
+}
+
+/** Orders of one read, the maximum of the interface. */
+const BATCH = 128;
+
+/** Milliseconds after which a read that failed is repeated. */
+const RETRY = 5_000;
+
+/** Compares every order of a store with that of another book. Nothing is changed. */
+export async function compareBook(store: Store, upstream: Upstream, progress: Progress): Promise<Compared> {
+  const total = await countOrders(store);
+  const missing: string[] = [];
+  const differences: UpstreamDifference[] = [];
+  let done = 0;
+  for await (const page of readPages(store)) {
+    for (let start = 0; start < page.length; start += BATCH) {
+      const batch = page.slice(start, start + BATCH);
+      const found = await read(upstream, batch);
+      const now = Math.floor(systemClock.now() / 1000);
+      for (const order of batch) {
+        const other = found.get(order.uid);
+        if (other === undefined) missing.push(order.uid);
+        else differences.push(...reconcile(order, other, true, now).differences);
+      }
+      done += batch.length;
+      progress.at(done, total);
+    }
+  }
+  return { compared: done - missing.length, missing, differences };
+}
+
+/** Reads orders of the other book. Waits while it cannot be read: a failure is no difference. */
+async function read(upstream: Upstream, orders: readonly StoredOrder[]): Promise<ReadonlyMap<string, UpstreamOrder>> {
+  for (;;) {
+    const answer = await upstream.getOrders(orders.map(({ uid }) => uid));
+    if (answer.status === 'read') return new Map(answer.value.map((order) => [order.uid, order]));
+    const until = answer.status === 'blocked' ? answer.until : systemClock.now() + RETRY;
+    await new Promise<void>((resolve) => void systemClock.after(Math.max(0, until - systemClock.now()), resolve));
+  }
+}
