@@ -121,7 +121,9 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
   const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
   const fees = await readFees(settings);
   const volumeFee = createVolumeFee(fees, wrappedNative ?? chainById(chainId)?.wrappedNative);
-  const quotes = await quoteOptions({ ...settings, chain, volumeFee });
+  // Prices of test tokens must not replace the quotes of the upstream.
+  const prices = settings.prices ?? (settings.upstream === undefined ? undefined : 'off');
+  const quotes = await quoteOptions({ ...settings, prices, chain, volumeFee });
   return {
     settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
     auctions: {

@@ -1,0 +1,146 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Hex } from 'intentbook';
+import { fixedPrices } from 'intentbook/estimators';
+import { serve } from 'intentbook/server';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { account, COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
+import type { BadProxy } from '../../support/upstream/bad-proxy.ts';
+import { startBadProxy } from '../../support/upstream/bad-proxy.ts';
+import { startSecondBook } from '../../support/upstream/second-book.ts';
+import { cleanUp, intentbook, scratch } from './process.ts';
+
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+afterAll(cleanUp);
+
+const alice = account(1);
+const later = () => Math.floor(Date.now() / 1000) + 3600;
+
+async function start(settings: Record<string, unknown> = {}) {
+  const other = await startSecondBook({
+    quotes: { estimators: [fixedPrices({ [WETH]: '1', [COW]: '0.0001' })], gasPrice: '1000000000' },
+  });
+  open.push(other);
+  const proxy: BadProxy = await startBadProxy({ target: other.url });
+  open.push(proxy);
+  const server = await serve({
+    port: 0,
+    db: ':memory:',
+    upstream: proxy.url,
+    upstreamReads: '1000',
+    ...settings,
+  } as never);
+  open.push(server);
+  const call = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${server.url}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as any };
+  };
+  return { other, proxy, server, call };
+}
+
+describe('a server in front of another book', () => {
+  test('relays orders and cancellations, and shows their state', async () => {
+    const { other, call } = await start();
+    const created = await call('POST', '/api/v1/orders', await signOrder(alice, { validTo: later() }));
+    expect(created.status).toBe(201);
+    const uid = created.body as Hex;
+    expect((await other.book.orders.get(uid))?.status).toBe('open');
+    expect((await call('GET', `/api/v1/orders/${uid}/upstream`)).body).toMatchObject({ uid, final: false });
+    const cancellation = { orderUids: [uid], ...(await signCancellation(alice, { orderUids: [uid] })) };
+    expect((await call('DELETE', '/api/v1/orders', cancellation)).status).toBe(200);
+    expect((await other.book.orders.get(uid))?.status).toBe('cancelled');
+    expect((await call('GET', `/api/v1/orders/${uid}`)).body.status).toBe('cancelled');
+  });
+
+  test('cancels by a signature of one order', async () => {
+    const { other, call } = await start();
+    const { body: uid } = await call('POST', '/api/v1/orders', await signOrder(alice, { validTo: later() }));
+    const cancellation = await signCancellation(alice, { orderUid: uid });
+    expect((await call('DELETE', `/api/v1/orders/${uid}`, cancellation)).status).toBe(200);
+    expect((await other.book.orders.get(uid))?.status).toBe('cancelled');
+  });
+
+  test('quotes like the other book, and links the order there', async () => {
+    const { other, call } = await start();
+    const request = {
+      sellToken: WETH,
+      buyToken: COW,
+      from: alice.address,
+      kind: 'sell',
+      sellAmountBeforeFee: String(10n ** 18n),
+    };
+    const quoted = await call('POST', '/api/v1/quote', request);
+    expect(quoted.status).toBe(200);
+    const order = { sellAmount: String(10n ** 18n), buyAmount: '1', validTo: later() };
+    const body = { ...(await signOrder(alice, order)), quoteId: quoted.body.id };
+    const { body: uid } = await call('POST', '/api/v1/orders', body);
+    expect((await other.book.orders.get(uid))?.quote).toBeDefined();
+    expect((await call('GET', `/api/v1/orders/${uid}`)).body.quote).toBeDefined();
+    const rejected = await call('POST', '/api/v1/quote', {
+      ...request,
+      buyToken: '0x0000000000000000000000000000000000000001',
+    });
+    expect(rejected.status).toBe(404); // the status of production
+    expect(rejected.body.errorType).toBe('NoLiquidity');
+  });
+
+  test('responds 503 while the other book is blocked, stays ready, and says so', async () => {
+    const { proxy, call } = await start();
+    proxy.next('429', 'write');
+    const refused = await call('POST', '/api/v1/orders', await signOrder(alice, { validTo: later() }));
+    expect([refused.status, refused.body.errorType]).toEqual([503, 'UpstreamUnavailable']);
+    const ready = await call('GET', '/ready');
+    expect(ready.status).toBe(200);
+    expect(JSON.stringify(ready.body)).toMatch(/paused \(write/);
+  });
+
+  test('finds out what became of an order whose answer was cut', async () => {
+    const { proxy, call } = await start();
+    proxy.next('cut-after', 'write');
+    const order = await signOrder(alice, { validTo: later() });
+    const created = await call('POST', '/api/v1/orders', order);
+    expect([created.status, created.body.errorType]).toEqual([500, 'OutcomeUnknown']);
+    await expect
+      .poll(async () => (await call('GET', `/api/v1/orders/${created.body.data.uid}`)).status, { timeout: 20_000 })
+      .toBe(200);
+  });
+
+  test('imports the orders of an owner, with a key from a file', async () => {
+    const keyFile = join(await scratch(), 'key');
+    writeFileSync(keyFile, 'a-key\n');
+    const other = await startSecondBook();
+    open.push(other);
+    const { uid } = (await other.book.orders.submit((await signOrder(alice, { validTo: later() })) as never)) as {
+      uid: Hex;
+    };
+    const settings = { upstream: other.url, upstreamKeyFile: keyFile, followedOwners: [alice.address] };
+    const server = await serve({ port: 0, db: ':memory:', ...settings } as never);
+    open.push(server);
+    const read = async () => (await fetch(`${server.url}/api/v1/orders/${uid}`)).status;
+    await expect.poll(read, { timeout: 20_000 }).toBe(200);
+  });
+});
+
+describe('intentbook verify --against', () => {
+  test('lists each difference, and ends with 1', async () => {
+    const db = join(await scratch(), 'book.sqlite');
+    const { other, server, call, proxy } = await start({ db });
+    const { body: uid } = await call('POST', '/api/v1/orders', await signOrder(alice, { validTo: later() }));
+    await server.close();
+    const verify = () => intentbook(['verify', '--db', db, '--against', proxy.url, '--json']).ended;
+    expect(JSON.parse((await verify()).stdout)).toMatchObject({ compared: 1, differences: [], missing: [] });
+    await other.book.orders.cancel({ orderUids: [uid], ...(await signCancellation(alice, { orderUids: [uid] })) });
+    const result = await verify();
+    expect(result.code).toBe(1);
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      differences: [{ uid, field: 'status', local: 'open', upstream: 'cancelled' }],
+    });
+  });
+});
