@@ -25,6 +25,7 @@ import {
   findNewEvents,
   firstTradeBlocks,
   getAffectedUids,
+  getConfirmedRange,
   isBatchStale,
   isCursorStale,
   isOrderChainEvent,
@@ -183,10 +184,18 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
           return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
         }
       }
-      const found = findNewEvents(batch.events, listOfBlocks(batch.events));
+      const range = getConfirmedRange(batch, indexedBlock);
+      const adopted = [...chainEvents.from(chainEvents.firstWhere((event) => event.blockNumber > range.after))].filter(
+        ({ blockNumber, blockHash }) => blockNumber <= range.through && blockHash === UNKNOWN_HASH,
+      );
+      const indexed = listOfBlocks(batch.events).filter((event) => !adopted.includes(event));
+      const found = findNewEvents(batch.events, indexed);
       if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
       const added = found.events;
-      changeAndProject(added, batch.at, () => added.forEach(add));
+      changeAndProject([...adopted, ...added], batch.at, () => {
+        adopted.forEach(remove);
+        added.forEach(add);
+      });
       for (const [token, first] of firstTradeBlocks(added)) {
         firstTrades.set(token, Math.min(first, firstTrades.get(token) ?? first));
       }

@@ -33,6 +33,11 @@ export interface PgChainEventTable {
    * checkpoint.
    */
   hashes(run: Query, blocks: readonly number[], indexedBlock: number): Promise<ReadonlyMap<number, Hex>>;
+  /** Deletes the events without the hash of their block, after one block up to another, and returns them. */
+  removeAdopted(
+    run: Query,
+    range: { readonly after: number; readonly through: number },
+  ): Promise<readonly ChainEvent[]>;
   /** Returns the greatest log index of a block; -1 if it has no events. */
   lastLog(run: Query, block: number): Promise<number>;
   removeAbove(run: Query, block: number): Promise<readonly ChainEvent[]>;
@@ -81,6 +86,10 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
       `(SELECT f.block_hash FROM ${s}.chain_events f WHERE f.block = n ` +
       `AND f.block_hash <> decode(repeat('00', 32), 'hex') LIMIT 1)) FROM unnest($1::bigint[]) n ` +
       `WHERE n <= greatest($2, (SELECT max(block) FROM ${s}.chain_events))`,
+  );
+  const removeAdopted = prepare<ChainEventRow>(
+    `DELETE FROM ${s}.chain_events f WHERE f.block > $1 AND f.block <= $2 ` +
+      `AND f.block_hash = decode(repeat('00', 32), 'hex') RETURNING ${columns}`,
   );
   const lastLog = prepare<readonly [number]>(`SELECT coalesce(max(log), -1) FROM ${s}.chain_events WHERE block = $1`);
   const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
@@ -138,6 +147,8 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
         );
       }
     },
+
+    removeAdopted: async (run, { after, through }) => (await run(removeAdopted, after, through)).map(readRow),
 
     lastLog: async (run, block) => (await run(lastLog, block))[0]?.[0] ?? -1,
 

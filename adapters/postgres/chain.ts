@@ -9,12 +9,14 @@ import type {
   RollbackOutcome,
   RollbackRequest,
 } from 'intentbook';
+import { UNKNOWN_HASH } from 'intentbook';
 import {
   blockHashes,
   compareLogPositions,
   findAdoptable,
   findNewEvents,
   getAffectedUids,
+  getConfirmedRange,
   isBatchStale,
   isCursorStale,
   isOrderChainEvent,
@@ -71,20 +73,22 @@ export function createChainStore(
     return uids;
   }
 
-  /** Stores events whose positions are free, and projects the orders that they affect. */
-  async function add(run: Query, events: readonly ChainEvent[], at: number): Promise<void> {
-    const uids = await lockAffected(run, events);
+  /** Stores events whose positions are free, in place of removed ones, and projects the orders that they affect. */
+  async function add(
+    run: Query,
+    events: readonly ChainEvent[],
+    at: number,
+    removed: readonly ChainEvent[] = [],
+  ): Promise<void> {
+    const uids = await lockAffected(run, [...removed, ...events]);
     await chainEvents.add(run, events);
     const added = new Set(events.map(formatLogPosition));
     const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
     const affected = uids.map((uid) => {
       const after = stored.get(uid) ?? [];
-      return {
-        uid,
-        order: orders.get(uid),
-        before: after.filter((event) => !added.has(formatLogPosition(event))),
-        after,
-      };
+      const kept = after.filter((event) => !added.has(formatLogPosition(event)));
+      const replaced = removed.filter(isOrderChainEvent).filter((event) => event.uid === uid);
+      return { uid, order: orders.get(uid), before: [...kept, ...replaced].sort(compareLogPositions), after };
     });
     await projection.write(run, projectOrderState(affected, at), orders);
   }
@@ -114,11 +118,17 @@ export function createChainStore(
           }
         }
 
+        const range = getConfirmedRange(batch, indexedBlock);
         const blocks = [...new Set(batch.events.map(({ blockNumber }) => blockNumber))];
         const known = blocks.length === 0 ? [] : await chainEvents.listOfBlocks(run, blocks);
-        const found = findNewEvents(batch.events, known);
+        const isAdopted = ({ blockNumber, blockHash }: ChainEvent) =>
+          blockHash === UNKNOWN_HASH && blockNumber > range.after && blockNumber <= range.through;
+        const found = findNewEvents(
+          batch.events,
+          known.filter((event) => !isAdopted(event)),
+        );
         if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
-        await add(run, found.events, batch.at);
+        await add(run, found.events, batch.at, await chainEvents.removeAdopted(run, range));
 
         const { through, forgetBelow } = batch;
         const remembered = [...hashes].filter(([number]) => number >= forgetBelow);

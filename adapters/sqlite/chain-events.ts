@@ -11,6 +11,9 @@ export interface ChainEventTable {
   /** Returns the events of a block. */
   listOfBlock(block: number): ChainEvent[];
   listByOrder(uid: Buffer): OrderChainEvent[];
+  /** Returns the events without the hash of their block, after one block up to another. */
+  listAdopted(range: { readonly after: number; readonly through: number }): ChainEvent[];
+  remove(event: ChainEvent): void;
   /** Returns the greatest log index of a block; -1 if it has no events. */
   lastLog(block: number): number;
   /** Returns the newest block that has chain events; -1 if there is none. */
@@ -43,6 +46,10 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
     `SELECT block_hash FROM ${p}chain_events WHERE block = ? AND block_hash <> zeroblob(32) LIMIT 1`,
   ).pluck();
   const selectNewestBlock = prepare(`SELECT coalesce(max(block), -1) FROM ${p}chain_events`).pluck();
+  const selectAdopted = prepare(
+    `SELECT ${columns} FROM ${p}chain_events f WHERE f.block > ? AND f.block <= ? AND f.block_hash = zeroblob(32)`,
+  ).raw();
+  const remove = prepare(`DELETE FROM ${p}chain_events WHERE block = ? AND log = ?`);
   const selectLastLog = prepare(`SELECT coalesce(max(log), -1) FROM ${p}chain_events WHERE block = ?`).pluck();
   const selectOfBlock = prepare(`SELECT ${columns} FROM ${p}chain_events f WHERE f.block = ?`).raw();
   const selectAbove = prepare(
@@ -93,6 +100,9 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
       const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && toHex(hash);
     },
+    // The columns selected.
+    listAdopted: ({ after, through }) => (selectAdopted.all(after, through) as ChainEventRow[]).map(readChainEvent),
+    remove: ({ blockNumber, logIndex }) => void remove.run(blockNumber, logIndex),
     lastLog: (block) => selectLastLog.get(block) as number, // an integer, or coalesced to one
     listOfBlock: (block) => (selectOfBlock.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
     listAbove: (block) => (selectAbove.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected

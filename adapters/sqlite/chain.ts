@@ -20,6 +20,7 @@ import {
   findNewEvents,
   firstTradeBlocks,
   getAffectedUids,
+  getConfirmedRange,
   getEndTime,
   getPlacementVersion,
   isBatchStale,
@@ -132,11 +133,17 @@ export function createChainStore(
           }
         }
         const numbers = new Set(batch.events.map(({ blockNumber }) => blockNumber));
+        const adopted = chainEvents.listAdopted(getConfirmedRange(batch, indexedBlock));
+        const isConfirmed = new Set(adopted.map(formatPosition));
         const stored = [...numbers].flatMap((number) => (number > newest ? [] : chainEvents.listOfBlock(number)));
-        const found = findNewEvents(batch.events, stored);
+        const indexed = stored.filter((event) => !isConfirmed.has(formatPosition(event)));
+        const found = findNewEvents(batch.events, indexed);
         if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
         const added = found.events;
-        changeAndProject(added, batch.at, () => added.forEach(chainEvents.add));
+        changeAndProject([...adopted, ...added], batch.at, () => {
+          adopted.forEach(chainEvents.remove);
+          added.forEach(chainEvents.add);
+        });
         for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
         for (const [number, hash] of hashes) if (number >= batch.forgetBelow) insertBlock.run(number, toBytes(hash));
         deleteBlocksBelow.run(batch.forgetBelow);
@@ -196,6 +203,8 @@ export function createChainStore(
     },
   };
 }
+
+const formatPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
 
 const getRolledBackTo = (row: BlockRow | undefined) => (row?.[1] === null ? row[0] : undefined);
 

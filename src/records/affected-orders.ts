@@ -28,3 +28,15 @@ export function blockHashes({ events, blocks, through }: ChainEventBatch): Map<n
 export function getAffectedUids(events: readonly ChainEvent[]): Hex[] {
   return [...new Set(events.filter(isOrderChainEvent).map(({ uid }) => uid))];
 }
+
+/**
+ * Returns the blocks, from the first one after `after` up to `through`, of which a batch has all events: adopted events
+ * there are replaced by those of the batch.
+ */
+export function getConfirmedRange(
+  { through }: Pick<ChainEventBatch, 'through'>,
+  indexedBlock: BlockRef | null,
+): { readonly after: number; readonly through: number } {
+  // The first batch does not tell from which block on it is complete.
+  return { after: indexedBlock?.number ?? through.number - 1, through: through.number };
+}

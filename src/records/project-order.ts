@@ -258,7 +258,9 @@ function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {
  */
 function difference(before: readonly NewEvent[], after: readonly NewEvent[]): [NewEvent[], NewEvent[]] {
   if (before.length === 0 || after.length === 0) return [[...before], [...after]];
-  const key = ({ type, cause }: NewEvent) => JSON.stringify([type, cause]);
+  // An adopted event lacks the hash of its block. It is the same event once that is known.
+  const key = ({ type, cause }: NewEvent) =>
+    JSON.stringify([type, cause && { ...cause, position: { ...cause.position, blockHash: null } }]);
   const [keysBefore, keysAfter] = [new Set(before.map(key)), new Set(after.map(key))];
   const isCreation = ({ type }: NewEvent) => type === 'created';
   const isOther = before.some((event) => isCreation(event) && !keysAfter.has(key(event)));

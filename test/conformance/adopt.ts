@@ -56,23 +56,39 @@ export const ADOPT: readonly Rule[] = [
     name: 'confirms an adopted trade when it is indexed: once, without another event',
     async run({ store }) {
       await place(store, SELL);
+      await store.chain.apply(batch(3));
       await store.chain.adopt([reported(trade(SELL, 5))], SEEN_AT);
-      const outcome = await store.chain.apply(batch(6, trade(SELL, 5)));
-      assert.deepEqual([outcome.status, outcome.status === 'applied' && outcome.known], ['applied', 1]);
+      assert.equal((await store.chain.apply(batch(6, trade(SELL, 5)))).status, 'applied');
       assert.deepEqual(await find(store, SELL.uid), ['open', '40', '20']);
       assert.equal((await listEvents(store)).length, 2);
+      const [confirmed] = await store.chain.trades({ filter: { uid: SELL.uid }, limit: 10 });
+      assert.deepEqual([confirmed?.blockHash, confirmed?.executedFee], [at(5).blockHash, '3']);
     },
   },
   {
-    name: 'reports an indexed event that contradicts an adopted one, and reverts that with a rollback',
+    name: 'reverts an adopted trade that the blocks after the checkpoint do not have',
     async run({ store }) {
       await place(store, SELL);
-      await store.chain.adopt([reported(trade(SELL, 5, { sellAmount: '41' }))], SEEN_AT);
-      const outcome = await store.chain.apply(batch(6, trade(SELL, 5)));
-      assert.deepEqual([outcome.status, outcome.status === 'conflict' && outcome.block], ['conflict', 5]);
-      await store.chain.rollback({ to: 4, at: SEEN_AT });
-      assert.deepEqual(await find(store, SELL.uid), ['open', '0', '0']);
+      await store.chain.apply(batch(3));
+      const [gone, other, later] = [
+        reported(trade(SELL, 4, { sellAmount: '10', buyAmount: '5' })),
+        reported(trade(SELL, 5, { sellAmount: '11', buyAmount: '5' })),
+        reported(trade(SELL, 9, { sellAmount: '12', buyAmount: '5' })),
+      ];
+      await store.chain.adopt([gone, other, later], SEEN_AT);
       assert.equal((await store.chain.apply(batch(6, trade(SELL, 5)))).status, 'applied');
+      assert.deepEqual(await find(store, SELL.uid), ['open', '52', '25']);
+      const types = (await listEvents(store)).map(([type, , block]) => `${type} ${block}`);
+      assert.deepEqual(types.slice(-3), ['reverted 5', 'reverted 4', 'traded 5']);
+    },
+  },
+  {
+    name: 'keeps adopted history before the first indexed block',
+    async run({ store }) {
+      await place(store, SELL);
+      await store.chain.adopt([reported(trade(SELL, 5))], SEEN_AT);
+      await store.chain.apply(batch(100));
+      await store.chain.apply(batch(101));
       assert.deepEqual(await find(store, SELL.uid), ['open', '40', '20']);
     },
   },

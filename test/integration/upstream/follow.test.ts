@@ -33,6 +33,15 @@ async function get({ other }: World, uid: Hex): Promise<Order> {
   return order;
 }
 
+/** Waits until an owner is imported. Pages are read and stored in real time. */
+async function untilCurrent({ book, pass, alice }: World): Promise<void> {
+  const getPhase = async () => {
+    await pass(5000);
+    return (await book.upstream?.owner(alice.address))?.phase;
+  };
+  await expect.poll(getPhase, { timeout: 20_000 }).toBe('current');
+}
+
 const fill = (order: Order) => tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount));
 
 describe('a followed order', () => {
@@ -145,7 +154,7 @@ describe('a followed order', () => {
     await here.tell(here.other, 7, [trade]);
     await here.pass(60_000);
     expect(await here.status(uid)).toBe('fulfilled');
-    expect(await here.tell(here.book, 7, [trade])).toMatchObject({ status: 'applied', known: 1 });
+    expect(await here.tell(here.book, 7, [trade])).toMatchObject({ status: 'applied' });
     expect(await here.log(uid)).toEqual(['created', 'traded']);
     expect(await here.book.trades.list({ orderUid: uid })).toHaveLength(1);
   });
@@ -210,7 +219,7 @@ describe('the import of an owner', () => {
     await here.tell(here.other, 1, [fill(await get(here, filled))]);
     await here.other.orders.cancel(await here.cancellation([cancelled]));
     await here.book.upstream?.follow({ owners: [here.alice.address] });
-    await here.pass(5000);
+    await untilCurrent(here);
     const { orders } = await here.book.orders.list({ owner: here.alice.address, limit: 100 });
     expect(orders.map(({ uid }) => uid)).toEqual([...uids].reverse());
     expect([await here.status(filled), await here.status(cancelled), await here.status(open)]).toEqual([
@@ -234,11 +243,7 @@ describe('the import of an owner', () => {
     const uids = await postElsewhere(here, 60);
     here.upstream.broken.add(30);
     await here.book.upstream?.follow({ owners: [here.alice.address] });
-    const getPhase = async () => {
-      await here.pass(5000);
-      return (await here.book.upstream?.owner(here.alice.address))?.phase;
-    };
-    await expect.poll(getPhase).toBe('current');
+    await untilCurrent(here);
     const { orders } = await here.book.orders.list({ owner: here.alice.address, limit: 100 });
     const missing = uids.filter((uid) => !orders.some((order) => order.uid === uid));
     expect(missing).toEqual([[...uids].reverse()[30]]);
@@ -251,7 +256,7 @@ describe('the import of an owner', () => {
     await here.book.upstream?.follow({ owners: [here.alice.address] });
     await here.pass(1000);
     await here.restart();
-    await here.pass(20_000);
+    await untilCurrent(here);
     const stored = await here.book.orders.list({ owner: here.alice.address, limit: 1000 });
     const rest = await here.book.orders.list({ owner: here.alice.address, limit: 1000, cursor: stored.next ?? '' });
     expect(stored.orders.length + rest.orders.length).toBe(uids.length);
