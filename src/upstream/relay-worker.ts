@@ -49,10 +49,14 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
 
   /** Works on a task alone. The version that the work writes on is that of the claim. */
   async function claim(task: Followed<'relay'>): Promise<void> {
-    const [isOwn] = await tasks.write([put('relay', task.key, clock.now() + CLAIM, task.value, task.version)]);
-    if (isOwn !== true) return;
     const uid = task.key as Hex; // the key of a relay task is a UID
-    const next = await advance(task.value, uid);
+    const { value } = task;
+    const isTurn = value.state === 'queued' && (await isFirst(uid));
+    // A process that ends after it has sent the order must not leave it as one that was not sent.
+    const claimed: RelayTask = isTurn ? { ...value, state: 'sending', sentAt: clock.now(), misses: 0 } : value;
+    const [isOwn] = await tasks.write([put('relay', uid, clock.now() + CLAIM, claimed, task.version)]);
+    if (isOwn !== true) return;
+    const next = isTurn ? await deliver(value, uid) : await advance(value, uid);
     await tasks.write([
       next === undefined
         ? drop('relay', { key: uid, version: task.version + 1 })
@@ -69,7 +73,7 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
   async function advance(task: RelayTask, uid: Hex): Promise<Step | undefined> {
     switch (task.state) {
       case 'queued':
-        return (await isFirst(uid)) ? deliver(task, uid) : { due: clock.now() + LANE_CHECK, value: task };
+        return { due: clock.now() + LANE_CHECK, value: task };
       case 'accepted':
         await finish(task, uid);
         return undefined;
@@ -96,7 +100,7 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
   async function deliver(task: RelayTask, uid: Hex): Promise<Step | undefined> {
     if (hasExpired(uid)) return giveUp(task, uid, task.reason ?? 'it expired before it was sent');
     const before: RelayTask = { ...task, sent: task.sent + 1, sentAt: clock.now(), misses: 0 };
-    const verdict = await send(book, task.insert, task.quoteId, task.sent > 0 && task.state !== 'queued');
+    const verdict = await send(book, task.insert, task.quoteId, task.state !== 'queued');
     const now = clock.now();
     switch (verdict.status) {
       case 'accepted':
@@ -156,10 +160,13 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
     await refresh(book, [uid]);
   }
 
-  /** Ends the relay of an order that the other book does not have. If it is stored here, it is cancelled. */
+  /**
+   * Ends the relay of an order that the other book does not have. If it is stored here, it is cancelled, unless it has
+   * expired: reads of the other book may be so old that it has the order after all.
+   */
   async function giveUp(task: RelayTask, uid: Hex, reason: string, code?: string): Promise<Step> {
     const unplaced = { blockNumber: 0, logIndex: 0, blockHash: UNKNOWN_HASH, transactionHash: UNKNOWN_HASH };
-    if (task.queued === true) {
+    if (task.queued === true && !hasExpired(uid)) {
       await store.chain.adopt([{ type: 'invalidation', uid, timestamp: null, ...unplaced }], clock.now());
       book.wake();
     }

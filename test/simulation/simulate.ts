@@ -36,6 +36,7 @@ import { drawRetentionAges } from './plan/retention-ages.ts';
 import { createBalances } from './ports/funds-port.ts';
 import type { StorageName } from './storages/storages.ts';
 import { createStorage } from './storages/storages.ts';
+import { simulateUpstream } from './upstream/world.ts';
 
 /** Options of a simulation. */
 export interface SimulateOptions {
@@ -45,7 +46,7 @@ export interface SimulateOptions {
    * The storage: one process on the memory store, two processes on a memory store that behaves like a database server,
    * one process on an SQLite file or on a handle of the application, or two processes on PGlite. `auctions` is another
    * simulation: two books on one contract, with foreign drivers and contradicting nodes. `accounts` is a third one: the
-   * account interface with foreign sources and replaced stores. Default: `memory`.
+   * account interface with foreign sources and replaced stores. `upstream` is a fourth one: a book in front of another one. Default: `memory`.
    */
   readonly store?: SimulationName;
   /** How much happens. */
@@ -57,7 +58,7 @@ export interface SimulateOptions {
 }
 
 /** The name of a storage, or of the simulation of a feature. */
-export type SimulationName = StorageName | 'auctions' | 'accounts';
+export type SimulationName = StorageName | keyof typeof WORLDS;
 
 /** A broken invariant. */
 export interface Violation {
@@ -105,6 +106,10 @@ const LAST_BLOCKS = [14, 14, 30] as const;
 
 let running: Promise<unknown> = Promise.resolve();
 
+/** Simulations of their own worlds. */
+const WORLDS = { auctions: simulateAuctions, accounts: simulateAccounts, upstream: simulateUpstream };
+const isWorld = (name: SimulationName): name is keyof typeof WORLDS => name in WORLDS;
+
 /**
  * Simulates books on one storage, their clients and a chain, and checks the invariants of
  * docs/internals/simulation.md after each step. At the end all faults stop, and everything must settle. Simulations of
@@ -114,9 +119,8 @@ export function simulate(options: SimulateOptions): Promise<SimulationResult> {
   const result = running.then(async () => {
     await warmUp();
     const { seed, store = 'memory', trace = false } = options;
-    if (store !== 'auctions' && store !== 'accounts') return run({ ...options, store });
-    const simulateFeature = store === 'auctions' ? simulateAuctions : simulateAccounts;
-    const result = await simulateFeature(String(seed), trace);
+    if (!isWorld(store)) return run({ ...options, store });
+    const result = await WORLDS[store](String(seed), trace);
     return { ...result, seed: String(seed), store, plan: [], faults: 0, affectedCalls: 0 };
   });
   running = result.catch(() => {});

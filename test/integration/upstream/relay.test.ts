@@ -211,7 +211,7 @@ describe('a queued order', () => {
     expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'queued', code: 'TooManyLimitOrders' } });
     await pass(8_000_000, 100_000);
     expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'rejected', code: 'TooManyLimitOrders' } });
-    expect(await status(uid)).toBe('cancelled');
+    expect(await status(uid)).toBe('expired');
     expect(failures).toHaveLength(1);
   });
 

@@ -11,12 +11,14 @@ import { PLANTED_SHORTFALLS } from './planted-shortfalls.ts';
 import { PLANTED_STATISTICS } from './planted-statistics.ts';
 import { PLANTED_SUBSCRIPTIONS } from './planted-subscriptions.ts';
 import { PLANTED_TRANSACTIONS } from './planted-transactions.ts';
+import { PLANTED_UPSTREAM } from './planted-upstream.ts';
 
 /** A fault that is put into the code in memory, to see whether the simulator finds it. */
 export interface PlantedFault {
   readonly name: string;
   readonly area:
     | 'account features'
+    | 'upstream'
     | 'admission'
     | 'quotas'
     | 'cancellation'
@@ -445,6 +447,7 @@ export const PLANTED: readonly PlantedFault[] = [
     replace: 'causedAt',
   },
   ...PLANTED_ACCOUNTS,
+  ...PLANTED_UPSTREAM,
   ...PLANTED_ACTORS,
   ...PLANTED_AUCTIONS,
   ...PLANTED_PLACEMENTS,

@@ -1,0 +1,63 @@
+import type { PlantedFault } from './planted.ts';
+
+/** Faults of a book in front of another one. */
+export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
+  {
+    name: 'a rejection of an order that was sent before counts',
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/upstream/relay.ts',
+    find: 'if (isRepeat) return',
+    replace: 'if (isRepeat && insert === undefined) return',
+  },
+  {
+    name: 'an order that is found at the other book is not stored',
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/upstream/relay-worker.ts',
+    find: 'await storeAccepted(record, insert);',
+    replace: 'await insert([]); void record; void storeAccepted;',
+  },
+  {
+    name: 'an order without an answer is forgotten',
+    isQuick: true,
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/upstream/relay.ts',
+    find: "await tasks.write([put('relay', uid, now + READS[0], next)]);",
+    replace: "await tasks.write([drop('relay', { key: uid })]); void next;",
+  },
+  {
+    name: 'an adopted event stays when its block does not have it',
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/records/affected-orders.ts',
+    find: 'after: indexedBlock?.number ?? through.number - 1',
+    replace: 'after: indexedBlock?.number === -1 ? 0 : through.number',
+  },
+  {
+    name: 'a cancellation at the other book is not taken',
+    isQuick: true,
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/records/reconcile.ts',
+    find: "if (found.status === 'cancelled' && (local",
+    replace: 'if (found.status === undefined && (local',
+  },
+  {
+    name: 'an order that the other book does not take stays open',
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/upstream/relay-worker.ts',
+    find: 'if (task.queued === true && !hasExpired(uid)) {',
+    replace: 'if (task.queued === undefined) {',
+  },
+  {
+    name: 'an order that was sent is taken back',
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/upstream/relay.ts',
+    find: 'if (!isUnsent || waiting.length',
+    replace: 'if (isUnsent === undefined || waiting.length',
+  },
+];

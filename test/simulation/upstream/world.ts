@@ -1,0 +1,364 @@
+import type { Hex, OrderBook, OrderCreation, StoredEvent, UpstreamOrderState } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import type { ProtocolEvent } from 'intentbook/chain-events';
+import { memoryStore } from 'intentbook/memory';
+import { cancellationTypedData, orderTypedData, orderUid, signingDomain, typedDataDigest } from 'intentbook/sign';
+import type { WriteFault } from '../../support/upstream/direct-upstream.ts';
+import { directUpstream } from '../../support/upstream/direct-upstream.ts';
+import { createEventClock } from '../auctions/event-clock.ts';
+import { createSeededRandom } from '../machine/random.ts';
+import { createTrace } from '../machine/trace.ts';
+import { loadRecovery, loadSigners } from '../orders/keys.ts';
+import { BUY_TOKEN, CHAIN_ID, SELL_TOKEN } from '../orders/pool-order.ts';
+import type { Violation } from '../simulate.ts';
+import { createKillableStore } from './killable.ts';
+
+const START = 1_700_000_000_000;
+
+const FAULTS: readonly (WriteFault | undefined)[] = [
+  undefined,
+  undefined,
+  undefined,
+  'lost',
+  'late',
+  'vanished',
+  'blocked',
+  'doubled',
+];
+
+interface KnownOrder {
+  readonly uid: Hex;
+  readonly creation: OrderCreation;
+  readonly signer: number;
+  readonly sellAmount: bigint;
+  readonly buyAmount: bigint;
+  readonly validTo: number;
+  /** What this book has answered to its submission. */
+  claim?: 'accepted' | 'rejected' | 'unknown';
+}
+
+interface Fill {
+  readonly order: KnownOrder;
+  readonly sold: bigint;
+  readonly bought: bigint;
+  readonly transactionHash: Hex;
+}
+
+interface Block {
+  readonly number: number;
+  readonly hash: Hex;
+  readonly timestamp: number;
+  readonly fills: readonly Fill[];
+}
+
+/**
+ * Simulates a book in front of another one. Answers are lost, late and doubled; reads are older than writes; the other
+ * book is down; the process is killed; orders are posted and cancelled elsewhere; blocks are forked and told to the two
+ * books at different times. At the end all faults stop, and both books must agree with each other, and with the chain.
+ */
+export async function simulateUpstream(seed: string, keepsTrace: boolean) {
+  const random = createSeededRandom(`upstream ${seed}`);
+  const clock = createEventClock(START);
+  const trace = createTrace(() => clock.now() - START, keepsTrace);
+  const [recovery, signers] = await Promise.all([loadRecovery(), loadSigners(3)]);
+  const domain = signingDomain({ chainId: CHAIN_ID });
+  let violation: Violation | undefined;
+  const report = (invariant: string, details: string) => {
+    violation ??= { invariant, details, time: clock.now() - START };
+  };
+  const relay = random.chance(0.7) ? 'direct' : 'queue';
+  const common = { chainId: CHAIN_ID, clock, recovery, limits: { minValidity: 0 } } as const;
+  const other = createOrderBook({ ...common, store: memoryStore(), profile: 'production' });
+  const upstream = directUpstream(other, clock);
+  const storage = memoryStore();
+  const orders: KnownOrder[] = [];
+  const chain: Block[] = [];
+  const times = { told: 0, blocks: 0, transactions: 0, forks: 0, operations: 0 };
+  let process = createKillableStore(storage);
+  let book: OrderBook = other; // until it is opened
+  let pending: Promise<unknown>[] = [];
+
+  async function open(): Promise<void> {
+    process = createKillableStore(storage);
+    book = createOrderBook({ ...common, store: process.store, upstream, relay });
+    const starting = book.start();
+    await clock.pass(1);
+    await starting;
+  }
+
+  function createOrder(): KnownOrder {
+    const signer = random.integer(0, 2);
+    const [sellAmount, buyAmount] = [BigInt(1000 + orders.length), BigInt(500)];
+    const validTo = Math.floor(clock.now() / 1000) + random.integer(60, 1500);
+    const terms = {
+      sellToken: SELL_TOKEN,
+      buyToken: BUY_TOKEN,
+      receiver: null,
+      sellAmount: String(sellAmount),
+      buyAmount: String(buyAmount),
+      validTo,
+      appData: '{}',
+      feeAmount: '0',
+      kind: 'sell',
+      partiallyFillable: true,
+      sellTokenBalance: 'erc20',
+      buyTokenBalance: 'erc20',
+    } as const;
+    const account = signers[signer];
+    if (account === undefined) throw new Error('there is no such signer');
+    const signature = account.sign(typedDataDigest(orderTypedData(domain, terms)));
+    const creation: OrderCreation = { ...terms, from: account.address, signature, signingScheme: 'eip712' };
+    const uid = orderUid(orderTypedData(domain, terms), account.address);
+    const order: KnownOrder = { uid, creation, signer, sellAmount, buyAmount, validTo };
+    orders.push(order);
+    return order;
+  }
+
+  /** Runs a call of a client, whose answer may come late or never. */
+  function call<T>(name: string, work: () => Promise<T>, onEnd: (result: T) => void): void {
+    times.operations++;
+    const running = work().then(
+      (result) => {
+        trace.add(`${name} ends`);
+        onEnd(result);
+      },
+      () => trace.add(`${name} fails`), // the process was killed or closed
+    );
+    pending.push(running);
+  }
+
+  function submit(): void {
+    const order = createOrder();
+    const fault = random.pick(FAULTS);
+    if (fault !== undefined) upstream.faults.push(fault);
+    trace.add(`submit ${order.uid.slice(0, 10)} ${fault ?? ''}`);
+    call(
+      `submit ${order.uid.slice(0, 10)}`,
+      () => book.orders.submit(order.creation),
+      (result) => {
+        order.claim = result.status;
+      },
+    );
+  }
+
+  async function postElsewhere(): Promise<void> {
+    const order = createOrder();
+    await other.orders.submit(order.creation);
+    trace.add(`elsewhere ${order.uid.slice(0, 10)}`);
+    if (random.chance(0.5))
+      call(
+        'follow',
+        async () => book.upstream?.follow({ uids: [order.uid] }),
+        () => {},
+      );
+    else
+      call(
+        'follow owner',
+        async () => book.upstream?.follow({ owners: [order.uid.slice(0, 2) + order.uid.slice(66, 106)] }),
+        () => {},
+      );
+  }
+
+  function cancel(target: OrderBook): void {
+    const order = orders.length === 0 ? undefined : random.pick(orders);
+    const account = order && signers[order.signer];
+    if (order === undefined || account === undefined) return;
+    const orderUids = [order.uid];
+    const signature = account.sign(typedDataDigest(cancellationTypedData(domain, orderUids)));
+    if (target === book) {
+      const fault = random.pick(FAULTS);
+      if (fault !== undefined) upstream.faults.push(fault);
+    }
+    trace.add(`cancel ${order.uid.slice(0, 10)} ${target === book ? 'here' : 'there'}`);
+    call(
+      'cancel',
+      () => target.orders.cancel({ orderUids, signature, signingScheme: 'eip712' }),
+      () => {},
+    );
+  }
+
+  const nextHash = (letter: string, n: number): Hex => `0x${letter}${n.toString(16).padStart(63, '0')}`;
+
+  function toEvents({ number, hash, timestamp, fills }: Block): ProtocolEvent[] {
+    return fills.map(({ order: { uid: orderUid }, sold, bought, transactionHash }, logIndex): ProtocolEvent => {
+      const owner: Hex = `0x${orderUid.slice(66, 106)}`;
+      const amounts = { sellAmount: sold, buyAmount: bought, feeAmount: 0n };
+      const position = { blockNumber: number, blockHash: hash, logIndex, timestamp, transactionHash };
+      return { ...position, event: 'Trade', owner, sellToken: SELL_TOKEN, buyToken: BUY_TOKEN, ...amounts, orderUid };
+    });
+  }
+
+  const tell = async (to: OrderBook, block: Block) => {
+    const events = toEvents(block);
+    await to.chain.apply({ events, through: { number: block.number, hash: block.hash } });
+  };
+
+  /** Fills orders that the other book has, as a solver would: within their amounts. */
+  async function drawFills(): Promise<Fill[]> {
+    const fills: Fill[] = [];
+    for (let left = random.integer(0, 2); left > 0; left--) {
+      const order = orders.length === 0 ? undefined : random.pick(orders);
+      const known = order && (await other.orders.get(order.uid));
+      if (order === undefined || known?.status !== 'open' || fills.some((fill) => fill.order === order)) continue;
+      const rest = order.sellAmount - BigInt(known.executedSellAmount);
+      const sold = random.chance(0.5) ? rest : rest / 2n;
+      if (sold <= 0n) continue;
+      const bought = sold;
+      fills.push({ order, sold, bought, transactionHash: nextHash('c', ++times.transactions) });
+    }
+    return fills;
+  }
+
+  async function mine(): Promise<void> {
+    const fills = await drawFills();
+    const number = chain.length + 1;
+    const block = { number, hash: nextHash('b', ++times.blocks), timestamp: Math.floor(clock.now() / 1000), fills };
+    chain.push(block);
+    await tell(other, block);
+    trace.add(`block ${number} ${fills.map(({ order, sold }) => `${order.uid.slice(0, 10)} ${sold}`)}`);
+  }
+
+  /** Tells this book the blocks that it does not have. Its node lags behind that of the other book. */
+  async function index(): Promise<void> {
+    while (times.told < chain.length) {
+      const block = chain[times.told];
+      if (block === undefined) return;
+      await tell(book, block);
+      times.told++;
+    }
+  }
+
+  async function fork(): Promise<void> {
+    const depth = Math.min(chain.length, random.integer(1, 3));
+    if (depth === 0) return;
+    times.forks++;
+    const removed = chain.splice(-depth);
+    await other.chain.rollback(chain.length);
+    if (times.told > chain.length) {
+      await book.chain.rollback(chain.length);
+      times.told = chain.length;
+    }
+    trace.add(`fork of ${depth}`);
+    // Some of the transactions are mined again.
+    for (const { fills } of removed) {
+      const kept = fills.filter(() => random.chance(0.5));
+      const number = chain.length + 1;
+      const block = {
+        number,
+        hash: nextHash('b', ++times.blocks),
+        timestamp: Math.floor(clock.now() / 1000),
+        fills: kept,
+      };
+      chain.push(block);
+      await tell(other, block);
+    }
+  }
+
+  async function restart(isKilled: boolean): Promise<void> {
+    trace.add(isKilled ? 'kill' : 'restart');
+    if (isKilled) await process.kill();
+    else {
+      const closing = book.close();
+      await clock.pass(30_000);
+      await closing;
+    }
+    pending = [];
+    await open();
+  }
+
+  async function settleDown(): Promise<void> {
+    upstream.faults.length = 0;
+    upstream.setDown(false);
+    await upstream.freeze(false);
+    await upstream.deliver();
+    await index();
+    for (const { uid } of orders) if ((await other.orders.get(uid)) !== undefined) await book.upstream?.refresh(uid);
+    await clock.pass(2_400_000);
+    await index();
+    await clock.pass(60_000);
+  }
+
+  async function check(): Promise<void> {
+    const log = await storage.events.after(0, 1_000_000);
+    for (const order of orders) {
+      const name = `${order.uid.slice(0, 10)} (${order.claim ?? 'no answer'})`;
+      const [here, there] = [await book.orders.get(order.uid), await other.orders.get(order.uid)];
+      const state: UpstreamOrderState | undefined = await book.upstream?.order(order.uid);
+      if (here === undefined && there !== undefined) report('missing', `${name} is at the other book only`);
+      if (here !== undefined && there === undefined && here.status !== 'cancelled' && here.status !== 'expired')
+        report('orphans', `${name} is ${here.status} here, and the other book does not have it`);
+      if (order.claim === 'rejected' && there !== undefined) report('claims', `${name} is at the other book`);
+      if (order.claim === 'accepted' && relay === 'direct' && there === undefined)
+        report('claims', `${name} is not at the other book`);
+      if (state?.relay !== undefined && state.relay.state !== 'rejected')
+        report('relay', `${name} is still ${state.relay.state}`);
+      if (here === undefined || there === undefined) continue;
+      if (here.status !== there.status) report('status', `${name} is ${here.status} here, ${there.status} there`);
+      const totals = [here.executedSellAmount, here.executedBuyAmount].join();
+      if (totals !== [there.executedSellAmount, there.executedBuyAmount].join())
+        report('totals', `${name} has traded ${totals} here, ${there.executedSellAmount} there`);
+      checkLog(
+        name,
+        log.filter(({ uid }) => uid === order.uid),
+        order,
+      );
+    }
+  }
+
+  /** Each fact is told once: what was told and not reverted is what the chain and the other book have. */
+  function checkLog(name: string, entries: readonly StoredEvent[], order: KnownOrder): void {
+    const told = new Map<string, number>();
+    for (const { type, cause } of entries) {
+      const isReverted = type === 'reverted';
+      const fact = isReverted ? cause?.reverted : type;
+      if (fact === 'expired' || fact === 'reinstated') continue;
+      const place = fact === 'traded' ? ` ${cause?.position.transactionHash} ${cause?.position.blockNumber}` : '';
+      told.set(`${fact}${place}`, (told.get(`${fact}${place}`) ?? 0) + (isReverted ? -1 : 1));
+    }
+    const fills = chain.flatMap(({ number, fills }) =>
+      fills
+        .filter((fill) => fill.order.uid === order.uid)
+        .map(({ transactionHash }) => `traded ${transactionHash} ${number}`),
+    );
+    for (const [fact, count] of told) {
+      if (count < 0 || count > 1) report('log', `${name}: ${fact} was told ${count} times`);
+      if (count === 1 && fact.startsWith('traded') && !fills.includes(fact))
+        report('log', `${name}: ${fact} is not on chain`);
+    }
+    for (const fill of fills) if (told.get(fill) !== 1) report('log', `${name}: ${fill} was not told`);
+  }
+
+  const starting = other.start();
+  await clock.pass(1);
+  await starting;
+  await open();
+  for (let step = random.integer(25, 60); step > 0 && violation === undefined; step--) {
+    const dice = random.fraction();
+    if (dice < 0.25) submit();
+    else if (dice < 0.33) await postElsewhere();
+    else if (dice < 0.43) cancel(book);
+    else if (dice < 0.48) cancel(other);
+    else if (dice < 0.65) await mine();
+    else if (dice < 0.72) await index();
+    else if (dice < 0.77) await fork();
+    else if (dice < 0.82) upstream.setDown(random.chance(0.5));
+    else if (dice < 0.87) await upstream.freeze(random.chance(0.5));
+    else if (dice < 0.93) await upstream.deliver();
+    else await restart(random.chance(0.6));
+    await clock.pass(random.integer(1, random.chance(0.2) ? 120_000 : 3_000));
+  }
+  if (violation === undefined) await settleDown();
+  if (violation === undefined) await check();
+  const closing = Promise.all([book.close(), other.close()]);
+  await clock.pass(60_000);
+  await closing;
+  const base = {
+    hash: trace.hash,
+    lines: trace.lines,
+    operations: times.operations,
+    commits: times.blocks,
+    forks: times.forks,
+    duration: clock.now() - START,
+  };
+  return violation === undefined ? base : { ...base, violation };
+}
