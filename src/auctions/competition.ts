@@ -87,10 +87,16 @@ export async function latestCompetition(store: Store, query?: CompetitionQuery):
   return found[0] && completed(found[0], store);
 }
 
+/** Number of competitions whose settlements are read concurrently. */
+const CONCURRENT = 32;
+
 /** Returns the competitions whose deadline is above a block, the highest auction id first. */
 export async function pendingCompetitions(block: number, store: Store): Promise<Competition[]> {
   const found = await store.auctions.competitions({ limit: KEPT, deadlineAbove: block });
-  return Promise.all(found.map((stored) => completed(stored, store)));
+  const pending: Competition[] = [];
+  for (let i = 0; i < found.length; i += CONCURRENT)
+    pending.push(...(await Promise.all(found.slice(i, i + CONCURRENT).map((stored) => completed(stored, store)))));
+  return pending;
 }
 
 async function isVisible(

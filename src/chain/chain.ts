@@ -2,6 +2,7 @@ import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { ChainMismatch } from '../ports/chain-source.ts';
 import type { ApplyOutcome } from '../ports/chain-store.ts';
+import { seconds } from '../ports/clock.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerState } from './indexer-options.ts';
@@ -33,6 +34,12 @@ export interface Chain {
 
 /** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
 const MAX_LAG = 60;
+
+/** Seconds by which the time of a block may be after that of the clock. A later one is an error of its node. */
+const MAX_FUTURE = 900;
+
+/** More blocks in a second than any chain has. A node that claims more must not prolong deadlines. */
+const MAX_BLOCK_RATE = 10;
 
 /** Milliseconds to wait for the heads of all nodes, so that an auction does not wait long for one that is down. */
 const HEAD_TIMEOUT = 1000;
@@ -116,9 +123,11 @@ export function createChain(context: ChainContext): Chain {
           remote
             .run(node.id, async (signal) => {
               const head = await node.head({ signal });
-              const isNewer = head.number > indexedBlock.number;
-              const block = isNewer ? await node.block(indexedBlock.number, { signal }) : undefined;
-              return { number: head.number, lag: head.timestamp - (block?.timestamp ?? head.timestamp) };
+              if (head.number <= indexedBlock.number) return { number: head.number, lag: 0 };
+              const block = await node.block(indexedBlock.number, { signal });
+              if (block === undefined || head.timestamp > seconds(clock) + MAX_FUTURE) return undefined;
+              const lag = head.timestamp - block.timestamp;
+              return { number: Math.min(head.number, block.number + MAX_BLOCK_RATE * (Math.max(lag, 0) + 1)), lag };
             })
             .catch(() => undefined),
         ),

@@ -254,7 +254,7 @@ describe('auction run while the book is behind the chain', () => {
     const hashOf = (number: number) => word(1_000_000 + number);
     const blockOf = (number: number) => {
       if (view.fails === true) throw new Error('unavailable');
-      return { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: NOW + number * 12 };
+      return { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: NOW - 12 * (30_000 - number) };
     };
     return {
       name,
@@ -290,6 +290,22 @@ describe('auction run while the book is behind the chain', () => {
     await run();
     for (let i = 0; i < 10; i++) await next(500);
     expect(requests.map((each) => each.submissionDeadlineLatestBlock)).toEqual([108]);
+  });
+
+  test.each([
+    ['in the future', { number: 1_000_000_000, timestamp: NOW + 3600 }, true, 105],
+    ['without the indexed block', { number: 1_000_000_000, timestamp: NOW }, false, 105],
+    ['that its time does not allow', { number: 1_000_000_000, timestamp: NOW - 12 * 29_899 }, true, 235],
+  ])('does not depend on a node that claims a head %s', async (_, claimed, hasBlock, deadline) => {
+    await book.close();
+    const node = nodeAt({ head: 100 });
+    const lying = nodeAt({ head: 100 }, 'lying');
+    const head: ChainSource['head'] = async (options) => ({ ...(await lying.head(options)), ...claimed });
+    await open([node, { ...lying, head, ...(hasBlock ? {} : { block: async () => undefined }) }]);
+    await place(store, orderOf(1));
+    await run();
+    for (let i = 0; i < 10; i++) await next(500);
+    expect(requests.map((each) => each.submissionDeadlineLatestBlock)).toEqual([deadline]);
   });
 
   test('waits while another node is far ahead', async () => {
