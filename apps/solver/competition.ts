@@ -8,17 +8,26 @@ export interface Bid {
   readonly transactionHash: Hex | undefined;
 }
 
-/** Blocks after that of the auction in which its solutions may be settled. */
+/** Blocks after the newest one in which the solutions of an auction may be settled. */
 const DEADLINE = 5;
 
-/** Creates the record of a competition in which one solver has placed all bids. Every bid wins. */
-export function toCompetition(auction: SolvableAuction, solver: Address, bids: readonly Bid[]): Competition {
+/**
+ * Creates the record of a competition in which one solver has placed all bids. Every bid wins.
+ *
+ * @param head - Number of the newest block when the last settlement was sent, or that of the auction.
+ */
+export function toCompetition(
+  auction: SolvableAuction,
+  solver: Address,
+  bids: readonly Bid[],
+  head: number,
+): Competition {
   const scored = bids.map((bid) => ({ ...bid, score: getScore(bid.solution, auction.prices) }));
   scored.sort((a, b) => (a.score < b.score ? -1 : a.score > b.score ? 1 : 0));
   return {
     auctionId: auction.id,
     auctionStartBlock: auction.block,
-    auctionDeadlineBlock: auction.block + DEADLINE,
+    auctionDeadlineBlock: Math.max(auction.block, head) + DEADLINE,
     transactionHashes: bids.flatMap(({ transactionHash }) => transactionHash ?? []),
     referenceScores: { [solver]: '0' },
     auction: { orders: auction.orders.map(({ uid }) => uid), prices: auction.prices },

@@ -56,6 +56,8 @@ export interface Solver {
 
 /** The part of an auction that is done. */
 interface Progress {
+  /** Number of the newest block when the last settlement was sent. */
+  head: number;
   readonly bids: Bid[];
   readonly settlements: {
     readonly transactionHash: Hex;
@@ -108,9 +110,9 @@ export function createSolver(options: SolverOptions): Solver {
     return failed;
   }
 
-  async function record(auction: SolvableAuction, bids: readonly Bid[]): Promise<void> {
+  async function record(auction: SolvableAuction, bids: readonly Bid[], head: number): Promise<void> {
     try {
-      await auctions.record?.(toCompetition(auction, settler.address, bids));
+      await auctions.record?.(toCompetition(auction, settler.address, bids, head));
     } catch (failure) {
       report(failure);
     }
@@ -132,10 +134,13 @@ export function createSolver(options: SolverOptions): Solver {
   }
 
   /** Submits a solution. If its result is unknown, its orders are left out for a while, so as not to settle twice. */
-  async function submit(auction: SolvableAuction, solution: Solution, { bids, settlements }: Progress): Promise<void> {
+  async function submit(auction: SolvableAuction, solution: Solution, progress: Progress): Promise<void> {
+    const { bids, settlements } = progress;
     const orders = solution.fills.map(({ order }) => order.uid);
     const pending = { solution, transactionHash: undefined };
-    await record(auction, [...bids, pending]);
+    // The auction may be older than the newest blocks. A deadline that has passed would not keep its orders in flight.
+    progress.head = (await settler.block?.().catch(report)) ?? progress.head;
+    await record(auction, [...bids, pending], progress.head);
     try {
       const { transactionHash, block, reverted } = await settler.submit(solution, auction.id);
       if (reverted) for (const uid of orders) noteFailure(uid);
@@ -180,14 +185,14 @@ export function createSolver(options: SolverOptions): Solver {
     const { signal } = background?.stopped ?? new AbortController();
     const auction = solvable(await auctions.current());
     if (auction.orders.length === 0) return undefined;
-    const progress: Progress = { bids: [], settlements: [], failed: [] };
+    const progress: Progress = { head: auction.block, bids: [], settlements: [], failed: [] };
     const { bids, settlements, failed } = progress;
     const result = { auctionId: auction.id, settlements, failed };
     try {
       await settleAll(auction, signal, progress);
     } finally {
       // The settlements before a failure are recorded and reported as well.
-      if (bids.length > 0) await record(auction, bids);
+      if (bids.length > 0) await record(auction, bids, progress.head);
       const isNotified = onResult !== undefined && (settlements.length > 0 || failed.length > 0);
       if (isNotified) callListener(onResult, result, report);
     }

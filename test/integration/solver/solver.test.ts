@@ -38,6 +38,29 @@ it('does not submit an order again whose settlement has an unknown result', asyn
   expect(submissions).toBe(1);
 });
 
+it('counts the deadline of a competition from the newest block, not from that of an older auction', async () => {
+  let block = 40;
+  const { solver, competitions } = getSolver([createOrder(1)], (orders) => orders.map((each) => fillAll(each)), {
+    block: async () => block,
+    async submit() {
+      block += 3;
+      return { transactionHash: '0x01', block, reverted: false };
+    },
+  });
+  await solver.run();
+  expect(competitions.map((each) => each.auctionDeadlineBlock)).toEqual([45, 45]);
+  expect(competitions.map((each) => each.auctionStartBlock)).toEqual([1, 1]);
+});
+
+it('counts the deadline from the auction while the node does not respond', async () => {
+  const { solver, competitions } = getSolver([createOrder(1)], (orders) => orders.map((each) => fillAll(each)), {
+    block: () => Promise.reject(new Error('unavailable')),
+    submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
+  });
+  await solver.run();
+  expect(competitions.map((each) => each.auctionDeadlineBlock)).toEqual([6, 6]);
+});
+
 it('records and reports the settlements before a failure', async () => {
   const orders = [createOrder(1), createOrder(2)];
   let simulations = 0;
