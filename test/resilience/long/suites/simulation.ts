@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const RUNNER = fileURLToPath(new URL('../../../simulation/run.mjs', import.meta.url));
 
 /** Seeds of each storage between two looks at the clock. SQLite takes three times as long, PGlite seconds per seed. */
-const ROUND = { memory: 60, shared: 60, sqlite: 20, pglite: 4 } as const;
+const ROUND = { memory: 60, shared: 60, sqlite: 20, handle: 20, pglite: 4 } as const;
 
 export const suite: LongSuite = {
   description: 'simulated books, clients and chains keep all invariants',
