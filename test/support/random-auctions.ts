@@ -12,16 +12,19 @@ import { startExternalDriver } from './external-driver/index.ts';
 import { serveFetch } from './fetch-server.ts';
 import { createRandomOrders } from './random-orders.ts';
 
-/** The accounts that allow solvers, and that the external driver settles with. */
+/** The account that allows solvers, and those that the external drivers settle with. */
 const MANAGER = '0x6fb5916c0f57f88004d5b5eb25f6f4d77353a1ed';
-const EXTERNAL: Address = '0x00000000000000000000000000000000e47e51ab';
+const EXTERNAL: readonly Address[] = [
+  '0x00000000000000000000000000000000e47e51ab',
+  '0x00000000000000000000000000000000e47e51ac',
+];
 
 /** Orders that stay open, at most. Older ones are cancelled. */
 const MAX_OPEN = 12;
 
-/** Result of auctions with the reference driver and an external one. */
+/** Result of auctions with the reference driver and two external ones. */
 export interface AuctionFigures {
-  /** Auctions for which both drivers had a solution. */
+  /** Auctions for which all drivers had a solution. */
   readonly auctions: number;
   /** Auctions with orders, including those without a solution of each driver. */
   readonly rounds: number;
@@ -30,6 +33,8 @@ export interface AuctionFigures {
   /** Settlements that a driver gave up before it sent them. */
   readonly givenUp: number;
   readonly trades: number;
+  /** Trades with a protocol fee. */
+  readonly fees: number;
   readonly reverted: readonly Hex[];
   readonly violations: readonly string[];
   /** Problems of drivers, other than settlements that were given up. */
@@ -88,34 +93,39 @@ async function startReference(sandbox: Sandbox, inOrder: InOrder) {
   });
 }
 
-async function startExternal(sandbox: Sandbox, inOrder: InOrder): Promise<ExternalDriver> {
+async function startExternal(sandbox: Sandbox, inOrder: InOrder, solver: Address): Promise<ExternalDriver> {
   const contracts = getContracts(sandbox.chainId, sandbox.tokens);
   const client = createClient(sandbox);
   const abi = parseAbi(['function addSolver(address)']);
-  const data = encodeFunctionData({ abi, functionName: 'addSolver', args: [EXTERNAL] });
+  const data = encodeFunctionData({ abi, functionName: 'addSolver', args: [solver] });
   const rpc = createRpc(sandbox.rpcUrl ?? '');
-  await rpc.call('anvil_setBalance', EXTERNAL, '0xffffffffffffffffffffff');
+  await rpc.call('anvil_setBalance', solver, '0xffffffffffffffffffffff');
   await transact(rpc, { from: MANAGER, to: contracts.authenticator, data });
-  return startExternalDriver({ ...contracts, client, factory: contracts.uniswapFactory, solver: EXTERNAL, inOrder });
+  return startExternalDriver({ ...contracts, client, factory: contracts.uniswapFactory, solver, inOrder });
 }
 
-/** Runs random auctions until both drivers had a solution for a number of them, or the time is over. */
+/** Runs random auctions until all drivers had a solution for a number of them, or the time is over. */
 export async function playAuctions(seed: number, wanted: number, isOver = () => false): Promise<AuctionFigures> {
   await using sandbox = await createSandbox({ solver: 'off' });
   const inOrder = createSequence();
-  const [reference, external] = [await startReference(sandbox, inOrder), await startExternal(sandbox, inOrder)];
+  const reference = await startReference(sandbox, inOrder);
+  const external: ExternalDriver[] = [];
+  for (const solver of EXTERNAL) external.push(await startExternal(sandbox, inOrder, solver));
   const orders = await createRandomOrders(sandbox, seed);
-  const settled: Record<string, number> = { reference: 0, external: 0 };
+  const settled: Record<string, number> = {};
   const problems: string[] = [];
   let [auctions, rounds, givenUp, pending] = [0, 0, 0, 0];
   let notify = () => {};
   const run = await sandbox.book.auctions.run({
-    drivers: [httpDriver(reference.url, { name: 'reference' }), httpDriver(external.url, { name: 'external' })],
+    drivers: [
+      httpDriver(reference.url, { name: 'reference' }),
+      ...external.map(({ url }, i) => httpDriver(url, { name: `external ${i + 1}` })),
+    ],
     interval: 20,
     submissionBlocks: 100,
     onRound({ solutions, problems: found }: AuctionRound) {
       rounds++;
-      if (new Set(solutions.map(({ driver }) => driver)).size === 2) auctions++;
+      if (new Set(solutions.map(({ driver }) => driver)).size === 1 + EXTERNAL.length) auctions++;
       pending += solutions.filter(({ isWinner }) => isWinner).length;
       problems.push(...found.map(({ driver, step, reason }) => `${driver}: ${step}: ${reason}`));
       notify();
@@ -146,7 +156,7 @@ export async function playAuctions(seed: number, wanted: number, isOver = () => 
     }
   } finally {
     await run.stop();
-    await Promise.all([reference.close(), external.close()]);
+    await Promise.all([reference, ...external].map((each) => each.close()));
   }
   await sandbox.synchronize();
   if (sandbox.failures.length > 0) throw new AggregateError(sandbox.failures, 'the book has reported failures');

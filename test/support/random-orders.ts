@@ -2,6 +2,7 @@ import type { Sandbox, Trader } from 'intentbook/sandbox';
 import { appDataDocument } from 'intentbook/sign';
 import type { Hex } from 'viem';
 import { createPublicClient, http, parseAbi } from 'viem';
+import { expectedFees } from './protocol-fees.ts';
 
 const EVENTS = parseAbi([
   'event Trade(address indexed owner, address sellToken, address buyToken, uint256 sellAmount, uint256 buyAmount, uint256 feeAmount, bytes orderUid)',
@@ -40,6 +41,8 @@ export interface RandomOrders {
     readonly reverted: readonly Hex[];
     readonly violations: readonly string[];
     readonly trades: number;
+    /** Trades with a protocol fee. */
+    readonly fees: number;
   }>;
 }
 
@@ -47,8 +50,10 @@ interface SignedOrder {
   readonly trader: Trader;
   readonly sellAmount: bigint;
   readonly buyAmount: bigint;
-  readonly kind: string;
+  readonly kind: 'sell' | 'buy';
   readonly partial: boolean;
+  /** Share of the volume that is the partner fee. */
+  readonly fee: number | undefined;
 }
 
 /** Creates eleven funded owners and places their orders. */
@@ -75,7 +80,11 @@ export async function createRandomOrders(sandbox: Sandbox, seed: number): Promis
         : (['eip712', 'ethsign', 'eip712', 'presign'] as const),
     );
     const hook = { target: sandbox.token('DAI').address, callData: '0x18160ddd', gasLimit: 40_000 };
-    const appData = random() < 0.15 ? appDataDocument({ hooks: pick([{ pre: [hook] }, { post: [hook] }]) }) : '{}';
+    const hooks = random() < 0.15 ? { hooks: pick([{ pre: [hook] }, { post: [hook] }]) } : {};
+    const volumeBps = random() < 0.4 ? 1 + Math.floor(random() * 60) : 0;
+    const recipient = '0x00000000000000000000000000000000000fee00';
+    const fees = volumeBps === 0 ? {} : { metadata: { partnerFee: { volumeBps, recipient } } };
+    const appData = appDataDocument({ ...hooks, ...fees });
     const terms = { sell: [amount(sell, size), sell], for: [amount(buy, size * margin), buy], kind } as const;
     const validFor = 3600 + Math.floor(random() * 80_000);
     const body = trader.createOrder(terms, { scheme, partiallyFillable, appData, validFor });
@@ -83,7 +92,8 @@ export async function createRandomOrders(sandbox: Sandbox, seed: number): Promis
     if (result.status === 'rejected') throw result.error;
     if (scheme === 'presign') await trader.presign(result.uid);
     const [sellAmount, buyAmount] = [BigInt(body.sellAmount), BigInt(body.buyAmount)];
-    signed.set(result.uid, { trader, sellAmount, buyAmount, kind, partial: partiallyFillable });
+    const fee = volumeBps === 0 ? undefined : volumeBps / 10_000;
+    signed.set(result.uid, { trader, sellAmount, buyAmount, kind, partial: partiallyFillable, fee });
     return result.uid;
   }
 
@@ -91,6 +101,7 @@ export async function createRandomOrders(sandbox: Sandbox, seed: number): Promis
     const { trades, reverted } = await readChain(sandbox);
     const executed = new Map<string, { sold: bigint; bought: bigint }>();
     const violations: string[] = [];
+    let fees = 0;
     for (const { orderUid, sellAmount, buyAmount } of trades) {
       const order = signed.get(orderUid);
       if (order === undefined) throw new Error(`trade of an order that was not placed: ${orderUid}`);
@@ -103,11 +114,27 @@ export async function createRandomOrders(sandbox: Sandbox, seed: number): Promis
       const order = signed.get(uid);
       const [filled, total] = order?.kind === 'sell' ? [sold, order.sellAmount] : [bought, order?.buyAmount ?? 0n];
       if (filled > total || (order?.partial === false && filled !== total)) violations.push(uid);
+      fees += await checkFees(uid, violations);
       const stored = await sandbox.book.orders.get(uid);
       const isEqual = stored?.executedSellAmount === String(sold) && stored.executedBuyAmount === String(bought);
       if (!isEqual) violations.push(`${uid}: the book has other amounts than the chain`);
     }
-    return { reverted, violations, trades: trades.length };
+    return { reverted, violations, trades: trades.length, fees };
+  }
+
+  /** Compares the fees of the trades of an order with exact fractions. Returns the number of trades with a fee. */
+  async function checkFees(uid: Hex | string, violations: string[]): Promise<number> {
+    const order = signed.get(uid);
+    if (order?.fee === undefined) return 0;
+    const { kind, sellAmount, buyAmount } = order;
+    const trades = await sandbox.book.trades.list({ orderUid: uid });
+    for (const trade of trades) {
+      const amounts = { sold: BigInt(trade.sellAmount), bought: BigInt(trade.buyAmount) };
+      const expected = expectedFees({ kind, sellAmount, buyAmount, ...amounts }, [{ volume: { factor: order.fee } }]);
+      const actual = trade.executedProtocolFees.map(({ amount }) => amount).join();
+      if (actual !== expected.join()) violations.push(`${uid}: the fee is ${actual}, expected ${expected.join()}`);
+    }
+    return trades.length;
   }
 
   return {

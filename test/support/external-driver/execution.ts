@@ -42,21 +42,36 @@ export async function readFillable(
   return minimum(affordable, left);
 }
 
-/** Amounts of an execution. */
+const MILLION = 1_000_000n;
+
+/** Returns the fee of an order in parts per million of the volume. `undefined`: the driver does not know its policies. */
+export function getFee({ protocolFees }: WireOrder): bigint | undefined {
+  const [policy, ...others] = protocolFees;
+  if (policy === undefined) return 0n;
+  if (policy.volume === undefined || others.length > 0) return undefined;
+  return BigInt(Math.round(policy.volume.factor * 1_000_000));
+}
+
+/** Amounts of an execution, after its fee. */
 interface Amounts {
   readonly sold: bigint;
   readonly bought: bigint;
+  /** Atoms that enter the route. Those of a fee stay in the settlement contract. */
+  readonly swapped: bigint;
 }
 
 /** The amounts of an order for some atoms of its fixed token, within its limit price. */
 function quote(order: WireOrder, fixed: bigint, route: Route, reserves: Reserves): Amounts | undefined {
   if (fixed <= 0n) return undefined;
+  const fee = getFee(order) ?? 0n;
   let amounts: Amounts;
-  if (order.kind === 'sell') amounts = { sold: fixed, bought: reserves.amountOut(route, fixed) };
-  else {
-    const sold = reserves.amountIn(route, fixed);
-    if (sold === undefined) return undefined;
-    amounts = { sold, bought: fixed };
+  if (order.kind === 'sell') {
+    const bought = (reserves.amountOut(route, fixed) * (MILLION - fee)) / MILLION;
+    amounts = { sold: fixed, bought, swapped: fixed };
+  } else {
+    const swapped = reserves.amountIn(route, fixed);
+    if (swapped === undefined) return undefined;
+    amounts = { sold: (swapped * (MILLION + fee) + MILLION - 1n) / MILLION, bought: fixed, swapped };
   }
   const { sold, bought } = amounts;
   const isWithinLimit = bought > 0n && sold * BigInt(order.buyAmount) <= bought * BigInt(order.sellAmount);
@@ -92,9 +107,9 @@ export async function execute(
     if (isBetter) best = { ...amounts, route };
   }
   if (best === undefined) return undefined;
-  const { sold, bought, route } = best;
+  const { sold, bought, swapped, route } = best;
   // The route may pay an atom more than a purchase needs.
-  const calls = reserves.take(route, sold, settlement);
+  const calls = reserves.take(route, swapped, settlement);
   return {
     order,
     sold,

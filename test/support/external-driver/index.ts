@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Address, Hex, PublicClient } from 'viem';
 import type { Contracts } from './execution.ts';
-import { execute, readFillable } from './execution.ts';
+import { execute, getFee, readFillable } from './execution.ts';
 import type { WireAuction, WireOrder } from './interface.ts';
 import { readReserves } from './pools.ts';
 import type { Execution } from './settlement.ts';
@@ -50,7 +50,7 @@ export async function startExternalDriver(options: ExternalDriverOptions): Promi
     const executions: Execution[] = [];
     for (const order of orders) {
       const isPlain = order.sellTokenBalance === 'erc20' && order.buyTokenBalance === 'erc20';
-      if (!isPlain || order.protocolFees.length > 0 || order.sellToken === order.buyToken) continue;
+      if (!isPlain || getFee(order) === undefined || order.sellToken === order.buyToken) continue;
       const execution = await execute(order, await readFillable(client, order, options), reserves, options);
       if (execution !== undefined) executions.push(execution);
     }

@@ -29,7 +29,7 @@ export interface WireOrder {
   readonly buyTokenBalance: string;
   readonly signingScheme: 'eip712' | 'ethsign' | 'eip1271' | 'presign';
   readonly signature: Hex;
-  readonly protocolFees: readonly unknown[];
+  readonly protocolFees: readonly { readonly volume?: { readonly factor: number } }[];
 }
 
 /** The body of `POST /solve`. */

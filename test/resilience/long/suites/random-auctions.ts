@@ -6,7 +6,8 @@ import type { LongSuite } from '../suite.ts';
 const AUCTIONS = 200;
 
 export const suite: LongSuite = {
-  description: 'random auctions of the reference driver and of an external one: no revert, no limit exceeded',
+  description:
+    'random auctions of the reference driver and two external ones: no revert, no limit exceeded, exact fees',
   async run({ milliseconds, seed, count }) {
     const end = Date.now() + milliseconds;
     const isOver = () => Date.now() > end;
@@ -14,12 +15,13 @@ export const suite: LongSuite = {
       const figures = await playAuctions(seed + n, AUCTIONS, isOver);
       const { reverted, violations, problems } = figures;
       assert.deepEqual({ reverted, violations, problems }, { reverted: [], violations: [], problems: [] });
-      count('auctions with solutions of both', figures.auctions);
+      count('auctions with solutions of all drivers', figures.auctions);
       count('auctions', figures.rounds);
-      count('settlements of the reference driver', figures.settled['reference']);
-      count('settlements of the external driver', figures.settled['external']);
+      for (const [driver, settlements] of Object.entries(figures.settled))
+        count(`settlements of the driver ${driver}`, settlements);
       count('settlements given up before they were sent', figures.givenUp);
       count('trades', figures.trades);
+      count('trades with a protocol fee', figures.fees);
     }
   },
 };
