@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { AuctionChange, AuctionDelta, AuctionStreamOptions } from './auction-delta.ts';
 import { createAuctionDelta, renderAuctionDelta } from './auction-delta.ts';
 import type { Auction } from './auction-order.ts';
-import { renderOnce } from './render-auction.ts';
+import { forgetRendered, renderOnce } from './render-auction.ts';
 
 /** The stream of one subscriber as JSON text. */
 export interface RenderedAuctionStream extends AsyncIterable<RenderedAuctionChange> {
@@ -73,7 +73,9 @@ export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContex
   let cancel: (() => void) | undefined;
 
   function add(auction: Auction): void {
-    if (auction.id <= (past.at(-1)?.id ?? 0)) return;
+    const previous = past.at(-1);
+    if (auction.id <= (previous?.id ?? 0)) return;
+    if (previous !== undefined) forgetRendered(previous);
     past.push(auction);
     if (past.length > KEPT) past.shift();
     deltas.clear();

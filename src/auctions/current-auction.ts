@@ -15,7 +15,7 @@ import type { Funding, FundingQuery } from './funding.ts';
 import { fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
 import type { RenderedAuction } from './render-auction.ts';
-import { inSteps, renderOnce } from './render-auction.ts';
+import { inSteps, renderOnce, VISITS_PER_TICK } from './render-auction.ts';
 import { renderAuctionValues } from './settled-auction.ts';
 import type { SignatureChecks } from './signature-checks.ts';
 
@@ -84,7 +84,7 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
     const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS, firstId);
     const orders: AuctionOrder[] = [];
     const listed = new Set<Hex>();
-    await inSteps(chosen, ({ order }) => {
+    await visitAll(chosen, ({ order }) => {
       orders.push(order);
       listed.add(order.uid);
     });
@@ -106,7 +106,7 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
     const rules = { now: seconds(clock), minValidity, deniedTokens };
     const fees = getFees(rules.now);
     const open: AuctionCandidate[] = [];
-    await inSteps(await openOrders.update(rules.now, fees), (candidate) => {
+    await visitAll(await openOrders.update(rules.now, fees), (candidate) => {
       const reason = checkTimeAndTokens(candidate, rules);
       if (reason === undefined) open.push(candidate);
       else if (reason !== 'over') reasons.set(candidate.order.uid, reason);
@@ -124,7 +124,7 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
       return checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
     });
     const tokens = new Set<Address>();
-    await inSteps(funded, ({ order: { sellToken, buyToken } }) => {
+    await visitAll(funded, ({ order: { sellToken, buyToken } }) => {
       tokens.add(sellToken).add(buyToken);
     });
     const prices = await pricing.find(tokens);
@@ -139,7 +139,7 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
     check: (candidate: AuctionCandidate) => FilterReason | undefined,
   ): Promise<readonly AuctionCandidate[]> {
     const kept: AuctionCandidate[] = [];
-    await inSteps(candidates, (candidate) => {
+    await visitAll(candidates, (candidate) => {
       const reason = check(candidate);
       if (reason === undefined) kept.push(candidate);
       else reasons.set(candidate.order.uid, reason);
@@ -151,7 +151,7 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
   async function findFunds(open: readonly AuctionCandidate[]): Promise<ReadonlyMap<string, bigint> | undefined> {
     if (funding === undefined) return undefined;
     const queries = new Map<string, FundingQuery>();
-    await inSteps(open, (candidate) => {
+    await visitAll(open, (candidate) => {
       if (candidate.needs === undefined) return;
       const query = toFundingQuery(candidate);
       queries.set(fundsKey(query), query);
@@ -195,6 +195,10 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
       changes++;
     },
   };
+}
+
+function visitAll<T>(items: readonly T[], visit: (item: T) => void): Promise<void> {
+  return inSteps(items, visit, VISITS_PER_TICK);
 }
 
 /** The result of the selection of orders. */

@@ -11,8 +11,11 @@ export interface RenderedAuction {
   readonly size: number;
 }
 
-/** Orders that are rendered or written in one tick of the event loop. */
+/** Orders that are rendered in one tick of the event loop. */
 const ORDERS_PER_TICK = 100;
+
+/** Orders that are only visited or copied in one tick. A tick takes longer than the visit of a hundred orders. */
+export const VISITS_PER_TICK = 2_000;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
@@ -39,6 +42,11 @@ export function renderOnce(auction: Auction): Promise<RenderedAuction> {
   return known;
 }
 
+/** Forgets the bytes of an auction that is not the newest any more. A caller that has them keeps them. */
+export function forgetRendered(auction: Auction): void {
+  rendered.delete(auction);
+}
+
 export async function renderAuction({ orders, ...members }: Auction): Promise<RenderedAuction> {
   const bytes = await renderWithOrders(members, orders);
   return { id: members.id, etag: `"auction-${members.id}"`, bytes, size: orders.length };
@@ -61,19 +69,27 @@ export async function renderWithOrders(members: object, orders: readonly Auction
   const bytes = new Uint8Array(length);
   bytes.set(head);
   let at = head.length;
-  await inSteps(parts, (part, i) => {
-    if (i > 0) bytes[at++] = 0x2c; // ,
-    at += encoder.encodeInto(part, bytes.subarray(at)).written;
-  });
+  await inSteps(
+    parts,
+    (part, i) => {
+      if (i > 0) bytes[at++] = 0x2c; // ,
+      at += encoder.encodeInto(part, bytes.subarray(at)).written;
+    },
+    VISITS_PER_TICK,
+  );
   bytes.set(tail, at);
   return bytes;
 }
 
-/** Calls a function for each item, with a tick of the event loop after every 100. */
-export async function inSteps<T>(items: readonly T[], visit: (item: T, index: number) => void): Promise<void> {
+/** Calls a function for each item, with a tick of the event loop after some of them. Default: after every 100. */
+export async function inSteps<T>(
+  items: readonly T[],
+  visit: (item: T, index: number) => void,
+  perTick = ORDERS_PER_TICK,
+): Promise<void> {
   let i = 0;
   for (const item of items) {
-    if (i > 0 && i % ORDERS_PER_TICK === 0) await yieldToEventLoop();
+    if (i > 0 && i % perTick === 0) await yieldToEventLoop();
     visit(item, i++);
   }
 }

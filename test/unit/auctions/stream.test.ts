@@ -1,11 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AuctionChange, NativePriceResult } from 'intentbook';
+import type { Auction, AuctionChange, NativePriceResult } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createAuctionFeed } from '../../../src/auctions/auction-feed.ts';
 import { createAuctionPricing } from '../../../src/auctions/auction-prices.ts';
+import { renderOnce } from '../../../src/auctions/render-auction.ts';
 import { address, NOW, place, range } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
 import { completeOrder as order } from '../../support/complete-orders.ts';
@@ -266,4 +268,25 @@ describe('auction id', () => {
     }
     expect([...texts].map((text) => Object.keys(JSON.parse(text)).length)).toEqual([5]);
   });
+});
+
+test('auction feed keeps the bytes of the newest auction only', async () => {
+  const feed = createAuctionFeed({ clock: manualClock(), build: () => Promise.reject(), onFailure: () => {} });
+  const create = (id: number): Auction => ({
+    id,
+    block: id,
+    prices: {},
+    surplusCapturingJitOrderOwners: [],
+    orders: [],
+  });
+  const [first, second] = [create(1), create(2)];
+  feed.add(first);
+  const bytes = renderOnce(first);
+  expect(renderOnce(first)).toBe(bytes);
+  feed.add(second);
+  expect(renderOnce(first)).not.toBe(bytes);
+  const newest = renderOnce(second);
+  feed.add(second);
+  expect(renderOnce(second)).toBe(newest);
+  feed.close();
 });
