@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 
@@ -27,6 +28,39 @@ test('the built application serves the book', async () => {
     server.kill('SIGTERM');
     assert.match(await reading, /^: stream/);
   } finally {
+    server.kill();
+  }
+});
+
+test('a hot reload keeps the book and its streams', async () => {
+  const file = 'app/sepolia/[...path]/route.js';
+  const code = readFileSync(file, 'utf8');
+  const port = await freePort();
+  const server = spawn(process.execPath, [next, 'dev', '--port', String(port)], { env });
+  let output = '';
+  server.stdout.on('data', (text) => (output += text));
+  const printed = async (text) => {
+    while (!output.includes(text)) await new Promise((resolve) => server.stdout.once('data', resolve));
+  };
+  const url = `http://127.0.0.1:${port}/sepolia/api/v1`;
+  try {
+    await printed('Ready');
+    const stream = await fetch(`${url}/orders/stream`);
+    const reader = stream.body.getReader();
+    assert.match(new TextDecoder().decode((await reader.read()).value), /^: stream/);
+    writeFileSync(file, `${code}\nconsole.log('reloaded');\n`);
+    // The module is evaluated again with the next request after its compilation.
+    while (!output.includes('reloaded')) assert.match(await (await fetch(`${url}/version`)).text(), /11155111/);
+    let isOpen = true;
+    reader.closed.then(
+      () => (isOpen = false),
+      () => (isOpen = false),
+    );
+    assert.match(await (await fetch(`${url}/version`)).text(), /11155111/);
+    assert.equal(isOpen, true);
+    await reader.cancel();
+  } finally {
+    writeFileSync(file, code);
     server.kill();
   }
 });

@@ -9,6 +9,8 @@ export interface FrameworkHost {
   readonly command?: readonly string[];
   readonly protocol?: 'h2';
   readonly code: string;
+  /** Whether the application has a database, whose transactions submissions join. */
+  readonly hasDatabase?: true;
   /** Exit code after SIGTERM. Default: 0. */
   readonly exitCode?: number | null;
   /** Reasons for which a case does not apply, by the name of the case. */
@@ -27,6 +29,49 @@ const CORS = {
   'access-control-expose-headers': 'Link, ETag, Retry-After',
 };
 `;
+
+/**
+ * The same with the database of the application. SIGUSR2 submits two orders within transactions: the first one is
+ * rolled back, the second one committed.
+ */
+const DATABASE_BOOK = `
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { createOrderBook } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+const folder = mkdtempSync(join(tmpdir(), 'intentbook-host-'));
+process.once('exit', () => rmSync(folder, { recursive: true }));
+const database = new Database(join(folder, 'application.sqlite'));
+database.pragma('journal_mode = WAL');
+database.pragma('synchronous = FULL');
+database.exec('CREATE TABLE invoices (uid TEXT NOT NULL)');
+const book = createOrderBook({ chainId: 11155111, store: sqliteStore(database), eip1271: 'accept-unverified' });
+await book.start();
+async function invoice(from, ending) {
+  database.exec('BEGIN IMMEDIATE');
+  const order = {
+    from, sellToken: '0x' + '1'.repeat(40), buyToken: '0x' + '2'.repeat(40), receiver: null, sellAmount: '1000',
+    buyAmount: '1000', validTo: Math.floor(Date.now() / 1000) + 3600, appData: '{}', feeAmount: '0', kind: 'sell',
+    partiallyFillable: false, signingScheme: 'eip1271', signature: '0xabcd',
+  };
+  const { uid } = await book.orders.submit(order, { transaction: database });
+  database.prepare('INSERT INTO invoices VALUES (?)').run(uid);
+  database.exec(ending);
+}
+process.on('SIGUSR2', async () => {
+  await invoice('0x' + 'aaaa'.repeat(10), 'ROLLBACK');
+  await invoice('0x' + 'bbbb'.repeat(10), 'COMMIT');
+});
+const isAllowed = (method, token) => method === 'OPTIONS' || token === 'Bearer host';
+const CORS = {
+  'access-control-allow-origin': 'https://host.example',
+  'access-control-expose-headers': 'Link, ETag, Retry-After',
+};
+`;
+
+const withDatabase = (code: string) => code.replace(BOOK, () => DATABASE_BOOK);
 
 /** Listens and stops as the guide describes it. */
 const SERVER = `
@@ -227,7 +272,10 @@ export const FRAMEWORK_HOSTS: readonly FrameworkHost[] = [
   {
     name: 'node:http',
     packages: ['compression'],
-    code: `${BOOK}${SERVER}${LISTENER}import { createServer } from 'node:http';\nrun(createServer(listener));`,
+    code: withDatabase(
+      `${BOOK}${SERVER}${LISTENER}import { createServer } from 'node:http';\nrun(createServer(listener));`,
+    ),
+    hasDatabase: true,
   },
   {
     name: 'HTTP/2',
@@ -253,15 +301,31 @@ run(server);`,
   { name: 'cluster', packages: ['compression'], code: cluster },
   { name: 'worker_threads', packages: ['compression'], code: thread },
   { name: 'Express 4', packages: ['compression', 'express4'], code: express('express4') },
-  { name: 'Express 5', packages: ['compression', 'express'], code: express('express') },
-  { name: 'Fastify 5', packages: ['fastify'], code: fastify(''), skip: { compression: UNCOMPRESSED } },
+  {
+    name: 'Express 5',
+    packages: ['compression', 'express'],
+    code: withDatabase(express('express')),
+    hasDatabase: true,
+  },
+  {
+    name: 'Fastify 5',
+    packages: ['fastify'],
+    code: withDatabase(fastify('')),
+    hasDatabase: true,
+    skip: { compression: UNCOMPRESSED },
+  },
   {
     name: 'Fastify 5, @fastify/compress',
     packages: ['fastify'],
     installed: ['@fastify/compress@8'],
     code: fastify(`await app.register((await import('@fastify/compress')).default, { threshold: 0 });`),
   },
-  { name: 'Hono 4 on Node.js', installed: ['hono@4', '@hono/node-server@1'], code: hono },
+  {
+    name: 'Hono 4 on Node.js',
+    installed: ['hono@4', '@hono/node-server@1'],
+    code: withDatabase(hono),
+    hasDatabase: true,
+  },
   {
     name: 'NestJS 11',
     packages: ['compression', 'express'],
@@ -272,7 +336,8 @@ run(server);`,
       'reflect-metadata@0.2',
       'rxjs@7',
     ],
-    code: nest,
+    code: withDatabase(nest),
+    hasDatabase: true,
     exitCode: null, // NestJS sends itself the signal again
   },
   {

@@ -39,6 +39,7 @@ afterAll(() => host[Symbol.dispose]());
 interface RunningHost {
   readonly port: number;
   readonly protocol: 'h2' | undefined;
+  readonly send: (signal: NodeJS.Signals) => void;
   /** Sends SIGTERM. @returns whether the exit code is the expected one. */
   stop(): Promise<boolean>;
 }
@@ -68,6 +69,7 @@ async function start({
   return {
     port: Number(port),
     protocol,
+    send: (signal) => void child.kill(signal),
     async stop() {
       child.kill('SIGTERM');
       return (await exited)[0] === exitCode;
@@ -159,6 +161,16 @@ const CASES: Readonly<Record<string, (running: RunningHost) => Promise<void>>> =
     const after = await submit(running);
     expect([after.status, await readText(after)]).toEqual([201, expect.any(String)]);
   },
+  /** The application rolls back an order, and commits one. */
+  async 'host transaction'(running) {
+    const response = await send(running, '/book/api/v1/orders/stream');
+    await readUntil(response, ': stream');
+    running.send('SIGUSR2');
+    await readUntil(response, 'bbbb'.repeat(10));
+    response.abort();
+    const listed = JSON.parse(await readText(await send(running, '/book/api/v1/orders'))) as { owner: string }[];
+    expect(listed.map(({ owner }) => owner)).toEqual([`0x${'bbbb'.repeat(10)}`]);
+  },
   async shutdown(running) {
     const response = await send(running, '/book/api/v1/orders/stream');
     await readUntil(response, ': stream');
@@ -168,10 +180,16 @@ const CASES: Readonly<Record<string, (running: RunningHost) => Promise<void>>> =
   },
 };
 
+/** Returns the reason for which a case does not apply to a host. */
+function findReason({ skip, hasDatabase }: FrameworkHost, name: string): string | undefined {
+  if (name === 'host transaction' && hasDatabase !== true) return 'the application has no database';
+  return skip?.[name];
+}
+
 describe.each(FRAMEWORK_HOSTS)('book in $name', (framework) => {
   for (const [name, run] of Object.entries(CASES)) {
     const needsRegistry = framework.installed === undefined || LONG ? undefined : 'long run only';
-    const reason = framework.skip?.[name] ?? needsRegistry;
+    const reason = findReason(framework, name) ?? needsRegistry;
     const title = `serves: ${name}${reason === undefined ? '' : ` (skipped: ${reason})`}`;
     it.skipIf(reason !== undefined)(title, async () => run(await start(framework)));
   }
@@ -222,9 +240,9 @@ describe('book in a test runner that loads its modules again', () => {
 
 it('guide lists the hosts, and the cases that do not apply', () => {
   const table = tablesOf(readPage('docs/guides/frameworks.md').text).find(({ heading }) => heading === 'Tested hosts');
-  const rows = FRAMEWORK_HOSTS.map(({ name, skip = {} }) => [
-    name,
-    ...Object.keys(CASES).map((each) => (skip[each] === undefined ? 'yes' : 'no')),
+  const rows = FRAMEWORK_HOSTS.map((framework) => [
+    framework.name,
+    ...Object.keys(CASES).map((each) => (findReason(framework, each) === undefined ? 'yes' : 'no')),
   ]);
   expect(table?.header).toEqual(['host', ...Object.keys(CASES)]);
   expect(table?.rows).toEqual(rows);
