@@ -32,7 +32,18 @@ interface Block extends BlockHeader {
 }
 
 /** How a node returns logs: as they are, or in a way that contradicts another node. */
-export const NODE_MODES = ['same', 'offset', 'reversed', 'repeated', 'late', 'collided', 'failing', 'stale'] as const;
+export const NODE_MODES = [
+  'same',
+  'offset',
+  'reversed',
+  'repeated',
+  'late',
+  'collided',
+  'failing',
+  'stale',
+  'future',
+  'inflated',
+] as const;
 export type NodeMode = (typeof NODE_MODES)[number];
 
 /** A settlement contract, on which the settlements of all books are executed, with forks. */
@@ -48,6 +59,12 @@ export interface Contract {
   /** Creates a node. `getMode` returns how it returns logs now. */
   createNode(name: string, getMode: () => NodeMode): ChainSource;
 }
+
+/** Blocks and seconds by which a node claims that the head is ahead. */
+const CLAIMS: Readonly<Partial<Record<NodeMode, readonly [number, number]>>> = {
+  future: [1_000_000, 12_000_000],
+  inflated: [1_000_000, 0],
+};
 
 const TRADE: Hex = '0xa07a543ab8a018198e99ca0184c93fe9050a79400a0a723441f84de1d972cc17';
 const SETTLEMENT: Hex = '0x40338ce1a7c49204f0099533b1e9a7ee0a3d261f84974ab7af36105b8c4e9db4';
@@ -168,7 +185,9 @@ export function createContract(random: SeededRandom, settlementContract: Address
         verify: async () => {},
         async head() {
           check();
-          return view();
+          const { number, timestamp, ...block } = view();
+          const [blocks, seconds] = CLAIMS[getMode()] ?? [0, 0];
+          return { ...block, number: number + blocks, timestamp: timestamp + seconds };
         },
         async block(number) {
           check();
@@ -178,7 +197,7 @@ export function createContract(random: SeededRandom, settlementContract: Address
           check();
           if ('blockHash' in of) return read(find(({ hash }) => hash === of.blockHash));
           const logs: ChainLog[] = [];
-          for (let number = of.from; number <= of.to; number++)
+          for (let number = of.from; number <= Math.min(of.to, head.number); number++)
             logs.push(...read(find((block) => block.number === number)));
           return logs;
         },

@@ -1,6 +1,12 @@
-import type { AuctionRound, Clock, Hex, Order, OrderBook, Store } from 'intentbook';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AccountStore, AuctionRound, Clock, Hex, Order, OrderBook, Store } from 'intentbook';
 import { createOrderBook } from 'intentbook';
-import { memoryStore } from 'intentbook/memory';
+import type { Accounts } from 'intentbook/accounts';
+import { createAccounts } from 'intentbook/accounts';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { backupSqlite, sqliteStore } from 'intentbook/sqlite';
 import { chainById, deployment } from '#internal';
 import { createSeededRandom } from '../machine/random.ts';
 import { createTrace } from '../machine/trace.ts';
@@ -39,15 +45,30 @@ interface Request {
 interface BookState {
   readonly name: string;
   store: Store;
+  /** The file of the store. `undefined`: it is in memory. */
+  path: string | undefined;
   book: OrderBook;
   /** Number of stores. The settlements of an earlier one are those of another book. */
   generation: number;
   requests: Request[];
   rounds: AuctionRound[];
   mode: NodeMode;
+  accounts: Accounts;
+  accountStore: AccountStore;
+  backup: Backup | undefined;
+}
+
+/** A backup of the store of a book, and what had happened until then. */
+interface Backup {
+  readonly path: string;
+  readonly requests: readonly Request[];
+  readonly rounds: readonly AuctionRound[];
+  readonly orders: ReadonlySet<Hex>;
 }
 
 const SUBMISSION_BLOCKS = 4;
+/** Blocks that a node can claim to have within the seconds that the book may be behind. */
+const MAX_AHEAD = 610;
 const BAN_AFTER = 2;
 /** Blocks after which the second reads of the indexer have corrected every node. */
 const LAST_BLOCKS = 24;
@@ -86,7 +107,23 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   const owners = new Map<Hex, string>();
   const books: BookState[] = [];
 
-  async function open(state: Omit<BookState, 'book'>, at: Clock): Promise<OrderBook> {
+  const folder = random.derive('backups').chance(0.25)
+    ? mkdtempSync(join(tmpdir(), 'intentbook-auctions-'))
+    : undefined;
+  let files = 0;
+
+  /** Creates a store, or opens one on a copy of a backup. */
+  async function createStore(backup?: Backup): Promise<Pick<BookState, 'store' | 'path'>> {
+    if (folder === undefined) return { store: memoryStore(), path: undefined };
+    const path = join(folder, `${++files}.sqlite`);
+    if (backup !== undefined) await backupSqlite({ from: backup.path, to: path });
+    return { store: sqliteStore({ path, synchronous: 'OFF' }), path };
+  }
+
+  async function open(
+    state: Omit<BookState, 'book' | 'accounts'>,
+    at: Clock,
+  ): Promise<Pick<BookState, 'book' | 'accounts'>> {
     const book = createOrderBook({
       chainId: CHAIN_ID,
       store: state.store,
@@ -107,7 +144,14 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       },
     });
     await book.start();
-    return book;
+    const accounts = createAccounts({ books: [book], store: state.accountStore, clock: at, recovery });
+    await accounts.start();
+    return { book, accounts };
+  }
+
+  async function close({ book, accounts }: BookState): Promise<void> {
+    await accounts.close();
+    await book.close();
   }
 
   function isSettled(state: BookState, { auctionId, offer }: Request, block: number): boolean {
@@ -147,6 +191,8 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
         onSettle({ auctionId, submissionDeadlineLatestBlock: deadline }, offer) {
           requested++;
           trace.add(`${name} settles ${auctionId} ${offer.solutionId} with ${solver.name} until ${deadline}`);
+          if (deadline > contract.head.number + SUBMISSION_BLOCKS + MAX_AHEAD)
+            report('deadlines', `${name} requests a settlement until ${deadline}, the head is ${contract.head.number}`);
           if (deadline < contract.head.number)
             report('deadlines', `${name} requests a settlement until ${deadline}, the head is ${contract.head.number}`);
           state.requests.push({ auctionId, offer, solver, deadline, isFailed: false });
@@ -179,8 +225,17 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   }
 
   for (const name of ['staging', 'production']) {
-    const state = { name, store: memoryStore(), generation: 0, requests: [], rounds: [], mode: 'same' as NodeMode };
-    const opened: BookState = Object.assign(state, { book: await open(state, clock) });
+    const state = {
+      name,
+      ...(await createStore()),
+      accountStore: memoryAccountStore(),
+      generation: 0,
+      requests: [],
+      rounds: [],
+      mode: 'same' as NodeMode,
+      backup: undefined,
+    };
+    const opened: BookState = Object.assign(state, await open(state, clock));
     books.push(opened);
     await run(opened);
   }
@@ -207,16 +262,40 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
     else report('admission', result.error.message);
   }
 
-  /** Closes a book and opens it again, in some cases with an empty store. */
-  async function restart(state: BookState, isLost: boolean): Promise<void> {
-    const closing = state.book.close();
+  /** Closes a book and opens it again: on its store, on an empty one, or on a backup. */
+  async function restart(state: BookState, on: 'same' | 'empty' | 'backup'): Promise<void> {
+    const closing = close(state);
     await clock.pass(100);
     await closing;
-    if (isLost)
-      Object.assign(state, { store: memoryStore(), generation: state.generation + 1, requests: [], rounds: [] });
-    state.book = await open(state, clock);
+    if (on === 'empty') {
+      const generation = state.generation + 1;
+      const accountStore = memoryAccountStore();
+      Object.assign(state, await createStore(), {
+        accountStore,
+        generation,
+        requests: [],
+        rounds: [],
+        backup: undefined,
+      });
+    } else if (on === 'backup' && state.backup !== undefined) {
+      const { requests, rounds, orders } = state.backup;
+      Object.assign(state, await createStore(state.backup), { requests: [...requests], rounds: [...rounds] });
+      const label = `${state.name} ${state.generation}`;
+      for (const [uid, owner] of owners) if (owner === label && !orders.has(uid)) owners.set(uid, `${label} lost`);
+    } else if (state.path !== undefined) state.store = sqliteStore({ path: state.path, synchronous: 'OFF' });
+    Object.assign(state, await open(state, clock));
     await run(state);
-    trace.add(`restart ${state.name} ${state.generation}`);
+    trace.add(`restart ${state.name} ${state.generation} ${on}`);
+  }
+
+  async function backUp(state: BookState): Promise<void> {
+    if (state.path === undefined || folder === undefined) return;
+    const path = join(folder, `backup-${++files}.sqlite`);
+    await backupSqlite({ from: state.path, to: path });
+    const label = `${state.name} ${state.generation}`;
+    const orders = new Set([...owners].flatMap(([uid, owner]) => (owner === label ? [uid] : [])));
+    state.backup = { path, requests: [...state.requests], rounds: [...state.rounds], orders };
+    trace.add(`backup ${label}`);
   }
 
   for (let step = random.integer(40, 70); step > 0 && violation === undefined; step--) {
@@ -229,7 +308,9 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       forks++;
       lastFork = contract.head.number;
     } else if (dice < 0.76) state.mode = random.pick(NODE_MODES);
-    else if (dice < 0.79) await restart(state, random.chance(0.4));
+    else if (dice < 0.79) await restart(state, random.chance(0.4) ? 'empty' : 'same');
+    else if (dice < 0.83) await backUp(state);
+    else if (dice < 0.85 && state.backup !== undefined) await restart(state, 'backup');
     trace.add(`step ${contract.head.hash}`);
     await clock.pass(random.integer(100, 1500));
   }
@@ -240,9 +321,10 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   }
   await clock.pass(10_000);
   for (const state of books) await check(state);
-  const closing = Promise.all(books.map(({ book }) => book.close()));
+  const closing = Promise.all(books.map(close));
   await clock.pass(100);
   await closing;
+  if (folder !== undefined) rmSync(folder, { recursive: true });
   return {
     ...(violation === undefined ? {} : { violation }),
     hash: trace.hash,
@@ -304,6 +386,9 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       if (isShared) return;
       if (order !== undefined) report('foreign orders', `${name} has the order ${uid} of ${owners.get(uid)}`);
       const owner: Hex = `0x${uid.slice(66, 106)}`;
+      const { notifications } = await state.accounts.notifications.list(owner);
+      if (notifications.length > 0 && owners.get(uid) !== `${name} lost`)
+        report('foreign notifications', `${name} has notified the owner of order ${uid} of ${owners.get(uid)}`);
       const surplus = await state.book.trades.totalSurplus(owner);
       if (surplus !== 0n) report('foreign surplus', `${name}: the owner of order ${uid} has the surplus ${surplus}`);
     }

@@ -44,7 +44,7 @@ export async function readFillable(
 
 const MILLION = 1_000_000n;
 
-/** Returns the fee of an order in parts per million of the volume. `undefined`: the driver does not know its policies. */
+/** Returns the fee of an order in parts per million. `undefined`: the driver does not know its policies. */
 export function getFee({ protocolFees }: WireOrder): bigint | undefined {
   const [policy, ...others] = protocolFees;
   if (policy === undefined) return 0n;
