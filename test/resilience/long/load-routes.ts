@@ -1,12 +1,12 @@
 /** Number of orders and of trades of the book. One owner has a quarter of the orders and all trades. */
 export const [ORDERS, TRADES] = [120_000, 30_000];
 
-const OWNER = `0x${(0xa11ce).toString(16).padStart(40, '0')}`;
+export const OWNER_ADDRESS: `0x${string}` = `0x${(0xa11ce).toString(16).padStart(40, '0')}`;
 const token = (n: number) => `0x${(0xe000 + n).toString(16).padStart(40, '0')}`;
 const TX = `0x${'1'.padStart(64, '0')}`;
 
 /** An order of the book. */
-export const UID = `${TX}${OWNER.slice(2)}${(4_000_000_000).toString(16)}`;
+export const UID = `${TX}${OWNER_ADDRESS.slice(2)}${(4_000_000_000).toString(16)}`;
 
 /** A request that the demanding client repeats. */
 export interface LoadRoute {
@@ -40,16 +40,16 @@ export const LOAD_ROUTES: readonly LoadRoute[] = [
   post('orders/by_uids, 128 UIDs', 'orders/by_uids', uids),
   get('orders, page of 1000', 'orders?limit=1000'),
   get('orders by a pair without orders', `orders?sellToken=${token(1)}&buyToken=${token(99)}`),
-  get('orders by owner and a token without orders', `orders?owner=${OWNER}&sellToken=${token(99)}`),
+  get('orders by owner and a token without orders', `orders?owner=${OWNER_ADDRESS}&sellToken=${token(99)}`),
   get('orders by status and a token without orders', `orders?status=open&sellToken=${token(99)}`),
   get('orders by a status without orders', 'orders?status=expired&limit=1000'),
-  get('account/{owner}/orders at offset 29000', `account/${OWNER}/orders?limit=1000&offset=29000`),
-  get('trades of 30000', `trades?owner=${OWNER}`),
+  get('account/{owner}/orders at offset 29000', `account/${OWNER_ADDRESS}/orders?limit=1000&offset=29000`),
+  get('trades of 30000', `trades?owner=${OWNER_ADDRESS}`),
   {
     name: 'GET /api/v2/trades at offset 29000',
-    path: `/api/v2/trades?owner=${OWNER}&limit=1000&offset=29000`,
+    path: `/api/v2/trades?owner=${OWNER_ADDRESS}&limit=1000&offset=29000`,
   },
-  get('users/{owner}/total_surplus', `users/${OWNER}/total_surplus`),
+  get('users/{owner}/total_surplus', `users/${OWNER_ADDRESS}/total_surplus`),
   get('auction', 'auction'),
   { ...get('orders/stream of an owner, resumed', `orders/stream?owner=${token(5)}`), resumes: true },
   { ...get('orders/stream of all orders, resumed', 'orders/stream'), resumes: true },
