@@ -123,6 +123,18 @@ With --config, the argument is a folder: the files of all books, and that of the
     examples: ['backup monday.sqlite --db intentbook.sqlite', 'backup monday --config intentbook.json'],
   },
   {
+    name: 'restore',
+    argument: '<file>',
+    summary: 'with --check, verifies a backup and prints what its restore would lose',
+    description: `Opens a backup of an SQLite book, verifies every UID, signature and document, and compares its log with that of the
+present database, which a server may have open. It prints the entries that the backup does not have: orders, trades and
+others. Both files are only read. Exits with 1 if a problem is found.
+
+It restores nothing: stop the server, delete the files -wal and -shm, and replace the database by the backup.`,
+    flags: named(...BOOK, 'check', 'json', 'log'),
+    examples: ['restore monday.sqlite --check --chain sepolia --db intentbook.sqlite'],
+  },
+  {
     name: 'begin-epoch',
     summary: 'begins a new log epoch, after a restore that the store cannot detect',
     description: `The next entry of the log begins a new log epoch, so that a reader which has seen lost entries receives a gap. Run it

@@ -142,6 +142,9 @@ function toMaintenanceCommand(
   if (command === 'rollback' && toBlock === undefined) {
     throw new UsageError('a block is missing: intentbook rollback --to-block <block>');
   }
+  if (command === 'restore' && reader.value('check') !== true) {
+    throw new UsageError('restore requires --check; to restore, replace the database by the file');
+  }
   const account = reader.value('account');
   if (command === 'forget' && account === undefined) {
     throw new UsageError('an account is missing: intentbook forget --account <address>');

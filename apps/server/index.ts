@@ -26,6 +26,7 @@ import { createStartingApi, favicon, frontPage, overview, readiness } from './ht
 import { createProxyNotice } from './http/proxy-notice.ts';
 import { toRateLimitOptions } from './http/rate-limit.ts';
 import { createServerApi } from './http/server-api.ts';
+import { isSocketFile } from './http/socket-file.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
 import { preload } from './preload.ts';
 import type { BookSettings, ServerSettings } from './settings/schema.ts';
@@ -117,7 +118,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     apiKeys,
     operatorToken,
     metricsPort,
-    metricsHost = host,
+    metricsHost = isSocketFile(host) ? '127.0.0.1' : host,
   } = plan.settings;
   const observer = {
     onFailure: onFailure ?? (() => {}),
@@ -227,8 +228,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     });
     return {
       url,
-      explorerUrl: explorer === undefined ? undefined : `${url}/`,
-      docsUrl: docs ? `${url}/docs` : undefined,
+      explorerUrl: explorer === undefined || isSocketFile(host) ? undefined : `${url}/`,
+      docsUrl: docs && !isSocketFile(host) ? `${url}/docs` : undefined,
       metricsUrl,
       deployments,
       book: getFirstBook(deployments).book,

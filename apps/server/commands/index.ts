@@ -16,6 +16,7 @@ import { STANDARD_OUTPUT } from './output.ts';
 import { type Progress, progressBar } from './progress.ts';
 import type { PruneAges, Pruned, PrunedAccounts } from './prune.ts';
 import { pruneAccounts, pruneBook } from './prune.ts';
+import { checkBackup, describeLost } from './restore-check.ts';
 import { rollBackBook } from './rollback.ts';
 import type { ExportedTable, TableName } from './table-export/index.ts';
 import { assertNewFile, exportTable } from './table-export/index.ts';
@@ -30,6 +31,7 @@ export type MaintenanceName =
   | 'rollback'
   | 'forget'
   | 'backup'
+  | 'restore'
   | 'begin-epoch';
 
 /** A maintenance command and its book. */
@@ -85,6 +87,7 @@ export async function runCommand(
 function runWith(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
   if (options.command === 'backup') return backUp(options, progress);
   if (options.command === 'forget') return forget(options);
+  if (options.command === 'restore') return checkRestore(options, progress);
   return options.command === 'begin-epoch' ? beginEpochs(options) : withStore(options, progress);
 }
 
@@ -137,12 +140,23 @@ async function backUp({ book, file, config }: CommandOptions, progress: Progress
   return { ok: true, words: `${copy.from} was copied to ${copy.to}`, data: copy };
 }
 
+async function checkRestore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  const [plan] = planCommand(options).books;
+  if (plan === undefined) throw new Error('the plan has no book');
+  const file = resolve(options.file);
+  const data = await checkBackup({ kind: 'file', path: file }, plan.place, getDomain(plan), progress);
+  const sum = `${file} has ${data.orders} orders, ${data.problems.length} problems`;
+  const problems = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
+  return { ok: data.problems.length === 0, words: `${sum}${problems}\n${describeLost(data)}`, data: { file, ...data } };
+}
+
 /** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
 function assertFilesExist({ command, file, book, table, config }: CommandOptions): void {
   // The account store is checked when it is opened.
   if (config !== undefined || command === 'forget' || (command === 'export' && table === 'notifications')) return;
-  if (command === 'import' && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
-  if (command === 'import' || book.postgres !== undefined) return;
+  const readsFile = command === 'import' || command === 'restore';
+  if (readsFile && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
+  if (readsFile || book.postgres !== undefined) return;
   if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
   const path = resolve(book.db ?? '');
   if (!existsSync(path)) throw new Error(`the database "${path}" does not exist; select one with --db <file>`);
@@ -209,6 +223,7 @@ async function doWith(
       return { ok: true, words, data };
     }
     case 'backup':
+    case 'restore':
     case 'forget':
     case 'begin-epoch':
       throw new Error(`${options.command} does not open a store`);

@@ -1,9 +1,11 @@
+import { chmodSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { OrderBookError } from 'intentbook';
 import { CORS_HEADERS } from '#internal';
 import type { AdmitConnection } from './connection-limit.ts';
+import { isSocketFile, removeStaleSocket } from './socket-file.ts';
 
 /** Timeouts of clients, in milliseconds. */
 interface HttpTimeouts {
@@ -29,7 +31,7 @@ const HTTP_TIMEOUTS: HttpTimeouts = {
 
 /** An HTTP server with timeouts for clients, which can be closed without losing a response. */
 export interface HardenedServer {
-  /** Starts to listen. Returns the URL. */
+  /** Starts to listen on a port, or on a socket file if `host` is a path. Returns the URL, or `unix:` and the path. */
   listen(port: number, host: string): Promise<string>;
   /** Accepts no more connections and closes idle ones. Running requests have `grace` milliseconds to end. */
   close(grace: number): Promise<void>;
@@ -70,6 +72,8 @@ export function createHardenedServer(
   // An unknown expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener);
   server.on('connection', (socket: Socket) => {
+    // A peer of a socket file is a process of this machine, usually a proxy.
+    if (socket.remoteAddress === undefined) Object.defineProperty(socket, 'remoteAddress', { value: '127.0.0.1' });
     const release = admit(socket.remoteAddress);
     if (release === undefined) {
       socket.destroy();
@@ -101,14 +105,19 @@ export function createHardenedServer(
   };
 
   return {
-    listen: (port, host) =>
-      new Promise((resolve, reject) => {
+    listen: async (port, host) => {
+      const isFile = isSocketFile(host);
+      if (isFile) await removeStaleSocket(host);
+      return new Promise((resolve, reject) => {
         server.once('error', reject);
-        server.listen(port, host, () => {
+        server.listen(isFile ? { path: host } : { port, host }, () => {
           server.off('error', reject);
-          resolve(formatUrl(server.address() as AddressInfo)); // a listening server has an address
+          // A proxy of the same group connects.
+          if (isFile) chmodSync(host, 0o660);
+          resolve(isFile ? `unix:${host}` : formatUrl(server.address() as AddressInfo)); // a listening server has one
         });
-      }),
+      });
+    },
     close: (grace) =>
       new Promise((resolve) => {
         closing = true;

@@ -37,6 +37,11 @@ export const COMMAND_SETTINGS = {
       secret: true,
     },
     account: { type: address(), help: 'The account whose personal data is deleted.' },
+    check: {
+      type: onOffAlone(),
+      help: 'Whether a backup is only verified. `restore` requires it.',
+      default: false,
+    },
     connect: {
       type: onOffAlone(),
       help: 'Whether to connect to PostgreSQL and to compare the schemas with those that this release needs.',

@@ -30,7 +30,7 @@ export const SERVER_SETTINGS = {
     port: { type: PORT, help: 'Port to listen on; 0 selects a free port.', default: 8080, common: true },
     host: {
       type: HOST,
-      help: 'Address to listen on; `0.0.0.0` accepts connections of other machines.',
+      help: 'Address to listen on; `0.0.0.0` accepts connections of other machines. A path with a slash is a socket file.',
       default: '127.0.0.1',
       common: true,
     },
