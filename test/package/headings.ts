@@ -68,6 +68,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Authentication',
   'Autovacuum',
   'Backup and restore',
+  'Socket file',
   'Balances',
   'Benchmarks',
   'Between versions',

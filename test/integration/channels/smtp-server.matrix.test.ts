@@ -12,7 +12,7 @@ import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
 import type { ChannelFixture } from './channel-fixture.ts';
 import { authorization, retryingFixture, until } from './channel-fixture.ts';
 
-/** Exim of Debian, which checks the syntax of headers, and the mail parser of Python. Neither is part of this project. */
+/** Exim of Debian, which checks the syntax of headers. The parser is that of Python. */
 const EXIM = '/usr/sbin/exim4';
 
 function findObstacle(): string | undefined {

@@ -48,13 +48,11 @@ function saveWithOffice(file: string, folder: string, type: 1 | 2): Rows {
       '--headless',
       `-env:UserInstallation=file://${folder}/profile`,
       `--infilter=CSV:44,34,76,1,${types},1033,false,false`,
-      ...[
-        '--convert-to',
-        'csv:Text - txt - csv (StarCalc):44,34,76,1,,1033,false,false,false',
-        '--outdir',
-        folder,
-        file,
-      ],
+      '--convert-to',
+      'csv:Text - txt - csv (StarCalc):44,34,76,1,,1033,false,false,false',
+      '--outdir',
+      folder,
+      file,
     ],
     { stdio: 'ignore' },
   );

@@ -163,10 +163,9 @@ async function fill(
 }
 
 async function startServer({ db, accounts }: Places, service: string): Promise<SpawnedServer> {
-  return spawnProgram([
-    ...[CLI, 'serve', '--port', '0', ...db, '--accounts', accounts, '--webhook-allow', '127.0.0.0/8'],
-    ...['--coin-gecko', 'key', '--coin-gecko-url', service, '--solvers', service, '--gas-price', '1'],
-  ]);
+  const sources = ['--coin-gecko', 'key', '--coin-gecko-url', service, '--solvers', service, '--gas-price', '1'];
+  const receivers = ['--accounts', accounts, '--webhook-allow', '127.0.0.0/8'];
+  return spawnProgram([CLI, 'serve', '--port', '0', ...db, ...receivers, ...sources]);
 }
 
 interface MeasureContext {
