@@ -8,17 +8,14 @@ import { lazy } from './concurrency/lazy.ts';
 import { createLifecycle } from './concurrency/lifecycle.ts';
 import { createEventDispatcher, createEventLog } from './event-log/index.ts';
 import { observedStore, observedVerifier } from './instrumentation.ts';
-import type { OrderBookOptions } from './options.ts';
-import { parseOptions } from './options.ts';
-import type { OrderBook, OrderBookEvents } from './order-book.ts';
-import { BOOK_EVENTS } from './order-book.ts';
+import { type OrderBookOptions, parseOptions } from './options.ts';
+import { BOOK_EVENTS, type OrderBook, type OrderBookEvents } from './order-book.ts';
 import { createOrderCache, createOrders } from './orders/index.ts';
 import { systemRandom } from './ports/random.ts';
 import { createQuotes } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
 import { createUpstream, EXPIRY_GRACE } from './upstream/index.ts';
-import type { Verifier } from './verification/index.ts';
-import { createVerifier } from './verification/index.ts';
+import { createVerifier, type Verifier } from './verification/index.ts';
 
 /**
  * Creates an order book. Nothing runs before `start`.

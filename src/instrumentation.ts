@@ -1,7 +1,6 @@
 import type { RecoveryBackend } from './crypto/backend.ts';
 import type { Observer } from './listeners.ts';
-import type { Clock } from './ports/clock.ts';
-import { readMonotonic } from './ports/clock.ts';
+import { type Clock, readMonotonic } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
 import type { Verifier } from './verification/index.ts';
 

@@ -8,8 +8,7 @@ export { toCsvLine } from './account-tools/csv-line.ts';
 export { onAbort } from './concurrency/abort.ts';
 export { createAsyncQueue } from './concurrency/async-queue.ts';
 export { DeadlineError, withDeadline } from './concurrency/deadline.ts';
-export type { Lazy } from './concurrency/lazy.ts';
-export { lazy } from './concurrency/lazy.ts';
+export { type Lazy, lazy } from './concurrency/lazy.ts';
 export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
@@ -17,8 +16,7 @@ export { selectRecoveryBackend } from './crypto/recovery.ts';
 export { requireOperator } from './http/auth.ts';
 export { readJson } from './http/body.ts';
 export { isApi } from './http/message.ts';
-export type { OpenStreams } from './http/open-streams.ts';
-export { createOpenStreams } from './http/open-streams.ts';
+export { createOpenStreams, type OpenStreams } from './http/open-streams.ts';
 export { createRequestClient } from './http/request-client.ts';
 export {
   CORS_HEADERS,
@@ -46,12 +44,10 @@ export { callListener, createFailureReporter } from './listeners.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { readMonotonic } from './ports/clock.ts';
 export { assertSameDomain } from './ports/store.ts';
-export type { Encoded } from './protocol/abi-encoding.ts';
-export { array, bytes, bytes32, decodeWords, encodeCall, tuple, word } from './protocol/abi-encoding.ts';
+export { array, bytes, bytes32, decodeWords, type Encoded, encodeCall, tuple, word } from './protocol/abi-encoding.ts';
 export { affiliateDomainSeparator } from './protocol/affiliate.ts';
 export { appDataHash } from './protocol/app-data.ts';
-export type { BoundedCall, BoundedResult } from './protocol/bounded-calls.ts';
-export { compileCalls, decodeCalls } from './protocol/bounded-calls.ts';
+export { type BoundedCall, type BoundedResult, compileCalls, decodeCalls } from './protocol/bounded-calls.ts';
 export type { ChainInfo, Deployment, Environment } from './protocol/chains.ts';
 export {
   CHAIN_ALIASES,
@@ -63,8 +59,7 @@ export {
   ENVIRONMENTS,
   NATIVE_MARKER,
 } from './protocol/chains.ts';
-export type { Decimal } from './protocol/decimal.ts';
-export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
+export { type Decimal, formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { encodeSettle } from './protocol/encode-settle.ts';
 export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
@@ -81,8 +76,7 @@ export { checkCancellable, getEndTime, getOrderStatus } from './records/status.t
 export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
 export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './store-kit/forgotten.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
-export type { DueDelivery } from './store-kit/select-deliveries.ts';
-export { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from './store-kit/select-deliveries.ts';
+export { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from './store-kit/select-deliveries.ts';
 export {
   assertKnownOptions,
   formatUnknownName,
@@ -95,6 +89,5 @@ export {
 } from './validation/options.ts';
 export { describePackageFailure, importPackage, isPackageMissing } from './validation/package-failure.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
-export type { ServiceUrl } from './validation/service-url.ts';
-export { getEndpoint, parseServiceUrl } from './validation/service-url.ts';
+export { getEndpoint, parseServiceUrl, type ServiceUrl } from './validation/service-url.ts';
 export { VERSION } from './version.ts';

@@ -1,8 +1,6 @@
 import type { Readiness } from './concurrency/lifecycle.ts';
-import type { Clock } from './ports/clock.ts';
-import { isRecent, readMonotonic } from './ports/clock.ts';
-import type { Store } from './ports/store.ts';
-import { StoreError } from './ports/store.ts';
+import { type Clock, isRecent, readMonotonic } from './ports/clock.ts';
+import { type Store, StoreError } from './ports/store.ts';
 import type { UpstreamStatus } from './ports/upstream.ts';
 
 /** Milliseconds for which the result of a check is reused, so that frequent requests cost nothing. */

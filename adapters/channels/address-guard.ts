@@ -1,5 +1,4 @@
-import type { IpRange } from '#internal';
-import { isInRange, isIpv4, parseIpAddress, parseIpRange } from '#internal';
+import { type IpRange, isInRange, isIpv4, parseIpAddress, parseIpRange } from '#internal';
 
 /** Restricts the addresses that subscribers may name to public ones. See docs/internals/decisions.md#d5-7. */
 export interface AddressGuard {

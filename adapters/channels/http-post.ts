@@ -1,12 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { request as requestHttp } from 'node:http';
+import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { LookupFunction } from 'node:net';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { formatNetwork, parseIpAddress } from '#internal';
 import type { AddressGuard } from './address-guard.ts';
-import type { Resolve } from './resolve-name.ts';
-import { createNameResolver } from './resolve-name.ts';
+import { createNameResolver, type Resolve } from './resolve-name.ts';
 
 /** Response to a POST request, with a limited body. */
 export interface Posted {

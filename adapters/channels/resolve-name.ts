@@ -1,5 +1,4 @@
-import type { LookupAddress, LookupAllOptions } from 'node:dns';
-import { lookup, promises } from 'node:dns';
+import { type LookupAddress, type LookupAllOptions, lookup, promises } from 'node:dns';
 
 /** A resolver with the interface of `dns.lookup`, for all addresses of a name. */
 export type Resolve = (

@@ -4,8 +4,7 @@ import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions, importPackage } from '#internal';
 import { createAddressGuard } from './address-guard.ts';
-import type { Posted } from './http-post.ts';
-import { post } from './http-post.ts';
+import { type Posted, post } from './http-post.ts';
 
 /** VAPID keys of the host, which identify it to push services. */
 export interface WebPushOptions {

@@ -3,8 +3,7 @@ import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions } from '#internal';
 import { createAddressGuard } from './address-guard.ts';
-import type { Posted } from './http-post.ts';
-import { BusyAddress, post } from './http-post.ts';
+import { BusyAddress, type Posted, post } from './http-post.ts';
 
 /** Options of the webhook channel. */
 export interface WebhookOptions {

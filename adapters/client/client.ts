@@ -1,8 +1,6 @@
 import type { Order, OrderCancellations, OrderCreation, OrderTrade, QuoteRequest, QuoteResponse } from 'intentbook';
-import type { ClientOptions, Query } from './http.ts';
-import { createSender, RequestError, toQuery } from './http.ts';
-import type { Mirror, MirrorFilter, MirrorOptions } from './mirror.ts';
-import { createMirror } from './mirror.ts';
+import { type ClientOptions, createSender, type Query, RequestError, toQuery } from './http.ts';
+import { createMirror, type Mirror, type MirrorFilter, type MirrorOptions } from './mirror.ts';
 
 /** Filters and paging of a list of orders. */
 export interface ListOrdersQuery {

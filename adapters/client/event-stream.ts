@@ -1,5 +1,4 @@
-import type { ClientOptions, Sender } from './http.ts';
-import { RequestError, readRequestError, TooLargeError } from './http.ts';
+import { type ClientOptions, RequestError, readRequestError, type Sender, TooLargeError } from './http.ts';
 
 /** An event of a stream. The opening of a connection is an event without a type. */
 export interface ServerEvent {

@@ -1,7 +1,6 @@
 import type { Order, OrderStatus } from 'intentbook';
 import { getDelay, isFinal, pause, readEvents } from './event-stream.ts';
-import type { ClientOptions, Query, Sender } from './http.ts';
-import { toQuery } from './http.ts';
+import { type ClientOptions, type Query, type Sender, toQuery } from './http.ts';
 
 /** The orders of a mirror, combined by "and". Addresses in any case. */
 export interface MirrorFilter {

@@ -1,7 +1,6 @@
 import type { Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
 import { assertKnownOptions, parseHex, requireInteger } from '#internal';
-import type { HttpDriverOptions } from './http-driver.ts';
-import { connect } from './http-driver.ts';
+import { connect, type HttpDriverOptions } from './http-driver.ts';
 import { createResponseError, findError, sendRequest } from './requests.ts';
 
 /** Options of a driver as a source of quotes. */

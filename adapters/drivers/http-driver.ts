@@ -1,7 +1,6 @@
 import type { Address, SolverDriver } from 'intentbook';
 import { assertKnownOptions, parseHex, parseServiceUrl, requireInteger } from '#internal';
-import type { DriverConnection } from './requests.ts';
-import { createResponseError, sendRequest } from './requests.ts';
+import { createResponseError, type DriverConnection, sendRequest } from './requests.ts';
 
 /** Options of a driver over HTTP. */
 export interface HttpDriverOptions {

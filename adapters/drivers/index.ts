@@ -1,4 +1,2 @@
-export type { DriverEstimatorOptions } from './driver-estimator.ts';
-export { driverEstimator } from './driver-estimator.ts';
-export type { HttpDriverOptions } from './http-driver.ts';
-export { httpDriver } from './http-driver.ts';
+export { type DriverEstimatorOptions, driverEstimator } from './driver-estimator.ts';
+export { type HttpDriverOptions, httpDriver } from './http-driver.ts';

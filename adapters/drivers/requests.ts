@@ -1,5 +1,4 @@
-import type { ServiceUrl } from '#internal';
-import { getEndpoint, readResponseText } from '#internal';
+import { getEndpoint, readResponseText, type ServiceUrl } from '#internal';
 
 /** Access to a driver. */
 export interface DriverConnection {

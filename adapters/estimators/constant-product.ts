@@ -1,9 +1,7 @@
 import type { Address, Estimate, Estimator, Trade } from 'intentbook';
 import { assertKnownOptions, parseAddress, requireInteger } from '#internal';
-import type { Pool } from './pool.ts';
-import { MAX_RESERVE, UNISWAP_V2_FEE } from './pool.ts';
-import type { PoolSide, PoolsBetween } from './route.ts';
-import { findBestRoutes, listPaths } from './route.ts';
+import { MAX_RESERVE, type Pool, UNISWAP_V2_FEE } from './pool.ts';
+import { findBestRoutes, listPaths, type PoolSide, type PoolsBetween } from './route.ts';
 import { createSwapCalls } from './swap-calls.ts';
 
 /** Options of routing through pools. */

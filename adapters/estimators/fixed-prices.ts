@@ -1,6 +1,5 @@
 import type { Address, DecimalInput, Estimator } from 'intentbook';
-import type { Decimal } from '#internal';
-import { assertKnownOptions, formatDecimal, parseAddress, parseDecimal, requireInteger } from '#internal';
+import { assertKnownOptions, type Decimal, formatDecimal, parseAddress, parseDecimal, requireInteger } from '#internal';
 
 /**
  * Value of a token: native atoms for one of its atoms, or native coins for a whole token with the given decimals.

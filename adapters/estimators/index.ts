@@ -1,10 +1,5 @@
-export type { ConstantProductOptions } from './constant-product.ts';
-export { constantProduct } from './constant-product.ts';
-export type { FixedPrice, FixedPricesOptions } from './fixed-prices.ts';
-export { fixedPrices } from './fixed-prices.ts';
-export type { HttpSolverOptions } from './http-solver.ts';
-export { httpSolver } from './http-solver.ts';
-export type { Pool } from './pool.ts';
-export { amountIn, amountOut } from './pool.ts';
-export type { CallClient, UniswapV2Options } from './uniswap-v2.ts';
-export { uniswapV2 } from './uniswap-v2.ts';
+export { type ConstantProductOptions, constantProduct } from './constant-product.ts';
+export { type FixedPrice, type FixedPricesOptions, fixedPrices } from './fixed-prices.ts';
+export { type HttpSolverOptions, httpSolver } from './http-solver.ts';
+export { amountIn, amountOut, type Pool } from './pool.ts';
+export { type CallClient, type UniswapV2Options, uniswapV2 } from './uniswap-v2.ts';

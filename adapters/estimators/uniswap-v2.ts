@@ -2,8 +2,7 @@ import type { Address, Estimator, Hex } from 'intentbook';
 import { assertKnownOptions, parseAddress, parseHex } from '#internal';
 import type { RoutingOptions } from './constant-product.ts';
 import { assertFee, estimateAlong, indexPools, parseRouting, ROUTING_OPTIONS } from './constant-product.ts';
-import type { Pool } from './pool.ts';
-import { UNISWAP_V2_FEE } from './pool.ts';
+import { type Pool, UNISWAP_V2_FEE } from './pool.ts';
 import { getHops, listPaths } from './route.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Api, OrderBook } from 'intentbook';
-import type { NodeHandler } from 'intentbook/node-http';
-import { nodeHandler } from 'intentbook/node-http';
+import { type NodeHandler, nodeHandler } from 'intentbook/node-http';
 
 /**
  * Serves a book, or any `Api`, in an Express application (4 or 5): before or after body parsers, at the root, below a

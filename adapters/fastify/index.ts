@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Api, ApiRequest, OrderBook } from 'intentbook';
-import { createApi } from 'intentbook';
+import { type Api, type ApiRequest, createApi, type OrderBook } from 'intentbook';
 import { sendApiResponse, toApiRequest } from 'intentbook/node-http';
 import { assertKnownOptions, createOpenStreams, isApi } from '#internal';
 

@@ -1,6 +1,5 @@
 import type { ClaimedDelivery, Delivery, DeliveryCounts, DeliveryState, DeliveryStore, Subscription } from 'intentbook';
-import type { DueDelivery } from '#internal';
-import { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from '#internal';
+import { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from '#internal';
 import { SortedList } from './sorted-list.ts';
 
 interface Row {

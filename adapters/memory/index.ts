@@ -1,5 +1,4 @@
-import type { Domain, NewEvent, Store, StoreContext, StoredEvent } from 'intentbook';
-import { StoreError } from 'intentbook';
+import { type Domain, type NewEvent, type Store, type StoreContext, type StoredEvent, StoreError } from 'intentbook';
 // The store kit is loaded with the chain events only.
 import { assertSameDomain, createInMemoryLeases, getPlacementVersion, lazy } from '#internal';
 import { createMemoryAppData } from './app-data.ts';

@@ -5,8 +5,7 @@ import { assertKnownOptions, isApi, parsePrefix } from '#internal';
 import { getBody, type NodeRequestLike } from './body.ts';
 import { ClientConnection } from './client-connection.ts';
 import { respond } from './respond.ts';
-import type { ResponseMemory } from './response-memory.ts';
-import { createResponseMemory } from './response-memory.ts';
+import { createResponseMemory, type ResponseMemory } from './response-memory.ts';
 
 export type { NodeRequestLike } from './body.ts';
 

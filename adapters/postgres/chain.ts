@@ -23,8 +23,7 @@ import {
   projectOrderState,
   toConflict,
 } from 'intentbook/store-kit';
-import type { PgChainEventTable } from './chain-events.ts';
-import { formatLogPosition } from './chain-events.ts';
+import { formatLogPosition, type PgChainEventTable } from './chain-events.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
 import type { PgOwnerCounts } from './owner-counts.ts';
 import type { Query } from './query.ts';

@@ -1,5 +1,4 @@
-import type { PgClient, PgPool } from './database-driver.ts';
-import { getErrorCode, LOCAL_LIMITS } from './database-driver.ts';
+import { getErrorCode, LOCAL_LIMITS, type PgClient, type PgPool } from './database-driver.ts';
 import { CommitOutcomeUnknown, createQuery, observeReplication, toResults, withConnection } from './query.ts';
 
 /**

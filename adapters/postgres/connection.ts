@@ -1,6 +1,5 @@
 import { StoreError } from 'intentbook';
-import type { OwnPool, PgClient, PgPool } from './database-driver.ts';
-import { createPool, POOL_NAME } from './database-driver.ts';
+import { createPool, type OwnPool, type PgClient, type PgPool, POOL_NAME } from './database-driver.ts';
 import { createQuery } from './query.ts';
 
 /** Source of connections: a URL, or a pool of the host. */

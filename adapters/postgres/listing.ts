@@ -1,7 +1,6 @@
 import type { OrderQuery, StoredOrder } from 'intentbook';
 import { ownerPrefix, splitDate } from './conditions.ts';
-import type { PgOrderRow } from './order-rows.ts';
-import { joinFills, readOrders, selectOrders } from './order-rows.ts';
+import { joinFills, type PgOrderRow, readOrders, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
 import { ENDED, getPhase, PHASES, sqlUid, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';

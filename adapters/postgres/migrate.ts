@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Domain } from 'intentbook';
-import { StoreError } from 'intentbook';
+import { type Domain, StoreError } from 'intentbook';
 import { assertSameDomain } from 'intentbook/store-kit';
-import type { PgClient, PgPool } from './database-driver.ts';
-import { TIMEOUTS, toStoreError } from './database-driver.ts';
-import type { Query } from './query.ts';
-import { createQuery, withConnection } from './query.ts';
+import { type PgClient, type PgPool, TIMEOUTS, toStoreError } from './database-driver.ts';
+import { createQuery, type Query, withConnection } from './query.ts';
 import { toBytes } from './rows.ts';
-import type { PgMigration, PgSchema } from './schema.ts';
-import { BASE_SCHEMA } from './schema.ts';
+import { BASE_SCHEMA, type PgMigration, type PgSchema } from './schema.ts';
 import { findDifferentFunctions, findMissingRelations } from './schema-check.ts';
 import type { PostgresSession } from './session.ts';
 import { renderFunction } from './sql/function.ts';

@@ -13,8 +13,7 @@ import type {
 import { StoreError } from 'intentbook';
 import { ordersByKey } from './conditions.ts';
 import { XID } from './log-epoch.ts';
-import type { PgOrderRow } from './order-rows.ts';
-import { getChecksum, ordersWithKeys, readOrders, selectOrders } from './order-rows.ts';
+import { getChecksum, ordersWithKeys, type PgOrderRow, readOrders, selectOrders } from './order-rows.ts';
 import type { PgOwnerCounts } from './owner-counts.ts';
 import type { Query } from './query.ts';
 import {

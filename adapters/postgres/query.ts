@@ -1,6 +1,5 @@
 import { StoreError } from 'intentbook';
-import type { PgClient, PgPool, PgPoolClient } from './database-driver.ts';
-import { getErrorCode, TIMEOUTS } from './database-driver.ts';
+import { getErrorCode, type PgClient, type PgPool, type PgPoolClient, TIMEOUTS } from './database-driver.ts';
 import { TYPES } from './rows.ts';
 
 /** Statement with the type of its rows. Rows are arrays in the order of the columns. */

@@ -1,7 +1,6 @@
 import type { Clock } from 'intentbook';
 import type { PgClient, PgPool } from './database-driver.ts';
-import type { Query } from './query.ts';
-import { createQuery, isServerError, withConnection } from './query.ts';
+import { createQuery, isServerError, type Query, withConnection } from './query.ts';
 import type { PostgresSession } from './session.ts';
 
 /** Reads that a replica may serve. */

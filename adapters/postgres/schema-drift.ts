@@ -1,8 +1,6 @@
 import type { PgClient } from './database-driver.ts';
-import type { Query } from './query.ts';
-import { createQuery } from './query.ts';
-import type { PgSchema } from './schema.ts';
-import { BASE_SCHEMA } from './schema.ts';
+import { createQuery, type Query } from './query.ts';
+import { BASE_SCHEMA, type PgSchema } from './schema.ts';
 import { renderFunction } from './sql/function.ts';
 
 /** Lists the columns, indexes and constraints of a schema with their definitions. */

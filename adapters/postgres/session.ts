@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
-import type { CommitOutcomeResolver, StartedTransaction } from './commit-outcome.ts';
-import { createCommitOutcomeResolver } from './commit-outcome.ts';
-import type { PgClient, PgPool } from './database-driver.ts';
-import { getErrorCode, startRequest, TIMEOUTS, toStoreError } from './database-driver.ts';
+import { type CommitOutcomeResolver, createCommitOutcomeResolver, type StartedTransaction } from './commit-outcome.ts';
+import { getErrorCode, type PgClient, type PgPool, startRequest, TIMEOUTS, toStoreError } from './database-driver.ts';
 import type { PgSession, Query, Statement } from './query.ts';
 import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
 

@@ -1,6 +1,5 @@
 import type { PriceHistorySource, PricePoint } from 'intentbook';
-import type { CoinGeckoOptions } from './coin-gecko-client.ts';
-import { createCoinGeckoClient } from './coin-gecko-client.ts';
+import { type CoinGeckoOptions, createCoinGeckoClient } from './coin-gecko-client.ts';
 
 /**
  * Creates a source of past prices that reads the last day of a token from CoinGecko, a price each 5 minutes. A chain

@@ -1,7 +1,6 @@
 import type { UsdPriceSource } from 'intentbook';
 import { CHAINS, NATIVE_MARKER } from '#internal';
-import type { CoinGeckoOptions } from './coin-gecko-client.ts';
-import { createCoinGeckoClient } from './coin-gecko-client.ts';
+import { type CoinGeckoOptions, createCoinGeckoClient } from './coin-gecko-client.ts';
 
 /**
  * Creates a price source that reads prices by contract address from CoinGecko. Native currency is read as its wrapped

@@ -1,2 +1,1 @@
-export type { TenderlyOptions } from './tenderly.ts';
-export { tenderlySimulator } from './tenderly.ts';
+export { type TenderlyOptions, tenderlySimulator } from './tenderly.ts';

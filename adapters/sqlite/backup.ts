@@ -4,8 +4,7 @@ import { dirname } from 'node:path';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { assertBookFile, COPY_ID } from './connection.ts';
-import type { BetterSqlite } from './database-driver.ts';
-import { loadDriver, openDatabase, toStoreError } from './database-driver.ts';
+import { type BetterSqlite, loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import { requestLogEpoch } from './log-epoch.ts';
 import type { NodeSqlite } from './node-sqlite.ts';
 

@@ -1,8 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreError } from 'intentbook';
-import type { BetterSqlite, SqliteDatabase } from './database-driver.ts';
-import { loadDriver, openDatabase, toStoreError } from './database-driver.ts';
+import { type BetterSqlite, loadDriver, openDatabase, type SqliteDatabase, toStoreError } from './database-driver.ts';
 import { prepare } from './session.ts';
 
 /** SQLite's `synchronous` levels. Only `FULL` and `EXTRA` survive a power failure. */

@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module';
 import { StoreError } from 'intentbook';
 import { describePackageFailure } from '#internal';
-import type { NodeSqlite } from './node-sqlite.ts';
-import { loadNodeSqlite, openNodeDatabase } from './node-sqlite.ts';
+import { loadNodeSqlite, type NodeSqlite, openNodeDatabase } from './node-sqlite.ts';
 
 /** Database handle: the part of better-sqlite3's `Database` that the store uses. */
 export interface SqliteDatabase {

@@ -2,10 +2,8 @@ import type { Cancel, Store, StoreContext } from 'intentbook';
 import type { SqliteHandle } from './connection.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
-import type { SqliteWriter } from './store-with-reader.ts';
-import { createStoreWithReader } from './store-with-reader.ts';
-import type { WriteOperations } from './write-operations.ts';
-import { createWriteOperations } from './write-operations.ts';
+import { createStoreWithReader, type SqliteWriter } from './store-with-reader.ts';
+import { createWriteOperations, type WriteOperations } from './write-operations.ts';
 
 /** Milliseconds between two attempts to notice that the host has committed its transaction. */
 const COMMIT_POLL_INTERVAL = 20;

@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import type { AccountStore, Store } from 'intentbook';
-import { StoreError } from 'intentbook';
+import { type AccountStore, type Store, StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { MAX_TIMER, requireInteger } from '#internal';
 import { createSqliteAccountStore } from './accounts/store.ts';
-import type { SqliteFile, SqliteHandle, Synchronous } from './connection.ts';
-import { SYNCHRONOUS } from './connection.ts';
+import { type SqliteFile, type SqliteHandle, SYNCHRONOUS, type Synchronous } from './connection.ts';
 import type { SqliteDatabase } from './database-driver.ts';
 import { createHandleStore } from './handle-store.ts';
 import { beginEpochInFile } from './log-epoch.ts';
@@ -16,8 +14,7 @@ import { createSqliteStore } from './store.ts';
 import { createThreadedStore } from './threaded-store.ts';
 import { getWorkerFile } from './write-thread.ts';
 
-export type { SqliteBackupOptions } from './backup.ts';
-export { backupSqlite } from './backup.ts';
+export { backupSqlite, type SqliteBackupOptions } from './backup.ts';
 export type { Synchronous } from './connection.ts';
 export type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
 

@@ -1,10 +1,8 @@
 import { systemClock } from 'intentbook';
 import { getLogEpochStart } from 'intentbook/store-kit';
-import type { SqliteFile } from './connection.ts';
-import { connectSqlite } from './connection.ts';
+import { connectSqlite, type SqliteFile } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
-import type { SqliteSession } from './session.ts';
-import { transact } from './session.ts';
+import { type SqliteSession, transact } from './session.ts';
 import { acquireLease } from './writer-lease.ts';
 
 /** Returns SQL after which the next log entry begins a new log epoch. */

@@ -1,10 +1,8 @@
-import type { Domain } from 'intentbook';
-import { StoreError } from 'intentbook';
+import { type Domain, StoreError } from 'intentbook';
 import { assertSameDomain } from 'intentbook/store-kit';
 import type { SqliteConnection } from './connection.ts';
 import { toBytes, toHex } from './rows.ts';
-import type { Migration } from './schema.ts';
-import { FOUNDATION } from './schema.ts';
+import { FOUNDATION, type Migration } from './schema.ts';
 import { prepare, transact } from './session.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { NewOrder } from 'intentbook';
-import type { KnownOrder, OrderProgress, RowChange } from 'intentbook/store-kit';
-import { unpackUid } from 'intentbook/store-kit';
+import { type KnownOrder, type OrderProgress, type RowChange, unpackUid } from 'intentbook/store-kit';
 import type { OwnerCounts } from './owner-counts.ts';
 import { getQuotaClass, isExpiryRecorded, QUOTA_CLASSES, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';

@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { EncodedOrder, Hex, StoredOrder } from 'intentbook';
-import type { OrderRow } from './rows.ts';
-import { orderColumns, quoteColumns, readOrder, toBytes, toStoredOrder } from './rows.ts';
+import { type OrderRow, orderColumns, quoteColumns, readOrder, toBytes, toStoredOrder } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** A query of order rows. */

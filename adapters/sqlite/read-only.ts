@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { Domain } from 'intentbook';
-import { StoreError } from 'intentbook';
-import type { SqliteConnection, SqliteFile } from './connection.ts';
-import { assertOwnLog, connectReader } from './connection.ts';
+import { type Domain, StoreError } from 'intentbook';
+import { assertOwnLog, connectReader, type SqliteConnection, type SqliteFile } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { readSchemaVersion } from './migrate.ts';
 import type { Lease } from './writer-lease.ts';

@@ -1,6 +1,5 @@
 import { StoreError } from 'intentbook';
-import type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
-import { isDamage, toStoreError } from './database-driver.ts';
+import { isDamage, type SqliteDatabase, type SqliteStatement, toStoreError } from './database-driver.ts';
 
 /** Database access for the tables of the store: statements and transactions that only the current writer can commit. */
 export interface SqliteSession {

@@ -1,11 +1,9 @@
 import type { EventStore, InsertOptions, InsertOutcome, OrderInsert, Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
-import type { SqliteConnection, SqliteSource } from './connection.ts';
-import { connectReader } from './connection.ts';
+import { connectReader, type SqliteConnection, type SqliteSource } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { createReaderLease } from './read-only.ts';
-import type { SqliteBook } from './store.ts';
-import { assembleBook, createStoreFromOperations } from './store.ts';
+import { assembleBook, createStoreFromOperations, type SqliteBook } from './store.ts';
 import type { WriteOperations } from './write-operations.ts';
 
 /** Runs the operations that write, on a separate connection. */

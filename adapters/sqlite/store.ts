@@ -3,8 +3,7 @@ import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit
 import { createAppDataTable } from './app-data.ts';
 import { createAuctionTable } from './auctions.ts';
 import { createChainStore } from './chain.ts';
-import type { SqliteConnection, SqliteFile, SqliteSource } from './connection.ts';
-import { connectSqlite } from './connection.ts';
+import { connectSqlite, type SqliteConnection, type SqliteFile, type SqliteSource } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { createEventTable } from './events.ts';
 import { createExpirySweeper, createReinstatementLog, createReinstater } from './expiry.ts';
@@ -20,8 +19,7 @@ import { createRetention } from './retention.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
 import { createTaskTable } from './tasks.ts';
-import type { Lease } from './writer-lease.ts';
-import { acquireLease } from './writer-lease.ts';
+import { acquireLease, type Lease } from './writer-lease.ts';
 
 /** The operations of an open store. */
 export type SqliteBook = ReturnType<typeof assembleBook>;

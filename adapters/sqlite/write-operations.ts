@@ -1,5 +1,4 @@
-import type { Store, StoreContext } from 'intentbook';
-import { systemClock } from 'intentbook';
+import { type Store, type StoreContext, systemClock } from 'intentbook';
 
 /** Returns the operations that run in the write thread: those that commit, `open` and `close`. */
 export const createWriteOperations = (store: Store) => ({

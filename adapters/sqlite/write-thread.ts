@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { StoreErrorCode } from 'intentbook';
-import { StoreError, systemClock } from 'intentbook';
+import { StoreError, type StoreErrorCode, systemClock } from 'intentbook';
 import type { SqliteFile } from './connection.ts';
 import type { SqliteWriter } from './store-with-reader.ts';
 import type { WriteMessage, WriteOperations, WriteResult, WriteStart } from './write-operations.ts';

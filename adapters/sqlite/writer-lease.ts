@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Cancel, Clock } from 'intentbook';
-import { StoreError } from 'intentbook';
-import type { SqliteConnection } from './connection.ts';
-import { getFilePath } from './connection.ts';
+import { type Cancel, type Clock, StoreError } from 'intentbook';
+import { getFilePath, type SqliteConnection } from './connection.ts';
 import { createFileWatch } from './file-watch.ts';
-import type { ProcessIdentity } from './process-identity.ts';
-import { getOwnIdentity, getProcessState } from './process-identity.ts';
+import { getOwnIdentity, getProcessState, type ProcessIdentity } from './process-identity.ts';
 import { prepare, transact } from './session.ts';
 
 /** Lifetime of a lease without renewal, in milliseconds. */

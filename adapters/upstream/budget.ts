@@ -1,7 +1,6 @@
 import type { Clock, UpstreamBlock, UpstreamClass } from 'intentbook';
 import { onAbort, readMonotonic } from '#internal';
-import type { CallEnd, Pause } from './pause.ts';
-import { createPause } from './pause.ts';
+import { type CallEnd, createPause, type Pause } from './pause.ts';
 
 /** Limits of a request budget. */
 export interface BudgetLimits {

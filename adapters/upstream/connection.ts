@@ -8,12 +8,9 @@ import {
   readResponseText,
   withDeadline,
 } from '#internal';
-import type { Verdict } from './answer.ts';
-import { classifyAnswer, classifyError } from './answer.ts';
-import type { Budget, Reserve, Turn } from './budget.ts';
-import { getBudget } from './budget.ts';
-import type { Access } from './options.ts';
-import { areHeaders, isHeaderValue } from './options.ts';
+import { classifyAnswer, classifyError, type Verdict } from './answer.ts';
+import { type Budget, getBudget, type Reserve, type Turn } from './budget.ts';
+import { type Access, areHeaders, isHeaderValue } from './options.ts';
 import type { CallEnd } from './pause.ts';
 
 /** The book, or the estimator, that sends requests. */

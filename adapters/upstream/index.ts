@@ -6,7 +6,5 @@
  */
 
 export type { Reloadable, UpstreamAccessOptions, UpstreamHeaders } from './options.ts';
-export type { OrderBookQuotesOptions } from './quotes-estimator.ts';
-export { orderBookQuotes } from './quotes-estimator.ts';
-export type { OrderBookUpstreamOptions } from './upstream.ts';
-export { orderBookUpstream } from './upstream.ts';
+export { type OrderBookQuotesOptions, orderBookQuotes } from './quotes-estimator.ts';
+export { type OrderBookUpstreamOptions, orderBookUpstream } from './upstream.ts';

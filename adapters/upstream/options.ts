@@ -1,6 +1,5 @@
 import type { UpstreamClass } from 'intentbook';
-import type { ServiceUrl } from '#internal';
-import { assertKnownOptions, formatSecret, parseServiceUrl, VERSION } from '#internal';
+import { assertKnownOptions, formatSecret, parseServiceUrl, type ServiceUrl, VERSION } from '#internal';
 import type { BudgetLimits } from './budget.ts';
 
 /** A value, or a function that returns it. It is called for each request, so a file with a new key needs no restart. */

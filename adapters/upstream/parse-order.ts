@@ -1,5 +1,4 @@
-import type { Hex, UpstreamOrder, UpstreamTrade } from 'intentbook';
-import { UPSTREAM_STATUSES } from 'intentbook';
+import { type Hex, UPSTREAM_STATUSES, type UpstreamOrder, type UpstreamTrade } from 'intentbook';
 import {
   appDataHash,
   BUY_TOKEN_DESTINATIONS,

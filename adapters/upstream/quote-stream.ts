@@ -1,7 +1,6 @@
 import type { UpstreamQuote } from 'intentbook';
 import { createAsyncQueue, onAbort, readMonotonic } from '#internal';
-import type { Verdict } from './answer.ts';
-import { classifyError, parseError } from './answer.ts';
+import { classifyError, parseError, type Verdict } from './answer.ts';
 import type { Connection, Request, Session, StartedRequest } from './connection.ts';
 import { finish, linkSignals, report } from './connection.ts';
 import { parseQuote, toQuote } from './quote.ts';

@@ -9,10 +9,8 @@ import type {
 } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { assertKnownOptions, parseHex } from '#internal';
-import type { Session } from './connection.ts';
-import { createConnection } from './connection.ts';
-import type { UpstreamAccessOptions } from './options.ts';
-import { ACCESS_OPTIONS, parseAccess } from './options.ts';
+import { createConnection, type Session } from './connection.ts';
+import { ACCESS_OPTIONS, parseAccess, type UpstreamAccessOptions } from './options.ts';
 import { isObject, parseAmount } from './parse-order.ts';
 import { type parseQuote, toQuote } from './quote.ts';
 

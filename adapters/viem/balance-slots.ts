@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'intentbook';
 import { bytesToHex, hexToBytes, keccak256 } from '#internal';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, list, NodeError, parseHexResult, record } from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, type RpcClient, record } from './rpc.ts';
 
 /** A storage slot that contains a balance. */
 export interface BalanceSlot {

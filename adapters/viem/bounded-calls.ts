@@ -1,7 +1,5 @@
-import type { BoundedCall, BoundedResult } from '#internal';
-import { compileCalls, decodeCalls } from '#internal';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, NodeError, parseHexResult } from './rpc.ts';
+import { type BoundedCall, type BoundedResult, compileCalls, decodeCalls } from '#internal';
+import { callRpc, NodeError, parseHexResult, type RpcClient } from './rpc.ts';
 
 /** Gas that every node allows for one request. Nodes limit it to 30 million or more. */
 const ALLOWED_GAS = 20_000_000;

@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'intentbook';
 import { parseHex } from '#internal';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, parseHexResult, toQuantity } from './rpc.ts';
+import { callRpc, parseHexResult, type RpcClient, toQuantity } from './rpc.ts';
 import type { BlockCall, BlockCallResult } from './settlement.ts';
 
 /** Code of an authenticator that allows every account to settle: it returns 1. */

@@ -14,10 +14,8 @@ import type { BoundedResult } from '#internal';
 import { assertKnownOptions, assertSameChain, NATIVE_MARKER, parseAddress, requireInteger } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import { encodeIsValidSignature, getSignatureRejection, unwrapSignature } from './contract-signature.ts';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, parseAmount, parseHexResult, parseQuantity, requireClient } from './rpc.ts';
-import type { SimulatedCall, SimulatedResult } from './simulation.ts';
-import { simulateCalls, toInteractionCalls } from './simulation.ts';
+import { callRpc, parseAmount, parseHexResult, parseQuantity, type RpcClient, requireClient } from './rpc.ts';
+import { type SimulatedCall, type SimulatedResult, simulateCalls, toInteractionCalls } from './simulation.ts';
 import { readTokenInfo, readTokensInfo } from './token-info.ts';
 import { readVaultFunds } from './vault.ts';
 

@@ -2,8 +2,7 @@ import type { Address, Hex, OrderSimulator, OrderToSimulate } from 'intentbook';
 import { NATIVE_MARKER } from '#internal';
 import { createBalanceSlots, toWord } from './balance-slots.ts';
 import { ALLOW_ALL } from './call-sequence.ts';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, NodeError, parseQuantity, requireClient, toQuantity } from './rpc.ts';
+import { callRpc, NodeError, parseQuantity, type RpcClient, requireClient, toQuantity } from './rpc.ts';
 import type { BlockCall } from './settlement.ts';
 import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
 

@@ -2,8 +2,7 @@ import type { Address, Hex, QuoteVerification, QuoteVerifier, VerificationOutcom
 import { bytes, encodeCall, word } from '#internal';
 import { createBalanceSlots, toWord } from './balance-slots.ts';
 import { ALLOW_ALL, simulateSequence } from './call-sequence.ts';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, NodeError, parseHexResult, requireClient } from './rpc.ts';
+import { callRpc, NodeError, parseHexResult, type RpcClient, requireClient } from './rpc.ts';
 import type { BlockCall, BlockCallResult, SingleSettlement } from './settlement.ts';
 import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
 

@@ -1,8 +1,7 @@
 import type { Address, PolicyContext } from 'intentbook';
 import { assertKnownOptions, parseAddress } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
-import type { RpcClient } from './rpc.ts';
-import { requireClient } from './rpc.ts';
+import { type RpcClient, requireClient } from './rpc.ts';
 
 /** Options of a sanctions oracle. */
 export interface SanctionsOracleOptions {

@@ -1,7 +1,6 @@
 import type { Address, Hex, InteractionData, Interactions, OrderData, SigningScheme } from 'intentbook';
 import { encodeCall, encodeSettle, word } from '#internal';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, list, parseHexResult, parseQuantity, record, toQuantity } from './rpc.ts';
+import { callRpc, list, parseHexResult, parseQuantity, type RpcClient, record, toQuantity } from './rpc.ts';
 
 /** The account that settles in a simulation. Its key is unknown. */
 export const SOLVER: Address = '0x00000000000000000000000000000000c0ffee02';

@@ -1,6 +1,5 @@
 import type { Address, Hex, InteractionData } from 'intentbook';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, list, NodeError, parseHexResult, record, toQuantity } from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, type RpcClient, record, toQuantity } from './rpc.ts';
 
 /** Call in a simulated block. */
 export interface SimulatedCall {

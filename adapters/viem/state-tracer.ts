@@ -1,7 +1,6 @@
 import type { Address, BundleCall, Hex, StateChange, StorageChange } from 'intentbook';
 import { parseHex } from '#internal';
-import type { RpcClient } from './rpc.ts';
-import { callRpc, NodeError, parseQuantity, record, toQuantity, toRpcCall } from './rpc.ts';
+import { callRpc, NodeError, parseQuantity, type RpcClient, record, toQuantity, toRpcCall } from './rpc.ts';
 
 const ZERO: Hex = `0x${'00'.repeat(32)}`;
 

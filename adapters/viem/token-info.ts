@@ -1,6 +1,5 @@
 import type { Address, Hex, TokenInfo } from 'intentbook';
-import type { BoundedResult } from '#internal';
-import { hexToBytes } from '#internal';
+import { type BoundedResult, hexToBytes } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 

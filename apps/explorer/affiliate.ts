@@ -1,6 +1,5 @@
 import type { AffiliateStatistics } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
-import { AccountError } from 'intentbook/accounts';
+import { AccountError, type Accounts } from 'intentbook/accounts';
 
 /** The part of an account in the affiliate program. */
 export interface ShownAffiliate {

@@ -1,5 +1,4 @@
-import type { Api, ApiResponse, Order, OrderBook, OrderTrade } from 'intentbook';
-import { OrderBookError } from 'intentbook';
+import { type Api, type ApiResponse, type Order, type OrderBook, OrderBookError, type OrderTrade } from 'intentbook';
 import type { Endpoint, Match } from '#internal';
 import {
   allowHeader,
@@ -16,11 +15,9 @@ import { readAffiliate } from './affiliate.ts';
 import type { ExplorerBook, ExplorerOptions } from './index.ts';
 import { blockExplorer } from './known-tokens.ts';
 import { readHolders, readPools, readSlippage } from './market.ts';
-import type { CompetitionReads } from './overview.ts';
-import { createOverview, recentCompetitions } from './overview.ts';
+import { type CompetitionReads, createOverview, recentCompetitions } from './overview.ts';
 import { search } from './search.ts';
-import type { TokenReader } from './tokens.ts';
-import { createTokenReader } from './tokens.ts';
+import { createTokenReader, type TokenReader } from './tokens.ts';
 
 /** Maximum number of addresses in a request. */
 const MAX_ADDRESSES = 100;

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ApiRequest, ApiResponse } from 'intentbook';
-import { OrderBookError } from 'intentbook';
+import { type ApiRequest, type ApiResponse, OrderBookError } from 'intentbook';
 import { rejectionResponse } from '#internal';
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
 import type { Api, ApiRequest, ApiResponse, OrderBook, RateLimitOptions } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
-import type { Environment } from '#internal';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, type Environment } from '#internal';
 import { createDataApi } from './data.ts';
 import { createPageFiles } from './files.ts';
 import type { KnownToken } from './known-tokens.ts';

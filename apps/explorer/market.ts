@@ -1,6 +1,5 @@
 import type { PoolYield, TokenHolder } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
-import { AccountError } from 'intentbook/accounts';
+import { AccountError, type Accounts } from 'intentbook/accounts';
 
 /** Pools and holders that are shown. */
 const MAX_POOLS = 100;

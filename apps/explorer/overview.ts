@@ -1,6 +1,5 @@
 import type { Order, OrderBook } from 'intentbook';
-import type { EventCounts } from './event-counts.ts';
-import { createEventCounts } from './event-counts.ts';
+import { createEventCounts, type EventCounts } from './event-counts.ts';
 
 /** Orders that the statistics cover. */
 const SAMPLE = 1_000;

@@ -1,7 +1,6 @@
 import type { OrderBook } from 'intentbook';
 import { NATIVE_MARKER } from '#internal';
-import type { KnownToken } from './known-tokens.ts';
-import { commonTokens } from './known-tokens.ts';
+import { commonTokens, type KnownToken } from './known-tokens.ts';
 
 /** A token as the page shows it. Unknown members are absent. */
 export interface ShownToken {

@@ -1,13 +1,11 @@
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Hex } from 'intentbook';
 import { MissingPackage, resolvePeer } from './peers.ts';
-import type { Rpc } from './rpc.ts';
-import { createRpc } from './rpc.ts';
+import { createRpc, type Rpc } from './rpc.ts';
 
 /** Settings of a node. */
 export interface AnvilOptions {

@@ -1,6 +1,5 @@
 import { requireInteger, requireMember } from '#internal';
-import type { FaultPoint } from './faults.ts';
-import { FAULT_POINTS } from './faults.ts';
+import { FAULT_POINTS, type FaultPoint } from './faults.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
 import type { SandboxToken } from './tokens.ts';
 

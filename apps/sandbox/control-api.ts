@@ -1,5 +1,4 @@
-import type { Api, ApiResponse, Hex } from 'intentbook';
-import { OrderBookError } from 'intentbook';
+import { type Api, type ApiResponse, type Hex, OrderBookError } from 'intentbook';
 import * as z from 'zod/mini';
 import { jsonResponse, readJson } from '#internal';
 import { describeSandbox } from './describe.ts';

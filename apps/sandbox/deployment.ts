@@ -4,8 +4,7 @@ import { encodeArguments, encodeCall, labelledAddress, mappingSlot, textWord, wo
 import { ARTIFACTS } from './contracts/artifacts.ts';
 import { readPeer } from './peers.ts';
 import { getPoolReserves } from './pool-reserves.ts';
-import type { Rpc } from './rpc.ts';
-import { quantity } from './rpc.ts';
+import { quantity, type Rpc } from './rpc.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
 

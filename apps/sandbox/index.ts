@@ -1,6 +1,5 @@
 export type { SandboxAccount } from './chain.ts';
-export type { CommandHost } from './command.ts';
-export { runSandboxCommand } from './command.ts';
+export { type CommandHost, runSandboxCommand } from './command.ts';
 export type { FaultPoint } from './faults.ts';
 export { stopIdleNodes } from './node-chain.ts';
 export { MissingPackage } from './peers.ts';

@@ -10,8 +10,7 @@ import {
   viemSource,
 } from 'intentbook/viem';
 import { encodeCall, labelledAddress } from './abi.ts';
-import type { Anvil } from './anvil.ts';
-import { startAnvil } from './anvil.ts';
+import { type Anvil, startAnvil } from './anvil.ts';
 import type { NativeOrder, SandboxChain, SandboxOwner } from './chain.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
 import type { Contracts, Transaction } from './deployment.ts';
@@ -26,8 +25,7 @@ import {
   transact,
 } from './deployment.ts';
 import type { Faults } from './faults.ts';
-import type { Rpc } from './rpc.ts';
-import { quantity } from './rpc.ts';
+import { quantity, type Rpc } from './rpc.ts';
 import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';

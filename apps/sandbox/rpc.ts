@@ -1,5 +1,4 @@
-import type { ClientRequest } from 'node:http';
-import { Agent, request as send } from 'node:http';
+import { Agent, type ClientRequest, request as send } from 'node:http';
 import type { Hex } from 'intentbook';
 
 /**

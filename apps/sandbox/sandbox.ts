@@ -16,11 +16,9 @@ import type { SandboxAccount } from './chain.ts';
 import { createControlApi } from './control-api.ts';
 import { loadKeyRing } from './keys.ts';
 import type { Amounts, QuoteTerms, Sandbox, SandboxOptions, SandboxQuoteOptions } from './sandbox-types.ts';
-import type { TraderContext } from './trader.ts';
-import { createTrader } from './trader.ts';
+import { createTrader, type TraderContext } from './trader.ts';
 import { toAtoms } from './units.ts';
-import type { World } from './world.ts';
-import { openWorld } from './world.ts';
+import { openWorld, type World } from './world.ts';
 
 /** Native currency that a trader gets for gas. */
 const GAS_MONEY = '100';

@@ -1,11 +1,9 @@
 import type { ProtocolEvent } from 'intentbook/chain-events';
-import type { Solution } from 'intentbook/solver';
-import { getExecution, respectsLimit } from 'intentbook/solver';
+import { getExecution, respectsLimit, type Solution } from 'intentbook/solver';
 import { NATIVE_MARKER } from '#internal';
 import type { getContracts } from './deployment.ts';
 import type { createSimulatedPools } from './simulated-pools.ts';
-import type { ContractState } from './simulated-state.ts';
-import { UNLIMITED } from './simulated-state.ts';
+import { type ContractState, UNLIMITED } from './simulated-state.ts';
 
 /** An event before it has its place on the chain. */
 export type NewEvent = ProtocolEvent extends infer Event

@@ -1,6 +1,5 @@
 import type { Address } from 'intentbook';
-import type { Ledger } from './simulated-ledger.ts';
-import { createLedger } from './simulated-ledger.ts';
+import { createLedger, type Ledger } from './simulated-ledger.ts';
 
 /** State of the contracts and tokens of a simulated chain. */
 export interface ContractState {

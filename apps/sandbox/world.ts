@@ -1,25 +1,19 @@
-import type { OrderBook, RecoveryBackend } from 'intentbook';
-import { createOrderBook } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
-import { createAccounts } from 'intentbook/accounts';
+import { createOrderBook, type OrderBook, type RecoveryBackend } from 'intentbook';
+import { type Accounts, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { fixedUsdPrices } from 'intentbook/prices';
 import { NATIVE_MARKER } from '#internal';
 import type { SandboxChain } from './chain.ts';
-import type { SandboxClock } from './clock.ts';
-import { createSandboxClock } from './clock.ts';
-import type { Faults } from './faults.ts';
-import { createFaults } from './faults.ts';
+import { createSandboxClock, type SandboxClock } from './clock.ts';
+import { createFaults, type Faults } from './faults.ts';
 import type { KeyRing } from './keys.ts';
 import { createNodeChain } from './node-chain.ts';
 import { recordedStore } from './recorded-store.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
 import { createSimulatedChain } from './simulated-chain.ts';
-import type { SandboxSolver } from './solving.ts';
-import { createSandboxSolver } from './solving.ts';
+import { createSandboxSolver, type SandboxSolver } from './solving.ts';
 import { createTaskQueue } from './task-queue.ts';
-import type { SandboxToken } from './tokens.ts';
-import { readTokens } from './tokens.ts';
+import { readTokens, type SandboxToken } from './tokens.ts';
 
 /** Terms of the affiliate programme: small amounts, which a few orders reach. */
 const AFFILIATE_TERMS = {

@@ -1,8 +1,7 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
 import { assertKnownOptions, encodeCall, parseAddress, requireFunctions, word } from '#internal';
 import { callContracts } from './call-contracts.ts';
-import type { ClearedPair } from './clear.ts';
-import { clearPair } from './clear.ts';
+import { type ClearedPair, clearPair } from './clear.ts';
 import { getExecution, getRemaining, NATIVE } from './execution.ts';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
 import type { Fill, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';

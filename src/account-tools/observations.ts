@@ -1,7 +1,6 @@
 import { QueueFullError } from '../concurrency/deadline.ts';
 import { callListener } from '../listeners.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 
 /** The data that a source of the account interface returns. */
 export type SourceSubject =

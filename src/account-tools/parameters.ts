@@ -1,6 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 
 /** Parses the address of an account. @throws OrderBookError `InvalidParameter` if the text is not a valid address. */
 export const requireAccount = (text: string): Address => requireAddress(text, 'account');

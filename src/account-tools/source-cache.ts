@@ -1,7 +1,6 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver, SourceSubject } from './observations.ts';
 

@@ -1,11 +1,9 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import { toAddress } from '../crypto/packed.ts';
-import type { RecoveryBackendOption } from '../crypto/recovery.ts';
-import { selectRecoveryBackend } from '../crypto/recovery.ts';
+import { type RecoveryBackendOption, selectRecoveryBackend } from '../crypto/recovery.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { bytesToHex, hexSize, parseHex } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex, hexSize, parseHex } from '../protocol/hex.ts';
 import { parseEcdsaSignature } from '../protocol/signature.ts';
 
 /** The result of verifying a wallet signature. */

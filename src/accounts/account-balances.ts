@@ -1,14 +1,11 @@
-import type { KnownBook } from '../account-tools/account-books.ts';
-import { getProductionBook } from '../account-tools/account-books.ts';
+import { getProductionBook, type KnownBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
 import { requireAccount } from '../account-tools/parameters.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 import type { BalanceCallOptions, TokenBalance } from '../records/results.ts';
 import { requireList } from '../validation/options.ts';
-import type { BalanceEvent, WatchedAccount } from './balance-watch.ts';
-import { createBalanceWatch } from './balance-watch.ts';
+import { type BalanceEvent, createBalanceWatch, type WatchedAccount } from './balance-watch.ts';
 
 /** Balance methods. Each queries the chain through the production book of a chain id. */
 export interface AccountBalances {

@@ -1,10 +1,8 @@
 import { createClockWatch } from '../concurrency/clock-watch.ts';
-import type { Worker } from '../concurrency/worker.ts';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 
 /** Rows that are deleted in one step. */
 const BATCH_SIZE = 128;

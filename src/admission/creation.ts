@@ -1,9 +1,7 @@
-import type { Hex } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Hex, parseHex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, isUint32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
-import type { SigningScheme } from '../protocol/signature.ts';
-import { SIGNING_SCHEMES } from '../protocol/signature.ts';
+import { SIGNING_SCHEMES, type SigningScheme } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
 import type { ParsedCreation } from './verified-order.ts';
 

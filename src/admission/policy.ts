@@ -1,9 +1,7 @@
 import { AbortedError } from '../concurrency/abort.ts';
-import type { DeadlineLimiter, QueueOptions } from '../concurrency/deadline.ts';
-import { QueueFullError } from '../concurrency/deadline.ts';
+import { type DeadlineLimiter, QueueFullError, type QueueOptions } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
 
 import type { Terms } from './checks.ts';
 

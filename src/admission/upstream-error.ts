@@ -1,5 +1,4 @@
-import type { ErrorCode, ErrorData } from '../errors.ts';
-import { OrderBookError } from '../errors.ts';
+import { type ErrorCode, type ErrorData, OrderBookError } from '../errors.ts';
 import type { UpstreamRejection } from '../ports/upstream.ts';
 
 /** A rejection of the other book, passed on with its code, text and HTTP status. The code may be unknown here. */

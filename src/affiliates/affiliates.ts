@@ -4,8 +4,7 @@ import type { UsdPriceQuery } from '../ports/prices.ts';
 import type { AffiliateApi, AffiliatesContext, AffiliatesOptions, AffiliateTerms } from './affiliate-api.ts';
 import { createAffiliateApi } from './affiliate-api.ts';
 import { createOwnStatistics } from './own-statistics.ts';
-import type { ValuationContext } from './valuation.ts';
-import { createValuation } from './valuation.ts';
+import { createValuation, type ValuationContext } from './valuation.ts';
 
 /** What the account interface provides to affiliates. */
 export interface AffiliateProgramContext

@@ -2,8 +2,7 @@ import type { KnownBook } from '../account-tools/account-books.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AffiliateStore } from '../ports/affiliate-store.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { NotificationStore } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
@@ -11,8 +10,7 @@ import { isAfterGap } from '../records/log-gap.ts';
 import type { Order } from '../records/order-json.ts';
 import { REFERRAL_FEEDS } from '../store-kit/forgotten.ts';
 import type { Ledger } from './ledger.ts';
-import type { ReferredTrade } from './referred-trade.ts';
-import { parseReferrerCode } from './referred-trade.ts';
+import { parseReferrerCode, type ReferredTrade } from './referred-trade.ts';
 import type { Valuation } from './valuation.ts';
 
 /** Log entries that are read in one step. */

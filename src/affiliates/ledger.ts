@@ -1,7 +1,6 @@
 import type { Address } from '../protocol/hex.ts';
 import type { AffiliateTerms } from './affiliate-api.ts';
-import type { TraderEvaluation } from './program.ts';
-import { evaluateTrader } from './program.ts';
+import { evaluateTrader, type TraderEvaluation } from './program.ts';
 import type { ReferredTrade } from './referred-trade.ts';
 
 /** A trade with its key and its position among the trades of the same time. */

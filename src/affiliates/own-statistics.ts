@@ -1,7 +1,6 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
-import type { OrderTokens, TokenLookup } from '../account-tools/token-labels.ts';
-import { findTokens } from '../account-tools/token-labels.ts';
+import { findTokens, type OrderTokens, type TokenLookup } from '../account-tools/token-labels.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type {
   AffiliateStatistics,
@@ -17,8 +16,7 @@ import type { AffiliateTerms } from './affiliate-api.ts';
 import { toDollars, toMicros } from './dollars.ts';
 import { createStatisticsFollower } from './follower.ts';
 import { createLedger } from './ledger.ts';
-import type { EvaluatedTrade } from './program.ts';
-import { computeRewards } from './program.ts';
+import { computeRewards, type EvaluatedTrade } from './program.ts';
 import type { Valuation } from './valuation.ts';
 
 /** Trades in a response with the activity of a trader. */

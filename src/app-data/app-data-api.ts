@@ -3,8 +3,7 @@ import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import { getBuiltInDocument } from '../protocol/app-data.ts';
-import type { Hex } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Hex, parseHex } from '../protocol/hex.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { PutDocumentOptions, PutDocumentResult } from './put.ts';
 

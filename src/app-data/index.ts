@@ -4,7 +4,6 @@
  * @module
  */
 
-export type { AppDataApi } from './app-data-api.ts';
-export { createAppData } from './app-data-api.ts';
+export { type AppDataApi, createAppData } from './app-data-api.ts';
 export { createDocumentPolicy } from './document-policy.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './put.ts';

@@ -1,6 +1,5 @@
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { Auction, AuctionOrder } from './auction-order.ts';
-import { compareAuctionOrders } from './auction-order.ts';
+import { type Auction, type AuctionOrder, compareAuctionOrders } from './auction-order.ts';
 import { renderOrder } from './render-auction.ts';
 
 /** The difference between two auctions. Members that an auction has and a delta lacks are unchanged. */

@@ -1,8 +1,7 @@
 import type { ContractSignatureQuery } from '../ports/chain-client.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { WireFeePolicy } from '../protocol/protocol-fees.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
@@ -11,8 +10,7 @@ import { unpackUid } from '../protocol/uid.ts';
 import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../records/order-json.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import { getSpending, readMetadata } from '../records/spending.ts';
-import type { FeeRules } from './fee-policies.ts';
-import { getFeePolicies } from './fee-policies.ts';
+import { type FeeRules, getFeePolicies } from './fee-policies.ts';
 
 /** An auction: the funded open orders and the native prices of their tokens. */
 export interface Auction {

@@ -1,6 +1,5 @@
 import { isTemporary as isTemporaryRejection, OrderBookError } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import { isRecent, readMonotonic } from '../ports/clock.ts';
+import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';

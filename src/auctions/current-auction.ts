@@ -1,6 +1,5 @@
 import { thenAlways } from '../concurrency/then-always.ts';
-import type { Clock } from '../ports/clock.ts';
-import { isRecent, readMonotonic, seconds } from '../ports/clock.ts';
+import { type Clock, isRecent, readMonotonic, seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
@@ -11,11 +10,9 @@ import type { FindDenied } from './denied.ts';
 import type { FeeRules, GetFeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filter-reason.ts';
 import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, getParties } from './filters.ts';
-import type { Funding, FundingQuery } from './funding.ts';
-import { fundsKey } from './funding.ts';
+import { type Funding, type FundingQuery, fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
-import type { RenderedAuction } from './render-auction.ts';
-import { inSteps, renderOnce, VISITS_PER_TICK } from './render-auction.ts';
+import { inSteps, type RenderedAuction, renderOnce, VISITS_PER_TICK } from './render-auction.ts';
 import { renderAuctionValues } from './settled-auction.ts';
 import type { SignatureChecks } from './signature-checks.ts';
 

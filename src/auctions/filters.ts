@@ -1,6 +1,5 @@
 import { NATIVE_MARKER } from '../protocol/chains.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import type { AuctionCandidate, AuctionOrder } from './auction-order.ts';
 import type { FilterReason } from './filter-reason.ts';

@@ -35,5 +35,4 @@ export type {
   SolveRequest,
   SolverDriver,
 } from './drivers/solver-driver.ts';
-export type { FilterReason } from './filter-reason.ts';
-export { FILTER_REASONS } from './filter-reason.ts';
+export { FILTER_REASONS, type FilterReason } from './filter-reason.ts';

@@ -2,8 +2,7 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OrderCursor, Store, StoredEvent, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/log-gap.ts';
-import type { AuctionCandidate } from './auction-order.ts';
-import { auctionCandidate, compareAuctionOrders } from './auction-order.ts';
+import { type AuctionCandidate, auctionCandidate, compareAuctionOrders } from './auction-order.ts';
 import type { FeeRules } from './fee-policies.ts';
 
 /** The open orders of a book, kept up to date with the event log. */

@@ -5,11 +5,9 @@ import { computeProtocolFees } from '../protocol/protocol-fees.ts';
 import type { AuctionPrices, ExecutedSettlement, SettledAuction, SettledTrade } from '../records/settled-solution.ts';
 import { findSettledSolution } from '../records/settled-solution.ts';
 import type { AuctionConfiguration } from './auction-api.ts';
-import type { AuctionOrder } from './auction-order.ts';
-import { auctionCandidate } from './auction-order.ts';
+import { type AuctionOrder, auctionCandidate } from './auction-order.ts';
 import { readCompetition } from './competition.ts';
-import type { FeeRules } from './fee-policies.ts';
-import { createFeeSchedule } from './fee-policies.ts';
+import { createFeeSchedule, type FeeRules } from './fee-policies.ts';
 
 /** The fee rules of an auction, stored with its prices. */
 type StoredFees = Pick<FeeRules, 'protocolFees' | 'maxPartnerFee'>;

@@ -1,11 +1,9 @@
 import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
-import type { Clock } from '../ports/clock.ts';
-import { isRecent, readMonotonic } from '../ports/clock.ts';
+import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
 import type { BalanceApi } from '../records/balance-api.ts';
 import type { BalanceCallOptions, TokenBalance } from '../records/results.ts';

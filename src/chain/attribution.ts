@@ -1,9 +1,7 @@
 import type { EventPosition, ProtocolEvent, SettlementEvent } from '../protocol/event-decoder.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { SettleCall } from '../protocol/settle-calldata.ts';
-import { decodeSettle } from '../protocol/settle-calldata.ts';
-import type { ExecutedSettlement, SettledAuction } from '../records/settled-solution.ts';
-import { toExecutedTrade } from '../records/settled-solution.ts';
+import { decodeSettle, type SettleCall } from '../protocol/settle-calldata.ts';
+import { type ExecutedSettlement, type SettledAuction, toExecutedTrade } from '../records/settled-solution.ts';
 import { executedFee } from './fees.ts';
 
 /** A `Trade` of the settlement contract. */

@@ -1,8 +1,6 @@
-import type { FindDocument } from '../admission/documents.ts';
-import { readDocument } from '../admission/documents.ts';
+import { type FindDocument, readDocument } from '../admission/documents.ts';
 import { sleep } from '../concurrency/sleep.ts';
-import type { ErrorCode } from '../errors.ts';
-import { isTemporary, OrderBookError } from '../errors.ts';
+import { type ErrorCode, isTemporary, OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import { StoreError } from '../ports/store.ts';
@@ -10,8 +8,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
-import type { BatchContext } from './decode-batch.ts';
-import { decodeBatch, HASHES_KEPT } from './decode-batch.ts';
+import { type BatchContext, decodeBatch, HASHES_KEPT } from './decode-batch.ts';
 import type { PlacementContext } from './placement.ts';
 
 /**

@@ -13,12 +13,9 @@ import { ONE_NATIVE } from '../protocol/native-currency.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { compareLogPositions } from '../records/log-position.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
-import type { Attribution, FindAuction } from './attribution.ts';
-import { attribute, pairSettlements } from './attribution.ts';
-import type { JustInTimeContext } from './just-in-time.ts';
-import { readJustInTimeOrders } from './just-in-time.ts';
-import type { OrderPlacement, PlacementContext } from './placement.ts';
-import { readPlacement } from './placement.ts';
+import { type Attribution, attribute, type FindAuction, pairSettlements } from './attribution.ts';
+import { type JustInTimeContext, readJustInTimeOrders } from './just-in-time.ts';
+import { type OrderPlacement, type PlacementContext, readPlacement } from './placement.ts';
 
 /** Chain events, from a host or from the indexer. */
 export interface ChainBatch {

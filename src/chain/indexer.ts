@@ -1,13 +1,10 @@
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import { sleep } from '../concurrency/sleep.ts';
 import type { ChainCall } from '../ports/chain-client.ts';
-import type { BlockHeader, ChainSource } from '../ports/chain-source.ts';
-import { ChainMismatch } from '../ports/chain-source.ts';
+import { type BlockHeader, ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/chain-store.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
-import type { LeaseStore } from '../ports/store.ts';
-import { StoreError } from '../ports/store.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
+import { type LeaseStore, StoreError } from '../ports/store.ts';
 import type { Domain } from '../protocol/eip712.ts';
 import type { ChainLog } from '../protocol/event-decoder.ts';
 import { createBlockRange } from './block-range.ts';

@@ -1,7 +1,6 @@
 import type { NewOrder } from '../ports/order-record.ts';
 import type { ProtocolEvent } from '../protocol/event-decoder.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { bytesToHex } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { unpackUid } from '../protocol/uid.ts';

@@ -3,8 +3,7 @@ import type { BlockHeader, ChainSource, LogQuery } from '../ports/chain-source.t
 import type { ApplyOutcome } from '../ports/chain-store.ts';
 import { mayContain } from '../protocol/bloom.ts';
 import type { Domain } from '../protocol/eip712.ts';
-import type { ChainLog, ProtocolEvent } from '../protocol/event-decoder.ts';
-import { decodeLog, EVENT_TOPICS } from '../protocol/event-decoder.ts';
+import { type ChainLog, decodeLog, EVENT_TOPICS, type ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerObservation } from './indexer-options.ts';

@@ -1,19 +1,15 @@
-import type { CheckContext } from '../admission/checks.ts';
-import { TERMS_CHECKS } from '../admission/checks.ts';
-import type { FindDocument } from '../admission/documents.ts';
-import { loadDocument } from '../admission/documents.ts';
+import { type CheckContext, TERMS_CHECKS } from '../admission/checks.ts';
+import { type FindDocument, loadDocument } from '../admission/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
 import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { AppData } from '../protocol/app-data.ts';
 import type { EmittedOrder, EventPosition, OnchainOrderEvent } from '../protocol/event-decoder.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { bytesToHex, hexSize, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex, hexSize, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, findNameByHash, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
-import type { Interactions } from '../protocol/trampoline.ts';
-import { getInteractions } from '../protocol/trampoline.ts';
+import { getInteractions, type Interactions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
 import { toNewOrder } from '../records/order-json.ts';
 

@@ -1,5 +1,4 @@
-import type { AbortState, ReadOptions } from '../concurrency/abort.ts';
-import { assertNotAborted, countRows } from '../concurrency/abort.ts';
+import { type AbortState, assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';

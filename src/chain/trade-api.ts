@@ -1,5 +1,4 @@
-import type { ReadOptions } from '../concurrency/abort.ts';
-import { assertNotAborted, countRows } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import type { Lazy } from '../concurrency/lazy.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';

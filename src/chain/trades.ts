@@ -1,7 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { TradeChainEvent, TradeCursor, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
 import type { OrderTrade, TradeHistoryQuery, TradeListQuery } from '../records/results.ts';
 import { assertKnownFilters, getFilterNames } from '../validation/options.ts';

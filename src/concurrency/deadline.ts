@@ -1,6 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { AbortState } from './abort.ts';
-import { AbortedError, onAbort } from './abort.ts';
+import { AbortedError, type AbortState, onAbort } from './abort.ts';
 import { thenAlways } from './then-always.ts';
 
 /** Maximum number of concurrent requests per queue. See docs/internals/decisions.md#d2-2. */

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
-import type { Observer } from '../listeners.ts';
-import { callListener } from '../listeners.ts';
+import { callListener, type Observer } from '../listeners.ts';
 import { formatUnknownName } from '../validation/options.ts';
 
 /** The events of an emitter: a listener for each name. `failure` receives what other listeners throw. */

@@ -5,8 +5,7 @@
  */
 
 export type { AccountBook } from '../account-tools/account-books.ts';
-export type { AccountErrorStatus } from '../account-tools/account-error.ts';
-export { AccountError } from '../account-tools/account-error.ts';
+export { AccountError, type AccountErrorStatus } from '../account-tools/account-error.ts';
 export type { SourceListener, SourceObservation, SourceSubject } from '../account-tools/observations.ts';
 export type { TokenLabel, TokenLookup } from '../account-tools/token-labels.ts';
 export type {
@@ -32,8 +31,7 @@ export type {
   RegistrationResult,
   StatisticsOptions,
 } from '../affiliates/index.ts';
-export type { AccountApiOptions } from '../http/account-api.ts';
-export { composeApis, createAccountApi } from '../http/account-api.ts';
+export { type AccountApiOptions, composeApis, createAccountApi } from '../http/account-api.ts';
 export type {
   BalanceDifferences,
   PoolApi,

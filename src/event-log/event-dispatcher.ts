@@ -1,6 +1,5 @@
 import { createWorker } from '../concurrency/worker.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { OrderEventType } from '../ports/order-events.ts';
 import type { Store, StoredEvent } from '../ports/store.ts';
 

@@ -1,13 +1,11 @@
-import type { ReadOptions } from '../concurrency/abort.ts';
-import { assertNotAborted, countRows } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { EventLog } from '../records/event-log.ts';
-import type { Order } from '../records/order-json.ts';
-import { formatIsoDate } from '../records/order-json.ts';
+import { formatIsoDate, type Order } from '../records/order-json.ts';
 
 /** Maximum number of trades in a report. */
 const MAX_TRADES = 100;

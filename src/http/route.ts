@@ -2,8 +2,7 @@ import type { ReadOptions } from '../concurrency/abort.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { StreamOptions } from '../streams/index.ts';
 import type { BodySize } from './body.ts';
-import type { RouteCost } from './cost.ts';
-import { BYTES_PER_TOKEN, READ } from './cost.ts';
+import { BYTES_PER_TOKEN, READ, type RouteCost } from './cost.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import type { RequestCost } from './rate-limit.ts';
 

@@ -1,17 +1,13 @@
-import type { AbortState } from '../concurrency/abort.ts';
-import { AbortedError } from '../concurrency/abort.ts';
+import { AbortedError, type AbortState } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
-import type { CorsOption } from './cors.ts';
-import { createCors } from './cors.ts';
+import { type CorsOption, createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
 import { createRateLimitGuard } from './rate-limit-guard.ts';
 import { createRequestClient } from './request-client.ts';
 import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
-import type { Endpoint } from './route.ts';
-import { getRequestCost } from './route.ts';
-import type { Match, Router } from './router.ts';
-import { createRouter } from './router.ts';
+import { type Endpoint, getRequestCost } from './route.ts';
+import { createRouter, type Match, type Router } from './router.ts';
 
 /** The parts of an HTTP interface. */
 export interface RouteHost<R extends Endpoint> {

@@ -1,6 +1,5 @@
-import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
+import { type OrderStreamFilter, STREAM_FILTERS } from '../records/order-stream-filter.ts';
 
-import { STREAM_FILTERS } from '../records/order-stream-filter.ts';
 import { assertKnownFilters } from '../validation/options.ts';
 import { queryText } from './query.ts';
 import { LAST_EVENT_ID } from './sse.ts';

@@ -1,5 +1,4 @@
-import type { IpAddress, IpRange } from './ip-address.ts';
-import { formatNetwork, isInRange, parseIpAddress, parseIpRange } from './ip-address.ts';
+import { formatNetwork, type IpAddress, type IpRange, isInRange, parseIpAddress, parseIpRange } from './ip-address.ts';
 
 /** The address information of a request. */
 export interface Origin {

@@ -1,5 +1,4 @@
-import type { Clock } from '../ports/clock.ts';
-import { systemClock } from '../ports/clock.ts';
+import { type Clock, systemClock } from '../ports/clock.ts';
 import type { Limiter, RequestKind } from '../ports/limiter.ts';
 import { assertKnownOptions, requireInteger } from '../validation/options.ts';
 

@@ -7,18 +7,13 @@ import type { PoolSource } from '../ports/pools.ts';
 import type { UsdPriceQuery } from '../ports/prices.ts';
 import type { Random } from '../ports/random.ts';
 import type { TokenHolderSource } from '../ports/token-holders.ts';
-import type { SimulationApi } from './bundles/simulation.ts';
-import { createSimulation } from './bundles/simulation.ts';
-import type { PoolApi } from './pools.ts';
-import { createPools } from './pools.ts';
+import { createSimulation, type SimulationApi } from './bundles/simulation.ts';
+import { createPools, type PoolApi } from './pools.ts';
 import { createOwnHistory } from './slippage/own-history.ts';
-import type { SlippageApi, SlippageModule } from './slippage/slippage.ts';
-import { createSlippage } from './slippage/slippage.ts';
+import { createSlippage, type SlippageApi, type SlippageModule } from './slippage/slippage.ts';
 import type { SlippageOptions } from './slippage/slippage-options.ts';
-import type { TokenApi } from './token-details.ts';
-import { createTokenApi } from './token-details.ts';
-import type { UsdPrice, UsdPriceApi, UsdPricesOptions } from './usd-prices.ts';
-import { createUsdPrices } from './usd-prices.ts';
+import { createTokenApi, type TokenApi } from './token-details.ts';
+import { createUsdPrices, type UsdPrice, type UsdPriceApi, type UsdPricesOptions } from './usd-prices.ts';
 
 /** The sources of market data, and what the account interface provides to them. */
 export interface MarketContext {

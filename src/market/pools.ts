@@ -6,8 +6,7 @@ import { createSourceCache } from '../account-tools/source-cache.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PoolSource, PoolYield } from '../ports/pools.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 
 /** Pool methods. */

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
-import type { KnownBook, SourceBook } from '../account-tools/account-books.ts';
-import { getProductionBook } from '../account-tools/account-books.ts';
+import { getProductionBook, type KnownBook, type SourceBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { SourceObserver } from '../account-tools/observations.ts';
 import { requireChainId, requireToken } from '../account-tools/parameters.ts';

@@ -1,7 +1,6 @@
 import type { SourceObserver } from '../account-tools/observations.ts';
 import { requireChainId, requireToken } from '../account-tools/parameters.ts';
-import type { CachedSource } from '../account-tools/source-cache.ts';
-import { createSourceCache } from '../account-tools/source-cache.ts';
+import { type CachedSource, createSourceCache } from '../account-tools/source-cache.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
 import { assertKnownOptions } from '../validation/options.ts';

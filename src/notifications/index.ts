@@ -8,8 +8,7 @@ export type { DeliveryOptions } from './delivery-dispatcher.ts';
 export type { Notification } from './notification.ts';
 export type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 export type { NotificationStreamEvent } from './notification-stream.ts';
-export type { AccountBacklog, DeliveryApi, NotificationApi } from './notifications.ts';
-export { createNotifications } from './notifications.ts';
+export { type AccountBacklog, createNotifications, type DeliveryApi, type NotificationApi } from './notifications.ts';
 export type {
   CreatedSubscription,
   SubscriptionApi,

@@ -3,8 +3,7 @@ import { OrderBookError } from '../errors.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { ListCursor } from './announcements.ts';
-import { mergeEntries, toListEntries } from './announcements.ts';
+import { type ListCursor, mergeEntries, toListEntries } from './announcements.ts';
 import type { Notification } from './notification.ts';
 
 /** The page of notifications to read. */

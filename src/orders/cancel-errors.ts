@@ -1,5 +1,4 @@
-import type { ErrorCode } from '../errors.ts';
-import { OrderBookError } from '../errors.ts';
+import { type ErrorCode, OrderBookError } from '../errors.ts';
 import type { CancelRejection } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 

@@ -2,15 +2,12 @@ import { cancellation, cancellations } from '../admission/cancellation-schema.ts
 import type { Relay } from '../admission/relay.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Store } from '../ports/store.ts';
-import { StoreError } from '../ports/store.ts';
+import { type Store, StoreError } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
 import type { SigningDomain } from '../protocol/eip712.ts';
-import type { Hex } from '../protocol/hex.ts';
-import { bytesToHex } from '../protocol/hex.ts';
+import { bytesToHex, type Hex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
-import type { EcdsaScheme } from '../protocol/signature.ts';
-import { parseEcdsaSignature } from '../protocol/signature.ts';
+import { type EcdsaScheme, parseEcdsaSignature } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { Verifier } from '../verification/index.ts';
 import { CANCEL_ERRORS, createTooManyUidsError, MAX_UIDS } from './cancel-errors.ts';

@@ -1,7 +1,5 @@
-import type { PreparedOrder } from '../records/order-json.ts';
-import { renderEnd } from '../records/order-json.ts';
-import type { OrderStatus } from '../records/status.ts';
-import { getOrderStatus } from '../records/status.ts';
+import { type PreparedOrder, renderEnd } from '../records/order-json.ts';
+import { getOrderStatus, type OrderStatus } from '../records/status.ts';
 
 /** An order that was read from the store. */
 export interface ReadOrder {

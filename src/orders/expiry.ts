@@ -3,8 +3,7 @@ import { lazy } from '../concurrency/lazy.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Observer } from '../listeners.ts';
-import type { Clock } from '../ports/clock.ts';
-import { seconds } from '../ports/clock.ts';
+import { type Clock, seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { ParsedRetention, PruneObservation } from './retention-options.ts';
 

@@ -1,7 +1,6 @@
 import { thenAlways } from '../concurrency/then-always.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 import type { Member } from './insert-retries.ts';
 

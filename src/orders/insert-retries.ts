@@ -1,7 +1,5 @@
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
-import type { InsertOutcome, OrderInsert, Store, StoreErrorCode } from '../ports/store.ts';
-import { StoreError } from '../ports/store.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
+import { type InsertOutcome, type OrderInsert, type Store, StoreError, type StoreErrorCode } from '../ports/store.ts';
 
 /** Delay before an order of an owner with a running write is inserted again, in milliseconds. */
 export const BUSY_DELAY_MS = 50;

@@ -1,19 +1,13 @@
-import type { ReadOptions } from '../concurrency/abort.ts';
-import { assertNotAborted, countRows } from '../concurrency/abort.ts';
-import type { ConcurrencyLimit } from '../concurrency/limit.ts';
-import { createConcurrencyLimit } from '../concurrency/limit.ts';
+import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, OrderScan, Store, StoredOrder } from '../ports/store.ts';
-import type { Allocate } from '../protocol/json.ts';
-import { joinArray } from '../protocol/json.ts';
-import type { RenderedOrder } from '../records/order-json.ts';
-import { renderPrepared } from '../records/order-json.ts';
+import { type Allocate, joinArray } from '../protocol/json.ts';
+import { type RenderedOrder, renderPrepared } from '../records/order-json.ts';
 import type { RenderedPage } from '../records/results.ts';
-import type { ElementForm, ReadOrder } from './encode-orders.ts';
-import { encodeOrders } from './encode-orders.ts';
-import type { ReadContext } from './read.ts';
-import { prepare } from './read.ts';
+import { type ElementForm, encodeOrders, type ReadOrder } from './encode-orders.ts';
+import { prepare, type ReadContext } from './read.ts';
 
 /** A page of a listing as a JSON array in UTF-8. */
 export interface EncodedPage {

@@ -1,10 +1,8 @@
 import type { OrderCursor, OrderQuery } from '../ports/store.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { ListQuery } from '../records/results.ts';
-import type { OrderStatus } from '../records/status.ts';
-import { ORDER_STATUSES } from '../records/status.ts';
+import { ORDER_STATUSES, type OrderStatus } from '../records/status.ts';
 import { assertKnownFilters, formatUnknownName, getFilterNames, invalidFilter } from '../validation/options.ts';
 
 const FILTERS = [

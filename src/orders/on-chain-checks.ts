@@ -1,17 +1,14 @@
 import { checkGas } from '../admission/checks.ts';
-import type { CheckQueue } from '../admission/policy.ts';
-import { createQueueFullError } from '../admission/policy.ts';
+import { type CheckQueue, createQueueFullError } from '../admission/policy.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { AbortedError } from '../concurrency/abort.ts';
 import { DeadlineError, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import type { AdmissionContext, RemoteCheck } from './admission.ts';
-import { getCheckQueue } from './admission.ts';
+import { type AdmissionContext, getCheckQueue, type RemoteCheck } from './admission.ts';
 
 /** A chain query that returns a rejection or `undefined`. */
 interface OnChainCheck {

@@ -1,14 +1,11 @@
 import type { OrderCreation } from '../admission/creation.ts';
-import type { ReadOptions } from '../concurrency/abort.ts';
-import { assertNotAborted, countRows } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
-import type { Lazy } from '../concurrency/lazy.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { type Lazy, lazy } from '../concurrency/lazy.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import { createThrottle } from '../concurrency/throttle.ts';
 import type { Observer } from '../listeners.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
@@ -23,13 +20,10 @@ import type { AdmissionContext } from './admission.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './cancel.ts';
 import type { EncodedPage, EncodedReadOptions, ListFilter } from './list-orders.ts';
 import { toOrderPage, toOrderResults } from './order-page.ts';
-import type { ReadContext } from './read.ts';
-import { readManyBytes, readOrder, readOrders } from './read.ts';
+import { type ReadContext, readManyBytes, readOrder, readOrders } from './read.ts';
 import type { SimulateOptions, SimulateResult } from './simulation.ts';
-import type { SubmissionObservation } from './submission-observation.ts';
-import { toSubmissionObservation } from './submission-observation.ts';
-import type { SubmitOptions, SubmitResult } from './submit.ts';
-import { parseInput, submit } from './submit.ts';
+import { type SubmissionObservation, toSubmissionObservation } from './submission-observation.ts';
+import { parseInput, type SubmitOptions, type SubmitResult, submit } from './submit.ts';
 
 const SUBMIT_OPTIONS: readonly (keyof SubmitOptions)[] = ['transaction', 'acceptExisting', 'client', 'signal'];
 

@@ -1,6 +1,5 @@
 import type { Order, RenderedResult } from '../records/order-json.ts';
-import type { OrderPage, OrderResult, RenderedPage } from '../records/results.ts';
-import { formatCursor } from '../records/results.ts';
+import { formatCursor, type OrderPage, type OrderResult, type RenderedPage } from '../records/results.ts';
 
 /** Converts a rendered page into objects. */
 export function toOrderPage({ orders, next }: RenderedPage): OrderPage {

@@ -1,7 +1,6 @@
 import type { Limits } from '../admission/limits.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import { seconds } from '../ports/clock.ts';
+import { type Clock, seconds } from '../ports/clock.ts';
 import type { NewOrder } from '../ports/order-record.ts';
 import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';

@@ -4,11 +4,9 @@ import { seconds } from '../ports/clock.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
-import type { RenderedOrder } from '../records/order-json.ts';
-import { renderPrepared } from '../records/order-json.ts';
+import { type RenderedOrder, renderPrepared } from '../records/order-json.ts';
 import { endStep, ORDERS_PER_STEP } from './list-orders.ts';
-import type { ReadContext } from './read.ts';
-import { prepare } from './read.ts';
+import { prepare, type ReadContext } from './read.ts';
 
 /**
  * Reads the orders that a transaction has traded, in the order of its trades. A damaged row is reported and left out.

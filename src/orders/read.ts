@@ -1,5 +1,4 @@
-import type { Clock } from '../ports/clock.ts';
-import { seconds } from '../ports/clock.ts';
+import { type Clock, seconds } from '../ports/clock.ts';
 import type { EncodedOrder, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { Allocate } from '../protocol/json.ts';
@@ -8,8 +7,7 @@ import type { PreparedOrder, RenderedOrder, RenderedResult, UnreadableOrder } fr
 import { prepareOrder, renderCached, renderPrepared } from '../records/order-json.ts';
 import type { OrderCache } from './cache.ts';
 import type { ReadOrder } from './encode-orders.ts';
-import type { LoadedOrders } from './render-by-uids.ts';
-import { renderByUids } from './render-by-uids.ts';
+import { type LoadedOrders, renderByUids } from './render-by-uids.ts';
 
 export interface ReadContext {
   readonly store: Store;

@@ -1,9 +1,7 @@
-import type { Allocate } from '../protocol/json.ts';
-import { joinArray } from '../protocol/json.ts';
+import { type Allocate, joinArray } from '../protocol/json.ts';
 import type { PreparedOrder, UnreadableOrder } from '../records/order-json.ts';
 import { getOrderStatus } from '../records/status.ts';
-import type { ElementForm, ReadOrder } from './encode-orders.ts';
-import { encodeOrder, encodeOrders } from './encode-orders.ts';
+import { type ElementForm, encodeOrder, encodeOrders, type ReadOrder } from './encode-orders.ts';
 
 /** The orders of one request for many UIDs. */
 export interface LoadedOrders {

@@ -5,8 +5,7 @@ import { isEcdsa } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { OrderBody } from '../records/order-json.ts';
 import { checkCancellable } from '../records/status.ts';
-import type { RemoteCheck } from './admission.ts';
-import { getCheckQueue } from './admission.ts';
+import { getCheckQueue, type RemoteCheck } from './admission.ts';
 import { createReplacementError } from './cancel-errors.ts';
 
 /**

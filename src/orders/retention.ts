@@ -1,6 +1,5 @@
 import type { Observer } from '../listeners.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic, seconds } from '../ports/clock.ts';
+import { type Clock, readMonotonic, seconds } from '../ports/clock.ts';
 import type { ChainEventPruneRequest } from '../ports/retention.ts';
 import type { Store } from '../ports/store.ts';
 import type { ParsedRetention, PruneObservation } from './retention-options.ts';

@@ -2,8 +2,7 @@ import { withDeadline } from '../concurrency/deadline.ts';
 import { createThrottle } from '../concurrency/throttle.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import type { GroupCommit } from './group-commit.ts';
-import { createGroupCommit } from './group-commit.ts';
+import { createGroupCommit, type GroupCommit } from './group-commit.ts';
 
 /** Submissions per tick of the event loop. A signature takes 50 to 120 µs to verify. */
 const SUBMISSIONS_PER_TICK = 8;

@@ -2,18 +2,15 @@ import { LOCAL_CHECKS } from '../admission/checks.ts';
 import { parseValidCreation } from '../admission/creation.ts';
 import type { Relay, RelayOutcome } from '../admission/relay.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
-import type { AbortState } from '../concurrency/abort.ts';
-import { assertNotAborted } from '../concurrency/abort.ts';
+import { type AbortState, assertNotAborted } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
 import type { OrderInsert } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
-import { getCheckQueue } from './admission.ts';
-import type { UnverifiedOrder } from './authenticate.ts';
-import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
+import { type AdmissionContext, getCheckQueue, type RemoteCheck, type Submission } from './admission.ts';
+import { authenticate, parseUnverifiedOrder, type UnverifiedOrder } from './authenticate.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
 
 /** Options of a submission. */

@@ -1,7 +1,6 @@
 import { keccak256, keccak256Text } from '../crypto/keccak.ts';
 import { typedDataDigest } from './eip712.ts';
-import type { Address } from './hex.ts';
-import { writeHex } from './hex.ts';
+import { type Address, writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
 /** The EIP-712 type that binds an affiliate code to a wallet. */

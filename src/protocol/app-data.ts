@@ -1,6 +1,5 @@
 import { keccak256Text } from '../crypto/keccak.ts';
-import type { Hex } from './hex.ts';
-import { bytesToHex } from './hex.ts';
+import { bytesToHex, type Hex } from './hex.ts';
 import type { Metadata } from './metadata.ts';
 
 /** The hash that denotes the document `{}` in orders without app data. */

@@ -1,6 +1,5 @@
 import { keccak256 } from '../crypto/keccak.ts';
-import type { Hex } from './hex.ts';
-import { hexToBytes } from './hex.ts';
+import { type Hex, hexToBytes } from './hex.ts';
 
 /**
  * Whether a block's bloom filter indicates that the block may have a log with this address or topic. There are no false

@@ -1,7 +1,6 @@
 import { keccak256, keccak256Text } from '../crypto/keccak.ts';
 import { typedDataDigest } from './eip712.ts';
-import type { Hex } from './hex.ts';
-import { hexToBytes } from './hex.ts';
+import { type Hex, hexToBytes } from './hex.ts';
 
 /** The EIP-712 type that cancels one order. */
 export const CANCELLATION_TYPE = 'OrderCancellation(bytes orderUid)';

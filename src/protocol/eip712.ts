@@ -1,6 +1,5 @@
 import { keccak256, keccak256Text } from '../crypto/keccak.ts';
-import type { Address } from './hex.ts';
-import { parseHex, writeHex } from './hex.ts';
+import { type Address, parseHex, writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
 /** The domain of orders: one settlement contract on one chain. */

@@ -1,6 +1,5 @@
 import { readAbi } from './abi.ts';
-import type { Address, Hex } from './hex.ts';
-import { hexSize } from './hex.ts';
+import { type Address, type Hex, hexSize } from './hex.ts';
 import { UID_SIZE } from './uid.ts';
 
 /** The position of an event. Hex is lower case. */

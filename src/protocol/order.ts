@@ -1,8 +1,6 @@
 import { keccak256, keccak256Text } from '../crypto/keccak.ts';
-import type { Domain } from './eip712.ts';
-import { domainSeparator } from './eip712.ts';
-import type { Address, Hex } from './hex.ts';
-import { bytesToHex, hexToBytes, writeHex } from './hex.ts';
+import { type Domain, domainSeparator } from './eip712.ts';
+import { type Address, bytesToHex, type Hex, hexToBytes, writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
 /** The kinds of orders: the buy amount (`buy`) or the sell amount (`sell`) is fixed. */

@@ -1,9 +1,7 @@
 import * as z from 'zod/mini';
-import type { AppData } from './app-data.ts';
-import { EMPTY_DOCUMENT } from './app-data.ts';
+import { type AppData, EMPTY_DOCUMENT } from './app-data.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from './json.ts';
-import type { FeePolicy, Metadata, PartnerFee } from './metadata.ts';
-import { NO_METADATA } from './metadata.ts';
+import { type FeePolicy, type Metadata, NO_METADATA, type PartnerFee } from './metadata.ts';
 import { isUint32 } from './order.ts';
 import { firstShapeError, hex, hexSchema, SHAPE_TEXTS } from './shape.ts';
 import { UID_SIZE } from './uid.ts';

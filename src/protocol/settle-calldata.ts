@@ -1,5 +1,4 @@
-import type { AbiReader } from './abi.ts';
-import { readAbi } from './abi.ts';
+import { type AbiReader, readAbi } from './abi.ts';
 import type { Address } from './hex.ts';
 import type { OrderKind } from './order.ts';
 

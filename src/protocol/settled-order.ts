@@ -1,9 +1,6 @@
-import type { AbiReader } from './abi.ts';
-import { readAbi } from './abi.ts';
-import type { Hex } from './hex.ts';
-import { ZERO_ADDRESS } from './hex.ts';
-import type { OrderData, SellTokenSource } from './order.ts';
-import { MAX_UINT32 } from './order.ts';
+import { type AbiReader, readAbi } from './abi.ts';
+import { type Hex, ZERO_ADDRESS } from './hex.ts';
+import { MAX_UINT32, type OrderData, type SellTokenSource } from './order.ts';
 import { SETTLE_SELECTOR } from './settle-calldata.ts';
 import type { SigningScheme } from './signature.ts';
 

@@ -1,5 +1,4 @@
-import type { Hex } from './hex.ts';
-import { hexSize, writeHex } from './hex.ts';
+import { type Hex, hexSize, writeHex } from './hex.ts';
 
 /** The signing schemes (GPv2Signing.sol, `Scheme`). */
 export const SIGNING_SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;

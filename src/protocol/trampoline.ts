@@ -1,6 +1,5 @@
 import { HOOKS_TRAMPOLINE } from './chains.ts';
-import type { Address, Hex } from './hex.ts';
-import { hexSize } from './hex.ts';
+import { type Address, type Hex, hexSize } from './hex.ts';
 import type { Hook, Hooks } from './metadata.ts';
 
 /** A call that runs before or after an order's trade. */

@@ -1,6 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import type { Hex } from './hex.ts';
-import { parseHex } from './hex.ts';
+import { type Hex, parseHex } from './hex.ts';
 
 /**
  * Returns a transaction hash in lower case.

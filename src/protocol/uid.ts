@@ -1,6 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import type { Address, Hex } from './hex.ts';
-import { parseHex } from './hex.ts';
+import { type Address, type Hex, parseHex } from './hex.ts';
 
 /** Size of an order UID in bytes: digest (32), owner (20), expiry (4). */
 export const UID_SIZE = 56;

@@ -1,9 +1,7 @@
 import { OrderBookError } from '../errors.ts';
 import type { Trade } from '../ports/estimator.ts';
-import type { Decimal } from '../protocol/decimal.ts';
-import { compareDecimals, parseDecimal } from '../protocol/decimal.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { compareDecimals, type Decimal, parseDecimal } from '../protocol/decimal.ts';
+import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from '../protocol/json.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';

@@ -1,7 +1,6 @@
 import { onAbort } from '../concurrency/abort.ts';
 import type { OrderBookError } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { EstimateContext } from '../ports/estimator.ts';
 
 /** The validated result of an estimator. */

@@ -1,12 +1,9 @@
 import type { Clock } from '../ports/clock.ts';
 import type { EstimateContext, Estimator, Trade } from '../ports/estimator.ts';
-import type { Decimal } from '../protocol/decimal.ts';
-import { compareDecimals, divideDecimals } from '../protocol/decimal.ts';
+import { compareDecimals, type Decimal, divideDecimals } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { ValidatedEstimate } from './estimate-validation.ts';
-import { validateEstimate, validatePrice } from './estimate-validation.ts';
-import type { EstimatorOutcome, Race, RaceResponse, RaceRunner } from './estimator-race.ts';
-import { startRace } from './estimator-race.ts';
+import { type ValidatedEstimate, validateEstimate, validatePrice } from './estimate-validation.ts';
+import { type EstimatorOutcome, type Race, type RaceResponse, type RaceRunner, startRace } from './estimator-race.ts';
 import type { RaceCache } from './race-cache.ts';
 
 /** One call of an estimator. */

@@ -1,5 +1,4 @@
-import type { Decimal } from '../protocol/decimal.ts';
-import { formatDecimal } from '../protocol/decimal.ts';
+import { type Decimal, formatDecimal } from '../protocol/decimal.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 
 /** The prices that convert gas units into sell tokens. */

@@ -1,10 +1,8 @@
 import { onAbort } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import { isRecent, readMonotonic } from '../ports/clock.ts';
+import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import type { Decimal } from '../protocol/decimal.ts';
-import type { ParsedGasPrice } from './quote-options.ts';
-import { parsePrice } from './quote-options.ts';
+import { type ParsedGasPrice, parsePrice } from './quote-options.ts';
 
 /**
  * Returns the gas price, in wei per unit, within `timeout` milliseconds.

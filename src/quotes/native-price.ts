@@ -1,6 +1,5 @@
 import type { OrderBookError } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import { isRecent, readMonotonic } from '../ports/clock.ts';
+import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';

@@ -1,24 +1,19 @@
 import type { OrderCheckContext, SubmissionTerms } from '../admission/checks.ts';
 import { checkNamedOwner, SUBMISSION_CHECKS, TERMS_CHECKS } from '../admission/checks.ts';
-import type { FindDocument, KnownDocument } from '../admission/documents.ts';
-import { resolveDocument } from '../admission/documents.ts';
+import { type FindDocument, type KnownDocument, resolveDocument } from '../admission/documents.ts';
 import type { Limits, TokenPolicy } from '../admission/limits.ts';
-import type { PolicyCheckContext } from '../admission/policy.ts';
-import { checkDenyList, getQuoteQueue } from '../admission/policy.ts';
+import { checkDenyList, getQuoteQueue, type PolicyCheckContext } from '../admission/policy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Trade } from '../ports/estimator.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { Interactions } from '../protocol/trampoline.ts';
-import { getHooksGas, getInteractions } from '../protocol/trampoline.ts';
+import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { getHooksGas, getInteractions, type Interactions } from '../protocol/trampoline.ts';
 import { getFixedAmount } from './fee.ts';
 import type { CandidateContext } from './quote-candidate.ts';
-import type { ParsedQuoteRequest } from './request.ts';
-import { getValidTo, parseQuoteRequest } from './request.ts';
+import { getValidTo, type ParsedQuoteRequest, parseQuoteRequest } from './request.ts';
 
 /** The dependencies of request validation. */
 export interface PrepareContext extends PolicyCheckContext, Pick<OrderCheckContext, 'eip1271' | 'rules'> {

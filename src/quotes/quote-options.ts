@@ -1,8 +1,7 @@
 import type { OrderQuoting } from '../admission/order-quoting.ts';
 import type { DecimalInput, EstimateFunction, Estimator, GasPrice } from '../ports/estimator.ts';
 import type { QuoteVerifier } from '../ports/quote-verifier.ts';
-import type { Decimal } from '../protocol/decimal.ts';
-import { parseDecimal } from '../protocol/decimal.ts';
+import { type Decimal, parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 import { assertKnownOptions, MAX_TIMER, requireInteger } from '../validation/options.ts';

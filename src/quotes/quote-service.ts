@@ -1,8 +1,7 @@
 import type { TokenPolicy } from '../admission/limits.ts';
 import { OrderBookError } from '../errors.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { createEstimatorPool } from './estimators.ts';
 import { createGasPrice } from './gas-price.ts';

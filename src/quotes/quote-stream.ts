@@ -1,17 +1,14 @@
-import type { AsyncQueue } from '../concurrency/async-queue.ts';
-import { createAsyncQueue } from '../concurrency/async-queue.ts';
+import { type AsyncQueue, createAsyncQueue } from '../concurrency/async-queue.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { QuoteResponse, QuoteStreamEvent, QuoteStreamResult } from '../records/quote-results.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { RaceSubscription } from './estimator-race.ts';
 import type { GasCost } from './fee.ts';
-import type { Prepared } from './prepare.ts';
-import { prepare } from './prepare.ts';
+import { type Prepared, prepare } from './prepare.ts';
 import type { CoveredCandidate, QuoteContext } from './quote.ts';
 import { findBestCandidate, getGasCost, isUnverified, renderQuote } from './quote.ts';
-import type { QuoteCandidate } from './quote-candidate.ts';
-import { isBetterCandidate } from './quote-candidate.ts';
+import { isBetterCandidate, type QuoteCandidate } from './quote-candidate.ts';
 import { createNoQuoteError, createShutdownError } from './rejection.ts';
 
 /**

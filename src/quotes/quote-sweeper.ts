@@ -1,6 +1,5 @@
 import { createClockWatch } from '../concurrency/clock-watch.ts';
-import type { Worker } from '../concurrency/worker.ts';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/quote-store.ts';

@@ -1,7 +1,6 @@
 import { lazy } from '../concurrency/lazy.ts';
 import type { QuoteApi, QuotesContext } from './quote-api.ts';
-import type { QuoteOptions } from './quote-options.ts';
-import { getOrderQuoting, NO_ESTIMATORS, parseQuoteOptions } from './quote-options.ts';
+import { getOrderQuoting, NO_ESTIMATORS, parseQuoteOptions, type QuoteOptions } from './quote-options.ts';
 import { createQuoteSweeper } from './quote-sweeper.ts';
 
 /** The quote methods, and their lifecycle for the book. */

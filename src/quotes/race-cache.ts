@@ -1,5 +1,4 @@
-import type { Clock } from '../ports/clock.ts';
-import { isRecent } from '../ports/clock.ts';
+import { type Clock, isRecent } from '../ports/clock.ts';
 import type { Race } from './estimator-race.ts';
 
 /** Shares races by key, so that concurrent identical requests call the estimators once. */

@@ -2,12 +2,10 @@ import type * as z from 'zod/mini';
 import { anyKind, purchase, sale } from '../admission/quote-request-schema.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { BuyTokenDestination, SellTokenSource } from '../protocol/order.ts';
-import { MAX_UINT32 } from '../protocol/order.ts';
+import { type BuyTokenDestination, MAX_UINT32, type SellTokenSource } from '../protocol/order.ts';
 import type { PriceQuality } from '../protocol/quote-request.ts';
 import { parseShape } from '../protocol/shape.ts';
-import type { SigningScheme } from '../protocol/signature.ts';
-import { isEcdsa } from '../protocol/signature.ts';
+import { isEcdsa, type SigningScheme } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
 import type { QuoteSide } from './fee.ts';
 

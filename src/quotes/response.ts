@@ -2,8 +2,7 @@ import { formatDecimal } from '../protocol/decimal.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { formatIsoDate } from '../records/order-json.ts';
 import type { QuotedOrder, QuoteResponse } from '../records/quote-results.ts';
-import type { Amounts, GasCost } from './fee.ts';
-import { formatBasisPoints } from './fee.ts';
+import { type Amounts, formatBasisPoints, type GasCost } from './fee.ts';
 import type { PersistedQuote } from './quote-cache.ts';
 import type { ParsedQuoteRequest } from './request.ts';
 

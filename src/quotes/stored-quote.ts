@@ -1,8 +1,7 @@
 import type { NewQuote, QuoteKind } from '../ports/quote-store.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { StoredOrderQuote } from '../records/order-json.ts';
-import type { GasCost, QuoteSide } from './fee.ts';
-import { computeNetworkFee, getFixedAmount } from './fee.ts';
+import { computeNetworkFee, type GasCost, getFixedAmount, type QuoteSide } from './fee.ts';
 import type { QuoteCandidate } from './quote-candidate.ts';
 import type { ParsedQuoteRequest, QuotedScheme } from './request.ts';
 

@@ -1,18 +1,14 @@
 import { withDeadline } from '../concurrency/deadline.ts';
-import type { Clock } from '../ports/clock.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { QuoteVerifier, VerificationOutcome } from '../ports/quote-verifier.ts';
-import type { Address } from '../protocol/hex.ts';
-import { bytesToHex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, bytesToHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { packUid } from '../protocol/uid.ts';
 import { assertFunctions } from '../validation/options.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
-import type { GasCost } from './fee.ts';
-import { getFixedAmount, isAmount } from './fee.ts';
+import { type GasCost, getFixedAmount, isAmount } from './fee.ts';
 import type { Prepared } from './prepare.ts';
-import type { QuoteCandidate } from './quote-candidate.ts';
-import { createQuoteCandidate, isBetterCandidate } from './quote-candidate.ts';
+import { createQuoteCandidate, isBetterCandidate, type QuoteCandidate } from './quote-candidate.ts';
 
 /** The dependencies of verification. */
 export interface VerificationContext {

@@ -7,8 +7,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Interactions } from '../protocol/trampoline.ts';
-import type { OrderStatus } from './status.ts';
-import { getOrderStatus } from './status.ts';
+import { getOrderStatus, type OrderStatus } from './status.ts';
 import { findDamage } from './stored-row.ts';
 
 /**

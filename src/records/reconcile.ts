@@ -1,5 +1,4 @@
-import type { OrderChainEvent } from '../ports/chain-store.ts';
-import { UNKNOWN_HASH } from '../ports/chain-store.ts';
+import { type OrderChainEvent, UNKNOWN_HASH } from '../ports/chain-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';

@@ -1,5 +1,4 @@
-import type { Metadata } from '../protocol/metadata.ts';
-import { NO_METADATA } from '../protocol/metadata.ts';
+import { type Metadata, NO_METADATA } from '../protocol/metadata.ts';
 import { parseAppData } from '../protocol/parse-app-data.ts';
 import type { Order, OrderBody } from './order-json.ts';
 

@@ -1,7 +1,6 @@
 import type { NewOrder, OrderState } from '../ports/order-record.ts';
 import type { CancelRejection } from '../ports/store.ts';
-import type { SigningScheme } from '../protocol/signature.ts';
-import { isEcdsa } from '../protocol/signature.ts';
+import { isEcdsa, type SigningScheme } from '../protocol/signature.ts';
 
 /** The status of an order in wire format. */
 export const ORDER_STATUSES = ['presignaturePending', 'open', 'fulfilled', 'cancelled', 'expired'] as const;

@@ -2,10 +2,8 @@ import { countRows } from '../concurrency/abort.ts';
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
-import type { LogPage, Stream, StreamOptions } from './stream.ts';
-import { POSITION_INTERVAL } from './stream.ts';
-import type { StreamSubscriber } from './subscriber.ts';
-import { createSubscriber } from './subscriber.ts';
+import { type LogPage, POSITION_INTERVAL, type Stream, type StreamOptions } from './stream.ts';
+import { createSubscriber, type StreamSubscriber } from './subscriber.ts';
 
 /** A log that subscribers follow, each by one key. */
 export interface StreamLog {

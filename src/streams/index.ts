@@ -4,9 +4,7 @@
  * @module
  */
 
-export type { StreamLog } from './broadcaster.ts';
-export { createStreamBroadcaster } from './broadcaster.ts';
+export { createStreamBroadcaster, type StreamLog } from './broadcaster.ts';
 export type { OrderStreamEvent } from './order-stream-event.ts';
-export type { OrderStreams } from './order-streams.ts';
-export { createOrderStreams } from './order-streams.ts';
+export { createOrderStreams, type OrderStreams } from './order-streams.ts';
 export type { Stream, StreamEvent, StreamItem, StreamOptions, StreamPosition } from './stream.ts';

@@ -1,11 +1,9 @@
 import { OrderBookError } from '../errors.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 import type { Order } from '../records/order-json.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
 import { ORDER_STATUSES } from '../records/status.ts';
-import type { Stream, StreamEvent, StreamItem, StreamPosition } from './stream.ts';
-import { POSITION_INTERVAL } from './stream.ts';
+import { POSITION_INTERVAL, type Stream, type StreamEvent, type StreamItem, type StreamPosition } from './stream.ts';
 import { createStreamIterator } from './subscriber.ts';
 
 /** Returns whether an order is sent to a subscriber. */

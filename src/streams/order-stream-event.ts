@@ -1,10 +1,8 @@
 import { OrderBookError } from '../errors.ts';
-import type { Hex } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Hex, parseHex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { Order } from '../records/order-json.ts';
-import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
-import { STREAM_FILTERS } from '../records/order-stream-filter.ts';
+import { type OrderStreamFilter, STREAM_FILTERS } from '../records/order-stream-filter.ts';
 import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from './order-log.ts';
 import type { StreamEvent } from './stream.ts';

@@ -1,10 +1,8 @@
 import type { EventLog } from '../records/event-log.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
-import type { BroadcasterOptions } from './broadcaster.ts';
-import { createStreamBroadcaster } from './broadcaster.ts';
+import { type BroadcasterOptions, createStreamBroadcaster } from './broadcaster.ts';
 import { createOrderMatcher, filterStream } from './order-filter.ts';
-import type { OrderLogReads } from './order-log.ts';
-import { orderLog } from './order-log.ts';
+import { type OrderLogReads, orderLog } from './order-log.ts';
 import { getOrderStreamKey, toOrderStreamEvent } from './order-stream-event.ts';
 import type { Stream, StreamOptions } from './stream.ts';
 

@@ -1,15 +1,12 @@
-import type { Worker } from '../concurrency/worker.ts';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/worker.ts';
 import { seconds } from '../ports/clock.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { UpstreamOrder } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { UpstreamDifference } from '../records/reconcile.ts';
-import { reconcile, toChainEvents, toFacts } from '../records/reconcile.ts';
+import { reconcile, toChainEvents, toFacts, type UpstreamDifference } from '../records/reconcile.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { createImport } from './import.ts';
-import type { Followed, OrderTask } from './tasks.ts';
-import { drop, put } from './tasks.ts';
+import { drop, type Followed, type OrderTask, put } from './tasks.ts';
 import { hasEnded, toInsert } from './wire.ts';
 
 /** Name of the lease: one process of a store follows. */

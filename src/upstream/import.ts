@@ -1,8 +1,7 @@
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { UpstreamBook } from './context.ts';
-import type { Followed, OwnerTask } from './tasks.ts';
-import { put } from './tasks.ts';
+import { type Followed, type OwnerTask, put } from './tasks.ts';
 import { hasEnded } from './wire.ts';
 
 /** Rows of a page. Deep pages are slow for the other book; a page that fails is halved. */

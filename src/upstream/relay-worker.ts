@@ -1,12 +1,10 @@
-import type { Worker } from '../concurrency/worker.ts';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/worker.ts';
 import { UNKNOWN_HASH } from '../ports/chain-store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { CLAIM, leave, READS, refresh, send, sendCancellation, storeAccepted, withdraw } from './relay.ts';
-import type { CancellationTask, Followed, RelayTask } from './tasks.ts';
-import { drop, put } from './tasks.ts';
+import { type CancellationTask, drop, type Followed, put, type RelayTask } from './tasks.ts';
 
 /** Milliseconds between two looks for due tasks. */
 const INTERVAL = 1_000;

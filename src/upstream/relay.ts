@@ -6,8 +6,7 @@ import type { UpstreamRejection, UpstreamWrite } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { Insert, UpstreamBook } from './context.ts';
-import type { RelayTask } from './tasks.ts';
-import { drop, put } from './tasks.ts';
+import { drop, put, type RelayTask } from './tasks.ts';
 import { hasEnded, isSameOrder, toCreation } from './wire.ts';
 
 /** Milliseconds for which one process works on a task alone. A call of the upstream is shorter. */

@@ -1,15 +1,13 @@
 import type { Relay } from '../admission/relay.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { parseUid, requireUid } from '../protocol/uid.ts';
 import type { Insert, UpstreamBook, UpstreamContext } from './context.ts';
 import { createFollower } from './follower.ts';
 import { describeImport, NEW_OWNER } from './import.ts';
-import type { UpstreamQuotes } from './quotes.ts';
-import { createUpstreamQuotes } from './quotes.ts';
+import { createUpstreamQuotes, type UpstreamQuotes } from './quotes.ts';
 import { createRelay, refresh } from './relay.ts';
 import { createRelayWorker } from './relay-worker.ts';
 import { createTasks, drop, put } from './tasks.ts';

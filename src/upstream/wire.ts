@@ -1,13 +1,11 @@
 import type { OrderInsert } from '../ports/store.ts';
 import type { UpstreamOrder } from '../ports/upstream.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { bytesToHex } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
 import { parseAppData } from '../protocol/parse-app-data.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid, unpackUid } from '../protocol/uid.ts';
-import type { OrderBody } from '../records/order-json.ts';
-import { toNewOrder } from '../records/order-json.ts';
+import { type OrderBody, toNewOrder } from '../records/order-json.ts';
 
 /** The members of a stored body that an order in wire format has. */
 const SUBMITTED = [

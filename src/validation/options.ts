@@ -1,7 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import { formatSecret, formatValue } from '../protocol/format-value.ts';
-import type { Address } from '../protocol/hex.ts';
-import { parseHex } from '../protocol/hex.ts';
+import { type Address, parseHex } from '../protocol/hex.ts';
 
 /**
  * Rejects unknown options and suggests the most similar known name, so that a misspelled option is not ignored.

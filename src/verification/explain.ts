@@ -3,17 +3,13 @@ import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
 import { appDataHash, EMPTY_DOCUMENT, ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { CHAINS, deployment, ENVIRONMENTS } from '../protocol/chains.ts';
-import type { Domain } from '../protocol/eip712.ts';
-import { parseDomain } from '../protocol/eip712.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { bytesToHex, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { OrderData, OrderHasher } from '../protocol/order.ts';
-import { createOrderHasher } from '../protocol/order.ts';
+import { type Domain, parseDomain } from '../protocol/eip712.ts';
+import { type Address, bytesToHex, type Hex, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { createOrderHasher, type OrderData, type OrderHasher } from '../protocol/order.ts';
 import type { EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
-import type { SignedOrder, Verifier } from './verifier.ts';
-import { createVerifier, parseOrderData } from './verifier.ts';
+import { createVerifier, parseOrderData, type SignedOrder, type Verifier } from './verifier.ts';
 
 /** An order whose signature is to be explained: the body of a submission, with a document or a hash as `appData`. */
 export interface ExplainedOrder extends Omit<SignedOrder, 'signature' | 'signingScheme'> {

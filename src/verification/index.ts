@@ -7,5 +7,4 @@
 export type { ExplainedOrder, ExplainOptions, SignatureExplanation, SignedDifference } from './explain.ts';
 export { explainSignature } from './explain.ts';
 export type { SignedDigest } from './recover-many.ts';
-export type { Recovered, SignedOrder, Verifier, VerifierOptions } from './verifier.ts';
-export { createVerifier } from './verifier.ts';
+export { createVerifier, type Recovered, type SignedOrder, type Verifier, type VerifierOptions } from './verifier.ts';

@@ -1,10 +1,8 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { RecoveryPool } from '../crypto/packed.ts';
-import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature } from '../crypto/packed.ts';
+import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature, type RecoveryPool } from '../crypto/packed.ts';
 import { OrderBookError } from '../errors.ts';
 import { personalDigest } from '../protocol/eip712.ts';
-import type { Address } from '../protocol/hex.ts';
-import { bytesToHex } from '../protocol/hex.ts';
+import { type Address, bytesToHex } from '../protocol/hex.ts';
 import type { EcdsaScheme, EcdsaSignature } from '../protocol/signature.ts';
 
 /** A digest with its signature. */

@@ -1,14 +1,10 @@
 import type { RecoveryBackend } from '../crypto/backend.ts';
 import { accelerateKeccak } from '../crypto/keccak.ts';
-import type { RecoveryPool } from '../crypto/packed.ts';
-import { toAddress } from '../crypto/packed.ts';
-import type { RecoveryBackendOption } from '../crypto/recovery.ts';
-import { selectRecoveryBackend } from '../crypto/recovery.ts';
+import { type RecoveryPool, toAddress } from '../crypto/packed.ts';
+import { type RecoveryBackendOption, selectRecoveryBackend } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Domain } from '../protocol/eip712.ts';
-import { parseDomain, personalDigest } from '../protocol/eip712.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
-import { bytesToHex, parseHex } from '../protocol/hex.ts';
+import { type Domain, parseDomain, personalDigest } from '../protocol/eip712.ts';
+import { type Address, bytesToHex, type Hex, parseHex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderHasher, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import {
   BUY_TOKEN_DESTINATIONS,
@@ -20,8 +16,7 @@ import {
 import type { EcdsaScheme, EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
-import type { SignedDigest } from './recover-many.ts';
-import { recoverEach } from './recover-many.ts';
+import { recoverEach, type SignedDigest } from './recover-many.ts';
 
 /** A signed order in wire format, with the hash as `appData`. Amounts are decimal strings of atoms. */
 export interface SignedOrder {

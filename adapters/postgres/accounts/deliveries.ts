@@ -1,12 +1,10 @@
 import type { Address, ClaimedDelivery, Delivery, DeliveryStore } from 'intentbook';
-import type { DueDelivery } from 'intentbook/store-kit';
-import { CLAIM_WINDOW, DELIVERY_WINDOW, selectDeliveries } from 'intentbook/store-kit';
+import { CLAIM_WINDOW, DELIVERY_WINDOW, type DueDelivery, selectDeliveries } from 'intentbook/store-kit';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AcquireLock } from './serial-lock.ts';
-import type { PgSubscriptionRow } from './subscriptions.ts';
-import { readSubscription, subscriptionColumns } from './subscriptions.ts';
+import { type PgSubscriptionRow, readSubscription, subscriptionColumns } from './subscriptions.ts';
 
 /** A notification to deliver to the subscriptions of its account and type. */
 export interface AddedDelivery {

@@ -12,8 +12,7 @@ import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AddedDelivery, Outbox } from './deliveries.ts';
-import type { AcquireLock } from './serial-lock.ts';
-import { getOrigin } from './serial-lock.ts';
+import { type AcquireLock, getOrigin } from './serial-lock.ts';
 
 type NotificationRow = readonly [id: string, visible: boolean, account: Address, type: string, at: number];
 type LogRow = readonly [id: number, withdrawn: boolean, account: Address, notification: string, body: string];

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountStore, Clock } from 'intentbook';
 import { createStoreLifecycle } from 'intentbook/store-kit';
-import type { PostgresConnection, PostgresSource } from '../connection.ts';
-import { assertServer, connectPostgres } from '../connection.ts';
+import { assertServer, connectPostgres, type PostgresConnection, type PostgresSource } from '../connection.ts';
 import { toStoreError } from '../database-driver.ts';
 import { createLeaseTable } from '../leases.ts';
 import { assertSchema, migrate, quote } from '../migrate.ts';
 import { openSession, withRetry } from '../session.ts';
-import type { ResolvedSettings, StoreSettings } from '../store.ts';
-import { resolveSettings } from '../store.ts';
+import { type ResolvedSettings, resolveSettings, type StoreSettings } from '../store.ts';
 import { createWatch } from '../watch.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable, createOutbox } from './deliveries.ts';

@@ -1,7 +1,6 @@
 import { XID } from '../log-epoch.ts';
 import { EVENT_TYPES } from '../rows.ts';
-import type { SqlFunction } from './function.ts';
-import { WRITE_SETTINGS } from './function.ts';
+import { type SqlFunction, WRITE_SETTINGS } from './function.ts';
 
 const CANCELLED = EVENT_TYPES.indexOf('cancelled');
 const REINSTATED = EVENT_TYPES.indexOf('reinstated');

@@ -1,6 +1,5 @@
 import { getEpochStart, isOriginal, TIMELINE, XID } from '../log-epoch.ts';
-import type { SqlFunction } from './function.ts';
-import { WRITE_SETTINGS } from './function.ts';
+import { type SqlFunction, WRITE_SETTINGS } from './function.ts';
 
 /** Returns SQL for the events of transactions that were not visible in the snapshot `seen`. */
 const unnumbered = (s: string, columns: string) =>

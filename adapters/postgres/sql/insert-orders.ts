@@ -1,8 +1,7 @@
 import { ownerPrefix } from '../conditions.ts';
 import { XID } from '../log-epoch.ts';
 import { EVENT_TYPES, LIVE } from '../rows.ts';
-import type { SqlFunction } from './function.ts';
-import { WRITE_SETTINGS } from './function.ts';
+import { type SqlFunction, WRITE_SETTINGS } from './function.ts';
 
 const CREATED = EVENT_TYPES.indexOf('created');
 

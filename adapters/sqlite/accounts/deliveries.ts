@@ -1,10 +1,8 @@
 import type { ClaimedDelivery, Delivery, DeliveryLane, DeliveryStore } from 'intentbook';
-import type { DueDelivery } from 'intentbook/store-kit';
-import { CLAIM_WINDOW, getLaneLimit, selectDeliveries } from 'intentbook/store-kit';
+import { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from 'intentbook/store-kit';
 import { toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
-import type { SubscriptionRow } from './subscriptions.ts';
-import { readSubscription, subscriptionColumns } from './subscriptions.ts';
+import { readSubscription, type SubscriptionRow, subscriptionColumns } from './subscriptions.ts';
 
 /** Codes are indexes in this list. They are stored in files: append only. */
 const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;

@@ -1,13 +1,11 @@
 import type { AccountStore, Clock, Domain } from 'intentbook';
 import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit';
-import type { SqliteConnection, SqliteFile, SqliteSource } from '../connection.ts';
-import { connectSqlite } from '../connection.ts';
+import { connectSqlite, type SqliteConnection, type SqliteFile, type SqliteSource } from '../connection.ts';
 import { toStoreError } from '../database-driver.ts';
 import { assertOwnSchema, migrate } from '../migrate.ts';
 import { connectReadOnly, createReaderLease } from '../read-only.ts';
 import { openSession, transact } from '../session.ts';
-import type { Lease } from '../writer-lease.ts';
-import { acquireLease } from '../writer-lease.ts';
+import { acquireLease, type Lease } from '../writer-lease.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable } from './deliveries.ts';
 import { createForget } from './forget.ts';

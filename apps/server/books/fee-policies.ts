@@ -1,9 +1,7 @@
-import type { Address, AuctionOptions, FeePolicyOption } from 'intentbook';
-import { systemClock } from 'intentbook';
+import { type Address, type AuctionOptions, type FeePolicyOption, systemClock } from 'intentbook';
 import { NATIVE_MARKER } from '#internal';
 import { readText } from '../config/read-text.ts';
-import type { FeePolicySetting } from '../settings/fee-settings.ts';
-import { feePolicies } from '../settings/fee-settings.ts';
+import { type FeePolicySetting, feePolicies } from '../settings/fee-settings.ts';
 
 /** The settings that determine the fees of a book. */
 export interface FeeSettings {

@@ -1,5 +1,4 @@
-import type { Clock, Readiness } from 'intentbook';
-import { StoreError, systemClock } from 'intentbook';
+import { type Clock, type Readiness, StoreError, systemClock } from 'intentbook';
 
 /** Milliseconds between two checks. */
 const INTERVAL = 5_000;

@@ -1,10 +1,8 @@
-import type { Api, Limiter, OrderBook } from 'intentbook';
-import { createApi } from 'intentbook';
+import { type Api, createApi, type Limiter, type OrderBook } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
-import type { Environment } from '#internal';
-import { jsonResponse, VERSION } from '#internal';
+import { type Environment, jsonResponse, VERSION } from '#internal';
 import { mountAccounts } from '../http/account-mount.ts';
 import { createHardenedServer } from '../http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from '../http/openapi-pages.ts';

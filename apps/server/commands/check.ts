@@ -6,8 +6,7 @@ import { createDenyList } from '../books/deny-list.ts';
 import { readFees } from '../books/fee-policies.ts';
 import { isDatabase } from '../books/open-accounts.ts';
 import { quoteOptions } from '../books/quote-options.ts';
-import type { BookPlan, ServerPlan } from '../config/plan.ts';
-import { getAddress } from '../config/plan.ts';
+import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 

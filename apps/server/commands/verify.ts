@@ -1,5 +1,4 @@
-import type { Domain, Order, Store, StoredOrder, Verifier } from 'intentbook';
-import { createVerifier } from 'intentbook';
+import { createVerifier, type Domain, type Order, type Store, type StoredOrder, type Verifier } from 'intentbook';
 import { appDataHash, bytesToHex } from '#internal';
 import type { Progress } from './progress.ts';
 import { countOrders, readPages } from './walk.ts';

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import type { Environment } from '#internal';
-import { chainById, chainByName } from '#internal';
+import { chainById, chainByName, type Environment } from '#internal';
 import type { GivenBook, ParsedBookSettings, ParsedSettings } from '../settings/schema.ts';
 import { completeBook, configSchema, parseSettings } from '../settings/schema.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';

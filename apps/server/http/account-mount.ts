@@ -1,6 +1,5 @@
 import type { Api } from 'intentbook';
-import type { AccountApiOptions, Accounts } from 'intentbook/accounts';
-import { createAccountApi } from 'intentbook/accounts';
+import { type AccountApiOptions, type Accounts, createAccountApi } from 'intentbook/accounts';
 import type { Mounted } from './server-api.ts';
 
 /** Account paths below a chain id, also a malformed one, which the account interface rejects. */

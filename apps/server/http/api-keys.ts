@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ApiRequest, ApiResponse, RateLimitOptions } from 'intentbook';
-import { OrderBookError } from 'intentbook';
+import { type ApiRequest, type ApiResponse, OrderBookError, type RateLimitOptions } from 'intentbook';
 import { createClientResolver, jsonResponse, rejectionResponse } from '#internal';
 
 /** A budget: tokens per second, and the size of the bucket. */

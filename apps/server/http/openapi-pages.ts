@@ -1,13 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Api, ApiResponse, Profile } from 'intentbook';
-import { OrderBookError } from 'intentbook';
-import type { OpenApiDocument } from 'intentbook/openapi';
-import { openApiDocument } from 'intentbook/openapi';
+import { type Api, type ApiResponse, OrderBookError, type Profile } from 'intentbook';
+import { type OpenApiDocument, openApiDocument } from 'intentbook/openapi';
 import { jsonResponse, rejectionResponse, VERSION } from '#internal';
 import type { OpenBook } from '../books/open-books.ts';
-import type { Page } from './server-api.ts';
-import { createServerApi, removeTrailingSlashes } from './server-api.ts';
+import { createServerApi, type Page, removeTrailingSlashes } from './server-api.ts';
 
 /** Content security policy of the page: only files of this server. The library writes inline styles. */
 const POLICY = [

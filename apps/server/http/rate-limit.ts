@@ -1,7 +1,5 @@
-import type { Limiter, RateLimitOptions } from 'intentbook';
-import { tokenBuckets } from 'intentbook';
-import type { ApiKey, KeyCheck } from './api-keys.ts';
-import { toKeyClient } from './api-keys.ts';
+import { type Limiter, type RateLimitOptions, tokenBuckets } from 'intentbook';
+import { type ApiKey, type KeyCheck, toKeyClient } from './api-keys.ts';
 
 /** Limits of one client. The burst is five seconds of requests. */
 export interface RateLimit {

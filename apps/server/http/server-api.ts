@@ -1,9 +1,7 @@
-import type { Api, ApiRequest, ApiRequestBody, ApiResponse } from 'intentbook';
-import { OrderBookError } from 'intentbook';
+import { type Api, type ApiRequest, type ApiRequestBody, type ApiResponse, OrderBookError } from 'intentbook';
 import { CORS_HEADERS, createOpenStreams, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
 import type { KeyGuard } from './api-keys.ts';
-import type { Exchange } from './exchange.ts';
-import { createExchange, requestId } from './exchange.ts';
+import { createExchange, type Exchange, requestId } from './exchange.ts';
 
 /** An interface and its path: `/`, or a path without a trailing slash. */
 export interface Mounted {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Flag } from './flags.ts';
-import { FLAGS, findFlag } from './flags.ts';
+import { FLAGS, type Flag, findFlag } from './flags.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A command line and its environment. */

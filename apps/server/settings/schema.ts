@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { BOOK_SETTINGS, COMMON_SETTINGS } from './book-settings.ts';
 import { SERVER_SETTINGS } from './server-settings.ts';
-import type { Setting, SettingTable } from './setting.ts';
-import { describeSetting, toPlainText } from './setting.ts';
+import { describeSetting, type Setting, type SettingTable, toPlainText } from './setting.ts';
 
 type SchemaOf<T> = T extends { readonly type: { readonly schema: infer S extends z.ZodType } } ? S : never;
 

@@ -1,18 +1,14 @@
 import type { KnownBook } from '../../account-tools/account-books.ts';
 import { requireAccount } from '../../account-tools/parameters.ts';
-import type { ReadOptions } from '../../concurrency/abort.ts';
-import { assertNotAborted } from '../../concurrency/abort.ts';
+import { assertNotAborted, type ReadOptions } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
-import type { Order, RenderedOrder } from '../../records/order-json.ts';
-import { formatIsoDate } from '../../records/order-json.ts';
-import type { TimedTrade } from '../../records/results.ts';
-import { formatCursor } from '../../records/results.ts';
+import { formatIsoDate, type Order, type RenderedOrder } from '../../records/order-json.ts';
+import { formatCursor, type TimedTrade } from '../../records/results.ts';
 import { formatTradeCursor, parseTradeCursor } from './cursor.ts';
 import type { AccountOrder, AccountTrade, HistoryApi, HistoryQuery } from './history-api.ts';
-import type { Merge, MergeSource } from './merge.ts';
-import { createMerge } from './merge.ts';
+import { createMerge, type Merge, type MergeSource } from './merge.ts';
 
 /** Rows that are read in one step. */
 const STEP = 100;

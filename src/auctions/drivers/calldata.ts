@@ -1,5 +1,4 @@
-import type { SettledTrade } from '../../protocol/settle-calldata.ts';
-import { decodeSettle } from '../../protocol/settle-calldata.ts';
+import { decodeSettle, type SettledTrade } from '../../protocol/settle-calldata.ts';
 import type { DriverSolution } from './solutions.ts';
 import type { ExecutedOrder } from './winner-selection.ts';
 

@@ -1,6 +1,5 @@
 import type { Observer } from '../../listeners.ts';
-import type { Clock } from '../../ports/clock.ts';
-import { readMonotonic } from '../../ports/clock.ts';
+import { type Clock, readMonotonic } from '../../ports/clock.ts';
 import type { DriverContext, SolverDriver } from './solver-driver.ts';
 
 /** A finished call of a driver. */

@@ -1,6 +1,5 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
-import type { Clock } from '../../ports/clock.ts';
-import { isRecent, readMonotonic } from '../../ports/clock.ts';
+import { type Clock, isRecent, readMonotonic } from '../../ports/clock.ts';
 import type { SolutionId } from '../in-flight.ts';
 import type { AuctionRunSettings } from './run-options.ts';
 import type { SolverDriver } from './solver-driver.ts';

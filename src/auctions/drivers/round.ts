@@ -7,11 +7,9 @@ import type { Competition } from '../competition.ts';
 import { renderWithOrders } from '../render-auction.ts';
 import { checkCalldata } from './calldata.ts';
 import type { AuctionRunSettings, DriverProblem } from './run-options.ts';
-import type { DriverSolution } from './solutions.ts';
-import { parseSolutions } from './solutions.ts';
+import { type DriverSolution, parseSolutions } from './solutions.ts';
 import type { SolverDriver } from './solver-driver.ts';
-import type { Selection } from './winner-selection.ts';
-import { selectWinners } from './winner-selection.ts';
+import { type Selection, selectWinners } from './winner-selection.ts';
 
 export interface RoundContext {
   readonly clock: Clock;

@@ -1,6 +1,5 @@
 import { formatSecret } from '../../protocol/format-value.ts';
-import type { Address, Hex } from '../../protocol/hex.ts';
-import { parseHex } from '../../protocol/hex.ts';
+import { type Address, type Hex, parseHex } from '../../protocol/hex.ts';
 import { assertFunctions, assertKnownOptions, requireInteger } from '../../validation/options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 

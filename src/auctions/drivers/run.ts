@@ -1,14 +1,12 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
-import type { Observer } from '../../listeners.ts';
-import { callListener } from '../../listeners.ts';
+import { callListener, type Observer } from '../../listeners.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Address } from '../../protocol/hex.ts';
 import type { Auction } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
 import type { SolutionId } from '../in-flight.ts';
-import type { DriverObservation } from './observed-driver.ts';
-import { observedDriver } from './observed-driver.ts';
+import { type DriverObservation, observedDriver } from './observed-driver.ts';
 import { createParticipation } from './participation.ts';
 import { describeError, solveAuction, toCompetition } from './round.ts';
 import type { AuctionRun, AuctionRunSettings } from './run-options.ts';

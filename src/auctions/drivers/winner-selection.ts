@@ -1,11 +1,9 @@
 import { keccak256 } from '../../crypto/keccak.ts';
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
-import type { Address, Hex } from '../../protocol/hex.ts';
-import { bytesToHex } from '../../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex } from '../../protocol/hex.ts';
 import { ONE_NATIVE } from '../../protocol/native-currency.ts';
 import type { OrderKind } from '../../protocol/order.ts';
-import type { WireFeePolicy } from '../../protocol/protocol-fees.ts';
-import { computeProtocolFees, surplusOver } from '../../protocol/protocol-fees.ts';
+import { computeProtocolFees, surplusOver, type WireFeePolicy } from '../../protocol/protocol-fees.ts';
 import type { AuctionPrices } from '../../records/settled-solution.ts';
 
 /** Version of the rules below. A change that can select other winners increases it. */

@@ -1,6 +1,5 @@
 import { AccountError } from '../../account-tools/account-error.ts';
-import type { AffiliateRegistration, AffiliateTerms } from '../../affiliates/index.ts';
-import { loadAffiliateCsv } from '../../affiliates/index.ts';
+import { type AffiliateRegistration, type AffiliateTerms, loadAffiliateCsv } from '../../affiliates/index.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { READ, readCost, unknownRows, WRITE } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';

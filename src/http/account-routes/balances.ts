@@ -3,8 +3,7 @@ import type { RouteCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { cancellable } from '../route.ts';
-import type { ServerSentEvent } from '../sse.ts';
-import { eventStream } from '../sse.ts';
+import { eventStream, type ServerSentEvent } from '../sse.ts';
 import type { AccountCall, AccountRoute } from './route.ts';
 
 /** Tokens of a balance request that one token of the rate limit pays for. */

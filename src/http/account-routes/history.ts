@@ -1,9 +1,7 @@
-import type { HistoryQuery } from '../../accounts/index.ts';
-import { loadHistoryCsv } from '../../accounts/index.ts';
+import { type HistoryQuery, loadHistoryCsv } from '../../accounts/index.ts';
 import type { ReadOptions } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
-import type { EstimateRows } from '../cost.ts';
-import { readCost, readCount } from '../cost.ts';
+import { type EstimateRows, readCost, readCount } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
 import type { ApiResponse } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';

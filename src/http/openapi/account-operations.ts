@@ -1,5 +1,4 @@
-import type { Operation } from './operation.ts';
-import { integer, PAGE, text } from './operation.ts';
+import { integer, type Operation, PAGE, text } from './operation.ts';
 
 /** The response to a link with a wrong token. */
 const LINK_NOT_VALID = {

@@ -1,8 +1,6 @@
-import type { ErrorCode } from '../../errors.ts';
-import { ERRORS } from '../../errors.ts';
+import { ERRORS, type ErrorCode } from '../../errors.ts';
 import type { Profile } from '../../protocol/profile.ts';
-import type { CodeDifference } from '../../protocol/profile-codes.ts';
-import { CODE_DIFFERENCES } from '../../protocol/profile-codes.ts';
+import { CODE_DIFFERENCES, type CodeDifference } from '../../protocol/profile-codes.ts';
 import { accountRoutes } from '../account-routes/index.ts';
 import type { Endpoint } from '../route.ts';
 import { ORDER_BOOK_ROUTES } from '../routes/index.ts';
@@ -10,8 +8,7 @@ import { PROBE_ROUTES } from '../routes/system.ts';
 import { EXAMPLES } from './examples.ts';
 import type { Operation, Success } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-import type { SchemaName } from './schemas.ts';
-import { componentSchemas, ref } from './schemas.ts';
+import { componentSchemas, ref, type SchemaName } from './schemas.ts';
 
 /** An OpenAPI document as plain JSON. */
 export interface OpenApiDocument {

@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../errors.ts';
 import { ACCOUNT_OPERATIONS } from './account-operations.ts';
-import type { Operation, Success } from './operation.ts';
-import { integer, PAGE, text } from './operation.ts';
+import { integer, type Operation, PAGE, type Success, text } from './operation.ts';
 
 const ORDERS_PAGE: Success = {
   description: 'Orders, newest first. `Link` has the address of the next page, if there is one.',

@@ -4,8 +4,7 @@ import { cancellation, cancellations } from '../../admission/cancellation-schema
 import { orderCreation } from '../../admission/creation-schema.ts';
 import { purchase, sale } from '../../admission/quote-request-schema.ts';
 import { affiliateRegistration } from '../../affiliates/index.ts';
-import type { ErrorCode } from '../../errors.ts';
-import { ERRORS } from '../../errors.ts';
+import { ERRORS, type ErrorCode } from '../../errors.ts';
 import { poolAddresses, simulationBundle, tokenAddresses } from '../../market/index.ts';
 import { MAX_UIDS } from '../../orders/index.ts';
 import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';

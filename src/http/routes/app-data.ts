@@ -2,8 +2,7 @@ import { OrderBookError } from '../../errors.ts';
 import { READ, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
-import type { Call, Route } from '../route.ts';
-import { documentBodyLimit } from '../route.ts';
+import { type Call, documentBodyLimit, type Route } from '../route.ts';
 
 /** Stores an app-data document. Responds 201 if it is new, 200 if it is known, with its hash as a JSON string. */
 const putDocument: Route = {

@@ -2,13 +2,11 @@ import type { Competition, CompetitionQuery } from '../../auctions/index.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';
-import type { RouteCost } from '../cost.ts';
-import { READ, readCost, unknownRows, WRITE } from '../cost.ts';
+import { READ, type RouteCost, readCost, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { invalidParameter } from '../query.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
-import type { Call, Route } from '../route.ts';
-import { COMPETITION_BODY_LIMIT, documentBodyLimit } from '../route.ts';
+import { type Call, COMPETITION_BODY_LIMIT, documentBodyLimit, type Route } from '../route.ts';
 
 /** Bytes of a competition that one token pays for. Only operators record competitions. */
 const COMPETITION_BYTES_PER_TOKEN = 1024 * 1024;

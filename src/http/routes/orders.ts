@@ -5,18 +5,15 @@ import { OrderBookError } from '../../errors.ts';
 import type { EncodedPage, OrderCancellation, OrderCancellations } from '../../orders/index.ts';
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/index.ts';
 import { parseUid, requireUid } from '../../protocol/uid.ts';
-import type { ListQuery } from '../../records/results.ts';
-import { formatCursor } from '../../records/results.ts';
+import { formatCursor, type ListQuery } from '../../records/results.ts';
 import { assertKnownFilters } from '../../validation/options.ts';
 import type { BodySize } from '../body.ts';
-import type { RouteCost } from '../cost.ts';
-import { READ, readCost, readCount, resumedRows, unknownRows, WRITE } from '../cost.ts';
+import { READ, type RouteCost, readCost, readCount, resumedRows, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
-import type { Route } from '../route.ts';
-import { BODY_LIMIT, documentBodyLimit, LIST_BODY_LIMIT, toStreamOptions } from '../route.ts';
+import { BODY_LIMIT, documentBodyLimit, LIST_BODY_LIMIT, type Route, toStreamOptions } from '../route.ts';
 
 /** Cost of a listing: orders of the page, and orders that its filter or its offset skips. */
 const LISTING_COST = /* @__PURE__ */ readCost(

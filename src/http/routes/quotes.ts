@@ -2,8 +2,7 @@ import type { QuoteRequest } from '../../protocol/quote-request.ts';
 import type { QuoteStreamEvent } from '../../quotes/index.ts';
 import { ESTIMATE } from '../cost.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
-import type { Route } from '../route.ts';
-import { BODY_LIMIT, cancellable } from '../route.ts';
+import { BODY_LIMIT, cancellable, type Route } from '../route.ts';
 import type { ServerSentEvent } from '../sse.ts';
 
 /** Requests a quote. */

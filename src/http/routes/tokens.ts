@@ -1,8 +1,7 @@
 import { parseDecimal, toPricePerEther } from '../../protocol/decimal.ts';
 import { ESTIMATE } from '../cost.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
-import type { Route } from '../route.ts';
-import { cancellable } from '../route.ts';
+import { cancellable, type Route } from '../route.ts';
 
 /** Returns the native price of a token: wei per atom of the token, as a JSON number. Estimators are queried. */
 const getNativePrice: Route = {

@@ -16,8 +16,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import { formatValue } from '../../protocol/format-value.ts';
 import { hex, hexSchema, parseShape } from '../../protocol/shape.ts';
-import type { BalanceDifferences } from './state-diff.ts';
-import { createBalanceTotals, mergeStateChanges } from './state-diff.ts';
+import { type BalanceDifferences, createBalanceTotals, mergeStateChanges } from './state-diff.ts';
 
 /** The result of a transaction of a bundle, in the form of production, with its logs. */
 export interface SimulatedTransaction {

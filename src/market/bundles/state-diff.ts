@@ -1,6 +1,5 @@
 import type { StateChange, StorageChange, TokenTransfer } from '../../ports/bundle-simulation.ts';
-import type { Address } from '../../protocol/hex.ts';
-import { ZERO_ADDRESS } from '../../protocol/hex.ts';
+import { type Address, ZERO_ADDRESS } from '../../protocol/hex.ts';
 
 /** Signed atoms as decimal text, by account and token. */
 export type BalanceDifferences = Readonly<Record<Address, Readonly<Record<Address, string>>>>;

@@ -1,17 +1,13 @@
 import type { KnownBook } from '../../account-tools/account-books.ts';
 import type { TokenLookup } from '../../account-tools/token-labels.ts';
 import { createWorker } from '../../concurrency/worker.ts';
-import type { Clock } from '../../ports/clock.ts';
-import { readMonotonic } from '../../ports/clock.ts';
+import { type Clock, readMonotonic } from '../../ports/clock.ts';
 import type { PriceHistorySource } from '../../ports/price-history.ts';
 import type { UsdPriceQuery } from '../../ports/prices.ts';
-import type { Address } from '../../protocol/hex.ts';
-import { parseHex } from '../../protocol/hex.ts';
-import type { ObservedPrices } from './observed-prices.ts';
-import { createObservedPrices } from './observed-prices.ts';
+import { type Address, parseHex } from '../../protocol/hex.ts';
+import { createObservedPrices, type ObservedPrices } from './observed-prices.ts';
 import type { SlippageOptions } from './slippage-options.ts';
-import type { TradeFollower } from './trade-follower.ts';
-import { createTradeFollower } from './trade-follower.ts';
+import { createTradeFollower, type TradeFollower } from './trade-follower.ts';
 import { MIN_POINTS, PERIOD } from './volatility.ts';
 
 /** Maximum number of tokens whose price is read in each period. */

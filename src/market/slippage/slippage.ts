@@ -1,5 +1,4 @@
-import type { KnownBook } from '../../account-tools/account-books.ts';
-import { getProductionBook } from '../../account-tools/account-books.ts';
+import { getProductionBook, type KnownBook } from '../../account-tools/account-books.ts';
 import { AccountError } from '../../account-tools/account-error.ts';
 import type { SourceObserver } from '../../account-tools/observations.ts';
 import { requireChainId, requireToken } from '../../account-tools/parameters.ts';
@@ -11,8 +10,7 @@ import type { UsdPriceQuery } from '../../ports/prices.ts';
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { assertKnownOptions, requireInteger } from '../../validation/options.ts';
-import type { UsdPriceApi } from '../usd-prices.ts';
-import { UsdPriceError } from '../usd-prices.ts';
+import { type UsdPriceApi, UsdPriceError } from '../usd-prices.ts';
 import type { SlippageOptions } from './slippage-options.ts';
 import type { TokenMarket } from './volatility.ts';
 import { computePairVolatility, computeTokenVolatility, PERIOD, toBasisPoints } from './volatility.ts';

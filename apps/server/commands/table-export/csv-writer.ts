@@ -1,7 +1,6 @@
 import { toCsvLine } from '#internal';
 import { openOutput } from '../output.ts';
-import type { Column, Row, Value } from './columns.ts';
-import { splitAmount } from './columns.ts';
+import { type Column, type Row, splitAmount, type Value } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
 
 /**

@@ -1,8 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { ColumnSource, SchemaElement } from 'hyparquet-writer';
 import { requirePackage } from '../../require-package.ts';
-import type { Column, Row } from './columns.ts';
-import { splitAmount } from './columns.ts';
+import { type Column, type Row, splitAmount } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
 
 /** Rows of a row group. */
