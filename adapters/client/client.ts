@@ -1,5 +1,5 @@
 import type { Order, OrderCancellations, OrderCreation, OrderTrade, QuoteRequest, QuoteResponse } from 'intentbook';
-import { type ClientOptions, createSender, type Query, RequestError, toQuery } from './http.ts';
+import { type ClientOptions, createSender, type QueryParameters, RequestError, toQuery } from './http.ts';
 import { createMirror, type Mirror, type MirrorFilter, type MirrorOptions } from './mirror.ts';
 
 /** Filters and paging of a list of orders. */
@@ -51,13 +51,13 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
   const sender = createSender(url, options);
   const { request } = sender;
 
-  async function list(query: Query, signal?: AbortSignal) {
+  async function list(query: QueryParameters, signal?: AbortSignal) {
     const { body, link } = await request<Order[]>('GET', `orders?${toQuery(query)}`, undefined, signal);
     const next = /[?&]cursor=([^&>]*)/.exec(link ?? '')?.[1];
     return { orders: body, next: next === undefined ? undefined : decodeURIComponent(next) };
   }
 
-  async function* listPages(query: Query, signal: AbortSignal) {
+  async function* listPages(query: QueryParameters, signal: AbortSignal) {
     let cursor: string | undefined;
     do {
       const page = await list({ ...query, cursor }, signal);

@@ -96,7 +96,7 @@ export interface JsonResponse<T> {
   readonly link: string | null;
 }
 
-export type Query = Readonly<Record<string, string | number | undefined>>;
+export type QueryParameters = Readonly<Record<string, string | number | undefined>>;
 
 /**
  * Creates the function that sends requests with JSON.
@@ -178,7 +178,7 @@ const isHttp = ({ protocol }: URL) => protocol === 'http:' || protocol === 'http
 export type Sender = ReturnType<typeof createSender>;
 
 /** Renders a query string. Undefined values are left out. */
-export function toQuery(values: Query): string {
+export function toQuery(values: QueryParameters): string {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return String(new URLSearchParams(Object.fromEntries(present.map(([name, value]) => [name, String(value)]))));
 }

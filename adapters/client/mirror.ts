@@ -1,6 +1,6 @@
 import type { Order, OrderStatus } from 'intentbook';
 import { getDelay, isFinal, pause, readEvents } from './event-stream.ts';
-import { type ClientOptions, type Query, type Sender, toQuery } from './http.ts';
+import { type ClientOptions, type QueryParameters, type Sender, toQuery } from './http.ts';
 
 /** The orders of a mirror, combined by "and". Addresses in any case. */
 export interface MirrorFilter {
@@ -44,7 +44,7 @@ export interface Mirror {
 const PAGE = 500;
 
 /** Reads orders page by page. */
-export type ListPages = (query: Query, signal: AbortSignal) => AsyncIterable<readonly Order[]>;
+export type ListPages = (query: QueryParameters, signal: AbortSignal) => AsyncIterable<readonly Order[]>;
 
 /**
  * Creates a mirror. The stream is opened before the orders are read, so that no change is lost: changes that arrive in
@@ -203,7 +203,7 @@ function normalize({ status = 'open', pair, kind, ...addresses }: MirrorFilter):
 }
 
 /** Returns the listings whose results contain all wanted orders. */
-function toQueries({ owner, sellToken, buyToken, token, pair, status }: Wanted): Query[] {
+function toQueries({ owner, sellToken, buyToken, token, pair, status }: Wanted): QueryParameters[] {
   const common = { owner, status, sellToken, buyToken };
   if (sellToken !== undefined || buyToken !== undefined) return [common];
   if (pair !== undefined) {

@@ -21,7 +21,7 @@ export interface Hop {
 export type PoolsBetween = (sold: Address, bought: Address) => readonly PoolSide[];
 
 /** Route through pools with its result. */
-export interface Route {
+export interface TradeRoute {
   /** Tokens of the route, including the first and the last. */
   readonly path: readonly Address[];
   /** The pools in the order of the path. */
@@ -57,8 +57,8 @@ export function listPaths(
  *
  * @param paths - Paths in the order of their length.
  */
-export function findBestRoutes(trade: Trade, paths: readonly Address[][], poolsBetween: PoolsBetween): Route[] {
-  const best: Route[] = [];
+export function findBestRoutes(trade: Trade, paths: readonly Address[][], poolsBetween: PoolsBetween): TradeRoute[] {
+  const best: TradeRoute[] = [];
   for (const path of paths) {
     const hops =
       trade.kind === 'sell' ? sellAlong(path, trade.amount, poolsBetween) : buyAlong(path, trade.amount, poolsBetween);

@@ -1,6 +1,6 @@
 import type { Address, Hex, InteractionData } from 'intentbook';
 import { bytes, encodeCall, word } from '#internal';
-import type { Route } from './route.ts';
+import type { TradeRoute } from './route.ts';
 
 /** Selectors of `transfer(address,uint256)` and of `swap(uint256,uint256,address,bytes)` (UniswapV2Pair.sol). */
 const TRANSFER: Hex = '0xa9059cbb';
@@ -12,7 +12,7 @@ const SWAP: Hex = '0x022c0d9f';
  *
  * @returns `undefined` if the address of a pair is unknown.
  */
-export function createSwapCalls({ path, hops }: Route, contract: Address): InteractionData[] | undefined {
+export function createSwapCalls({ path, hops }: TradeRoute, contract: Address): InteractionData[] | undefined {
   const pairs = hops.flatMap(({ pool: { pair } }) => pair ?? []);
   const [first, token] = [pairs[0], path[0]];
   if (pairs.length !== hops.length || first === undefined || token === undefined) return undefined;

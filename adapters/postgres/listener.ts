@@ -6,7 +6,7 @@ import { connect } from './query.ts';
 const RECONNECT_DELAY = 500;
 
 /** What a store receives of a channel. */
-export interface Subscription {
+export interface ChannelListener {
   /** Channel name, without quotes. */
   readonly channel: string;
   readonly onNotification: (payload: string | undefined) => void;
@@ -24,7 +24,7 @@ const listeners = new WeakMap<PgPool, Listener>();
  *
  * @returns A function that ends the subscription.
  */
-export function listenTo(pool: PgPool, clock: Clock, subscription: Subscription): () => void {
+export function listenTo(pool: PgPool, clock: Clock, subscription: ChannelListener): () => void {
   if (pool.options?.max === 1) return () => {};
   const listener = listeners.get(pool) ?? createListener(pool, clock);
   listeners.set(pool, listener);
@@ -35,7 +35,7 @@ type Listener = ReturnType<typeof createListener>;
 
 /** Holds a listening connection while there are subscriptions, and opens another one when it breaks. */
 function createListener(pool: PgPool, clock: Clock) {
-  const subscriptions = new Set<Subscription>();
+  const subscriptions = new Set<ChannelListener>();
   let held: PgPoolClient | undefined;
   let connecting = false;
   let cancel: Cancel = () => {};
@@ -84,7 +84,7 @@ function createListener(pool: PgPool, clock: Clock) {
     }
   }
 
-  async function addChannel(client: PgPoolClient, { channel, onConnect }: Subscription): Promise<void> {
+  async function addChannel(client: PgPoolClient, { channel, onConnect }: ChannelListener): Promise<void> {
     try {
       await client.query({ text: `LISTEN "${channel}"` });
       if (held === client) onConnect();
@@ -94,7 +94,7 @@ function createListener(pool: PgPool, clock: Clock) {
   }
 
   return {
-    add(subscription: Subscription): () => void {
+    add(subscription: ChannelListener): () => void {
       subscriptions.add(subscription);
       if (held === undefined) void open();
       else void addChannel(held, subscription);

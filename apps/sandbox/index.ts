@@ -5,12 +5,12 @@ export { stopIdleNodes } from './node-chain.ts';
 export { MissingPackage } from './peers.ts';
 export { createSandbox } from './sandbox.ts';
 export type {
-  Amounts,
-  QuoteTerms,
   Sandbox,
   SandboxOptions,
   SandboxPolicy,
+  SandboxQuote,
   SandboxQuoteOptions,
+  TokenAmounts,
 } from './sandbox-types.ts';
 export type { SettleOptions } from './solving.ts';
 export type { SandboxToken, TokenOption } from './tokens.ts';

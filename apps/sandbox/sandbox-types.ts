@@ -56,10 +56,10 @@ export type SandboxPolicy = Pick<
 >;
 
 /** Amounts of whole tokens by symbol, such as `{ WETH: '10' }`. `ETH` is native currency. */
-export type Amounts = Readonly<Record<string, string | number>>;
+export type TokenAmounts = Readonly<Record<string, string | number>>;
 
 /** Terms of a quote: an amount to sell, or an amount to buy. */
-export type QuoteTerms =
+export type SandboxQuote =
   | { readonly sell: TokenAmount; readonly for: string }
   | { readonly buy: TokenAmount; readonly with: string };
 
@@ -99,17 +99,21 @@ export interface Sandbox extends AsyncDisposable {
   readonly failures: readonly unknown[];
 
   /** Creates an account with the given balances, native currency for gas, and all allowances. */
-  createTrader(amounts?: Amounts): Promise<Trader>;
+  createTrader(amounts?: TokenAmounts): Promise<Trader>;
   /** Creates a contract wallet (EIP-1271) with the given balances and all allowances. */
-  createSmartWallet(amounts?: Amounts): Promise<Trader>;
+  createSmartWallet(amounts?: TokenAmounts): Promise<Trader>;
   /** Returns a trader of an account whose key is known, such as one of `accounts`. */
   traderOf(account: SandboxAccount): Trader;
   /** Adds to the balances of an account. */
-  fund(account: string | { readonly address: string }, amounts: Amounts): Promise<void>;
+  fund(account: string | { readonly address: string }, amounts: TokenAmounts): Promise<void>;
   /** Returns a token by its symbol. */
   token(symbol: string): SandboxToken;
   /** Requests a quote. @throws OrderBookError if the book rejects the request. */
-  quote(trader: { readonly address: string }, terms: QuoteTerms, options?: SandboxQuoteOptions): Promise<QuoteResponse>;
+  quote(
+    trader: { readonly address: string },
+    terms: SandboxQuote,
+    options?: SandboxQuoteOptions,
+  ): Promise<QuoteResponse>;
 
   /** Waits until an order has a status. `timeout` is in milliseconds. Default: 10000. */
   waitFor(uid: string, status: OrderStatus, options?: { readonly timeout?: number }): Promise<void>;

@@ -15,7 +15,7 @@ import {
 import type { SandboxAccount } from './chain.ts';
 import { createControlApi } from './control-api.ts';
 import { loadKeyRing } from './keys.ts';
-import type { Amounts, QuoteTerms, Sandbox, SandboxOptions, SandboxQuoteOptions } from './sandbox-types.ts';
+import type { Sandbox, SandboxOptions, SandboxQuote, SandboxQuoteOptions, TokenAmounts } from './sandbox-types.ts';
 import { createTrader, type TraderContext } from './trader.ts';
 import { toAtoms } from './units.ts';
 import { openWorld, type World } from './world.ts';
@@ -77,7 +77,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     return keys.derive(`${options.seed ?? ''} trader ${traders}`);
   }
 
-  async function give(address: Hex, amounts: Amounts): Promise<void> {
+  async function give(address: Hex, amounts: TokenAmounts): Promise<void> {
     // All amounts are checked before the first one is added.
     const added = Object.entries(amounts).map(([symbol, amount]) => {
       const of = token(symbol);
@@ -95,7 +95,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     solver.wake();
   }
 
-  async function prepare(address: Hex, amounts: Amounts): Promise<void> {
+  async function prepare(address: Hex, amounts: TokenAmounts): Promise<void> {
     await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, MAX_AMOUNT))]);
     await publishFunds();
   }
@@ -269,7 +269,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 async function requestQuote(
   { book, token }: World,
   from: string,
-  terms: QuoteTerms,
+  terms: SandboxQuote,
   { appData = '{}', validFor = 1800, scheme = 'eip712' }: SandboxQuoteOptions,
 ): Promise<QuoteResponse> {
   const side = 'sell' in terms ? terms.sell : terms.buy;

@@ -10,7 +10,7 @@ import type { KeyRing } from './keys.ts';
 import { KNOWN_ACCOUNTS } from './known-accounts.ts';
 import { createSimulatedPoolSource } from './simulated-pool-source.ts';
 import { createSimulatedPools, type Reserves } from './simulated-pools.ts';
-import { executeSettlement, type NewEvent } from './simulated-settlement.ts';
+import { executeSettlement, type NewChainEvent } from './simulated-settlement.ts';
 import { type ContractState, copyState, createState, INVALIDATED, UNLIMITED } from './simulated-state.ts';
 import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
@@ -103,7 +103,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
   const inOrder = createTaskQueue();
 
   /** Adds a block with the events of one transaction, and applies it to the book. Runs within `inOrder`. */
-  async function mine(events: readonly NewEvent[] = [], settleCall?: Hex): Promise<Hex> {
+  async function mine(events: readonly NewChainEvent[] = [], settleCall?: Hex): Promise<Hex> {
     const before = head();
     const block = createBlock(before.number + 1);
     const transactionHash = newHash();

@@ -1,7 +1,7 @@
 import type { Address } from 'intentbook';
 
 /** Balances and allowances of a simulated chain, in atoms. Native currency has the address `0xeeee…ee`. */
-export interface Ledger {
+export interface BalanceLedger {
   balanceOf(account: Address, token: Address): bigint;
   allowanceOf(owner: Address, token: Address): bigint;
   setBalance(account: Address, token: Address, atoms: bigint): void;
@@ -9,19 +9,19 @@ export interface Ledger {
   /** @throws RangeError if the sender has too little. */
   transfer(token: Address, from: Address, to: Address, atoms: bigint): void;
   /** Returns an independent copy. */
-  copy(): Ledger;
+  copy(): BalanceLedger;
 }
 
 /** Creates a ledger. */
-export function createLedger(
+export function createBalanceLedger(
   balances: ReadonlyMap<string, bigint> = new Map(),
   allowances: ReadonlyMap<string, bigint> = new Map(),
-): Ledger {
+): BalanceLedger {
   const held = new Map(balances);
   const allowed = new Map(allowances);
   const key = (account: Address, token: Address) => `${account.toLowerCase()} ${token}`;
-  const balanceOf: Ledger['balanceOf'] = (account, token) => held.get(key(account, token)) ?? 0n;
-  const setBalance: Ledger['setBalance'] = (account, token, atoms) => void held.set(key(account, token), atoms);
+  const balanceOf: BalanceLedger['balanceOf'] = (account, token) => held.get(key(account, token)) ?? 0n;
+  const setBalance: BalanceLedger['setBalance'] = (account, token, atoms) => void held.set(key(account, token), atoms);
   return {
     balanceOf,
     setBalance,
@@ -32,6 +32,6 @@ export function createLedger(
       setBalance(from, token, balanceOf(from, token) - atoms);
       setBalance(to, token, balanceOf(to, token) + atoms);
     },
-    copy: () => createLedger(held, allowed),
+    copy: () => createBalanceLedger(held, allowed),
   };
 }

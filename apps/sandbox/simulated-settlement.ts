@@ -6,7 +6,7 @@ import type { createSimulatedPools } from './simulated-pools.ts';
 import { type ContractState, UNLIMITED } from './simulated-state.ts';
 
 /** An event before it has its place on the chain. */
-export type NewEvent = ProtocolEvent extends infer Event
+export type NewChainEvent = ProtocolEvent extends infer Event
   ? Event extends ProtocolEvent
     ? Omit<Event, 'blockNumber' | 'blockHash' | 'logIndex' | 'transactionHash' | 'timestamp'>
     : never
@@ -27,7 +27,7 @@ export interface SettlementContext {
  * @returns The events.
  * @throws RangeError with the reason why it reverts. The state is then undefined.
  */
-export function executeSettlement(solution: Solution, context: SettlementContext): NewEvent[] {
+export function executeSettlement(solution: Solution, context: SettlementContext): NewChainEvent[] {
   const { state, pools, contracts, time } = context;
   const { ledger, filled, presigned, frozen } = state;
   const { settlement, solver, nativeFlow, wrappedNative } = contracts;
@@ -54,7 +54,7 @@ export function executeSettlement(solution: Solution, context: SettlementContext
     ledger.setBalance(settlement, swap.sellToken, ledger.balanceOf(settlement, swap.sellToken) - swap.sold);
     ledger.setBalance(settlement, swap.buyToken, ledger.balanceOf(settlement, swap.buyToken) + swap.bought);
   }
-  const trades = executions.map(({ order, sold, bought }): NewEvent => {
+  const trades = executions.map(({ order, sold, bought }): NewChainEvent => {
     const { uid: orderUid, owner, sellToken, buyToken } = order;
     const receiver = order.receiver ?? owner;
     if (buyToken === NATIVE_MARKER) {

@@ -1,9 +1,9 @@
 import type { Address } from 'intentbook';
-import { createLedger, type Ledger } from './simulated-ledger.ts';
+import { type BalanceLedger, createBalanceLedger } from './simulated-ledger.ts';
 
 /** State of the contracts and tokens of a simulated chain. */
 export interface ContractState {
-  readonly ledger: Ledger;
+  readonly ledger: BalanceLedger;
   /** Executed amounts of orders in atoms, by UID. */
   readonly filled: Map<string, bigint>;
   /** UIDs of pre-signed orders. */
@@ -22,7 +22,13 @@ export const INVALIDATED = 2n ** 256n - 1n;
 
 /** Creates an empty state. */
 export function createState(): ContractState {
-  return { ledger: createLedger(), filled: new Map(), presigned: new Set(), frozen: new Set(), placed: new Map() };
+  return {
+    ledger: createBalanceLedger(),
+    filled: new Map(),
+    presigned: new Set(),
+    frozen: new Set(),
+    placed: new Map(),
+  };
 }
 
 /** Returns an independent copy. */

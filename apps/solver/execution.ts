@@ -14,7 +14,7 @@ export interface Execution {
 }
 
 /** The prices that one trade is settled at. */
-export interface TradePrices {
+export interface ExecutionPrices {
   readonly sell: bigint;
   readonly buy: bigint;
 }
@@ -25,7 +25,7 @@ export interface TradePrices {
  *
  * @throws RangeError if a token of the order has no price.
  */
-export function tradePrices(fill: Fill, prices: Solution['prices']): TradePrices {
+export function tradePrices(fill: Fill, prices: Solution['prices']): ExecutionPrices {
   const { order, executed, fee = 0n } = fill;
   const [sell, buy] = [prices[order.sellToken], prices[order.buyToken]];
   if (sell === undefined || buy === undefined || sell <= 0n || buy <= 0n) {
@@ -40,7 +40,7 @@ export function tradePrices(fill: Fill, prices: Solution['prices']): TradePrices
 }
 
 /** Computes the transfers of a fill with its network fee, before protocol fees. */
-function getGross({ order, executed, fee = 0n }: Fill, { sell, buy }: TradePrices): Execution {
+function getGross({ order, executed, fee = 0n }: Fill, { sell, buy }: ExecutionPrices): Execution {
   if (order.kind === 'sell') return { sold: executed, bought: ((executed - fee) * sell + buy - 1n) / buy };
   return { sold: (executed * buy) / sell + fee, bought: executed };
 }

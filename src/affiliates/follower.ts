@@ -25,7 +25,7 @@ const PRICE_TIMEOUT = 600_000;
 /** Milliseconds until a missing price is read again. */
 const PRICE_RETRY = 30_000;
 
-export interface FollowerContext {
+export interface StatisticsFollowerContext {
   readonly book: KnownBook;
   readonly ledger: Ledger;
   /** Keeps the values of trades, so that a trade is valued once. */
@@ -48,7 +48,7 @@ export interface StatisticsFollower {
  * Creates a follower. It reads the log of the book from its first entry. The value of a trade is stored when the first
  * process reads the trade. Later, all processes read the value from the store.
  */
-export function createStatisticsFollower(context: FollowerContext): StatisticsFollower {
+export function createStatisticsFollower(context: StatisticsFollowerContext): StatisticsFollower {
   const { book: known, ledger, store, clock, onFailure } = context;
   const { book } = known;
   const feed = `${REFERRAL_FEEDS}${known.feed}`;

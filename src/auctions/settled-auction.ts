@@ -2,7 +2,7 @@ import type { ProtocolFee } from '../ports/chain-store.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { computeProtocolFees } from '../protocol/protocol-fees.ts';
-import type { AuctionPrices, ExecutedSettlement, SettledAuction, SettledTrade } from '../records/settled-solution.ts';
+import type { AuctionPrices, ExecutedSettlement, SettledAuction, SolutionTrade } from '../records/settled-solution.ts';
 import { findSettledSolution } from '../records/settled-solution.ts';
 import type { AuctionConfiguration } from './auction-api.ts';
 import { type AuctionOrder, auctionCandidate } from './auction-order.ts';
@@ -40,7 +40,7 @@ export async function readSettledAuction(
   const { fees = NO_RULES, ...prices } = JSON.parse(auction.prices) as AuctionPrices & { readonly fees?: StoredFees };
   const listed = new Set(competition.auction.orders);
 
-  async function findOrder(uid: SettledTrade['uid']): Promise<AuctionOrder | undefined> {
+  async function findOrder(uid: SolutionTrade['uid']): Promise<AuctionOrder | undefined> {
     // A solver may settle an order that was not in the auction, which has no policies there.
     if (listed.size > 0 && !listed.has(uid)) return undefined;
     const [row] = await store.orders.get([uid]);
@@ -60,7 +60,7 @@ export async function readSettledAuction(
   };
 }
 
-function toProtocolFees(trade: SettledTrade, { kind, sellAmount, buyAmount, protocolFees }: AuctionOrder) {
+function toProtocolFees(trade: SolutionTrade, { kind, sellAmount, buyAmount, protocolFees }: AuctionOrder) {
   const amounts = {
     kind,
     sellAmount: BigInt(sellAmount),

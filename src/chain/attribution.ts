@@ -5,12 +5,12 @@ import { type ExecutedSettlement, type SettledAuction, toExecutedTrade } from '.
 import { executedFee } from './fees.ts';
 
 /** A `Trade` of the settlement contract. */
-export type Trade = EventPosition & Extract<SettlementEvent, { event: 'Trade' }>;
+export type AttributedEvent = EventPosition & Extract<SettlementEvent, { event: 'Trade' }>;
 type Settlement = EventPosition & Extract<SettlementEvent, { event: 'Settlement' }>;
 
 /** A settlement with its trades and its calldata. */
 export interface Settled {
-  readonly trades: readonly Trade[];
+  readonly trades: readonly AttributedEvent[];
   readonly settlement: Settlement;
   readonly input: Hex;
 }
@@ -27,7 +27,7 @@ export interface Settled {
 export function pairSettlements(events: readonly ProtocolEvent[], inputs: readonly Hex[]): Settled[] {
   const settled: Settled[] = [];
   if (inputs.length !== events.filter((event) => event.event === 'Settlement').length) return settled;
-  let trades: Trade[] = [];
+  let trades: AttributedEvent[] = [];
   for (const event of events) {
     if (event.event === 'Trade') trades.push(event);
     if (event.event !== 'Settlement') continue;
@@ -71,7 +71,7 @@ export async function attribute(
 }
 
 /** Computes the fee of each trade of a settlement whose calldata belongs to it. */
-function computeFees(trades: readonly Trade[], call: SettleCall): ReadonlyMap<ProtocolEvent, bigint> {
+function computeFees(trades: readonly AttributedEvent[], call: SettleCall): ReadonlyMap<ProtocolEvent, bigint> {
   const fees = new Map<ProtocolEvent, bigint>();
   if (trades.length !== call.trades.length) return fees;
   for (const [i, trade] of trades.entries()) {

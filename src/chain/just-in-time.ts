@@ -5,7 +5,7 @@ import type { OrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { toNewOrder } from '../records/order-json.ts';
-import type { Settled, Trade } from './attribution.ts';
+import type { AttributedEvent, Settled } from './attribution.ts';
 
 /**
  * The storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
@@ -61,7 +61,7 @@ function isOwn({ trades, settlement }: Settled, known: ReadonlySet<Hex>, context
 function readOrder(
   input: Hex,
   index: number,
-  trade: Trade,
+  trade: AttributedEvent,
   { hasher, settlementContract, now }: JustInTimeContext,
 ): NewOrder | undefined {
   const settled = decodeSettledOrder(input, index);

@@ -97,11 +97,11 @@ export type AuctionPrices = Readonly<Record<Address, string>>;
 export interface SettledAuction {
   readonly prices: AuctionPrices;
   /** Computes the protocol fees of a trade from the policies that its order had in the auction. */
-  protocolFees(trade: SettledTrade): Promise<readonly ProtocolFee[]>;
+  protocolFees(trade: SolutionTrade): Promise<readonly ProtocolFee[]>;
 }
 
 /** A trade on chain. Amounts are decimal strings of atoms. */
-export type SettledTrade = Pick<
+export type SolutionTrade = Pick<
   TradeChainEvent,
   'uid' | 'sellToken' | 'buyToken' | 'sellAmount' | 'buyAmount' | 'feeAmount'
 >;

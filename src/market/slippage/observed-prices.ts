@@ -4,7 +4,7 @@ import type { Address } from '../../protocol/hex.ts';
 import { PERIOD } from './volatility.ts';
 
 /** A trade of two tokens. Amounts are atoms. */
-export interface ObservedTrade {
+export interface PricedTrade {
   /** Identifies the trade, so that it can be removed. */
   readonly key: string;
   /** Milliseconds since 1970. */
@@ -18,15 +18,15 @@ export interface ObservedTrade {
 /** Past prices of the tokens of one chain, from trades and from prices in US dollars. */
 export interface ObservedPrices {
   addPrice(token: Address, price: number, at: number): void;
-  addTrade(trade: ObservedTrade): void;
+  addTrade(trade: PricedTrade): void;
   /** Removes a trade whose block was rolled back. */
   removeTrade(key: string): void;
   /** Returns the prices of a token in the last day, one per period of 5 minutes, oldest first. */
-  history(token: Address, decimals: DecimalsLookup, now: number): Promise<PricePoint[]>;
+  history(token: Address, decimals: FindDecimals, now: number): Promise<PricePoint[]>;
 }
 
 /** Returns the decimals of a token, `undefined` if they are unknown. */
-export type DecimalsLookup = (token: Address) => Promise<number | undefined>;
+export type FindDecimals = (token: Address) => Promise<number | undefined>;
 
 /** Milliseconds for which observations are kept. */
 const MAX_AGE = 86_400_000;
@@ -56,7 +56,7 @@ type Periods = Map<number, number>;
 
 /** A computation of a history. */
 interface Work {
-  readonly decimals: DecimalsLookup;
+  readonly decimals: FindDecimals;
   readonly now: number;
   /** Number of trades that were added up. */
   trades: number;
@@ -70,9 +70,9 @@ interface Work {
  */
 export function createObservedPrices(dollarTokens: ReadonlySet<Address>): ObservedPrices {
   const prices = new Map<Address, Periods>();
-  const trades = new Map<string, ObservedTrade>();
+  const trades = new Map<string, PricedTrade>();
   /** The other tokens with which a token was traded, with the trades. */
-  const markets = new Map<Address, Map<Address, Map<string, ObservedTrade>>>();
+  const markets = new Map<Address, Map<Address, Map<string, PricedTrade>>>();
 
   function addPrice(token: Address, price: number, at: number): void {
     const periods = prices.get(token) ?? new Map<number, number>();
@@ -84,7 +84,7 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
     if (prices.size > MAX_PRICED_TOKENS && oldest !== undefined) prices.delete(oldest);
   }
 
-  function addTrade(trade: ObservedTrade): void {
+  function addTrade(trade: PricedTrade): void {
     const { key, sellToken, buyToken, sellAmount, buyAmount, at } = trade;
     if (sellToken === buyToken || sellAmount < MIN_AMOUNT || buyAmount < MIN_AMOUNT) return;
     trades.set(key, trade);
@@ -92,8 +92,8 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
       [sellToken, buyToken],
       [buyToken, sellToken],
     ] as const) {
-      const others = markets.get(token) ?? new Map<Address, Map<string, ObservedTrade>>();
-      const market = others.get(other) ?? new Map<string, ObservedTrade>();
+      const others = markets.get(token) ?? new Map<Address, Map<string, PricedTrade>>();
+      const market = others.get(other) ?? new Map<string, PricedTrade>();
       markets.set(token, others.set(other, market.set(key, trade)));
     }
     for (const [oldest, { at: since }] of trades) {
@@ -154,7 +154,7 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
 /** Returns whole tokens of the other side per whole token, by period. The amounts of a period are added up exactly. */
 async function ratesByPeriod(
   token: Address,
-  trades: Iterable<ObservedTrade>,
+  trades: Iterable<PricedTrade>,
   scaleDifference: number,
   work: Work,
 ): Promise<Periods> {

@@ -2,7 +2,7 @@ import type { Hex, StoredEvent } from 'intentbook';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KnownBook } from '../../../src/account-tools/account-books.ts';
 import type { TokenLookup } from '../../../src/account-tools/token-labels.ts';
-import type { ObservedTrade } from '../../../src/market/slippage/observed-prices.ts';
+import type { PricedTrade } from '../../../src/market/slippage/observed-prices.ts';
 import { createOwnHistory } from '../../../src/market/slippage/own-history.ts';
 import { createTradeFollower } from '../../../src/market/slippage/trade-follower.ts';
 import type { OrderBook } from '../../../src/order-book.ts';
@@ -88,7 +88,7 @@ describe('trade follower', () => {
   function follow(chainId?: number) {
     const clock = manualClock(NOW);
     const log = scriptedBook(chainId);
-    const changes: (ObservedTrade | string)[] = [];
+    const changes: (PricedTrade | string)[] = [];
     const failures: unknown[] = [];
     const follower = createTradeFollower({
       book: log.book,

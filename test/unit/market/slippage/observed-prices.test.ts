@@ -1,6 +1,6 @@
 import type { Hex } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import type { ObservedTrade } from '../../../../src/market/slippage/observed-prices.ts';
+import type { PricedTrade } from '../../../../src/market/slippage/observed-prices.ts';
 import { createObservedPrices } from '../../../../src/market/slippage/observed-prices.ts';
 
 const token = (n: number): Hex => `0x${n.toString(16).padStart(40, '0')}`;
@@ -10,7 +10,7 @@ const DAY = 86_400_000;
 const NOW = 1000 * PERIOD;
 
 let trades = 0;
-const trade = (members: Partial<ObservedTrade> = {}): ObservedTrade => ({
+const trade = (members: Partial<PricedTrade> = {}): PricedTrade => ({
   key: `trade ${++trades}`,
   at: NOW,
   sellToken: A,
