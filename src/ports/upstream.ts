@@ -112,7 +112,7 @@ export interface UpstreamRejection {
 }
 
 /**
- * Calls of this class are paused: the other book, or what is in front of it, asks for fewer requests, or cannot be
+ * Calls of this class are paused: the other book, or what is in front of it, limits the requests, or cannot be
  * reached. Also returned when too many calls wait for their turn.
  */
 export interface UpstreamBlock {
@@ -177,7 +177,7 @@ export interface UpstreamOrder {
   /** `undefined`: a status that this release does not know. */
   readonly status: UpstreamOrderStatus | undefined;
   readonly class: 'market' | 'limit' | 'liquidity';
-  /** The contract that settles the order. `undefined`: the book does not tell. */
+  /** The contract that settles the order. `undefined`: the book does not return it. */
   readonly settlementContract: Address | undefined;
   readonly executedSellAmount: bigint;
   readonly executedBuyAmount: bigint;

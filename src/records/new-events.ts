@@ -57,8 +57,8 @@ export interface AdoptionContext {
 }
 
 /**
- * Returns the adopted events that are neither known nor contradict an indexed event, with their positions. An event with
- * an unknown position is known if the order has an event of its type.
+ * Returns the adopted events that are neither known nor contradict an indexed event, with their positions. An event
+ * with an unknown position is known if the order has an event of its type.
  */
 export function findAdoptable(
   events: readonly OrderChainEvent[],
