@@ -16,6 +16,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Validation', 'guides/validation'],
         ['Quotes', 'guides/quotes'],
         ['Chain indexing', 'guides/chain-indexing'],
+        ['In front of CoW Protocol', 'guides/upstream'],
         ['Auctions', 'guides/auctions'],
         ['Market data', 'guides/market-data'],
         ['Events and streams', 'guides/events-and-streams'],

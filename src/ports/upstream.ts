@@ -70,6 +70,7 @@ export interface UpstreamContext {
 
 /** The classes of calls. Each has its own request budget, and is paused on its own. */
 export const UPSTREAM_CLASSES = ['read', 'write', 'quote'] as const;
+/** A class of calls. */
 export type UpstreamClass = (typeof UPSTREAM_CLASSES)[number];
 
 /** One request, after its end. Calls that were not sent are not reported. */
@@ -196,6 +197,7 @@ export interface UpstreamOrder {
 
 /** The statuses of orders in wire format. */
 export const UPSTREAM_STATUSES = ['open', 'presignaturePending', 'fulfilled', 'cancelled', 'expired'] as const;
+/** The status of an order in wire format. */
 export type UpstreamOrderStatus = (typeof UPSTREAM_STATUSES)[number];
 
 /** A trade of the other book. */

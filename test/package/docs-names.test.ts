@@ -95,6 +95,7 @@ test.each([
   ['docs/guides/quotes.md', 'option of `quotes`', 'QuoteOptions'],
   ['docs/guides/chain-indexing.md', 'option of `indexer`', 'IndexerOptions'],
   ['docs/guides/events-and-streams.md', 'option of `streams`', 'StreamLimits'],
+  ['docs/guides/upstream.md', 'option of `orderBookUpstream`', 'OrderBookUpstreamOptions'],
 ])('%s lists every %s', (path, header, type) => {
   const table = tablesOf(readPage(path).text).find((each) => each.header[0] === header);
   expect(table === undefined ? [] : namesIn(table)).toEqual(membersOf(type));
