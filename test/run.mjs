@@ -90,9 +90,9 @@ function readReport() {
   return { passed: numPassedTests, failures: describeFailures(testResults) };
 }
 
-if (process.argv.includes('--long')) process.env.INTENTBOOK_TEST_LONG = '1';
+if (process.argv.includes('--long')) process.env.TEST_LONG = '1';
 const isMatrix = process.argv.includes('--matrix');
-if (isMatrix) process.env.INTENTBOOK_TEST_MATRIX = '1';
+if (isMatrix) process.env.TEST_MATRIX = '1';
 
 let passed = 0;
 let failed = 0;

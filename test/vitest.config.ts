@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 
 /** `npm run test:all` runs the files with volume, and so does a command that names one. */
 const isMatrix =
-  process.env['INTENTBOOK_TEST_MATRIX'] !== undefined || process.argv.some((argument) => argument.includes('.matrix'));
+  process.env['TEST_MATRIX'] !== undefined || process.argv.some((argument) => argument.includes('.matrix'));
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -21,7 +21,7 @@ export default defineConfig({
     // Many tests wait for processes, so two files at once are faster than one even on one core.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Only for hanging tests: a busy machine is slow, and so are tests at their full length.
-    testTimeout: process.env['INTENTBOOK_TEST_LONG'] === undefined ? 300_000 : 3_600_000,
+    testTimeout: process.env['TEST_LONG'] === undefined ? 300_000 : 3_600_000,
     hookTimeout: 300_000,
   },
 });

@@ -17,7 +17,7 @@ const INSTALLED_IN_LONG_RUN = ['bun', 'deno', 'hono', 'nestjs', 'nextjs'];
 /** Packages that the examples use, besides the dependencies of the package. */
 const PACKAGES = ['better-sqlite3', 'express', 'fastify', 'pg', 'viem', 'vitest'];
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 
 /** Number of passed tests that node:test reports. */
 const passed = (output: string) => Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0);

@@ -14,7 +14,7 @@ import type { HostResponse } from './host-client.ts';
 import { readText, send } from './host-client.ts';
 
 /** Packages that are no development dependencies are installed in the long run. */
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 
 let host: Host;
 beforeAll(() => {

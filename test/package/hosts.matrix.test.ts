@@ -10,7 +10,7 @@ import type { Host } from './host.ts';
 import { ENTRIES, unpackHost } from './host.ts';
 
 /** The second module resolution and the real frameworks and drivers are part of the long run. */
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 
 const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
 const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, signOrder } from '../support/orders.ts';
 
 /** A real installation needs the registry and takes minutes. */
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 
 const manifest = { name: 'intentbook' };
 const root = fileURLToPath(new URL('../..', import.meta.url));

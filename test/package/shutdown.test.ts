@@ -10,7 +10,7 @@ import type { Host } from './host.ts';
 import { unpackHost } from './host.ts';
 
 /** The runtimes and packages that are no development dependencies are installed in the long run. */
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 
 /** The recipes of the section "Shutdown", by the name of their host. */
 const [, section = ''] = readPage('docs/guides/frameworks.md').text.split('\n## Shutdown\n');

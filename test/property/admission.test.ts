@@ -10,7 +10,7 @@ import type { AdmissionFixture } from '../unit/orders/admission-fixture.ts';
 import { admissionFixture, documentOf, NOW, outcomeOf } from '../unit/orders/admission-fixture.ts';
 import { address, EXTREME_AMOUNTS } from '../unit/protocol/arbitraries.ts';
 
-const RUNS = process.env['INTENTBOOK_TEST_LONG'] === '1' ? 5000 : 500;
+const RUNS = process.env['TEST_LONG'] === '1' ? 5000 : 500;
 const YEAR = 365 * 24 * 60 * 60;
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 const WRAPPED = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';

@@ -11,7 +11,7 @@ import { completeOrder } from '../support/complete-orders.ts';
 import { SEPOLIA } from '../support/orders.ts';
 
 const TOKENS = [WETH, USDC, address(0x11), address(0x22), address(0x33)] as const;
-const CASES = Number(process.env['INTENTBOOK_CASES'] ?? 60);
+const CASES = Number(process.env['TEST_CASES'] ?? 60);
 
 interface World {
   readonly book: OrderBook;

@@ -5,7 +5,7 @@ import { live, sequences } from './book-commands.ts';
 import type { BookStorage } from './book-driver.ts';
 import { memoryStorage, postgresStorage, sqliteStorage } from './book-stores.ts';
 
-const FACTOR = Number(process.env['INTENTBOOK_MODEL_FACTOR'] ?? (process.env['INTENTBOOK_TEST_LONG'] ? 20 : 1));
+const FACTOR = Number(process.env['TEST_MODEL_FACTOR'] ?? (process.env['TEST_LONG'] ? 20 : 1));
 
 const place = await temporarySchema();
 afterAll(async () => await place[Symbol.asyncDispose]());

@@ -8,7 +8,7 @@ import { emptySchema, temporarySchema } from '../support/postgres.ts';
 import type { Step } from './chain-model.ts';
 import { agrees, sequence } from './chain-replay.ts';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 
 test('memory store with reorganisations equals a store with the canonical chain only', async () => {
   const numRuns = LONG ? 20_000 : 3000;

@@ -99,7 +99,7 @@ const call = fc.record<Call>({
 });
 const schedules = fc.array(fc.array(call, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 5 });
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 const STORAGES: readonly { readonly name: string; readonly runs: number; readonly make: () => BookStorage }[] = [
   { name: 'memory', runs: LONG ? 5000 : 60, make: memoryStorage },
   { name: 'SQLite', runs: LONG ? 2000 : 30, make: sqliteStorage },

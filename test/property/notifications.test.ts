@@ -280,6 +280,6 @@ function cancellation(n: number, orderUids: readonly string[]): ReturnType<typeo
 }
 
 test('notifications match the model after random orders and crashes', async () => {
-  const numRuns = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 150 : 5000;
+  const numRuns = process.env['TEST_LONG'] === undefined ? 150 : 5000;
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 25 }), sequence), { numRuns });
 });

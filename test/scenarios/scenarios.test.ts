@@ -4,7 +4,7 @@ import type { World } from './support/world.ts';
 import { createWorld } from './support/world.ts';
 
 /** Names of scenarios, separated by commas, or `all`. Default: the fast ones. */
-const SELECTED = process.env['INTENTBOOK_SCENARIOS'];
+const SELECTED = process.env['TEST_SCENARIOS'];
 
 const scenarios = await Promise.all(SCENARIOS.map(async (name) => ({ name, ...(await loadScenario(name)) })));
 const selected = scenarios.filter(({ name, isFast = false }) =>

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const RUNNER = fileURLToPath(new URL('run.mjs', import.meta.url));
 /** Further versions of Node.js whose traces are compared. */
-const NODES = (process.env['INTENTBOOK_NODES'] ?? '').split(',').filter((path) => path !== '');
+const NODES = (process.env['TEST_NODES'] ?? '').split(',').filter((path) => path !== '');
 
 /** Seeds of each storage. */
 const SEEDS = { memory: 5, shared: 5, sqlite: 1, handle: 1, accounts: 10 } as const;

@@ -4,12 +4,12 @@ import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 
 /** The installed Chromium. `undefined`: browser tests are skipped. */
-export const CHROMIUM = [process.env['INTENTBOOK_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
+export const CHROMIUM = [process.env['TEST_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
   (path) => path !== undefined && existsSync(path),
 );
 
 /** Suffix of the names of browser tests that states why they are skipped. */
-export const SKIP_REASON = CHROMIUM ? '' : ' (skipped without Chromium: install it, or name it in INTENTBOOK_CHROMIUM)';
+export const SKIP_REASON = CHROMIUM ? '' : ' (skipped without Chromium: install it, or name it in TEST_CHROMIUM)';
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 360, height: 740 };

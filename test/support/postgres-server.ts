@@ -172,12 +172,12 @@ function own(path: string, { uid, gid }: Account): void {
 }
 
 /**
- * Returns the server that `INTENTBOOK_TEST_POSTGRES` names, or the server package of the registry. Its install script
+ * Returns the server that `TEST_POSTGRES` names, or the server package of the registry. Its install script
  * creates library links, which an installation without scripts lacks; and an unprivileged user can be unable to read
  * the installation folder.
  */
 function binaries(home: string, account: Account): string {
-  const named = process.env['INTENTBOOK_TEST_POSTGRES'];
+  const named = process.env['TEST_POSTGRES'];
   if (named !== undefined && existsSync(join(named, 'bin/postgres'))) {
     if (runs(named, account)) return named;
     return copyPackage(named, home, account);

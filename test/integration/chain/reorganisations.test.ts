@@ -8,7 +8,7 @@ import type { Fixture, FixtureBook } from './evm-fixture.ts';
 import { fund, fundedTrader, startBook, startFixture, submit } from './evm-fixture.ts';
 import { settle } from './settle.ts';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 const SEQUENCES = LONG ? 200 : 24;
 
 let fixture: Fixture;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAnvil, waitForReceipt } from '../../support/anvil.ts';
 
 const require = createRequire(import.meta.url);
-const LONG = process.env['INTENTBOOK_TEST_LONG'] === '1';
+const LONG = process.env['TEST_LONG'] === '1';
 
 interface Artifact {
   readonly abi: Abi;

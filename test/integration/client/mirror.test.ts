@@ -11,7 +11,7 @@ const OWNER = account(9);
 const OTHER = '0x00000000000000000000000000000000000000aa';
 
 /** Faults in a run. */
-const FAULTS = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 300 : 10_000;
+const FAULTS = process.env['TEST_LONG'] === undefined ? 300 : 10_000;
 
 let book: OrderBook;
 let send: (url: string, init?: RequestInit) => Promise<Response>;

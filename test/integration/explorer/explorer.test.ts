@@ -22,7 +22,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer${SKIP_REASON}`, () => {
   beforeAll(async () => {
     server = await serve({ port: 0, store: memoryStore() });
     browser = await launchChromium();
-    screenshots = process.env['INTENTBOOK_SCREENSHOTS'] ?? (await mkdtemp(join(tmpdir(), 'intentbook-explorer-')));
+    screenshots = process.env['TEST_SCREENSHOTS'] ?? (await mkdtemp(join(tmpdir(), 'intentbook-explorer-')));
   }, 60_000);
   afterEach(async () => {
     for (const page of pages.splice(0)) await page.close();

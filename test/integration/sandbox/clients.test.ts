@@ -14,8 +14,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const SEPOLIA = 11155111;
 const ETHER = 10n ** 18n;
 
-/** Swaps of the unmodified SDK. The measured run has 50: `INTENTBOOK_SANDBOX_SWAPS=50`. */
-const SWAPS = Number(process.env['INTENTBOOK_SANDBOX_SWAPS'] ?? 3);
+/** Swaps of the unmodified SDK. The measured run has 50: `TEST_SANDBOX_SWAPS=50`. */
+const SWAPS = Number(process.env['TEST_SANDBOX_SWAPS'] ?? 3);
 
 /** The clients that are published for the protocol, without changes, against a sandbox. */
 describe('an unmodified SDK', () => {

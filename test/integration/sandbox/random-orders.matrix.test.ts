@@ -2,9 +2,9 @@ import { createSandbox } from 'intentbook/sandbox';
 import { expect, it } from 'vitest';
 import { createRandomOrders } from '../../support/random-orders.ts';
 
-/** Orders to settle. The long run has 10,000: `INTENTBOOK_SANDBOX_ORDERS=10000`. */
-const ORDERS = Number(process.env['INTENTBOOK_SANDBOX_ORDERS'] ?? 120);
-const SEED = Number(process.env['INTENTBOOK_SEED'] ?? 1);
+/** Orders to settle. The long run has 10,000: `TEST_SANDBOX_ORDERS=10000`. */
+const ORDERS = Number(process.env['TEST_SANDBOX_ORDERS'] ?? 120);
+const SEED = Number(process.env['TEST_SEED'] ?? 1);
 const BATCH = ORDERS > 1000 ? 50 : 20;
 
 it(`settles ${ORDERS} random orders within their limits, without a reverted settlement (seed ${SEED})`, async () => {

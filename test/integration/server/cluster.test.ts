@@ -10,7 +10,7 @@ import { startPostgres } from '../../support/postgres-server.ts';
 import type { SpawnedServer } from './spawn.ts';
 import { spawnServer } from './spawn.ts';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 const SERVERS = 4;
 const CLIENTS = 12;
 const OWNERS = 10;

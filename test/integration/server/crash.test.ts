@@ -10,7 +10,7 @@ import { account, signOrder } from '../../support/orders.ts';
 import type { SpawnedServer } from './spawn.ts';
 import { spawnProgram, spawnServer } from './spawn.ts';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 const ROUNDS = LONG ? 20 : 3;
 const CLIENTS = 8;
 const KILL_AFTER = 40;
@@ -97,8 +97,8 @@ test(`server with better-sqlite3 ${RULE}`, async () => {
 
 /** Node.js with SQLite: the one that is named, or that of the tests. The long run installs one. */
 const [major = 0] = process.versions.node.split('.').map(Number);
-const named = process.env['INTENTBOOK_NODE'] ?? (major >= 22 ? process.execPath : undefined);
-const reason = named === undefined && !LONG ? ' (skipped without Node.js 22.13: name it in INTENTBOOK_NODE)' : '';
+const named = process.env['TEST_NODE'] ?? (major >= 22 ? process.execPath : undefined);
+const reason = named === undefined && !LONG ? ' (skipped without Node.js 22.13: name it in TEST_NODE)' : '';
 
 describe.skipIf(reason !== '')(`server without better-sqlite3${reason}`, () => {
   test(`and with SQLite of Node.js ${RULE}`, async () => {

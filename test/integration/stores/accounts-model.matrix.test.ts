@@ -211,7 +211,7 @@ async function everything({ store }: Subject) {
   };
 }
 
-const FACTOR = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 1 : 25;
+const FACTOR = process.env['TEST_LONG'] === undefined ? 1 : 25;
 
 /** Compares a store with the memory account store after random operations, each in an empty storage. */
 async function compare(runs: number, withStore: (task: (store: AccountStore) => Promise<void>) => Promise<void>) {

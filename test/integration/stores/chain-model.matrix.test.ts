@@ -5,7 +5,7 @@ import { apply, at, invalidation, PLACED, placement, presignature, refund, trade
 import { ALICE, NOW, order, PLACED_AT, presignOrder, range } from '../../conformance/orders.ts';
 import { alongside, SUBJECTS } from './second-store.ts';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 
 /** Few orders, so that operations collide. Each trade fills a half, and some orders expire before others. */
 const ORDERS = range(8).map((n): NewOrder => {

@@ -16,7 +16,7 @@ declare module 'vitest' {
  * run at full length. Default: all.
  */
 export function describeConformance(name: string, harness: StoreHarness, groups?: readonly string[]): void {
-  const isLong = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+  const isLong = process.env['TEST_LONG'] !== undefined;
   const cases = storeConformance(harness);
   runAll(name, groups === undefined || isLong ? cases : cases.filter(({ group }) => groups.includes(group)));
 }

@@ -169,11 +169,11 @@ describe('restore of a PostgreSQL database', () => {
   });
 
   test.skipIf(programs === undefined)('from a dump loses no new entry or notification', async () => {
-    const previous = process.env['INTENTBOOK_TEST_POSTGRES'];
-    process.env['INTENTBOOK_TEST_POSTGRES'] = programs; // a dump needs programs of the same version
+    const previous = process.env['TEST_POSTGRES'];
+    process.env['TEST_POSTGRES'] = programs; // a dump needs programs of the same version
     const source = disposed(await startPostgres());
-    if (previous === undefined) delete process.env['INTENTBOOK_TEST_POSTGRES'];
-    else process.env['INTENTBOOK_TEST_POSTGRES'] = previous;
+    if (previous === undefined) delete process.env['TEST_POSTGRES'];
+    else process.env['TEST_POSTGRES'] = previous;
     const run = (name: string, ...args: string[]) => execFileSync(join(programs ?? '', 'bin', name), args);
     const file = join(folder(), 'book.dump');
     await drill(source, async () => {

@@ -30,11 +30,11 @@ function download(version: string): string {
 
 function run(server: string): string {
   const files = FILES.map((name) => `test/integration/stores/${name}.test.ts`);
-  const { INTENTBOOK_TEST_MATRIX: _, ...env } = process.env;
+  const { TEST_MATRIX: _, ...env } = process.env;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config', 'test/vitest.config.ts', ...files],
-    { cwd: ROOT, env: { ...env, INTENTBOOK_TEST_POSTGRES: server, NO_COLOR: '1', VITEST: '' }, encoding: 'utf8' },
+    { cwd: ROOT, env: { ...env, TEST_POSTGRES: server, NO_COLOR: '1', VITEST: '' }, encoding: 'utf8' },
   );
   return status === 0 ? 'passed' : stdout.slice(-8000) + stderr.slice(-2000);
 }

@@ -13,7 +13,7 @@ import { orderOf, START, settle } from '../../unit/orders/admission-fixture.ts';
 import type { Corruption } from './node.ts';
 import { CORRUPTIONS, startNode } from './node.ts';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 
 /** Number of invalid responses before the node recovers. */
 const CORRUPTED = LONG ? 40 : 8;

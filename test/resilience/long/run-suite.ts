@@ -4,9 +4,9 @@ import { test } from 'vitest';
 import type { LongSuite } from './suite.ts';
 
 const given = (name: string): string => {
-  const value = process.env[`INTENTBOOK_LONG_${name}`];
+  const value = process.env[`TEST_LONG_${name}`];
   if (value === undefined)
-    throw new Error(`INTENTBOOK_LONG_${name} is not set: this is run by test/resilience/long/run.mjs`);
+    throw new Error(`TEST_LONG_${name} is not set: this is run by test/resilience/long/run.mjs`);
   return value;
 };
 const name = given('SUITE');

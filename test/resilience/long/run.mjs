@@ -83,11 +83,11 @@ for (const [i, name] of names.entries()) {
   const since = Date.now();
   const { ok, output } = await run('vitest', ['run', '--config', join(here, 'vitest.config.ts')], {
     env: {
-      INTENTBOOK_LONG_SUITE: name,
-      INTENTBOOK_LONG_SEED: String(seed),
-      INTENTBOOK_LONG_MILLISECONDS: String(Math.floor(share)),
-      INTENTBOOK_LONG_FOLDER: join(kept, name),
-      INTENTBOOK_LONG_REPORT: report,
+      TEST_LONG_SUITE: name,
+      TEST_LONG_SEED: String(seed),
+      TEST_LONG_MILLISECONDS: String(Math.floor(share)),
+      TEST_LONG_FOLDER: join(kept, name),
+      TEST_LONG_REPORT: report,
     },
     // Setup and teardown time are not counted.
     limit: share * 1.5 + 300_000,

@@ -10,7 +10,7 @@ export default defineConfig({
     alias: { '#internal': fileURLToPath(new URL('../../../src/internal.ts', import.meta.url)) },
   },
   // Only code under exploration must count its branches.
-  plugins: process.env['INTENTBOOK_LONG_SUITE'] === 'fuzz' ? [instrumentation()] : [],
+  plugins: process.env['TEST_LONG_SUITE'] === 'fuzz' ? [instrumentation()] : [],
   test: {
     include: ['test/resilience/long/run-suite.ts'],
     globalSetup: ['test/support/postgres-once.ts'],

@@ -9,9 +9,9 @@ import { findPlanted } from './run-planted.ts';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Maximum number of seeds for each fault. Without it, the faults are not searched. */
-const SEEDS = Number(process.env['INTENTBOOK_PLANTED'] ?? 0);
+const SEEDS = Number(process.env['TEST_PLANTED'] ?? 0);
 /** The areas to search, separated by commas. Default: all. */
-const AREAS = process.env['INTENTBOOK_PLANTED_AREAS']?.split(',');
+const AREAS = process.env['TEST_PLANTED_AREAS']?.split(',');
 
 test('planted faults are listed in the documentation', () => {
   expect(PLANTED.filter((fault) => findRow(fault) === undefined)).toEqual([]);

@@ -68,7 +68,7 @@ const EXCLUDED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|serve
  * Whether only the PostgreSQL store is tested, on PGlite. A mutant that fails may leave a transaction open, so the
  * tests are loaded again with a new database.
  */
-const ON_PGLITE = process.env['INTENTBOOK_MUTATION'] === 'pglite';
+const ON_PGLITE = process.env['TEST_MUTATION'] === 'pglite';
 
 /** Tests of the PostgreSQL store that need no server. */
 const PGLITE_FILES = [

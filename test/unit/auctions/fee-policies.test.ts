@@ -12,7 +12,7 @@ import { manualClock } from '../../support/clock.ts';
 import type { OrderChoice } from '../../support/orders.ts';
 import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
 
-const CASES = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 3000 : 100_000;
+const CASES = process.env['TEST_LONG'] === undefined ? 3000 : 100_000;
 const MILLION = 1_000_000n;
 const RECIPIENT = '0x00000000000000000000000000000000000000f1';
 const NONE = { protocolFees: [], maxPartnerFee: 10_000, isSame: () => false };

@@ -21,7 +21,7 @@ import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts'
 import type { Behaviour, ScriptedChain } from '../../support/scripted-chain.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 const FLOW: Hex = `0x${'ef'.repeat(20)}`;
 const TOKENS = { sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase() as Hex }; // in lower case
 

@@ -11,7 +11,7 @@ import { bytesToHex, hexToBytes } from '../../../src/protocol/hex.ts';
 import { SECP256K1_N } from '../../../src/protocol/signature.ts';
 import { bytes, word } from '../protocol/arbitraries.ts';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] === '1';
+const LONG = process.env['TEST_LONG'] === '1';
 
 const FIELD = 2n ** 256n - 2n ** 32n - 977n;
 const HALF = SECP256K1_N / 2n;

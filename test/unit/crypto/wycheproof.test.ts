@@ -10,9 +10,9 @@ import { parseEcdsaSignature, SECP256K1_N } from '../../../src/protocol/signatur
 
 /**
  * Vectors of Project Wycheproof (C2SP/wycheproof, testvectors_v1, Apache-2.0). No npm package contains them, so
- * INTENTBOOK_WYCHEPROOF names a folder with them.
+ * TEST_WYCHEPROOF names a folder with them.
  */
-const FOLDER = process.env['INTENTBOOK_WYCHEPROOF'];
+const FOLDER = process.env['TEST_WYCHEPROOF'];
 const FILES =
   FOLDER === undefined ? [] : readdirSync(FOLDER).filter((file) => /secp256k1.*_p1363_test\.json$/.test(file));
 
@@ -48,7 +48,7 @@ function digestOf(sha: string, message: string): Uint8Array {
 }
 
 describe.skipIf(FOLDER === undefined)(
-  'Wycheproof (skipped unless INTENTBOOK_WYCHEPROOF names the folder of its vectors)',
+  'Wycheproof (skipped unless TEST_WYCHEPROOF names the folder of its vectors)',
   async () => {
     const native = await nativeRecovery();
     const wasm = await wasmRecovery();

@@ -444,6 +444,6 @@ function checkModel(
 }
 
 test('funding check reports each crossing once after random balances and crashes', async () => {
-  const numRuns = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 60 : 1000;
+  const numRuns = process.env['TEST_LONG'] === undefined ? 60 : 1000;
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), sequence), { numRuns });
 }, 600_000);

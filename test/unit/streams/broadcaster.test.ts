@@ -442,7 +442,7 @@ describe('stream broadcaster', () => {
         }
         hub.close();
       }),
-      { numRuns: process.env['INTENTBOOK_TEST_LONG'] === undefined ? 300 : 20_000 },
+      { numRuns: process.env['TEST_LONG'] === undefined ? 300 : 20_000 },
     );
   });
 });

@@ -9,7 +9,7 @@ import { memoryAccountStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { test } from 'vitest';
 
-const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const LONG = process.env['TEST_LONG'] !== undefined;
 const READERS = LONG ? 2000 : 100;
 const EVENTS = LONG ? 100 : 20;
 const BUSY = `0x${'aa'.repeat(20)}` as const;

@@ -7,7 +7,7 @@ import type { LongSuite } from '../suite.ts';
 
 const TESTS = fileURLToPath(new URL('../../../', import.meta.url));
 /** Variables that run a test of `npm test` at its full length. */
-const SWITCH = 'INTENTBOOK_TEST_LONG';
+const SWITCH = 'TEST_LONG';
 
 /** Files with loops, kills, runtimes or browsers that `npm test` runs with a small share. */
 const FILES = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })

@@ -8,12 +8,12 @@ const COMMITTED = fileURLToPath(new URL('../../../fuzz/corpus', import.meta.url)
 
 /**
  * Runs per target before the remaining time goes to slower targets; a tenth if each run recovers a signature.
- * `INTENTBOOK_FUZZ_EXECUTIONS=8000000` sets another number.
+ * `TEST_FUZZ_EXECUTIONS=8000000` sets another number.
  */
-const ENOUGH = Number(process.env['INTENTBOOK_FUZZ_EXECUTIONS'] ?? 1_000_000);
+const ENOUGH = Number(process.env['TEST_FUZZ_EXECUTIONS'] ?? 1_000_000);
 
-/** Targets by name: `INTENTBOOK_FUZZ=query,cursor`. */
-const chosen = process.env['INTENTBOOK_FUZZ']?.split(',');
+/** Targets by name: `TEST_FUZZ=query,cursor`. */
+const chosen = process.env['TEST_FUZZ']?.split(',');
 
 export const suite: LongSuite = {
   description: 'no input makes a parser throw, hang or return another result on repetition',

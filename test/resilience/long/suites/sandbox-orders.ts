@@ -14,7 +14,7 @@ export const suite: LongSuite = {
   async run({ milliseconds, seed, count }) {
     const end = Date.now() + milliseconds;
     for (let n = 0; n === 0 || Date.now() < end; n++) {
-      const env = { ...process.env, INTENTBOOK_SANDBOX_ORDERS: String(ORDERS), INTENTBOOK_SEED: String(seed + n) };
+      const env = { ...process.env, TEST_SANDBOX_ORDERS: String(ORDERS), TEST_SEED: String(seed + n) };
       const file = 'test/integration/sandbox/random-orders.matrix.test.ts';
       const args = ['run', '--config', 'test/vitest.config.ts', file, '--testTimeout', '3600000'];
       const child = spawn('vitest', args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
