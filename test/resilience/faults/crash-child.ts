@@ -52,20 +52,15 @@ function fatalDatabase(path: string): SqliteDatabase {
         };
       },
     }) as SqliteStatement; // it has the same members
-  return {
-    name: database.name,
-    memory: database.memory,
-    get open() {
-      return database.open;
+  // A substitute that keeps the class: the store opens its second connection with it.
+  return new Proxy(database, {
+    get(target, name) {
+      if (name === 'prepare') return (sql: string) => wrapStatement(target.prepare(sql));
+      if (name === 'exec') return (sql: string) => fatal(() => target.exec(sql));
+      const member = Reflect.get(target, name);
+      return typeof member === 'function' && name !== 'constructor' ? member.bind(target) : member;
     },
-    get inTransaction() {
-      return database.inTransaction;
-    },
-    prepare: (sql) => wrapStatement(database.prepare(sql)),
-    exec: (sql) => fatal(() => database.exec(sql)),
-    pragma: (pragma, options) => database.pragma(pragma, options),
-    close: () => database.close(),
-  };
+  });
 }
 
 function fatalPool(url: string): PgPool {
