@@ -4,8 +4,8 @@ import type { FaultPoint, Faults } from './faults.ts';
 /** Operations that change a store, by their name. Leases are left out: they belong to running workers. */
 const WRITES = new Set(
   (
-    'insert cancel expire reinstate prune pruneEvents pruneChainEvents pruneDocuments put apply rollback record ' +
-    'append register create confirm remove claim recordResult replay'
+    'insert cancel expire reinstate prune pruneEvents pruneChainEvents pruneDocuments put apply adopt rollback ' +
+    'record write append register create confirm remove claim recordResult replay'
   ).split(' '),
 );
 

@@ -5,8 +5,7 @@ import { memoryStore } from 'intentbook/memory';
 import { assertSameDomain } from 'intentbook/store-kit';
 
 /** Operations that change a store. */
-const WRITES = new Set(['insert', 'cancel', 'expire', 'reinstate', 'prune', 'put', 'apply', 'rollback', 'record']);
-const isWrite = (name) => WRITES.has(name) || /^prune[A-Z]/.test(name);
+const WRITES = /^(?:insert|cancel|expire|reinstate|put|apply|adopt|rollback|record|write|prune|prune[A-Z].*)$/;
 
 /**
  * Creates a store that keeps its state in memory and appends each change to a file. A change is on disk before its
@@ -21,7 +20,7 @@ export function fileStore(path) {
   /** Wraps the operations of a group: changes run one after the other and are written to the file. */
   function recorded(group, operations) {
     const entries = Object.entries(operations).map(([name, operation]) => {
-      if (!isWrite(name)) return [name, (...args) => operation(...args)];
+      if (!WRITES.test(name)) return [name, (...args) => operation(...args)];
       const change = async (args) => {
         if (failure !== undefined) throw failure;
         const result = await operation(...args);
@@ -84,6 +83,7 @@ export function fileStore(path) {
     events: memory.events,
     chain: recorded('chain', memory.chain),
     auctions: recorded('auctions', memory.auctions),
+    tasks: recorded('tasks', memory.tasks),
     retention: recorded('retention', memory.retention),
     leases: memory.leases,
   };

@@ -40,7 +40,9 @@ const LOSABLE = new Set([
   'pruneEvents',
   'put',
   'apply',
+  'adopt',
   'rollback',
+  'write',
   'acquire',
   'release',
 ]);
