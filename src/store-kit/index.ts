@@ -9,7 +9,13 @@ export { assertSameDomain, getLogEpochStart, LOG_EPOCHS } from '../ports/store.t
 export { appDataHash } from '../protocol/app-data.ts';
 export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
 export { unpackUid } from '../protocol/uid.ts';
-export { blockHashes, getAffectedUids, getConfirmedRange, isBatchStale, isCursorStale } from '../records/affected-orders.ts';
+export {
+  blockHashes,
+  getAffectedUids,
+  getConfirmedRange,
+  isBatchStale,
+  isCursorStale,
+} from '../records/affected-orders.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../records/expiry-event.ts';
 export { firstTradeBlocks } from '../records/first-trades.ts';
 export { compareLogPositions, isOrderChainEvent } from '../records/log-position.ts';

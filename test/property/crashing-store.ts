@@ -15,9 +15,7 @@ export interface CrashingStore {
   readonly isDead: boolean;
 }
 
-const WRITES = new Set(
-  'insert cancel expire reinstate prune put apply adopt rollback record write'.split(' '),
-);
+const WRITES = new Set('insert cancel expire reinstate prune put apply adopt rollback record write'.split(' '));
 const NOUNS = ['orders', 'appData', 'quotes', 'events', 'leases', 'chain', 'auctions', 'tasks', 'retention'] as const;
 
 type Verb = (...args: unknown[]) => unknown;

@@ -5,8 +5,7 @@ import type { LongSuite } from './suite.ts';
 
 const given = (name: string): string => {
   const value = process.env[`TEST_LONG_${name}`];
-  if (value === undefined)
-    throw new Error(`TEST_LONG_${name} is not set: this is run by test/resilience/long/run.mjs`);
+  if (value === undefined) throw new Error(`TEST_LONG_${name} is not set: this is run by test/resilience/long/run.mjs`);
   return value;
 };
 const name = given('SUITE');
