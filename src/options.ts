@@ -121,8 +121,8 @@ export interface OrderBookOptions extends OrderPolicy {
   /** Limits of order streams. */
   readonly streams?: StreamLimits;
   /**
-   * An order book behind this one, such as `orderBookUpstream({ url })`. Orders and cancellations that are submitted here
-   * go there, and orders there are followed. Without `quotes`, quotes come from there. Default: none.
+   * An order book behind this one, such as `orderBookUpstream({ url })`. Submitted orders and cancellations go there,
+   * and orders there are followed. Without `quotes`, quotes come from there. Default: none.
    */
   readonly upstream?: Upstream;
   /**
@@ -352,7 +352,7 @@ function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): Orde
 function parseRules(standard: Rules, given: Partial<Rules>): Rules {
   assertKnownOptions('createOrderBook, rules', given, Object.keys(RULE_VALUES));
   for (const [name, value] of Object.entries(omitUndefined(given))) {
-    requireMember<string>(`createOrderBook: rules.${name}`, RULE_VALUES[name as keyof Rules], value); // the name was checked above
+    requireMember<string>(`createOrderBook: rules.${name}`, RULE_VALUES[name as keyof Rules], value); // checked above
   }
   return { ...standard, ...omitUndefined(given) };
 }

@@ -3,7 +3,7 @@ import { readMonotonic } from '#internal';
 
 /** A reason to send no calls of a class for a while. */
 export interface PauseRequest {
-  /** `edge`: what is in front of the book limits the requests. `unreachable`: no connection could be opened. */
+  /** `edge`: what is in front of the book requires fewer requests. `unreachable`: no connection could be opened. */
   readonly kind: 'edge' | 'unreachable';
   readonly reason: string;
   /** `Retry-After` in milliseconds, if the response has one. */

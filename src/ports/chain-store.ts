@@ -209,8 +209,8 @@ export interface ChainStore {
    * with block number 0 has an unknown position, before all others: the store assigns its log index. MUST skip events
    * that are known, and those that contradict an indexed event.
    *
-   * A later batch replaces the adopted events of the blocks after the checkpoint up to its `through` by its own. An event
-   * that both have keeps its log entry; one that the batch lacks is reverted.
+   * A later batch replaces the adopted events of the blocks after the checkpoint up to its `through` by its own. An
+   * event that both have keeps its log entry; one that the batch lacks is reverted.
    *
    * @param at - Time of their log entries, in milliseconds since 1970.
    * @returns The number of events stored.

@@ -23,7 +23,7 @@ export interface TaskChange extends Pick<Task, 'kind' | 'key'> {
   readonly to: Pick<Task, 'due' | 'value'> | null;
 }
 
-/** Durable tasks, each changed on condition that no other process has changed it. */
+/** Durable tasks, each changed on condition that no other caller has changed it. */
 export interface TaskStore {
   /** Reads tasks of a kind by their keys, in any order. Unknown ones are absent. */
   get(kind: string, keys: readonly string[]): Promise<Task[]>;

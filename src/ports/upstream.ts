@@ -113,7 +113,7 @@ export interface UpstreamRejection {
 }
 
 /**
- * Calls of this class are paused: the other book, or what is in front of it, limits the requests, or cannot be
+ * Calls of this class are paused: the other book, or what is in front of it, requests fewer calls, or cannot be
  * reached. Also returned when too many calls wait for their turn.
  */
 export interface UpstreamBlock {
@@ -178,7 +178,7 @@ export interface UpstreamOrder {
   /** `undefined`: a status that this release does not know. */
   readonly status: UpstreamOrderStatus | undefined;
   readonly class: 'market' | 'limit' | 'liquidity';
-  /** The contract that settles the order. `undefined`: the book does not return it. */
+  /** The contract that settles the order. `undefined`: the book does not report it. */
   readonly settlementContract: Address | undefined;
   readonly executedSellAmount: bigint;
   readonly executedBuyAmount: bigint;
@@ -197,7 +197,7 @@ export interface UpstreamOrder {
 
 /** The statuses of orders in wire format. */
 export const UPSTREAM_STATUSES = ['open', 'presignaturePending', 'fulfilled', 'cancelled', 'expired'] as const;
-/** The status of an order in wire format. */
+/** A status of an order in wire format. */
 export type UpstreamOrderStatus = (typeof UPSTREAM_STATUSES)[number];
 
 /** A trade of the other book. */

@@ -37,6 +37,6 @@ export function getConfirmedRange(
   { through }: Pick<ChainEventBatch, 'through'>,
   indexedBlock: BlockRef | null,
 ): { readonly after: number; readonly through: number } {
-  // The first batch does not tell from which block on it is complete.
+  // The first batch does not show from which block on it is complete.
   return { after: indexedBlock?.number ?? through.number - 1, through: through.number };
 }

@@ -92,7 +92,7 @@ export function toChainEvents(trades: readonly UpstreamTrade[], fees: ReadonlyMa
   return trades.flatMap((trade): OrderChainEvent[] => {
     const { uid, owner, blockNumber, logIndex, transactionHash, sellToken, buyToken } = trade;
     if (transactionHash === undefined || blockNumber === 0) return [];
-    // The other book tells the fee of the order only: its newest trade carries it, and trades come newest first.
+    // The other book reports the fee of the order only: its newest trade carries it, and trades come newest first.
     const fee = paid.has(uid) ? undefined : fees.get(uid);
     paid.add(uid);
     return [
@@ -121,7 +121,7 @@ export function toChainEvents(trades: readonly UpstreamTrade[], fees: ReadonlyMa
 const isSigned = ({ signingScheme, status }: UpstreamOrder) =>
   signingScheme === 'presign' && (status === 'open' || status === 'fulfilled');
 
-/** A position before all others: the other book does not tell it. */
+/** A position before all others: the other book does not report it. */
 const UNPLACED = {
   blockNumber: 0,
   logIndex: 0,

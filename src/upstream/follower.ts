@@ -41,7 +41,7 @@ export interface FollowerContext {
 }
 
 /**
- * Creates the worker that keeps followed orders current. The chain tells fills, presignatures and invalidations. The
+ * Creates the worker that keeps followed orders current. The chain shows fills, presignatures and invalidations. The
  * other book is read for what only it knows: cancellations off chain, and orders that were posted elsewhere.
  *
  * A read counts only if nothing has changed the order since the request was sent. Absence is never evidence.
@@ -94,7 +94,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
 
   async function adoptTrades(trades: Parameters<typeof toChainEvents>[0]): Promise<number> {
     const { indexedBlock } = await store.chain.progress();
-    // While the chain is followed, it tells newer trades, and reverts them.
+    // While the chain is followed, it shows newer trades, and reverts them.
     const isOwn = (block: number) => isChainFollowed() && indexedBlock !== null && block > indexedBlock.number;
     return adopt(
       toChainEvents(

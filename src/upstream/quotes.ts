@@ -29,7 +29,7 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook): 
 
   async function toResult(answer: UpstreamQuote): Promise<QuoteResult> {
     if (answer.status === 'quoted')
-      return { status: 'quoted', quote: (await adopt(answer.quote)) as unknown as QuoteResponse }; // the same wire format
+      return { status: 'quoted', quote: (await adopt(answer.quote)) as unknown as QuoteResponse }; // the same format
     if (answer.status === 'rejected') return { status: 'rejected', error: new UpstreamError(answer) };
     const until = answer.status === 'blocked' ? answer.until : undefined;
     return { status: 'rejected', error: createUnavailable(upstream.name, answer.reason, until) };
@@ -94,7 +94,7 @@ function toAmount(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^[0-9]{1,78}$/.test(value) ? BigInt(value) : undefined;
 }
 
-/** Returns a plain decimal; "0" if the other book does not tell it. */
+/** Returns a plain decimal; "0" if the other book does not report it. */
 function toNumber(value: unknown): string {
   const text = String(value);
   return parseDecimal(text) === undefined ? '0' : text;

@@ -173,7 +173,7 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
     return { due: clock.now() + KEEP_REJECTED, value };
   }
 
-  /** Repeats a cancellation until its orders have ended. A repeat is harmless: all of its orders are cancelled, or none. */
+  /** Repeats a cancellation until its orders have ended. A repeat is harmless: all are cancelled, or none. */
   async function retryCancellation(task: Followed<'cancellation'>): Promise<void> {
     const [isOwn] = await tasks.write([put('cancellation', task.key, clock.now() + CLAIM, task.value, task.version)]);
     if (isOwn !== true) return;

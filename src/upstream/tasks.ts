@@ -11,7 +11,7 @@ export type RelayState =
   /** It was sent, and no answer proves whether the other book has it. It is looked up by its UID. */
   | 'unknown'
   | 'accepted'
-  /** The other book does not have it, and will not be asked again. */
+  /** The other book does not have it, and receives no further request. */
   | 'rejected';
 
 /** An order on its way to the other book, by UID. */
@@ -110,7 +110,7 @@ export interface Tasks {
 
 /** Creates the access to tasks. */
 export function createTasks({ tasks }: Pick<Store, 'tasks'>): Tasks {
-  const parse = ({ key, due, version, value }: Task) => ({ key, due, version, value: JSON.parse(value) }); // written below
+  const parse = ({ key, due, version, value }: Task) => ({ key, due, version, value: JSON.parse(value) }); // as below
   return {
     get: async (kind, keys) => (keys.length === 0 ? [] : (await tasks.get(kind, keys)).map(parse)),
     due: async (kind, before, limit) => (await tasks.due(kind, before, limit)).map(parse),

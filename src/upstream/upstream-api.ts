@@ -27,8 +27,8 @@ export interface UpstreamOrderState {
   /** The status in that read. */
   readonly status?: UpstreamOrderStatus;
   /**
-   * Whether nothing can change any more: the order has ended, and the time in which a reorganisation, or a block that was
-   * indexed late, can change that has passed.
+   * Whether nothing can change any more: the order has ended, and the time in which a reorganisation, or a block that
+   * was indexed late, can change that has passed.
    */
   readonly final: boolean;
 }

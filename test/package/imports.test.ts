@@ -20,6 +20,7 @@ const FEATURES = [
   'notifications',
   'orders',
   'quotes',
+  'upstream',
 ];
 
 /** Other parts with a front door, of which only the `index.ts` is imported. */

@@ -32,7 +32,7 @@ describe('simulation', () => {
     expect(output).toContain(`${store}: ${seeds} of ${seeds} seeds, 0 with a finding`);
     const hashes = hashesOf(output);
     expect(new Set(hashes).size).toBe(seeds);
-    // The code of sqlite and handle differs from that of the others in the store only. Traces of accounts are short.
+    // The code of sqlite and handle differs from that of the others in the store only; traces of accounts are short.
     if (seeds === 1 || store === 'accounts') return;
     // This process runs no other seed before.
     const alone = await simulate(['--store', store, '--seed', String(seeds), '--trace']);

@@ -92,7 +92,7 @@ describe('a server in front of another book', () => {
     expect(rejected.body.errorType).toBe('NoLiquidity');
   });
 
-  test('responds 503 while the other book is blocked, stays ready, and says so', async () => {
+  test('responds 503 while the other book is blocked, stays ready, and reports it', async () => {
     const { proxy, call } = await start();
     proxy.next('429', 'write');
     const refused = await call('POST', '/api/v1/orders', await signOrder(alice, { validTo: later() }));

@@ -45,7 +45,7 @@ async function untilCurrent({ book, pass, alice }: World): Promise<void> {
 const fill = (order: Order) => tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount));
 
 describe('a followed order', () => {
-  test('is stored with its terms, and cancelled when the other book says so', async () => {
+  test('is stored with its terms, and cancelled when it is cancelled in the other book', async () => {
     const here = await world();
     const [uid = '0x'] = await postElsewhere(here, 1);
     await here.book.upstream?.follow({ uids: [uid] });
@@ -58,7 +58,7 @@ describe('a followed order', () => {
     expect(await here.log(uid)).toEqual(['created', 'cancelled']);
   });
 
-  test('scenario 6: that is cancelled off chain and then filled is filled, each told once', async () => {
+  test('scenario 6: that is cancelled off chain and then filled is filled, each reported once', async () => {
     const here = await world();
     const [uid = '0x'] = await postElsewhere(here, 1);
     await here.book.upstream?.follow({ uids: [uid] });
@@ -169,7 +169,7 @@ describe('a followed order', () => {
     expect(await here.status(uid)).toBe('open');
   });
 
-  test('scenario 37: of another contract is not stored, and is told', async () => {
+  test('scenario 37: of another contract is not stored, and is reported', async () => {
     const here = await world();
     const [uid = '0x'] = await postElsewhere(here, 1);
     const differences: unknown[] = [];
@@ -187,7 +187,7 @@ describe('a followed order', () => {
     });
   });
 
-  test('that is absent from reads stays as it is, and the absence is told', async () => {
+  test('that is absent from reads stays as it is, and the absence is reported', async () => {
     const here = await world();
     const { uid } = (await here.book.orders.submit((await here.order()) as never)) as { uid: Hex };
     const fields: string[] = [];
