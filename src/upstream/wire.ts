@@ -1,10 +1,10 @@
 import type { OrderInsert } from '../ports/store.ts';
 import type { UpstreamOrder } from '../ports/upstream.ts';
-import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
+import { type Address, bytesToHex } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
 import { parseAppData } from '../protocol/parse-app-data.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
-import { packUid, unpackUid } from '../protocol/uid.ts';
+import { packUid } from '../protocol/uid.ts';
 import { type OrderBody, toNewOrder } from '../records/order-json.ts';
 
 /** The members of a stored body that an order in wire format has. */
@@ -82,6 +82,3 @@ export function toInsert(order: UpstreamOrder, origin: OrderOrigin): OrderInsert
 /** Returns whether an order has ended by the word of the other book. */
 export const hasEnded = ({ status }: Pick<UpstreamOrder, 'status'>) =>
   status === 'fulfilled' || status === 'cancelled' || status === 'expired';
-
-/** Returns the owner in a UID. */
-export const ownerOf = (uid: Hex): Address => unpackUid(uid).owner;

@@ -24,10 +24,7 @@ test.each([
   [{ filename: 'x' }, 'unknown option "filename", use "path"'],
   [{ path: 7 }, '`path` must be a file path, got 7; use MEMORY() for a store in memory'],
   [{ path: ':memory:' }, '`path` must be a file path, got ":memory:"; use MEMORY() for a store in memory'],
-  [
-    { path: 'x', busyTimeout: -1 },
-    '`busyTimeout` must be an integer from 0 to 2147483647, got -1',
-  ],
+  [{ path: 'x', busyTimeout: -1 }, '`busyTimeout` must be an integer from 0 to 2147483647, got -1'],
   [{ path: 'x', synchronous: 'full' }, '`synchronous` must be one of OFF, NORMAL, FULL, EXTRA, got "full"'],
 ])(
   'SQLite stores created with %j name the called function, the expected value and the given one',

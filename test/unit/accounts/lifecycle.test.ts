@@ -81,7 +81,10 @@ describe('options of the account interface', () => {
       { deliveries: { maxRetryDelay: Number.POSITIVE_INFINITY } },
       'createAccounts: deliveries.maxRetryDelay must be an integer from 1 up, got Infinity',
     ],
-    [{ deliveries: { retryDelay: 0.5 } }, 'createAccounts: deliveries.retryDelay must be an integer from 1 up, got 0.5'],
+    [
+      { deliveries: { retryDelay: 0.5 } },
+      'createAccounts: deliveries.retryDelay must be an integer from 1 up, got 0.5',
+    ],
     [
       { deliveries: { attempts: Number.NaN } },
       'createAccounts: deliveries.attempts must be an integer from 1 up, got NaN',

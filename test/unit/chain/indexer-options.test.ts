@@ -60,10 +60,7 @@ describe('indexer options', () => {
     [{ sources, maxBlockRange: 1.5 }, 'maxBlockRange must be an integer from 1 up, got 1.5'],
     [{ sources, timeout: '1000' }, 'timeout must be an integer from 1 up, got "1000"'],
     [{ sources, fromBlock: -1 }, 'fromBlock must be an integer from 0 up, got -1'],
-    [
-      { sources, onchainOrderContracts: ['0x12'] },
-      'onchainOrderContracts must be 0x and 40 hex digits, got "0x12"',
-    ],
+    [{ sources, onchainOrderContracts: ['0x12'] }, 'onchainOrderContracts must be 0x and 40 hex digits, got "0x12"'],
   ])('%# are rejected and named', (options, message) => {
     expect(() => parseIndexerOptions(options as unknown as IndexerOptions, ETH_FLOW)).toThrow(
       new TypeError(`createOrderBook, indexer: ${message}`),
