@@ -27,7 +27,8 @@ export interface UpstreamBook extends OrderOrigin {
 }
 
 /** What `createUpstream` needs of the book. */
-export interface UpstreamContext extends Omit<UpstreamBook, 'upstream' | 'tasks' | 'differs' | 'hasher' | 'mode'> {
+export interface UpstreamFeatureContext
+  extends Omit<UpstreamBook, 'upstream' | 'tasks' | 'differs' | 'hasher' | 'mode'> {
   readonly chainId: number;
   readonly upstream: Upstream | undefined;
   readonly relay: RelayMode;

@@ -7,7 +7,7 @@
 import type { Relay } from '../admission/relay.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import type { UpstreamStatus } from '../ports/upstream.ts';
-import type { UpstreamContext } from './context.ts';
+import type { UpstreamFeatureContext } from './context.ts';
 import type { UpstreamQuotes } from './quotes.ts';
 import type { UpstreamApi } from './upstream-api.ts';
 
@@ -38,7 +38,7 @@ export interface BookUpstream {
 }
 
 /** Creates the upstream of a book; `undefined` without one. The code is loaded when the book starts. */
-export function createUpstream(given: UpstreamContext): BookUpstream | undefined {
+export function createUpstream(given: UpstreamFeatureContext): BookUpstream | undefined {
   const { upstream, assertStarted } = given;
   if (upstream === undefined) return undefined;
   const service = lazy(async () => (await import('./service.ts')).createUpstreamService({ ...given, upstream }));

@@ -16,7 +16,7 @@ export const CLAIM = 90_000;
 export const READS = [1_000, 3_000, 10_000, 30_000, 60_000] as const;
 
 /** What an answer to a submission proves. */
-export type Verdict =
+export type RelayVerdict =
   | { readonly status: 'accepted' }
   /** The other book had it before. */
   | { readonly status: 'existing' }
@@ -35,7 +35,7 @@ export async function send(
   insert: OrderInsert,
   quoteId: number | undefined,
   isRepeat: boolean,
-): Promise<Verdict> {
+): Promise<RelayVerdict> {
   const answer = await upstream.submitOrder(toCreation(insert, quoteId));
   const { uid } = insert.order;
   switch (answer.status) {
@@ -57,7 +57,7 @@ async function readBack(
   upstream: UpstreamBook['upstream'],
   insert: OrderInsert,
   rejection: UpstreamRejection,
-): Promise<Verdict> {
+): Promise<RelayVerdict> {
   const { uid } = insert.order;
   const read = await upstream.getOrders([uid]);
   if (read.status !== 'read') return { status: 'unknown', reason: read.reason };

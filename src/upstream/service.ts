@@ -4,7 +4,7 @@ import { OrderBookError } from '../errors.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { parseUid, requireUid } from '../protocol/uid.ts';
-import type { Insert, UpstreamBook, UpstreamContext } from './context.ts';
+import type { Insert, UpstreamBook, UpstreamFeatureContext } from './context.ts';
 import { createFollower } from './follower.ts';
 import { describeImport, NEW_OWNER } from './import.ts';
 import { createUpstreamQuotes, type UpstreamQuotes } from './quotes.ts';
@@ -27,7 +27,9 @@ export interface UpstreamService {
 }
 
 /** Creates the parts of the upstream. */
-export function createUpstreamService(context: UpstreamContext & Pick<UpstreamBook, 'upstream'>): UpstreamService {
+export function createUpstreamService(
+  context: UpstreamFeatureContext & Pick<UpstreamBook, 'upstream'>,
+): UpstreamService {
   const { store, clock, chainId, settlementContract, upstream, holder, onCall, onDifference } = context;
   const tasks = createTasks(store);
   const book: UpstreamBook = {
@@ -132,7 +134,7 @@ function parseOwner(text: string): Address {
 }
 
 /** Creates the reservation of turns among the processes of a store: each takes the next free one. */
-function createReservation({ store: { tasks }, clock }: Pick<UpstreamContext, 'store' | 'clock'>) {
+function createReservation({ store: { tasks }, clock }: Pick<UpstreamFeatureContext, 'store' | 'clock'>) {
   return async (name: string, interval: number): Promise<number> => {
     for (;;) {
       const [turn] = await tasks.get(TURN, [name]);

@@ -10,8 +10,6 @@ const FILES = execFileSync('git', ['ls-files', 'src', 'adapters', 'apps'], { enc
 const ALLOWED: Readonly<Record<string, string>> = {
   Hex: 'intentbook/sign is loaded without the core',
   SigningDomain: 'intentbook/sign is loaded without the core',
-  UpstreamContext: 'the port, and the parts of a book that follow it',
-  Verdict: 'the response of another book, and the decision of the relay',
 };
 
 test('each exported type has one declaration, so that one name has one meaning', () => {

@@ -46,7 +46,8 @@ export interface SimulateOptions {
    * The storage: one process on the memory store, two processes on a memory store that behaves like a database server,
    * one process on an SQLite file or on a handle of the application, or two processes on PGlite. `auctions` is another
    * simulation: two books on one contract, with foreign drivers and contradicting nodes. `accounts` is a third one: the
-   * account interface with foreign sources and replaced stores. `upstream` is a fourth one: a book in front of another one. Default: `memory`.
+   * account interface with foreign sources and replaced stores. `upstream` is a fourth one: a book in front of another
+   * one. Default: `memory`.
    */
   readonly store?: SimulationName;
   /** How much happens. */
