@@ -1,5 +1,6 @@
 // A client of the suites `load` and `fairness`. It runs in its own thread, so that its work does not delay the probes
-// of the other client. It sends one request repeatedly: as fast as possible on 8 or more connections, or at a rate on one.
+// of the other client. It sends one request repeatedly: as fast as possible on 8 or more connections, or at a rate on
+// one.
 import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 
