@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -233,10 +233,15 @@ function formatTable(stores: readonly StoreResult[], milliseconds: number): stri
   const cells = stores.flatMap(({ rows }) => rows.flatMap((row) => row.cells));
   const samples = Math.round(cells.reduce((sum, each) => sum + each.samples, 0) / cells.length);
   const above = cells.filter(({ factor }) => factor > MAX_FACTOR).length;
+  const load = loadavg()[0] ?? 0;
+  const isBusy = load > 2 * cpus().length;
   return [
-    `Run of ${Math.round(milliseconds / 60_000)} minutes on ${cpus().length} shared cores, ${SIZE.orders} orders and ${SIZE.notifications}`,
-    `notifications, ${stores[0]?.rows.length ?? 0} of ${ATTACKS.length} attacks. A cell has ${samples} operations on average, so most of its percentiles are maxima. ${above} of`,
-    `${cells.length} cells are above ${MAX_FACTOR}. Base, 99th percentiles: ${base.join('; ')}.`,
+    `Run of ${Math.round(milliseconds / 60_000)} minutes on ${cpus().length} cores, with ${SIZE.orders} orders and`,
+    `${SIZE.notifications} notifications: ${stores[0]?.rows.length ?? 0} of ${ATTACKS.length} attacks. ${above} of`,
+    `${cells.length} cells are above ${MAX_FACTOR}. A cell has ${samples} operations on average, so most of its`,
+    `percentiles are maxima. The load of the machine was ${load.toFixed(0)}${isBusy ? ' by other processes, so the figures are no proof' : ''}.`,
+    '',
+    `Percentiles of the base: ${base.join('; ')}.`,
     '',
     ...lines,
     '',
