@@ -66,12 +66,11 @@ export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { deductProtocolFees } from './protocol/protocol-fees.ts';
-export { SETTLE_SELECTOR } from './protocol/settle-calldata.ts';
+export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';
-export { reconcile } from './records/reconcile.ts';
 export { checkCancellable, getEndTime, getOrderStatus } from './records/status.ts';
 export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
 export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './store-kit/forgotten.ts';
@@ -91,3 +90,6 @@ export { describePackageFailure, importPackage, isPackageMissing } from './valid
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
 export { getEndpoint, parseServiceUrl, type ServiceUrl } from './validation/service-url.ts';
 export { VERSION } from './version.ts';
+
+/** Loads the comparison with another book. A static export would be part of the core of every book. */
+export const loadReconcile = async () => (await import('./records/reconcile.ts')).reconcile;

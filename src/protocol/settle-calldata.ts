@@ -1,6 +1,7 @@
 import { type AbiReader, readAbi } from './abi.ts';
 import type { Address } from './hex.ts';
 import type { OrderKind } from './order.ts';
+import { SETTLE_SELECTOR } from './settle-selector.ts';
 
 /** One trade of a settlement with its prices. */
 export interface SettledTrade {
@@ -29,9 +30,6 @@ export interface SettleCall {
   /** The auction id, from the eight bytes after the arguments; null if absent. */
   readonly auctionId: number | null;
 }
-
-/** `settle(address[],uint256[],(…)[],(…)[][3])` (GPv2Settlement.sol). */
-export const SETTLE_SELECTOR = '0x13d79a0b';
 
 /** Maximum list length, more than any settlement has. It bounds the work for crafted calldata. */
 const MAX_LENGTH = 10_000;

@@ -77,14 +77,14 @@ describe('bundle of a host, minified and compressed', () => {
   });
 
   test('is below 5 kB without a book', async () => {
-    const { outputFiles } = await bundle(`export { fixedPrices } from 'intentbook/estimators';`);
-    expect(gzipped([...outputFiles])).toBeLessThan(5_000);
+    const bundled = await bundle(`export { fixedPrices } from 'intentbook/estimators';`);
+    expect(gzipped(loadedAtOnce(bundled))).toBeLessThan(5_000);
   });
 });
 
 describe('packed package', () => {
-  test('is less than 850 kB', () => {
-    expect(host.packedSize).toBeLessThan(850_000);
+  test('is less than 900 kB', () => {
+    expect(host.packedSize).toBeLessThan(900_000);
   });
 
   test('names the file and the line of the source in stack traces', () => {

@@ -1,6 +1,6 @@
 import type { Store, StoredOrder, Upstream, UpstreamDifference, UpstreamOrder } from 'intentbook';
 import { systemClock } from 'intentbook';
-import { reconcile } from '#internal';
+import { loadReconcile } from '#internal';
 import type { Progress } from './progress.ts';
 import { countOrders, readPages } from './walk.ts';
 
@@ -21,7 +21,7 @@ const RETRY = 5_000;
 
 /** Compares every order of a store with that of another book. Nothing is changed. */
 export async function compareBook(store: Store, upstream: Upstream, progress: Progress): Promise<Compared> {
-  const total = await countOrders(store);
+  const [total, reconcile] = await Promise.all([countOrders(store), loadReconcile()]);
   const missing: string[] = [];
   const differences: UpstreamDifference[] = [];
   let done = 0;

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { concatHex, encodeFunctionData, numberToHex, toFunctionSelector } from 'viem';
 import { describe, expect, test } from 'vitest';
 import type { Hex } from '../../../src/protocol/hex.ts';
-import { decodeSettle, SETTLE_SELECTOR } from '../../../src/protocol/settle-calldata.ts';
+import { decodeSettle } from '../../../src/protocol/settle-calldata.ts';
+import { SETTLE_SELECTOR } from '../../../src/protocol/settle-selector.ts';
 import { decodeSettledOrder } from '../../../src/protocol/settled-order.ts';
 import { SETTLE_ABI } from '../../support/settlement.ts';
 
