@@ -255,8 +255,8 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     book.on('chainProgress', (observation) => {
       if (observation.type === 'reorganised') reorganisations.inc(label);
     });
-    book.on('upstreamCalled', ({ class: name, outcome, duration }) => {
-      calls.observe({ ...label, class: name, outcome }, duration / 1000);
+    book.on('upstreamCalled', ({ class: name, outcome, ms }) => {
+      calls.observe({ ...label, class: name, outcome }, ms / 1000);
     });
     book.on('upstreamDiffered', ({ field, resolution }) => differences.inc({ ...label, field, resolution }));
     book.on('failure', () => failures.inc(label));

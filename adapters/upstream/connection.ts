@@ -210,8 +210,8 @@ function getEnd(verdict: Verdict): CallEnd {
 /** Reports a request for metrics. */
 export function report(session: Session, name: UpstreamClass, { outcome }: Verdict, begin: number): void {
   const lost = name === 'write' ? 'unknown' : 'failed';
-  const duration = readMonotonic(session.clock) - begin;
-  session.onCall({ class: name, outcome: outcome === 'lost' ? lost : outcome, duration });
+  const ms = readMonotonic(session.clock) - begin;
+  session.onCall({ class: name, outcome: outcome === 'lost' ? lost : outcome, ms });
 }
 
 /** Identifies a key without containing it. */

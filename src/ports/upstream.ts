@@ -78,7 +78,7 @@ export interface UpstreamCall {
   readonly class: UpstreamClass;
   readonly outcome: 'ok' | 'rejected' | 'unknown' | 'blocked' | 'failed';
   /** Milliseconds between the request and the end of its response, without the wait for its turn. */
-  readonly duration: number;
+  readonly ms: number;
 }
 
 /** The state of each class of calls: `open`, or paused until a time in milliseconds since 1970, with the reason. */

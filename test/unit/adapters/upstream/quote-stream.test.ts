@@ -126,6 +126,6 @@ describe('stream of quotes', () => {
     await write(quote(1));
     await end();
     await reading;
-    expect(calls).toEqual([{ class: 'quote', outcome: 'ok', duration: 0 }]);
+    expect(calls).toEqual([{ class: 'quote', outcome: 'ok', ms: 0 }]);
   });
 });

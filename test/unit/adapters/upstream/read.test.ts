@@ -206,8 +206,8 @@ describe('reads of orders', () => {
     await upstream.submitOrder({});
     await upstream.submitOrder({});
     expect(calls).toEqual([
-      { class: 'read', outcome: 'ok', duration: 0 },
-      { class: 'write', outcome: 'blocked', duration: 0 },
+      { class: 'read', outcome: 'ok', ms: 0 },
+      { class: 'write', outcome: 'blocked', ms: 0 },
     ]);
   });
 
