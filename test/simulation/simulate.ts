@@ -43,11 +43,8 @@ export interface SimulateOptions {
   /** Decides everything that happens. Equal seeds give equal traces. */
   readonly seed: number | string;
   /**
-   * The storage: one process on the memory store, two processes on a memory store that behaves like a database server,
-   * one process on an SQLite file or on a handle of the application, or two processes on PGlite. `auctions` is another
-   * simulation: two books on one contract, with foreign drivers and contradicting nodes. `accounts` is a third one: the
-   * account interface with foreign sources and replaced stores. `upstream` is a fourth one: a book in front of another
-   * one. Default: `memory`.
+   * The storage, or one of the other simulations of docs/internals/simulation.md: `auctions`, `accounts` or `upstream`.
+   * Default: `memory`.
    */
   readonly store?: SimulationName;
   /** How much happens. */
@@ -60,6 +57,9 @@ export interface SimulateOptions {
 
 /** The name of a storage, or of the simulation of a feature. */
 export type SimulationName = StorageName | keyof typeof WORLDS;
+
+/** Simulations of their own worlds. */
+const WORLDS = { auctions: simulateAuctions, accounts: simulateAccounts, upstream: simulateUpstream };
 
 /** A broken invariant. */
 export interface Violation {
@@ -107,10 +107,6 @@ const LAST_BLOCKS = [14, 14, 30] as const;
 
 let running: Promise<unknown> = Promise.resolve();
 
-/** Simulations of their own worlds. */
-const WORLDS = { auctions: simulateAuctions, accounts: simulateAccounts, upstream: simulateUpstream };
-const isWorld = (name: SimulationName): name is keyof typeof WORLDS => name in WORLDS;
-
 /**
  * Simulates books on one storage, their clients and a chain, and checks the invariants of
  * docs/internals/simulation.md after each step. At the end all faults stop, and everything must settle. Simulations of
@@ -120,8 +116,8 @@ export function simulate(options: SimulateOptions): Promise<SimulationResult> {
   const result = running.then(async () => {
     await warmUp();
     const { seed, store = 'memory', trace = false } = options;
-    if (!isWorld(store)) return run({ ...options, store });
-    const result = await WORLDS[store](String(seed), trace);
+    if (!(store in WORLDS)) return run({ ...options, store: store as StorageName });
+    const result = await WORLDS[store as keyof typeof WORLDS](String(seed), trace);
     return { ...result, seed: String(seed), store, plan: [], faults: 0, affectedCalls: 0 };
   });
   running = result.catch(() => {});
