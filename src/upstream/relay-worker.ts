@@ -18,6 +18,10 @@ const ABSENT_AFTER = 60_000;
 /** Reads that must not find an order before it is sent again. */
 const ABSENT_READS = 2;
 
+/** Milliseconds after its end for which an order that was sent is looked up, and between these reads. */
+const KEEP_LOOKING = 86_400_000;
+const LATE_READS = 600_000;
+
 /** Milliseconds for which the state of a rejected order can be read. */
 const KEEP_REJECTED = 7 * 86_400_000;
 
@@ -60,7 +64,7 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
         ? drop('relay', { key: uid, version: task.version + 1 })
         : put('relay', uid, next.due, next.value, task.version + 1),
     ]);
-    if (next?.value.state === 'rejected' || next === undefined) await passTurn(uid);
+    if (next?.value.state === 'rejected' || next === undefined || hasExpired(uid)) await passTurn(uid);
   }
 
   interface Step {
@@ -96,6 +100,10 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
   }
 
   async function deliver(task: RelayTask, uid: Hex): Promise<Step | undefined> {
+    const { validTo } = unpackUid(uid);
+    // It cannot be sent any more. Reads that did not find it may have been too old, so it is looked up for a day.
+    const isLookedUp = task.state !== 'queued' && clock.now() < validTo * 1000 + KEEP_LOOKING;
+    if (hasExpired(uid) && isLookedUp) return { due: clock.now() + LATE_READS, value: { ...task, state: 'unknown' } };
     if (hasExpired(uid)) return giveUp(task, uid, task.reason ?? 'it expired before it was sent');
     const before: RelayTask = { ...task, sent: task.sent + 1, sentAt: clock.now(), misses: 0 };
     const verdict = await send(book, task.insert, task.quoteId, task.state !== 'queued');
