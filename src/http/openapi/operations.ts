@@ -19,7 +19,13 @@ const NOT_MODIFIED: Success = {
 };
 const CANCELLED: Success = { description: 'All orders are cancelled.', body: 'Cancelled' };
 const ORDER_LOOKUP = ['InvalidSignature', 'WrongOwner', 'OrderNotFound', 'OnChainOrder'] as const;
-const CANCELLATION: readonly ErrorCode[] = [...ORDER_LOOKUP, 'OrderFullyExecuted', 'AlreadyCancelled', 'OrderExpired'];
+const CANCELLATION: readonly ErrorCode[] = [
+  ...ORDER_LOOKUP,
+  'OrderFullyExecuted',
+  'AlreadyCancelled',
+  'OrderExpired',
+  'UpstreamUnavailable',
+];
 const APP_DATA: readonly ErrorCode[] = ['InvalidAppData', 'AppDataHashMismatch'];
 const ORDER_RULES: readonly ErrorCode[] = [
   'NonZeroFee',
@@ -53,6 +59,7 @@ const ORDER_RULES: readonly ErrorCode[] = [
   'AlreadyCancelled',
   'Forbidden',
   'ChainUnavailable',
+  'UpstreamUnavailable',
   'OutcomeUnknown',
   ...APP_DATA,
 ];
@@ -75,6 +82,7 @@ const QUOTE_RULES: readonly ErrorCode[] = [
   'TooMuchGas',
   'Forbidden',
   'ChainUnavailable',
+  'UpstreamUnavailable',
   ...APP_DATA,
 ];
 const ready: Operation = {

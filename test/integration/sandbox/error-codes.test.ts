@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 const PRODUCTION = 'the sandbox has the rules of the specification';
 
 const IMPOSSIBLE: Partial<Record<ErrorCode, string>> = {
+  UpstreamUnavailable: 'a sandbox has no order book behind it',
   InvalidEip1271Signature: PRODUCTION,
   UnsupportedSellTokenSource: PRODUCTION,
   UnsupportedBuyTokenDestination: PRODUCTION,
