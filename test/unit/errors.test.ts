@@ -21,7 +21,7 @@ const AT_LEAST: Readonly<Record<number, string>> = {
   429: 'RateLimited',
   500: 'InternalServerError ChainUnavailable OutcomeUnknown',
 };
-const RETRYABLE = ['RateLimited', 'InternalServerError', 'ChainUnavailable', 'OutcomeUnknown'];
+const RETRYABLE = ['RateLimited', 'InternalServerError', 'ChainUnavailable', 'UpstreamUnavailable', 'OutcomeUnknown'];
 
 const statuses = new Map<string, number>(Object.entries(ERRORS).map(([code, { status }]) => [code, status]));
 const codes = Object.keys(ERRORS) as ErrorCode[]; // the codes are the keys of the table

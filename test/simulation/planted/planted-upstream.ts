@@ -3,22 +3,6 @@ import type { PlantedFault } from './planted.ts';
 /** Faults of a book in front of another one. */
 export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
   {
-    name: 'a rejection of an order that was sent before counts',
-    area: 'upstream',
-    store: 'upstream',
-    file: 'src/upstream/relay.ts',
-    find: 'if (isRepeat) return',
-    replace: 'if (isRepeat && insert === undefined) return',
-  },
-  {
-    name: 'an order that is found at the other book is not stored',
-    area: 'upstream',
-    store: 'upstream',
-    file: 'src/upstream/relay-worker.ts',
-    find: 'await storeAccepted(record, insert);',
-    replace: 'await insert([]); void record; void storeAccepted;',
-  },
-  {
     name: 'an order without an answer is forgotten',
     isQuick: true,
     area: 'upstream',
@@ -43,14 +27,6 @@ export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
     file: 'src/records/reconcile.ts',
     find: "if (found.status === 'cancelled' && (local",
     replace: 'if (found.status === undefined && (local',
-  },
-  {
-    name: 'an order that the other book does not take stays open',
-    area: 'upstream',
-    store: 'upstream',
-    file: 'src/upstream/relay-worker.ts',
-    find: 'if (task.queued === true && !hasExpired(uid)) {',
-    replace: 'if (task.queued === undefined) {',
   },
   {
     name: 'an order that was sent is taken back',

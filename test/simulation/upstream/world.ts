@@ -70,7 +70,10 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   };
   const relay = random.chance(0.7) ? 'direct' : 'queue';
   const common = { chainId: CHAIN_ID, clock, recovery, limits: { minValidity: 0 } } as const;
-  const other = createOrderBook({ ...common, store: memoryStore(), profile: 'production' });
+  /** Owners whose orders the other book rejects. */
+  const denied = new Set<string>();
+  const isDenied = (owner: string) => denied.has(owner);
+  const other = createOrderBook({ ...common, store: memoryStore(), profile: 'production', isDenied });
   const upstream = directUpstream(other, clock);
   const storage = memoryStore();
   const orders: KnownOrder[] = [];
@@ -267,6 +270,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
 
   async function settleDown(): Promise<void> {
     upstream.faults.length = 0;
+    denied.clear();
     upstream.setDown(false);
     await upstream.freeze(false);
     await upstream.deliver();
@@ -347,7 +351,11 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     else if (dice < 0.82) upstream.setDown(random.chance(0.5));
     else if (dice < 0.87) await upstream.freeze(random.chance(0.5));
     else if (dice < 0.93) await upstream.deliver();
-    else await restart(random.chance(0.6));
+    else if (dice < 0.96) {
+      const { address } = random.pick(signers);
+      if (!denied.delete(address)) denied.add(address);
+      trace.add(`denied ${denied.size}`);
+    } else await restart(random.chance(0.6));
     await clock.pass(random.integer(1, random.chance(0.2) ? 120_000 : 3_000));
   }
   if (violation === undefined) await settleDown();
