@@ -55,7 +55,7 @@ interface Block {
 
 /**
  * Simulates a book in front of another one. Answers are lost, late and doubled; reads are older than writes; the other
- * book is down; the process is killed; orders are posted and cancelled elsewhere; blocks are forked and told to the two
+ * book is down; the process is killed; orders are posted and cancelled elsewhere; blocks are forked and sent to the two
  * books at different times. At the end all faults stop, and both books must agree with each other, and with the chain.
  */
 export async function simulateUpstream(seed: string, keepsTrace: boolean) {
@@ -78,7 +78,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   const storage = memoryStore();
   const orders: KnownOrder[] = [];
   const chain: Block[] = [];
-  const times = { told: 0, blocks: 0, transactions: 0, forks: 0, operations: 0 };
+  const times = { indexed: 0, blocks: 0, transactions: 0, forks: 0, operations: 0 };
   let process = createKillableStore(storage);
   let book: OrderBook = other; // until it is opened
   let pending: Promise<unknown>[] = [];
@@ -220,13 +220,13 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     trace.add(`block ${number} ${fills.map(({ order, sold }) => `${order.uid.slice(0, 10)} ${sold}`)}`);
   }
 
-  /** Tells this book the blocks that it does not have. Its node lags behind that of the other book. */
+  /** Lets this book index the blocks that it does not have. Its node lags behind that of the other book. */
   async function index(): Promise<void> {
-    while (times.told < chain.length) {
-      const block = chain[times.told];
+    while (times.indexed < chain.length) {
+      const block = chain[times.indexed];
       if (block === undefined) return;
       await tell(book, block);
-      times.told++;
+      times.indexed++;
     }
   }
 
@@ -236,9 +236,9 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     times.forks++;
     const removed = chain.splice(-depth);
     await other.chain.rollback(chain.length);
-    if (times.told > chain.length) {
+    if (times.indexed > chain.length) {
       await book.chain.rollback(chain.length);
-      times.told = chain.length;
+      times.indexed = chain.length;
     }
     trace.add(`fork of ${depth}`);
     // Some of the transactions are mined again.
@@ -312,27 +312,27 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     }
   }
 
-  /** Each fact is told once: what was told and not reverted is what the chain and the other book have. */
+  /** Each fact has one entry: the entries that are not reverted are what the chain and the other book have. */
   function checkLog(name: string, entries: readonly StoredEvent[], order: KnownOrder): void {
-    const told = new Map<string, number>();
+    const counts = new Map<string, number>();
     for (const { type, cause } of entries) {
       const isReverted = type === 'reverted';
       const fact = isReverted ? cause?.reverted : type;
       if (fact === 'expired' || fact === 'reinstated') continue;
       const place = fact === 'traded' ? ` ${cause?.position.transactionHash} ${cause?.position.blockNumber}` : '';
-      told.set(`${fact}${place}`, (told.get(`${fact}${place}`) ?? 0) + (isReverted ? -1 : 1));
+      counts.set(`${fact}${place}`, (counts.get(`${fact}${place}`) ?? 0) + (isReverted ? -1 : 1));
     }
     const fills = chain.flatMap(({ number, fills }) =>
       fills
         .filter((fill) => fill.order.uid === order.uid)
         .map(({ transactionHash }) => `traded ${transactionHash} ${number}`),
     );
-    for (const [fact, count] of told) {
-      if (count < 0 || count > 1) report('log', `${name}: ${fact} was told ${count} times`);
+    for (const [fact, count] of counts) {
+      if (count < 0 || count > 1) report('log', `${name}: ${fact} has ${count} entries`);
       if (count === 1 && fact.startsWith('traded') && !fills.includes(fact))
         report('log', `${name}: ${fact} is not on chain`);
     }
-    for (const fill of fills) if (told.get(fill) !== 1) report('log', `${name}: ${fill} was not told`);
+    for (const fill of fills) if (counts.get(fill) !== 1) report('log', `${name}: ${fill} has no entry`);
   }
 
   const starting = other.start();

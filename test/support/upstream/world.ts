@@ -12,7 +12,7 @@ export async function settle(): Promise<void> {
   for (let i = 0; i < 12; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Creates a book in front of another one, on one clock. The chain is told to each by the test. */
+/** Creates a book in front of another one, on one clock. The test applies the chain to each. */
 export async function upstreamWorld(
   options: Partial<OrderBookOptions> = {},
   { store = memoryStore(), other: otherOptions = {} }: { store?: Store; other?: Partial<OrderBookOptions> } = {},
