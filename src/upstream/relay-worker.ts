@@ -87,9 +87,14 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
     }
   }
 
+  /** An order may join its lane after it was sent: one that is not on its way holds back no other. */
   async function isFirst(uid: Hex): Promise<boolean> {
-    const [lane] = await tasks.get('lane', [unpackUid(uid).owner]);
-    return lane === undefined || lane.value.uids[0] === uid || !lane.value.uids.includes(uid);
+    const { owner } = unpackUid(uid);
+    const [lane] = await tasks.get('lane', [owner]);
+    const [head] = lane?.value.uids ?? [];
+    if (head === undefined || head === uid || lane?.value.uids.includes(uid) !== true) return true;
+    const [task] = await tasks.get('relay', [head]);
+    return task === undefined && (await leave(book, owner, head)) === uid;
   }
 
   /** Lets the next order of the owner be sent. */

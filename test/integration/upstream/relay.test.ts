@@ -1,4 +1,5 @@
 import type { Hex } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
 import { settle, upstreamWorld } from '../../support/upstream/world.ts';
@@ -198,6 +199,18 @@ describe('a queued order', () => {
     const sent = (await other.orders.list({})).orders.map(({ uid }) => uid);
     expect(new Set(sent)).toEqual(new Set(uids));
     expect((await other.log.after(0, 100)).map((event) => event.uid)).toEqual(uids);
+  });
+
+  test('does not wait for one that was sent before it joined the lane of its owner', async () => {
+    const store = memoryStore();
+    const { book, other, order, pass, alice } = await world({ relay: 'queue' }, { store });
+    const sent = accepted(await book.orders.submit(await order()));
+    await pass(5000);
+    const value = JSON.stringify({ uids: [sent] });
+    await store.tasks.write([{ kind: 'lane', key: alice.address.toLowerCase(), to: { due: 0, value } }]);
+    const uid = accepted(await book.orders.submit(await order()));
+    await pass(130_000, 5000);
+    expect(await other.orders.get(uid)).toMatchObject({ status: 'open' });
   });
 
   test('scenario 42: waits while the owner has too many orders, and ends with the reason', async () => {

@@ -70,7 +70,7 @@ export async function upstreamWorld(
     async cancellation(orderUids: readonly string[], signer = alice) {
       return { orderUids, ...(await signCancellation(signer, { orderUids })) };
     },
-    /** Tells chain events to one of the books. */
+    /** Applies chain events to one of the books. */
     async tell(to: OrderBook, number: number, happenings: readonly Happening[], fork = 'a') {
       const block = blockOf(number, fork);
       return to.chain.apply({ events: eventsIn(block, happenings), through: block });

@@ -48,7 +48,7 @@ export interface Rejection {
  * both.
  */
 export const NOT_YET: Partial<Record<ErrorCode, string>> = {
-  UpstreamUnavailable: 'a book with an upstream has tests of its own',
+  UpstreamUnavailable: 'a book with an upstream is tested separately',
   RateLimited: 'comes with the limiter of the HTTP interface (decision 5.5)',
 };
 
