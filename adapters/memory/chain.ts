@@ -208,8 +208,15 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
 
     adopt(events, at) {
       const lastUnknown = chainEvents.firstWhere(({ blockNumber }) => blockNumber > 0) - 1;
-      const added = findAdoptable(events, { ofBlocks: listOfBlocks(events), ofOrder: listEventsOfOrder, lastUnknown });
-      changeAndProject(added, at, () => added.forEach(add));
+      const { added, replaced } = findAdoptable(events, {
+        ofBlocks: listOfBlocks(events),
+        ofOrder: listEventsOfOrder,
+        lastUnknown,
+      });
+      changeAndProject(added, at, () => {
+        replaced.forEach(remove);
+        added.forEach(add);
+      });
       for (const [token, first] of firstTradeBlocks(added))
         firstTrades.set(token, Math.min(first, firstTrades.get(token) ?? first));
       return added.length;

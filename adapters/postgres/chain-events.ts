@@ -38,6 +38,7 @@ export interface PgChainEventTable {
     run: Query,
     range: { readonly after: number; readonly through: number },
   ): Promise<readonly ChainEvent[]>;
+  remove(run: Query, events: readonly ChainEvent[]): Promise<void>;
   /** Returns the greatest log index of a block; -1 if it has no events. */
   lastLog(run: Query, block: number): Promise<number>;
   removeAbove(run: Query, block: number): Promise<readonly ChainEvent[]>;
@@ -90,6 +91,9 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
   const removeAdopted = prepare<ChainEventRow>(
     `DELETE FROM ${s}.chain_events f WHERE f.block > $1 AND f.block <= $2 ` +
       `AND f.block_hash = decode(repeat('00', 32), 'hex') RETURNING ${columns}`,
+  );
+  const remove = prepare(
+    `DELETE FROM ${s}.chain_events WHERE (block, log) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))`,
   );
   const lastLog = prepare<readonly [number]>(`SELECT coalesce(max(log), -1) FROM ${s}.chain_events WHERE block = $1`);
   const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
@@ -149,6 +153,15 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
     },
 
     removeAdopted: async (run, { after, through }) => (await run(removeAdopted, after, through)).map(readRow),
+
+    async remove(run, events) {
+      if (events.length === 0) return;
+      await run(
+        remove,
+        events.map(({ blockNumber }) => blockNumber),
+        events.map(({ logIndex }) => logIndex),
+      );
+    },
 
     lastLog: async (run, block) => (await run(lastLog, block))[0]?.[0] ?? -1,
 

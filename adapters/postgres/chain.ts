@@ -155,12 +155,13 @@ export function createChainStore(
         await lockAffected(run, events);
         const blocks = [...new Set(events.map(({ blockNumber }) => blockNumber))].filter((number) => number > 0);
         const stored = await chainEvents.listByOrders(run, uids);
-        const added = findAdoptable(events, {
+        const { added, replaced } = findAdoptable(events, {
           ofBlocks: blocks.length === 0 ? [] : await chainEvents.listOfBlocks(run, blocks),
           ofOrder: (uid) => stored.get(uid) ?? [],
           lastUnknown: await chainEvents.lastLog(run, 0),
         });
-        await add(run, added, at);
+        await chainEvents.remove(run, replaced);
+        await add(run, added, at, replaced);
         return added.length;
       }),
 

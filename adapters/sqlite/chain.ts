@@ -162,12 +162,15 @@ export function createChainStore(
       session.write('adopt chain events', () => {
         const numbers = new Set(adopted.map(({ blockNumber }) => blockNumber));
         numbers.delete(0);
-        const added = findAdoptable(adopted, {
+        const { added, replaced } = findAdoptable(adopted, {
           ofBlocks: [...numbers].flatMap(chainEvents.listOfBlock),
           ofOrder: (uid) => chainEvents.listByOrder(toBytes(uid)),
           lastUnknown: chainEvents.lastLog(0),
         });
-        changeAndProject(added, at, () => added.forEach(chainEvents.add));
+        changeAndProject(added, at, () => {
+          replaced.forEach(chainEvents.remove);
+          added.forEach(chainEvents.add);
+        });
         for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
         return added.length;
       }),

@@ -147,27 +147,30 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
   }
 
   /**
-   * Wakes the readers of the log if a step fails: it may be stored. An invalidation of a filled order has no log entry.
+   * Wakes the readers of the log if a step fails: it may be stored.
    *
-   * @param invalidated - The orders that the step can invalidate. Absent: unknown.
+   * @param changed - The orders that the step can change without a log entry. Absent: unknown.
    */
-  async function write<T>(step: Promise<T>, invalidated?: readonly Hex[]): Promise<T> {
+  async function write<T>(step: Promise<T>, changed?: readonly Hex[]): Promise<T> {
     try {
       return await step;
     } catch (failure) {
       wake();
       throw failure;
     } finally {
-      if (invalidated === undefined) cache?.clear();
-      else if (invalidated.length > 0) cache?.forget(invalidated);
+      if (changed === undefined) cache?.clear();
+      else if (changed.length > 0) cache?.forget(changed);
     }
   }
 
   return {
     async apply(chainBatch) {
       const { batch, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
-      const invalidated = batch.events.flatMap((event) => (event.type === 'invalidation' ? event.uid : []));
-      const outcome = await write(store.chain.apply(batch), invalidated);
+      // An invalidation of a filled order has no log entry. Neither has the fee of an adopted trade.
+      const changed = batch.events.flatMap((event) =>
+        event.type === 'invalidation' || event.type === 'trade' ? event.uid : [],
+      );
+      const outcome = await write(store.chain.apply(batch), changed);
       if (outcome.status !== 'applied') return outcome;
       if (outcome.applied > 0) wake();
       const { indexedBlock, applied, known } = outcome;

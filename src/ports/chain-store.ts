@@ -88,8 +88,10 @@ export interface PlacementChainEvent extends ChainEventBase {
   readonly placementError: PlacementError | null;
 }
 
+/** The names of `PlacementError`. */
+export const PLACEMENT_ERRORS = ['QuoteNotFound', 'ValidToTooFarInFuture', 'PreValidationError'] as const;
 /** The reason why an order that was placed on chain cannot trade. */
-export type PlacementError = 'QuoteNotFound' | 'ValidToTooFarInFuture' | 'PreValidationError';
+export type PlacementError = (typeof PLACEMENT_ERRORS)[number];
 
 /** `OrderRefund` of a native-currency-flow contract: the sell amount was returned to the user. */
 export interface RefundChainEvent extends ChainEventBase {
@@ -204,10 +206,12 @@ export interface ChainStore {
   apply(batch: ChainEventBatch): Promise<ApplyOutcome>;
 
   /**
-   * Stores what another book knows of the chain and this one has not indexed: trades, presignatures and invalidations.
+   * Stores what another book knows of the chain and this one has not indexed: trades, presignatures, invalidations and
+   * placements.
    * Projects them like `apply`, but moves no checkpoint. The hash of their blocks is {@link UNKNOWN_HASH}. An event
    * with block number 0 has an unknown position, before all others: the store assigns its log index. MUST skip events
-   * that are known, and those that contradict an indexed event.
+   * that are known, and those that contradict an indexed event. A known trade that was adopted with another
+   * `executedFee` is replaced, without a log entry.
    *
    * A later batch replaces the adopted events of the blocks after the checkpoint up to its `through` by its own. An
    * event that both have keeps its log entry; one that the batch lacks is reverted.

@@ -1,4 +1,10 @@
-import type { ApplyOutcome, BlockRef, ChainEvent, OrderChainEvent } from '../ports/chain-store.ts';
+import {
+  type ApplyOutcome,
+  type BlockRef,
+  type ChainEvent,
+  type OrderChainEvent,
+  UNKNOWN_HASH,
+} from '../ports/chain-store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { compareLogPositions } from './log-position.ts';
 
@@ -56,16 +62,24 @@ export interface AdoptionContext {
   readonly lastUnknown: number;
 }
 
+/** The adopted events to store. */
+export interface Adoption {
+  readonly added: readonly OrderChainEvent[];
+  /** Stored events that added ones replace: adopted trades whose fee has become known. */
+  readonly replaced: readonly ChainEvent[];
+}
+
 /**
- * Returns the adopted events that are neither known nor contradict an indexed event, with their positions. An event
- * with an unknown position is known if the order has an event of its type.
+ * Finds the adopted events that are neither known nor contradict an indexed event, with their positions. An event with
+ * an unknown position is known if the order has an event of its type.
  */
 export function findAdoptable(
   events: readonly OrderChainEvent[],
   { ofBlocks, ofOrder, lastUnknown }: AdoptionContext,
-): readonly OrderChainEvent[] {
+): Adoption {
   const present: ChainEvent[] = [...ofBlocks];
   const found: OrderChainEvent[] = [];
+  const replaced: ChainEvent[] = [];
   let last = lastUnknown;
   for (const event of events) {
     if (event.blockNumber === 0) {
@@ -76,11 +90,26 @@ export function findAdoptable(
     }
     const ofBlock = present.filter(({ blockNumber }) => blockNumber === event.blockNumber);
     const result = findNewEvents([event], ofBlock);
-    if (result.status === 'contradiction' || result.events.length === 0) continue;
-    present.push(event);
+    if (result.status === 'contradiction') continue;
+    if (result.events.length === 0) {
+      const stored = ofBlocks.find((each) => isLessKnown(each, event));
+      if (stored === undefined || replaced.includes(stored)) continue;
+      replaced.push(stored);
+    } else present.push(event);
     found.push(event);
   }
-  return found.sort(compareLogPositions);
+  return { added: found.sort(compareLogPositions), replaced };
+}
+
+/** Returns whether a stored event is the adopted form of a trade, with another fee. */
+function isLessKnown(stored: ChainEvent, event: OrderChainEvent): boolean {
+  return (
+    stored.type === 'trade' &&
+    event.type === 'trade' &&
+    stored.blockHash === UNKNOWN_HASH &&
+    stored.executedFee !== event.executedFee &&
+    compareLogPositions(stored, event) === 0
+  );
 }
 
 /** Returns the outcome of a batch with an event that contradicts another one at its position. */

@@ -2,6 +2,7 @@ import type { Observer } from '../listeners.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 import type { Upstream, UpstreamCall } from '../ports/upstream.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 import type { UpstreamDifference } from '../records/reconcile.ts';
 import type { Tasks } from './tasks.ts';
 import type { OrderOrigin } from './wire.ts';
@@ -19,6 +20,10 @@ export interface UpstreamBook extends OrderOrigin {
   readonly store: Store;
   readonly tasks: Tasks;
   readonly clock: Clock;
+  /** The cache of orders: not each change of a row has a log entry. */
+  readonly cache: { forget(uids: readonly Hex[]): void } | undefined;
+  /** The contracts whose placements this book reads from the chain. */
+  readonly indexer: { readonly onchainOrderContracts: readonly Address[] } | undefined;
   readonly mode: RelayMode;
   /** Called after entries were appended to the log. */
   readonly wake: () => void;

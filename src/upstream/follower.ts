@@ -1,9 +1,10 @@
 import { createWorker, type Worker } from '../concurrency/worker.ts';
+import type { OrderChainEvent } from '../ports/chain-store.ts';
 import { seconds } from '../ports/clock.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { UpstreamOrder } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
-import { reconcile, toChainEvents, toFacts, type UpstreamDifference } from '../records/reconcile.ts';
+import { reconcile, toChainEvents, toFacts, toPlacement, type UpstreamDifference } from '../records/reconcile.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { createImport } from './import.ts';
 import { drop, type Followed, type OrderTask, put } from './tasks.ts';
@@ -15,6 +16,9 @@ const LEASE_TTL = 30_000;
 
 /** Milliseconds between two looks for due tasks. */
 const INTERVAL = 1_000;
+
+/** Key of the task that has the time at which this book began to read the chain. */
+const CHAIN = 'chain';
 
 /** Orders of one read, the maximum of the interface. */
 export const BATCH = 128;
@@ -48,6 +52,7 @@ export interface FollowerContext {
  */
 export function createFollower({ book, insert, holder, isChainFollowed }: FollowerContext): Worker {
   const { upstream, store, tasks, clock, onFailure } = book;
+  let beginning: number | undefined;
   const owners = createImport({ book, storeOrders, adoptTrades });
 
   /** Reads a batch of due orders. Returns false if none is due, or none can be read now. */
@@ -87,7 +92,10 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
   }
 
   async function adopt(events: Parameters<typeof store.chain.adopt>[0], at = clock.now()): Promise<number> {
-    const adopted = events.length === 0 ? 0 : await store.chain.adopt(events, at);
+    if (events.length === 0) return 0;
+    const adopted = await store.chain.adopt(events, at);
+    // The fee of a trade is adopted without a log entry.
+    if (adopted > 0) book.cache?.forget(events.map(({ uid }) => uid));
     if (adopted > 0) book.wake();
     return adopted;
   }
@@ -109,18 +117,33 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
    * the time of their creation: they are history.
    */
   async function storeOrders(orders: readonly UpstreamOrder[]): Promise<void> {
+    const since = await findBeginning();
     const records = orders.flatMap((order) => {
+      // The other book keeps an order whose placement was reorganised away.
+      if (isChainsOwn(order, since)) {
+        report(
+          { uid: order.uid, field: 'missing', local: 'not placed on chain', upstream: order.status ?? 'unknown' },
+          'chain',
+        );
+        return [];
+      }
       const record = toInsert(order, book);
       if (record === undefined)
         report({ uid: order.uid, field: 'row', local: 'not stored', upstream: 'another domain' });
       return record === undefined ? [] : [{ order, record }];
     });
     const oldest = Math.min(...records.map(({ order }) => order.creationDate));
+    const facts: OrderChainEvent[] = [];
+    for (const { order } of records) {
+      const filter = { uid: order.uid };
+      facts.push(...toFacts(order, order.executedFee > 0n ? await store.chain.trades({ filter, limit: 1000 }) : []));
+    }
+    await adopt(facts, oldest);
+    if (records.length > 0) await insert(records.map(({ record }) => record));
     await adopt(
-      records.flatMap(({ order }) => toFacts(order)),
+      records.flatMap(({ order, record }) => toPlacement(order, record.order) ?? []),
       oldest,
     );
-    if (records.length > 0) await insert(records.map(({ record }) => record));
     book.wake();
     const now = clock.now();
     const live = records.filter(({ order }) => !isFinal(order, now));
@@ -131,8 +154,26 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     );
   }
 
-  function report(difference: Omit<UpstreamDifference, 'resolution'>): void {
-    book.differs.notify({ ...difference, resolution: 'none' });
+  /** Returns when this book began to read the chain, in milliseconds since 1970. */
+  async function findBeginning(): Promise<number> {
+    if (beginning !== undefined) return beginning;
+    if (isChainFollowed()) await tasks.write([put('beginning', CHAIN, clock.now(), {}, 0)]); // unless it exists
+    const [known] = await tasks.get('beginning', [CHAIN]);
+    beginning = known?.due;
+    return beginning ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Returns whether an order is stored by its placement alone: this book reads the contract that places it. */
+  const isChainsOwn = (order: UpstreamOrder, since: number) =>
+    order.onchainUser !== undefined &&
+    order.creationDate >= since &&
+    book.indexer?.onchainOrderContracts.includes(order.owner) === true;
+
+  function report(
+    difference: Omit<UpstreamDifference, 'resolution'>,
+    resolution: UpstreamDifference['resolution'] = 'none',
+  ): void {
+    book.differs.notify({ ...difference, resolution });
   }
 
   function reschedule(
@@ -180,6 +221,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     interval: INTERVAL,
     onFailure,
     async run(isStopping) {
+      await findBeginning();
       // Orders before owners: an import must not delay what people wait for.
       while (!isStopping() && (await acquireLease())) {
         const hasRead = await readOrders();
@@ -210,5 +252,6 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
 /** Returns whether an order has ended so long ago that nothing reverts it. */
 function isFinal(order: UpstreamOrder, now: number): boolean {
   const [, , window] = CONFIRMATIONS;
-  return hasEnded(order) && Math.max(order.creationDate, 0) + window < now && order.validTo * 1000 + window < now;
+  const { creationDate, validTo, userValidTo = validTo } = order;
+  return hasEnded(order) && creationDate + window < now && userValidTo * 1000 + window < now;
 }

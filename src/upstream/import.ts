@@ -87,7 +87,10 @@ export function createImport({ book, storeOrders, adoptTrades }: ImportContext):
     if (!continues(task, uids)) return stepBack(task);
     const next = { ...task, orders: task.orders + (await storeNew(orders)) };
     if (rows < limited.limit) return { due: clock.now() + REFRESH, value: { ...next, phase: 'current', offset: 0 } };
-    return now(proceed(next, limited.offset + rows, uids));
+    const end = limited.offset + rows;
+    // Rows of one time have any order in each read: the next page begins before them.
+    const start = end - countLast(orders);
+    return now(proceed(next, start > task.offset ? start : end, uids));
   }
 
   /** Reads the newest rows of an owner. If this book has none of them, the import begins again. */
@@ -138,6 +141,12 @@ interface UnreadPage {
   readonly status: 'failed' | 'blocked';
   readonly until?: number;
   readonly httpStatus?: number;
+}
+
+/** Returns the number of rows at the end of a page that have the time of the last one. */
+function countLast(orders: readonly UpstreamOrder[]): number {
+  const date = orders.at(-1)?.creationDate;
+  return orders.length - 1 - orders.findLastIndex(({ creationDate }) => creationDate !== date);
 }
 
 function continues({ offset, last }: OwnerTask, rows: readonly string[]): boolean {

@@ -84,6 +84,9 @@ export interface LaneTask {
   readonly uids: readonly Hex[];
 }
 
+/** When something began: the `due` of the task. */
+export type BeginningTask = Readonly<Record<string, never>>;
+
 interface TaskValues {
   readonly relay: RelayTask;
   readonly cancellation: CancellationTask;
@@ -91,6 +94,7 @@ interface TaskValues {
   readonly owner: OwnerTask;
   readonly quote: QuoteTask;
   readonly lane: LaneTask;
+  readonly beginning: BeginningTask;
 }
 export type TaskKind = keyof TaskValues;
 

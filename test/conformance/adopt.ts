@@ -117,6 +117,25 @@ export const ADOPT: readonly Rule[] = [
     },
   },
   {
+    name: 'replaces an adopted trade whose fee has become known, without an event',
+    async run({ store }) {
+      await place(store, SELL);
+      const unknown = reported({ ...trade(SELL, 5), executedFee: null });
+      await store.chain.adopt([unknown], SEEN_AT);
+      const before = await store.events.after(0, 100);
+      assert.equal(await store.chain.adopt([{ ...unknown, executedFee: '7' }], SEEN_AT + 1), 1);
+      assert.equal(await store.chain.adopt([{ ...unknown, executedFee: '7' }], SEEN_AT + 2), 0);
+      const [found] = await store.orders.get([SELL.uid]);
+      const signedFee = Number(found?.executedFeeAmount);
+      assert.deepEqual([found?.executedFee, found?.executedSellAmount], [String(signedFee + 7), '40']);
+      assert.deepEqual(await store.events.after(0, 100), before);
+      assert.equal((await store.chain.trades({ filter: { uid: SELL.uid }, limit: 10 })).length, 1);
+      await store.chain.apply(batch(3));
+      await store.chain.apply(batch(6, trade(SELL, 5)));
+      assert.equal(await store.chain.adopt([{ ...unknown, executedFee: '9' }], SEEN_AT + 3), 0);
+    },
+  },
+  {
     name: 'takes no adopted event for the hash of its block',
     async run({ store }) {
       await place(store, SELL, order(2));

@@ -7,6 +7,7 @@ import { affiliateRegistration } from '../../affiliates/index.ts';
 import { ERRORS, type ErrorCode } from '../../errors.ts';
 import { poolAddresses, simulationBundle, tokenAddresses } from '../../market/index.ts';
 import { MAX_UIDS } from '../../orders/index.ts';
+import { PLACEMENT_ERRORS } from '../../ports/chain-store.ts';
 import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
 import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
@@ -78,7 +79,7 @@ export function createSchemas() {
     onchainOrderData: z
       .object({
         sender: address(),
-        placementError: z.enum(['QuoteNotFound', 'ValidToTooFarInFuture', 'PreValidationError']).optional(),
+        placementError: z.enum(PLACEMENT_ERRORS).optional(),
       })
       .optional(),
     ethflowData: z

@@ -282,7 +282,7 @@ function getClass(method: string, path: string): ProxyClass {
 }
 
 /** Creates numbers from 0 to 1 that a seed determines (mulberry32). */
-function createRandom(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

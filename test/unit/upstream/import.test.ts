@@ -1,0 +1,72 @@
+import type { Address, Hex, UpstreamOrder, UpstreamRead } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { describe, expect, test } from 'vitest';
+import type { UpstreamBook } from '../../../src/upstream/context.ts';
+import { createImport, NEW_OWNER } from '../../../src/upstream/import.ts';
+import { createTasks, put } from '../../../src/upstream/tasks.ts';
+import { manualClock } from '../../support/clock.ts';
+import { SEPOLIA_DOMAIN } from '../../support/orders.ts';
+import { createRandom } from '../../support/upstream/bad-proxy.ts';
+
+const random = createRandom(22);
+
+const OWNER: Address = `0x${'a1'.repeat(20)}`;
+
+/** Returns rows with the given creation dates. The import reads nothing else of them. */
+const rowsOf = (dates: readonly number[]) =>
+  dates.map(
+    (creationDate, i) =>
+      ({ uid: `0x${i.toString(16).padStart(112, '0')}`, creationDate, status: 'open' }) as unknown as UpstreamOrder,
+  );
+
+/** Imports all rows of an owner. `arrange` is called for each read. Returns the UIDs that were stored. */
+async function importAll(rows: readonly UpstreamOrder[], arrange: (rows: readonly UpstreamOrder[]) => UpstreamOrder[]) {
+  const clock = manualClock();
+  const store = memoryStore();
+  await store.open({ domain: SEPOLIA_DOMAIN, clock });
+  const tasks = createTasks(store);
+  const stored = new Set<Hex>();
+  const read = <T>(value: T): UpstreamRead<T> => ({ status: 'read', value, startedAt: clock.now(), host: 'other' });
+  const upstream = {
+    listTrades: async () => read([]),
+    listOrders: async (_: Address, { offset, limit }: { offset: number; limit: number }) => {
+      const orders = arrange(rows).slice(offset, offset + limit);
+      return read({ orders, rows: orders.length });
+    },
+  };
+  const book = { upstream, store, tasks, clock } as unknown as UpstreamBook;
+  const owners = createImport({
+    book,
+    storeOrders: async (orders) => {
+      for (const { uid } of orders) stored.add(uid);
+    },
+    adoptTrades: async () => 0,
+  });
+  await tasks.write([put('owner', OWNER, clock.now(), NEW_OWNER, 0)]);
+  let steps = 0;
+  while (await owners.step()) if (++steps > 200) throw new Error('the import does not end');
+  return { stored, steps };
+}
+
+/** Sorts rows newest first, in any order of equal dates. */
+function shuffled(rows: readonly UpstreamOrder[]): UpstreamOrder[] {
+  return rows
+    .map((row) => ({ row, by: random() }))
+    .sort((a, b) => b.row.creationDate - a.row.creationDate || a.by - b.by)
+    .map(({ row }) => row);
+}
+
+describe('an import', () => {
+  test.each([
+    ['rows of one time at a page border', [...Array(980).keys(), ...Array(80).fill(980), ...Array(500).keys()]],
+    ['many groups of rows of one time', Array.from({ length: 4000 }, (_, i) => Math.floor(i / 70))],
+    ['a group that is larger than a page', [...Array(10).keys(), ...Array(1500).fill(10), 11]],
+    ['a group that fills a page after its overlap', [...Array(900).fill(1), ...Array(1200).keys()]],
+  ])('scenario 22: loses no row and ends: %s', async (name, dates) => {
+    const rows = rowsOf(dates);
+    // A group of more than a page cannot be read completely if each read has another order.
+    const fixed = shuffled(rows);
+    const { stored } = await importAll(rows, name.includes('larger') ? () => fixed : shuffled);
+    expect(stored.size).toBe(rows.length);
+  });
+});
