@@ -66,6 +66,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     emit: emitter.emit,
     findAuction: createAuctionFinder(book),
     requestQuote: quotes.request,
+    onSettled: upstream?.settled,
   });
   const auctions = createAuctions({
     ...book,

@@ -113,7 +113,8 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly retention?: number | RetentionOptions;
   /**
    * Storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
-   * auctions of this book (`own`), those of all settlements (`all`), or `off`. Default: `own`.
+   * auctions of this book (`own`), those of all settlements (`all`), or `off`. Default: `own`; with `upstream`, `off`:
+   * orders of the other book are traded in the same settlements.
    */
   readonly justInTimeOrders?: JustInTimeOrders;
   /** Options of auctions. */
@@ -271,7 +272,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     justInTimeOrders: requireMember(
       'createOrderBook: justInTimeOrders',
       ['own', 'all', 'off'],
-      options.justInTimeOrders ?? 'own',
+      options.justInTimeOrders ?? (options.upstream === undefined ? 'own' : 'off'),
     ),
     auctions: parseAuctionOptions(options.auctions ?? {}),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),

@@ -6,6 +6,7 @@ import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import type { Settled } from './attribution.ts';
 import type { BatchContext, ChainBatch } from './decode-batch.ts';
 import type { IndexerObservation, ParsedIndexerOptions } from './indexer-options.ts';
 import type { JustInTimeOrders } from './just-in-time.ts';
@@ -67,6 +68,8 @@ export interface ChainContext extends ChainConfiguration {
   readonly findAuction: BatchContext['findAuction'];
   readonly documents: DocumentPolicy;
   readonly requestQuote: OrderQuoting['requestQuote'];
+  /** Called with the settlements of a batch before it is applied, so that nothing of them is missed after a crash. */
+  readonly onSettled?: ((settlements: readonly Settled[]) => Promise<void>) | undefined;
 }
 
 /** The result of applying a batch of chain events. */

@@ -165,7 +165,8 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
 
   return {
     async apply(chainBatch) {
-      const { batch, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
+      const { batch, settlements, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
+      await context.onSettled?.(settlements);
       // An invalidation of a filled order has no log entry. Neither has the fee of an adopted trade.
       const changed = batch.events.flatMap((event) =>
         event.type === 'invalidation' || event.type === 'trade' ? event.uid : [],

@@ -13,7 +13,7 @@ import { ONE_NATIVE } from '../protocol/native-currency.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { compareLogPositions } from '../records/log-position.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
-import { type Attribution, attribute, type FindAuction, pairSettlements } from './attribution.ts';
+import { type Attribution, attribute, type FindAuction, pairSettlements, type Settled } from './attribution.ts';
 import { type JustInTimeContext, readJustInTimeOrders } from './just-in-time.ts';
 import { type OrderPlacement, type PlacementContext, readPlacement } from './placement.ts';
 
@@ -56,6 +56,8 @@ export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 
 /** A decoded batch for the store. */
 export interface DecodedBatch {
   readonly batch: ChainEventBatch;
+  /** The settlements whose calldata is known. */
+  readonly settlements: readonly Settled[];
   /** Number of trades whose fee is unknown. */
   readonly unattributed: number;
   /** Number of events that do not concern orders of this protocol. */
@@ -104,7 +106,7 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
     ...(after !== undefined && { after }),
     ...(rolledBackTo !== undefined && { rolledBackTo }),
   };
-  return { batch, unattributed, ignored };
+  return { batch, settlements, unattributed, ignored };
 }
 
 const NO_ATTRIBUTION: Attribution = { fee: undefined, auctionId: null, auction: undefined };

@@ -31,6 +31,12 @@ export interface UpstreamBook extends OrderOrigin {
   readonly differs: Observer<UpstreamDifference>;
 }
 
+/** The trades of a settlement, in the order of its calldata. */
+export interface SettledOrders {
+  readonly trades: readonly { readonly orderUid: Hex }[];
+  readonly input: Hex;
+}
+
 /** What `createUpstream` needs of the book. */
 export interface UpstreamFeatureContext
   extends Omit<UpstreamBook, 'upstream' | 'tasks' | 'differs' | 'hasher' | 'mode'> {

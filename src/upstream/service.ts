@@ -1,10 +1,11 @@
 import type { Relay } from '../admission/relay.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { OrderBookError } from '../errors.ts';
-import { type Address, parseHex } from '../protocol/hex.ts';
+import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
+import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { parseUid, requireUid } from '../protocol/uid.ts';
-import type { Insert, UpstreamBook, UpstreamFeatureContext } from './context.ts';
+import type { Insert, SettledOrders, UpstreamBook, UpstreamFeatureContext } from './context.ts';
 import { createFollower } from './follower.ts';
 import { describeImport, NEW_OWNER } from './import.ts';
 import { createUpstreamQuotes, type UpstreamQuotes } from './quotes.ts';
@@ -22,6 +23,8 @@ export interface UpstreamService {
   readonly quotes: UpstreamQuotes;
   readonly methods: UpstreamApi;
   readonly workers: readonly Worker[];
+  /** See `BookUpstream`. */
+  settled(settlements: readonly SettledOrders[]): Promise<void>;
   /** Opens the connection, at each start of the book. */
   open(): void;
 }
@@ -45,16 +48,20 @@ export function createUpstreamService(
   const follower = createFollower({ book, insert, holder, isChainFollowed });
 
   const methods: UpstreamApi = {
-    async follow({ owners = [], uids = [] }) {
-      const changes = owners.map((owner) => put('owner', parseOwner(owner), clock.now(), NEW_OWNER, 0));
+    async follow({ owners = [], uids = [], appData = [] }) {
+      const changes = [
+        ...owners.map((owner) => put('owner', parseOwner(owner), clock.now(), NEW_OWNER, 0)),
+        ...appData.map((hash) => put('appData', parseHash(hash), clock.now(), {}, 0)),
+      ];
       await tasks.write(changes); // an owner that is followed stays as it is
       await refresh(book, uids);
       follower.wake();
     },
-    async unfollow({ owners = [], uids = [] }) {
+    async unfollow({ owners = [], uids = [], appData = [] }) {
       await tasks.write([
         ...owners.map((owner) => drop('owner', { key: parseOwner(owner) })),
         ...uids.map((uid) => drop('order', { key: requireUid(uid) })),
+        ...appData.map((hash) => drop('appData', { key: parseHash(hash) })),
       ]);
     },
     async refresh(target) {
@@ -112,7 +119,24 @@ export function createUpstreamService(
     };
   }
 
+  async function settled(settlements: readonly SettledOrders[]): Promise<void> {
+    if (settlements.length === 0 || (await tasks.count('appData')) === 0) return;
+    const orders = settlements.flatMap(({ trades, input }) =>
+      trades.flatMap(({ orderUid }, i) => {
+        const order = decodeSettledOrder(input, i);
+        return order === undefined ? [] : { uid: orderUid, appData: order.data.appData };
+      }),
+    );
+    const hashes = [...new Set(orders.map(({ appData }) => appData))];
+    const followed = new Set((await tasks.get('appData', hashes)).map(({ key }) => key));
+    await refresh(
+      book,
+      orders.filter(({ appData }) => followed.has(appData)).map(({ uid }) => uid),
+    );
+  }
+
   return {
+    settled,
     relay: createRelay(book, relays.wake),
     quotes: createUpstreamQuotes(book),
     methods,
@@ -125,6 +149,12 @@ export function createUpstreamService(
         ...(store.traits.writers === 'many' && { reserve: createReservation(context) }),
       }),
   };
+}
+
+function parseHash(text: string): Hex {
+  const hash = parseHex(text, 32);
+  if (hash !== undefined) return hash;
+  throw new OrderBookError('InvalidParameter', 'appData: must be 0x and 64 hex digits', { parameter: 'appData' });
 }
 
 function parseOwner(text: string): Address {

@@ -84,8 +84,8 @@ export interface LaneTask {
   readonly uids: readonly Hex[];
 }
 
-/** When something began: the `due` of the task. */
-export type BeginningTask = Readonly<Record<string, never>>;
+/** A task without a value: when something began, or app data that is followed. */
+export type EmptyTask = Readonly<Record<string, never>>;
 
 interface TaskValues {
   readonly relay: RelayTask;
@@ -94,7 +94,9 @@ interface TaskValues {
   readonly owner: OwnerTask;
   readonly quote: QuoteTask;
   readonly lane: LaneTask;
-  readonly beginning: BeginningTask;
+  readonly beginning: EmptyTask;
+  /** By hash. */
+  readonly appData: EmptyTask;
 }
 export type TaskKind = keyof TaskValues;
 

@@ -8,6 +8,11 @@ export interface UpstreamScope {
   readonly owners?: readonly string[];
   /** Orders, by UID. */
   readonly uids?: readonly string[];
+  /**
+   * Hashes of app data: orders with it are followed from their first settlement on. The other book cannot list orders
+   * by app data, so open orders that have never traded are not found. Needs `indexer`.
+   */
+  readonly appData?: readonly string[];
 }
 
 /** What is known of an order with regard to the other book. */
@@ -52,7 +57,7 @@ export interface UpstreamState extends UpstreamStatus {
 
 /** The orders of another book that this one follows. */
 export interface UpstreamApi {
-  /** Follows owners and orders. An owner or order that is followed already stays as it is. */
+  /** Follows owners, orders and app data. What is followed already stays as it is. */
   follow(scope: UpstreamScope): Promise<void>;
   /** Follows them no more. What is stored stays. */
   unfollow(scope: UpstreamScope): Promise<void>;

@@ -88,7 +88,8 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
   book.on('failure', (failure) => observer.onFailure(path, failure));
   try {
     await waitForLease(book.start, observer.leaseWait);
-    await book.upstream?.follow({ owners: settings.followedOwners ?? [] });
+    const { followedOwners: owners = [], followedAppData: appData = [] } = settings;
+    await book.upstream?.follow({ owners, appData });
     await runAuctions(book, settings).catch(async (error: unknown) => {
       await book.close();
       throw error;
@@ -148,7 +149,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
     cacheBytes,
     eip1271,
     appDataHash,
-    justInTimeOrders: settings.justInTimeOrders,
+    ...(settings.justInTimeOrders && { justInTimeOrders: settings.justInTimeOrders }),
     ...(await createChainOptions(settings)),
     ...(await documentOptions(settings.ipfsGateway)),
     ...(await upstreamOptions(settings)),

@@ -48,7 +48,7 @@ export const CHAIN_SETTINGS = {
       help:
         'Orders that a settlement has traded and the book does not have: those of settlements with orders or auctions ' +
         'of the book are stored (`own`), those of every settlement (`all`), or none (`off`).',
-      default: 'own',
+      defaultText: '`own`, with `--upstream` `off`',
       requires: 'rpc',
     },
   }),

@@ -141,6 +141,12 @@ export const addresses = () => {
   return listSetting(schema, '<addresses>', 'addresses, separated by commas');
 };
 
+export const hashes = () => {
+  const error = 'must be a list of hashes';
+  const hash = plainText().regex(/^0x[0-9a-fA-F]{64}$/, { error: 'must be 0x and 64 hex digits' });
+  return listSetting(z.array(hash, { error }).readonly(), '<hashes>', 'hashes, separated by commas');
+};
+
 /** Addresses, or the name of a file with them. */
 export const addressesOrFile = () => {
   const error = 'must be a list of addresses, or the name of a file with them';

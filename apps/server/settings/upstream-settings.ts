@@ -1,5 +1,5 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { addresses, decimal, enumSetting, httpUrl, httpUrls, text } from './types.ts';
+import { addresses, decimal, enumSetting, hashes, httpUrl, httpUrls, text } from './types.ts';
 
 /** Settings of the order book behind a book. */
 export const UPSTREAM_SETTINGS = inGroup('Upstream', {
@@ -50,6 +50,12 @@ export const UPSTREAM_SETTINGS = inGroup('Upstream', {
   followedOwners: {
     type: addresses(),
     help: 'Owners whose orders are imported from the upstream and kept current.',
+    defaultText: 'none',
+    requires: 'upstream',
+  },
+  followedAppData: {
+    type: hashes(),
+    help: 'Hashes of app data. Orders with it are followed from their first settlement on.',
     defaultText: 'none',
     requires: 'upstream',
   },

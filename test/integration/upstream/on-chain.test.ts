@@ -1,7 +1,9 @@
 import type { Hex, Order, UpstreamDifference } from 'intentbook';
+import { appDataHash } from 'intentbook/sign';
 import { afterEach, describe, expect, test } from 'vitest';
-import { placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
+import { blockOf, eventsIn, placementOf, SETTLEMENT_HAPPENING, TRADER, tradeOf } from '../../support/chain-events.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
+import { settleData } from '../../support/settlement.ts';
 import { upstreamWorld } from '../../support/upstream/world.ts';
 
 type World = Awaited<ReturnType<typeof upstreamWorld>>;
@@ -17,6 +19,7 @@ afterEach(async () => {
   for (const each of worlds.splice(0)) await each.close();
 });
 
+const DOCUMENT = '{"appCode":"desk"}';
 const TOKENS = { sellToken: `0x${'a1'.repeat(20)}`, buyToken: `0x${'b2'.repeat(20)}` } as const;
 
 async function postElsewhere({ other, order }: World, changes: Parameters<World['order']>[0] = {}): Promise<Order> {
@@ -80,6 +83,43 @@ describe('the fee of an order that is filled', () => {
     reportFee(here, '99');
     await here.book.upstream?.follow({ owners: [here.alice.address] });
     await becomes(here, order.uid, { status: 'fulfilled', executedFee: '99' });
+  });
+});
+
+describe('a settlement of orders of the other book', () => {
+  const PRICES = { [TOKENS.sellToken]: 1n, [TOKENS.buyToken]: 1n };
+  const TRANSACTION = `0x${'5e'.repeat(32)}` as Hex;
+
+  /** Applies a settlement with its calldata to the book. */
+  async function settleHere({ book }: World, orders: readonly Order[]): Promise<void> {
+    const through = blockOf(5);
+    const fills = orders.map((order) => ({ order, executed: BigInt(order.sellAmount) }));
+    const trades = fills.map(({ order, executed }) => tradeOf(order, executed, executed, TRANSACTION));
+    const events = eventsIn(through, [...trades, { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION }]);
+    await book.chain.apply({ events, through, settleCalls: new Map([[TRANSACTION, [settleData(fills, PRICES)]]]) });
+  }
+
+  test('stores no order that is traded beside a followed one, because it is not a just-in-time order', async () => {
+    const here = await world();
+    const [mine, foreign] = [await postElsewhere(here, TOKENS), await postElsewhere(here, TOKENS)];
+    await here.book.upstream?.follow({ uids: [mine.uid] });
+    await becomes(here, mine.uid, { status: 'open' });
+    await settleHere(here, [mine, foreign]);
+    expect(await here.status(mine.uid)).toBe('fulfilled');
+    expect(await here.status(foreign.uid)).toBeUndefined();
+  });
+
+  test('begins to follow the orders whose app data is followed, each with its trade', async () => {
+    const here = await world();
+    const order = await postElsewhere(here, { ...TOKENS, appData: DOCUMENT });
+    const foreign = await postElsewhere(here, TOKENS);
+    await here.book.upstream?.follow({ appData: [appDataHash(DOCUMENT)] });
+    await settleHere(here, [foreign, order]);
+    await becomes(here, order.uid, { status: 'fulfilled', appData: order.appData });
+    expect(await here.status(foreign.uid)).toBeUndefined();
+    expect(await here.log(order.uid)).toEqual(['created', 'traded']);
+    await here.book.upstream?.unfollow({ appData: [order.appData] });
+    await expect(here.book.upstream?.follow({ appData: ['0x12'] })).rejects.toMatchObject({ code: 'InvalidParameter' });
   });
 });
 
