@@ -18,13 +18,14 @@ type NotificationRow = readonly [id: string, visible: boolean, account: Address,
 type LogRow = readonly [id: number, withdrawn: boolean, account: Address, notification: string, body: string];
 
 /** State of a notification within a batch. */
-interface BatchNotification extends Pick<NewNotification, 'id' | 'account' | 'at'> {
+interface BatchNotification extends Pick<NewNotification, 'id' | 'account'> {
   readonly type: string;
+  at: number;
   visible: boolean;
   /** Set if an existing one is shown again: its new time and text. */
   shown?: { readonly at: number; readonly body: string };
   /** Set if the notification must be stored, with its number. */
-  readonly inserted?: { readonly seq: number; readonly body: string };
+  inserted?: { readonly seq: number; readonly body: string };
 }
 
 interface Entry {
@@ -214,7 +215,12 @@ function planEntries(changes: readonly NotificationChange[], byId: Map<string, B
       byId.set(newId, notification);
     }
     notification.visible = !withdrawn;
-    if (!withdrawn && notification.inserted === undefined) notification.shown = change.notification;
+    if (!withdrawn) {
+      const { at, body } = change.notification;
+      // A notification that is new in this batch may be withdrawn and shown again in it, with other amounts.
+      if (notification.inserted === undefined) notification.shown = { at, body };
+      else Object.assign(notification, { at, inserted: { seq: notification.inserted.seq, body } });
+    }
     const { id: key, account, type, at } = notification;
     entries.push({ id, withdrawn, account, notification: key });
     if (!withdrawn && !shown.has(key)) shown.set(key, { notification: key, account, type, at });

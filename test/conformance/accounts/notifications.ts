@@ -190,7 +190,10 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
   {
     name: 'applies the changes of a batch in their order',
     async run({ store }) {
-      assert.equal(await step(store, [...notify(notification(1)), withdraw(1), ...notify(notification(1))]), 3);
+      const again = notification(1, { at: AT + 9, body: '{"message":"the amounts after a reorganisation"}' });
+      assert.equal(await step(store, [...notify(notification(1)), withdraw(1), ...notify(again)]), 3);
+      const [{ at, body } = { at: 0, body: '' }] = await store.notifications.list({ account: ALICE, limit: 1 });
+      assert.deepEqual([at, body], [again.at, again.body]);
       assert.equal(await step(store, [withdraw(1), ...notify(notification(1)), withdraw(1)]), 3);
       assert.deepEqual(await idsOf(store), []);
       assert.equal(await store.notifications.last(), 6);
