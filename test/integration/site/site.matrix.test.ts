@@ -69,8 +69,15 @@ describe.skipIf(CHROMIUM === undefined)(`documentation site${SKIP_REASON}`, () =
 
   it('finds pages without a network', async () => {
     const { page, problems } = await openPage(browser, url);
-    await page.keyboard.press('Control+k');
-    await page.locator('.VPLocalSearchBox input').fill('rate limit');
+    const box = page.locator('.VPLocalSearchBox input');
+    // The page listens to the keyboard only after its scripts have run.
+    await expect
+      .poll(async () => {
+        if (!(await box.isVisible())) await page.keyboard.press('Control+k');
+        return box.isVisible();
+      })
+      .toBe(true);
+    await box.fill('rate limit');
     await page.locator('.VPLocalSearchBox .result').first().waitFor();
     expect(problems).toEqual([]);
     await page.close();
