@@ -72,10 +72,13 @@ describe.skipIf(CHROMIUM === undefined)(`documentation site${SKIP_REASON}`, () =
     const box = page.locator('.VPLocalSearchBox input');
     // The page listens to the keyboard only after its scripts have run.
     await expect
-      .poll(async () => {
-        if (!(await box.isVisible())) await page.keyboard.press('Control+k');
-        return box.isVisible();
-      })
+      .poll(
+        async () => {
+          if (!(await box.isVisible())) await page.keyboard.press('Control+k');
+          return box.isVisible();
+        },
+        { timeout: 20_000 },
+      )
       .toBe(true);
     await box.fill('rate limit');
     await page.locator('.VPLocalSearchBox .result').first().waitFor();
