@@ -13,7 +13,7 @@ import { assertKnownOptions, parseHex } from '#internal';
 import type { CallResult, Connection, Request, Session, TimedResult } from './connection.ts';
 import { createConnection } from './connection.ts';
 import { ACCESS_OPTIONS, parseAccess, type UpstreamAccessOptions } from './options.ts';
-import { parseElements, parseOrders, parseTrades } from './parse-order.ts';
+import { isObject, parseElements, parseOrders, parseTrades } from './parse-order.ts';
 import { toQuote } from './quote.ts';
 import { streamQuotes } from './quote-stream.ts';
 
@@ -151,6 +151,17 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
     listTrades(of, page) {
       const filter: Record<string, Hex> = 'owner' in of ? { owner: of.owner } : { orderUid: of.uid };
       return read({ path: 'api/v2/trades', query: { ...filter, ...toQuery(page) } }, parseTrades);
+    },
+
+    async nativePrice(token, { signal } = {}) {
+      const path = `api/v1/token/${token}/native_price`;
+      const result = await main.send(getSession(), { class: 'read', method: 'GET', path, signal });
+      const { startedAt } = result;
+      if (result.outcome === 'rejected') return { status: 'read', value: undefined, startedAt, host: main.host };
+      const price = result.outcome === 'ok' && isObject(result.body) ? result.body['price'] : undefined;
+      if (typeof price === 'number') return { status: 'read', value: price, startedAt, host: main.host };
+      if (result.outcome === 'blocked') return result.block;
+      return { status: 'failed', reason: result.outcome === 'lost' ? result.reason : 'the response is not a price' };
     },
 
     status() {

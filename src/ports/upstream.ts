@@ -50,6 +50,15 @@ export interface Upstream {
     page: UpstreamPage,
   ): Promise<UpstreamRead<readonly UpstreamTrade[]>>;
 
+  /**
+   * Reads the price of one atom of a token in atoms of native currency (`GET /api/v1/token/{token}/native_price`).
+   * `undefined`: the other book has none.
+   */
+  nativePrice(
+    token: Address,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<UpstreamRead<number | undefined>>;
+
   /** Returns whether calls are paused, for readiness and metrics. */
   status(): UpstreamStatus;
 }

@@ -1,5 +1,6 @@
 import { lazy } from '../concurrency/lazy.ts';
-import type { QuoteApi, QuotesContext } from './quote-api.ts';
+import type { Estimator } from '../ports/estimator.ts';
+import type { OtherQuotes, QuoteApi, QuotesContext } from './quote-api.ts';
 import { getOrderQuoting, NO_ESTIMATORS, parseQuoteOptions, type QuoteOptions } from './quote-options.ts';
 import { createQuoteSweeper } from './quote-sweeper.ts';
 
@@ -24,8 +25,8 @@ export interface Quotes {
  * @throws TypeError naming the option that is unknown or invalid.
  */
 export function createQuotes(given: QuoteOptions | undefined, book: QuotesContext): Quotes {
-  const options = parseQuoteOptions(given ?? NO_ESTIMATORS);
   const other = given === undefined ? book.otherQuotes : undefined;
+  const options = parseQuoteOptions(given ?? (other === undefined ? NO_ESTIMATORS : onlyPrices(other)));
   const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
   const service = lazy(async () => {
     const { createQuoteService } = await import('./quote-service.ts');
@@ -61,4 +62,14 @@ export function createQuotes(given: QuoteOptions | undefined, book: QuotesContex
       await sweep.stop();
     },
   };
+}
+
+/** Options of the service for the native prices of the book behind this one, which have its cache. */
+function onlyPrices({ nativePrice }: OtherQuotes): QuoteOptions {
+  const estimator: Estimator = {
+    name: 'upstream',
+    estimate: () => undefined,
+    nativePrice: (token, { signal }) => nativePrice(token, signal),
+  };
+  return { ...NO_ESTIMATORS, estimators: [estimator] };
 }

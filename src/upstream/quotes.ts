@@ -2,7 +2,7 @@ import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts
 import type { QuoteStore } from '../ports/quote-store.ts';
 import type { UpstreamQuote } from '../ports/upstream.ts';
 import { parseDecimal } from '../protocol/decimal.ts';
-import { parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { QuoteResponse, QuoteResult, QuoteStreamEvent } from '../records/quote-results.ts';
 import type { UpstreamBook } from './context.ts';
 import { put } from './tasks.ts';
@@ -14,6 +14,8 @@ type WireQuote = Extract<UpstreamQuote, { readonly status: 'quoted' }>['quote'];
 export interface UpstreamQuotes {
   request(request: unknown, signal?: AbortSignal): Promise<QuoteResult>;
   stream(request: unknown, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent>;
+  /** Returns the price of a token in native currency. @throws Error if the other book does not answer. */
+  nativePrice(token: Address, signal?: AbortSignal): Promise<number | undefined>;
 }
 
 /** Creates the quotes of a book with an upstream. */
@@ -41,6 +43,11 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook): 
       signal?.throwIfAborted();
       return toResult(answer);
     },
+    async nativePrice(token, signal) {
+      const read = await upstream.nativePrice(token, { signal });
+      if (read.status === 'read') return read.value;
+      throw new Error(`${upstream.name}: ${read.reason}`);
+    },
     async *stream(request, signal) {
       for await (const answer of upstream.quotes(request, { signal })) {
         const result = await toResult(answer);
@@ -65,19 +72,20 @@ function toRecord({ quote, expiration, verified }: WireQuote): Parameters<QuoteS
   const [gasAmount, gasPrice, sellTokenPrice] = ['gasAmount', 'gasPrice', 'sellTokenPrice'].map((name) =>
     toNumber(terms[name]),
   );
-  // An order contains the whole amount: the fee is not signed.
+  // An order contains the whole amount: the fee is not signed. What a sale buys is quoted after the fee.
   const sellAmount = kind === 'sell' ? sell + fee : sell;
+  const buyAmount = kind === 'sell' && sell > 0n ? (buy * sellAmount + sell - 1n) / sell : buy;
   const body = {
     gasAmount,
     gasPrice,
     sellTokenPrice,
     sellAmount: String(sellAmount),
-    buyAmount: String(buy),
+    buyAmount: String(buyAmount),
     feeAmount: String(fee),
     solver: ZERO_ADDRESS,
     verified: verified === true,
   };
-  const rate = sellAmount === 0n ? 0n : (buy << 256n) / sellAmount;
+  const rate = sellAmount === 0n ? 0n : (buyAmount << 256n) / sellAmount;
   return {
     sellToken,
     buyToken,

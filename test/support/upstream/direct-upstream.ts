@@ -173,6 +173,11 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
       const trades = await book.trades.list({ ...filter, limit: Math.min(offset + limit, 1000) });
       return read(parseTrades(trades.slice(offset)) ?? []);
     },
+    async nativePrice(token) {
+      if (isDown) return failed;
+      const result = await book.quotes.nativePrice(token);
+      return read(result.status === 'priced' ? Number(result.price) : undefined);
+    },
     status: () => ({ clockSkew: 0, paused: {} }),
   };
   return upstream;
