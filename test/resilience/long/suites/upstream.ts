@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { playFollowing } from '../../../support/upstream/following.ts';
+import { playRelay } from '../../../support/upstream/relaying.ts';
+import type { LongSuite } from '../suite.ts';
+
+const FAULTS = {
+  'cut before': 0.05,
+  'cut after': 0.05,
+  doubled: 0.05,
+  late: 0.05,
+  '429': 0.01,
+  '503': 0.02,
+  html: 0.02,
+};
+const SUBMISSIONS = 5_000;
+
+export const suite: LongSuite = {
+  description: 'a book in front of another one: 10,000 followed orders, 10^5 transitions with faults, 10,000 relays',
+  async run({ milliseconds, seed, count, note }) {
+    const end = Date.now() + milliseconds;
+    for (let n = 0; n === 0 || Date.now() < end; n++) {
+      const calm = await playFollowing({
+        seed: seed + n,
+        orders: 10_000,
+        minutes: 20,
+        fillsPerBlock: 20,
+        cancellationsPerMinute: 60,
+        hasFaults: false,
+      });
+      assert.deepEqual(calm.problems, []);
+      const { cancellationDelay, fillDelay, readsPerSecond } = calm;
+      note('reads a second, 10,000 orders', readsPerSecond);
+      note('seconds to a cancellation, p50 and p99', `${cancellationDelay.p50} ${cancellationDelay.p99}`);
+      note('seconds to a fill, p50 and p99', `${fillDelay.p50} ${fillDelay.p99}`);
+      assert.ok(cancellationDelay.p99 <= 60 && fillDelay.p99 <= 2 && readsPerSecond <= 1.5, 'a bar is exceeded');
+
+      const rough = await playFollowing({
+        seed: seed + n,
+        orders: 2_000,
+        minutes: 300,
+        fillsPerBlock: 70,
+        cancellationsPerMinute: 2,
+        hasFaults: true,
+      });
+      assert.deepEqual(rough.problems, []);
+      count('transitions with faults', rough.transitions);
+      count('reorganisations', rough.reorganisations);
+      count('restarts', rough.restarts);
+
+      for (const relay of ['direct', 'queue'] as const) {
+        const relayed = await playRelay({ seed: seed + n, submissions: SUBMISSIONS, rate: 2, relay, faults: FAULTS });
+        assert.deepEqual(relayed.problems, []);
+        count(`submissions, ${relay}`, SUBMISSIONS);
+        count(`accepted, ${relay}`, relayed.accepted);
+        count(`unavailable, ${relay}`, relayed.unavailable);
+        count('restarts', relayed.restarts);
+      }
+    }
+  },
+};
