@@ -7,7 +7,6 @@ import { createEmitter } from './concurrency/emitter.ts';
 import { lazy } from './concurrency/lazy.ts';
 import { createLifecycle } from './concurrency/lifecycle.ts';
 import { createEventDispatcher, createEventLog } from './event-log/index.ts';
-import { observedStore, observedVerifier } from './instrumentation.ts';
 import { type OrderBookOptions, parseOptions } from './options.ts';
 import { BOOK_EVENTS, type OrderBook, type OrderBookEvents } from './order-book.ts';
 import { createOrderCache, createOrders } from './orders/index.ts';
@@ -15,7 +14,7 @@ import { systemRandom } from './ports/random.ts';
 import { createQuotes } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
 import { createUpstream, EXPIRY_GRACE } from './upstream/index.ts';
-import { createVerifier, type Verifier } from './verification/index.ts';
+import { createVerifier, observedVerifier, type Verifier } from './verification/index.ts';
 
 /**
  * Creates an order book. Nothing runs before `start`.
@@ -23,11 +22,10 @@ import { createVerifier, type Verifier } from './verification/index.ts';
  */
 export function createOrderBook(options: OrderBookOptions): OrderBook {
   const configuration = parseOptions(options);
-  const { chainId, settlementContract, limits, clock, logger, cacheBytes, checkTimeout } = configuration;
+  const { chainId, settlementContract, limits, store, clock, logger, cacheBytes, checkTimeout } = configuration;
   const emitter = createEmitter<OrderBookEvents>('book.on', BOOK_EVENTS);
   const onFailure = emitter.emitFailure;
   const logging = lazy(async () => logger && (await import('./logger.ts')).attachLogger(emitter, logger, chainId));
-  const store = observedStore(configuration.store, clock, emitter.observer('storeQueried'));
   const dispatcher = createEventDispatcher(store, clock, {
     ...emitter,
     emit: (event, entry) => emitter.emit(event, entry as never), // entries of a type have the shape of its event
@@ -40,7 +38,6 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 
   const book = {
     ...configuration,
-    store,
     assertStarted,
     onFailure,
     wake: dispatcher.wake,
@@ -95,7 +92,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   async function open(): Promise<Verifier> {
     const verifier = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
     await Promise.all([logging.load(), chain.prepare(), quotes.prepare(), orders.prepare()]);
-    await store.open({ domain: { chainId, settlementContract }, clock });
+    await store.open({ domain: { chainId, settlementContract }, clock, observer: emitter.observer('storeQueried') });
     await upstream?.prepare();
     await dispatcher.start().catch((failure) => store.close().then(() => Promise.reject(failure)));
     quotes.start();

@@ -61,7 +61,6 @@ export type { CorsOption } from './http/cors.ts';
 export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
 export type { RateLimitOptions } from './http/rate-limit.ts';
 export type { BeforeSubmit } from './http/route.ts';
-export type { RecoveryObservation, StoreObservation } from './instrumentation.ts';
 export { type Rate, type StreamLimits, type TokenBucketsOptions, tokenBuckets } from './limits/index.ts';
 export type { OrderBookOptions, OwnerLimitsOption } from './options.ts';
 export type { OrderBook, OrderBookEvents } from './order-book.ts';
@@ -177,6 +176,7 @@ export type {
   ExplainedOrder,
   ExplainOptions,
   Recovered,
+  RecoveryObservation,
   SignatureExplanation,
   SignedDifference,
   SignedDigest,

@@ -72,6 +72,7 @@ export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';
 export { checkCancellable, getEndTime, getOrderStatus } from './records/status.ts';
+export { createAccountStore, createStore, type StoreOperations } from './store-kit/create-store.ts';
 export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
 export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './store-kit/forgotten.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';

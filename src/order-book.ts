@@ -7,9 +7,9 @@ import type { AuctionApi, DriverObservation } from './auctions/index.ts';
 import type { ChainApi, ChainApplied, ChainRolledBack, IndexerObservation, TradeApi } from './chain/index.ts';
 import type { Readiness } from './concurrency/lifecycle.ts';
 import type { ChainOrderEvent, OrderEvent, RevertedEvent, TradeEvent } from './events.ts';
-import type { RecoveryObservation, StoreObservation } from './instrumentation.ts';
 import type { OrderApi, PruneObservation, SubmissionObservation } from './orders/index.ts';
 import type { Clock } from './ports/clock.ts';
+import type { StoreObservation } from './ports/store.ts';
 import type { UpstreamCall } from './ports/upstream.ts';
 import type { Address } from './protocol/hex.ts';
 import type { Rules } from './protocol/profile.ts';
@@ -17,6 +17,7 @@ import type { EstimatorObservation, QuoteApi } from './quotes/index.ts';
 import type { BalanceApi } from './records/balance-api.ts';
 import type { EventLog } from './records/event-log.ts';
 import type { UpstreamApi, UpstreamDifference } from './upstream/index.ts';
+import type { RecoveryObservation } from './verification/index.ts';
 
 /** The events of a book and the arguments of their listeners. */
 export interface OrderBookEvents {

@@ -1,10 +1,10 @@
 import type {
   AccountLogEntry,
   AccountStore,
+  Address,
   Affiliate,
   AppendOutcome,
-  Delivery,
-  DeliveryState,
+  ForgottenAccount,
   Hex,
   LogPruneRequest,
   NewAffiliate,
@@ -18,8 +18,7 @@ import type {
   Subscription,
   UsedNonce,
 } from 'intentbook';
-import { StoreError } from 'intentbook';
-import { createInMemoryLeases, DELIVERY_WINDOW, FORGOTTEN } from '#internal';
+import { createAccountStore, createInMemoryLeases, DELIVERY_WINDOW, FORGOTTEN, type StoreOperations } from '#internal';
 import { createMemoryDeliveries } from './deliveries.ts';
 import { forgetAffiliate, forgetNotifications } from './forget.ts';
 import { createMemoryInvitations } from './invitations.ts';
@@ -65,15 +64,9 @@ export function memoryAccountStore(): AccountStore {
     countSuspended: () => [...subscriptions.values()].filter(({ state }) => state === 'suspended').length,
     body: (id) => rows.get(id)?.body ?? '{}',
     isVisible: (id) => rows.get(id)?.visible === true,
-    now: () => context()(),
+    now: () => now(),
   });
-  let now: (() => number) | undefined;
-  const leases = createInMemoryLeases(() => context()());
-
-  function context(): () => number {
-    if (now === undefined) throw new StoreError('Closed', 'the memory account store is not open');
-    return now;
-  }
+  let now = () => 0;
 
   function record(type: AccountLogEntry['type'], { account, id }: NewNotification): void {
     const entry = { id: last() + 1, account, type, notification: id };
@@ -113,7 +106,7 @@ export function memoryAccountStore(): AccountStore {
     const cursor = cursors.get(feed) ?? null;
     if (cursor !== after) return { status: 'moved', cursor };
     let changed = 0;
-    const addedAt = context()();
+    const addedAt = now();
     for (const change of changes) if (apply(change, addedAt)) changed++;
     const stored = entries(marks, feed, () => new Map<string, string>());
     for (const { key, value } of given) {
@@ -213,40 +206,25 @@ export function memoryAccountStore(): AccountStore {
 
   const listByAccount = (account: string) => [...subscriptions.values()].filter((each) => each.account === account);
 
-  return {
-    traits: { name: 'memory', durable: false, writers: 'single' },
-    async open({ clock }) {
-      if (now !== undefined) throw new StoreError('WriterActive', 'this memory account store is already in use');
-      now = () => clock.now();
-    },
-    async close() {
-      now = undefined;
-    },
-    async check() {
-      context();
-    },
-    async forget(account) {
-      context();
-      const own = listByAccount(account);
-      for (const { id } of own) removeSubscription(id);
-      invitations.forget(account);
-      const forgotten = forgetNotifications(account, log, logs);
-      for (const id of forgotten) removeNotification(id);
-      if (forgotten.size > 0) rows.set(FORGOTTEN.id, { ...FORGOTTEN, seq: 0, visible: false });
-      const affiliate = forgetAffiliate(account, { wallets, codes, marks });
-      return { subscriptions: own.length, notifications: forgotten.size, affiliate };
-    },
+  function forget(account: Address): ForgottenAccount {
+    const own = listByAccount(account);
+    for (const { id } of own) removeSubscription(id);
+    invitations.forget(account);
+    const forgotten = forgetNotifications(account, log, logs);
+    for (const id of forgotten) removeNotification(id);
+    if (forgotten.size > 0) rows.set(FORGOTTEN.id, { ...FORGOTTEN, seq: 0, visible: false });
+    const affiliate = forgetAffiliate(account, { wallets, codes, marks });
+    return { subscriptions: own.length, notifications: forgotten.size, affiliate };
+  }
+
+  const operations: StoreOperations<AccountStore> = {
+    check: async () => {},
+    close: () => {},
+    forget,
     notifications: {
-      async cursor(feed) {
-        context();
-        return cursors.get(feed) ?? null;
-      },
-      async append(batch) {
-        context();
-        return append(batch);
-      },
-      async list({ account, after, limit }) {
-        context();
+      cursor: (feed) => cursors.get(feed) ?? null,
+      append,
+      list({ account, after, limit }) {
         const list = lists.get(account);
         if (list === undefined) return [];
         const start = after === undefined ? 0 : list.firstWhere((row) => newestFirst(row, after) > 0);
@@ -257,20 +235,15 @@ export function memoryAccountStore(): AccountStore {
         }
         return page;
       },
-      async marks(feed, keys) {
-        context();
+      marks(feed, keys) {
         const stored = marks.get(feed);
         return [...new Set(keys)].flatMap((key) => {
           const value = stored?.get(key);
           return value === undefined ? [] : [{ key, value }];
         });
       },
-      async last() {
-        context();
-        return last();
-      },
-      async after(id, limit, account) {
-        context();
+      last,
+      after(id, limit, account) {
         const from = Math.max(0, id - last() + log.length);
         const withBody = (entry: Entry) => ({ ...entry, body: rows.get(entry.notification)?.body ?? '{}' });
         if (account === undefined) return log.slice(from, from + limit).map(withBody);
@@ -281,35 +254,12 @@ export function memoryAccountStore(): AccountStore {
       },
       watch: () => () => {},
     },
-    affiliates: {
-      async register(affiliate) {
-        context();
-        return register(affiliate);
-      },
-      async byWallet(walletAddress) {
-        context();
-        return wallets.get(walletAddress);
-      },
-      async byCode(code) {
-        context();
-        return codes.get(code);
-      },
-    },
+    affiliates: { register, byWallet: (wallet) => wallets.get(wallet), byCode: (code) => codes.get(code) },
     subscriptions: {
-      async create(request) {
-        context();
-        return create(request);
-      },
-      async confirm(request) {
-        context();
-        return confirm(request);
-      },
-      async list(account) {
-        context();
-        return listByAccount(account);
-      },
-      async remove({ id, account, nonce }) {
-        context();
+      create,
+      confirm,
+      list: listByAccount,
+      remove({ id, account, nonce }) {
         if (nonce !== undefined && nonces.has(toKey(nonce))) return 'used';
         if (nonce !== undefined) nonces.set(toKey(nonce), nonce);
         if (subscriptions.get(id)?.account !== account) return 'missing';
@@ -317,52 +267,30 @@ export function memoryAccountStore(): AccountStore {
         return 'removed';
       },
     },
-    deliveries: {
-      async claim(request) {
-        context();
-        return deliveries.claim(request);
-      },
-      async recordResult(request) {
-        context();
-        return deliveries.recordResult(request);
-      },
-      async list(query: { state: DeliveryState; after?: number; limit: number }): Promise<Delivery[]> {
-        context();
-        return deliveries.list(query);
-      },
-      async count() {
-        context();
-        return deliveries.count();
-      },
-      async replay(request) {
-        context();
-        return deliveries.replay(request);
-      },
-    },
-    leases: {
-      acquire: (request) => leases.acquire(request),
-      async release(lease) {
-        context();
-        await leases.release(lease);
-      },
-    },
+    deliveries,
+    leases: createInMemoryLeases(() => now()),
     retention: {
-      async prunedThrough() {
-        context();
-        return last() - log.length;
-      },
-      async pruneNotifications(request) {
-        context();
-        return pruneNotifications(request);
-      },
-      async pruneNonces(at, limit) {
-        context();
+      prunedThrough: () => last() - log.length,
+      pruneNotifications,
+      pruneNonces(at, limit) {
         const due = [...nonces].filter(([, { expiresAt }]) => expiresAt < at).slice(0, limit);
         for (const [key] of due) nonces.delete(key);
         return due.length;
       },
     },
   };
+
+  return createAccountStore(
+    { name: 'memory', durable: false, writers: 'single' },
+    {
+      name: 'memory account store',
+      inUse: 'this memory account store is already in use',
+      async start({ clock }) {
+        now = () => clock.now();
+        return operations;
+      },
+    },
+  );
 }
 
 function newestFirst(a: NotificationCursor, b: NotificationCursor): number {

@@ -1,6 +1,13 @@
-import { type Domain, type NewEvent, type Store, type StoreContext, type StoredEvent, StoreError } from 'intentbook';
+import { type Domain, type NewEvent, type Store, type StoredEvent, StoreError } from 'intentbook';
 // The store kit is loaded with the chain events only.
-import { assertSameDomain, createInMemoryLeases, getPlacementVersion, lazy } from '#internal';
+import {
+  assertSameDomain,
+  createInMemoryLeases,
+  createStore,
+  getPlacementVersion,
+  lazy,
+  type StoreOperations,
+} from '#internal';
 import { createMemoryAppData } from './app-data.ts';
 import { createMemoryAuctions } from './auctions.ts';
 import type { MemoryChain } from './chain.ts';
@@ -18,7 +25,7 @@ const logPruning = lazy(() => import('./prune-log.ts'));
  */
 export function memoryStore(): Store {
   let recorded: Domain | undefined;
-  let opened: StoreContext | undefined;
+  let now = () => 0;
   const log: StoredEvent[] = [];
   const last = () => log.at(-1)?.id ?? 0;
   const prunedThrough = () => last() - log.length;
@@ -26,7 +33,6 @@ export function memoryStore(): Store {
   const quotes = createMemoryQuotes();
   const auctions = createMemoryAuctions();
   const tasks = createMemoryTasks();
-  const leases = createInMemoryLeases(() => context().clock.now());
 
   function record(event: NewEvent): void {
     log.push({ id: last() + 1, ...event });
@@ -47,91 +53,60 @@ export function memoryStore(): Store {
     return chain;
   });
 
-  function context(): StoreContext {
-    if (opened === undefined) throw new StoreError('Closed', 'the memory store is not open');
-    return opened;
-  }
-
-  /** Converts a function to a method of a store, which rejects while the store is closed. */
-  const method =
-    <A extends readonly unknown[], R>(work: (...args: A) => R) =>
-    async (...args: A): Promise<Awaited<R>> => {
-      context();
-      return await work(...args);
-    };
-
-  return {
-    traits: { name: 'memory', durable: false, writers: 'single', verifiesBodies: true, hostTransaction: false },
-    async open(next) {
-      if (opened !== undefined) throw new StoreError('WriterActive', 'this memory store is in use by another book');
-      const { domain } = next;
-      recorded ??= { chainId: domain.chainId, settlementContract: domain.settlementContract };
-      assertSameDomain(recorded, domain);
-      opened = next;
-    },
-    async close() {
-      opened = undefined;
-    },
-    check: method(() => {}),
+  const operations: StoreOperations<Store> = {
+    check: async () => {},
+    close: () => {},
     orders: {
-      insert: method((inserts, options) => {
+      ...orders,
+      insert(inserts, options) {
         if (options?.transaction === undefined) return orders.insert(inserts);
         throw new StoreError('Unsupported', 'the memory store has no transactions to join');
-      }),
-      get: method(orders.get),
-      list: method(orders.list),
-      scan: method(orders.scan),
-      filterPlaced: method(orders.filterPlaced),
-      cancel: method(orders.cancel),
-      count: method(orders.count),
-      expire: method(orders.expire),
-      reinstate: method(orders.reinstate),
-      prune: method(orders.prune),
-      total: method(orders.total),
+      },
     },
-    appData: { put: method(documents.put), get: method(documents.get) },
-    quotes: { insert: method(quotes.insert), match: method(quotes.match), prune: method(quotes.prune) },
+    appData: documents,
+    quotes,
     events: {
-      last: method(last),
-      after: method((id, limit) => {
+      last,
+      after(id, limit) {
         const start = Math.max(0, id - prunedThrough());
         return log.slice(start, start + limit);
-      }),
-      isNewest(id) {
-        context();
-        return id === last();
       },
+      isNewest: (id) => id === last(),
       watch: () => () => {},
     },
-    leases: { acquire: (request) => leases.acquire(request), release: method(leases.release) },
+    leases: createInMemoryLeases(() => now()),
     chain: {
-      progress: method(() => loadChain.use(async (loaded) => loaded.progress())),
-      apply: method((batch) => loadChain.use(async (loaded) => loaded.apply(batch))),
-      adopt: method((events, at) => loadChain.use(async (loaded) => loaded.adopt(events, at))),
-      rollback: method((request) => loadChain.use(async (loaded) => loaded.rollback(request))),
-      trades: method((query) => loadChain.use(async (loaded) => loaded.trades(query))),
-      firstTrade: method((token) => loadChain.use(async (loaded) => loaded.firstTrade(token))),
-      settlements: method((hash) => loadChain.use(async (loaded) => loaded.settlements(hash))),
-      settlementsOfAuction: method((id) => loadChain.use(async (loaded) => loaded.settlementsOfAuction(id))),
+      progress: () => loadChain.use(async (loaded) => loaded.progress()),
+      apply: (batch) => loadChain.use(async (loaded) => loaded.apply(batch)),
+      adopt: (events, at) => loadChain.use(async (loaded) => loaded.adopt(events, at)),
+      rollback: (request) => loadChain.use(async (loaded) => loaded.rollback(request)),
+      trades: (query) => loadChain.use(async (loaded) => loaded.trades(query)),
+      firstTrade: (token) => loadChain.use(async (loaded) => loaded.firstTrade(token)),
+      settlements: (hash) => loadChain.use(async (loaded) => loaded.settlements(hash)),
+      settlementsOfAuction: (id) => loadChain.use(async (loaded) => loaded.settlementsOfAuction(id)),
     },
-    auctions: {
-      insert: method(auctions.insert),
-      get: method(auctions.get),
-      record: method(auctions.record),
-      competition: method(auctions.competition),
-      competitions: method(auctions.competitions),
-    },
-    tasks: {
-      get: method(tasks.get),
-      due: method(tasks.due),
-      write: method(tasks.write),
-      count: method(tasks.count),
-    },
+    auctions,
+    tasks,
     retention: {
-      prunedThrough: method(prunedThrough),
-      pruneEvents: method((request) => logPruning.use(async ({ pruneLog }) => pruneLog(log, request))),
-      pruneChainEvents: method((request) => loadChain.use(async (loaded) => loaded.prune(request))),
-      pruneDocuments: method(({ before, limit }) => documents.prune(before, limit)),
+      prunedThrough,
+      pruneEvents: (request) => logPruning.use(async ({ pruneLog }) => pruneLog(log, request)),
+      pruneChainEvents: (request) => loadChain.use(async (loaded) => loaded.prune(request)),
+      pruneDocuments: ({ before, limit }) => documents.prune(before, limit),
     },
   };
+
+  return createStore(
+    { name: 'memory', durable: false, writers: 'single', verifiesBodies: true, hostTransaction: false },
+    {
+      name: 'memory store',
+      inUse: 'this memory store is in use by another book',
+      async start({ domain: { chainId, settlementContract }, clock }) {
+        recorded ??= { chainId, settlementContract };
+        assertSameDomain(recorded, { chainId, settlementContract });
+        now = () => clock.now();
+        return operations;
+      },
+    },
+    ['scan'],
+  );
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Store, StoreContext } from 'intentbook';
-import { createStoreLifecycle } from 'intentbook/store-kit';
+import { createStore, type StoreOperations } from 'intentbook/store-kit';
 import { createAppDataTable } from './app-data.ts';
 import { createAuctionTable } from './auctions.ts';
 import { createChainStore } from './chain.ts';
@@ -37,95 +37,20 @@ export interface StoreSettings {
 
 /** Creates a store. */
 export function createPostgresStore(source: PostgresSource, settings: StoreSettings): Store {
-  const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
-    'PostgreSQL store',
-    'this PostgreSQL store is in use by another book; create one for each book',
-  );
-
-  return {
-    traits: {
+  return createStore(
+    {
       name: 'postgres',
       durable: settings.durable,
       writers: 'many',
       verifiesBodies: true,
       hostTransaction: !hasSingleConnection(source),
     },
-    open: (context) => open(() => start(source, settings, context)),
-    close,
-    check: () => run((book) => book.check()),
-    orders: {
-      insert: (inserts, options) => run((book) => book.orders.insert(inserts, options)),
-      get: (uids) => run((book) => book.readers.read('read orders', (query) => book.orders.get(query, uids))),
-      list: (query) => run((book) => book.readers.read('list orders', (run_) => book.list(run_, query))),
-      filterPlaced: (account, uids) =>
-        run((book) =>
-          book.readers.read('read orders placed on chain', (query) => book.orders.filterPlaced(query, account, uids)),
-        ),
-      cancel: (request) => run((book) => book.orders.cancel(request)),
-      count: (owner, now) => run((book) => book.owners.read(owner, now)),
-      total: (endedBefore) => run((book) => book.total(endedBefore)),
-      expire: (now, limit) => run((book) => book.expire(now, limit)),
-      reinstate: (request) => run((book) => book.reinstate(request)),
-      prune: (request) => run((book) => book.prune(request)),
+    {
+      name: 'PostgreSQL store',
+      inUse: 'this PostgreSQL store is in use by another book; create one for each book',
+      start: (context) => start(source, settings, context),
     },
-    appData: {
-      put: (document, keep) => run((book) => book.documents.put(document, keep)),
-      get: (hash) => run((book) => book.readDocument(hash)),
-    },
-    quotes: {
-      insert: (quote_) => run((book) => book.quotes.insert(quote_)),
-      match: (query) => run((book) => book.quotes.match(query)),
-      prune: (now, limit) => run((book) => book.quotes.prune(now, limit)),
-    },
-    events: {
-      last: () => run((book) => book.events.last()),
-      after: (id, limit) => run((book) => book.events.after(id, limit)),
-      watch(hint) {
-        return parts().watch.add(hint);
-      },
-    },
-    chain: {
-      progress: () => run((book) => book.chain.progress()),
-      apply: (batch) => run((book) => book.chain.apply(batch)),
-      adopt: (events, at) => run((book) => book.chain.adopt(events, at)),
-      rollback: (request) => run((book) => book.chain.rollback(request)),
-      trades: (query) =>
-        run((book) => book.readers.read('read trades', (run_) => book.chainEvents.trades(run_, query))),
-      firstTrade: (token) =>
-        run((book) =>
-          book.readers.read('read the first trade of a token', (run_) => book.chainEvents.firstTrade(run_, token)),
-        ),
-      settlements: (hash) =>
-        run((book) => book.session.read('read trades', (run_) => book.chainEvents.settlements(run_, hash))),
-      settlementsOfAuction: (auctionId) =>
-        run((book) =>
-          book.session.read('read trades', (run_) => book.chainEvents.settlementsOfAuction(run_, auctionId)),
-        ),
-    },
-    auctions: {
-      insert: (...auction) => run((book) => book.auctions.insert(...auction)),
-      get: (id) => run((book) => book.auctions.get(id)),
-      record: (competition, keep) => run((book) => book.auctions.record(competition, keep)),
-      competition: (auctionId) => run((book) => book.auctions.competition(auctionId)),
-      competitions: (query) => run((book) => book.auctions.competitions(query)),
-    },
-    tasks: {
-      get: (kind, keys) => run((book) => book.tasks.get(kind, keys)),
-      due: (kind, before, limit) => run((book) => book.tasks.due(kind, before, limit)),
-      write: (changes) => run((book) => book.tasks.write(changes)),
-      count: (kind) => run((book) => book.tasks.count(kind)),
-    },
-    retention: {
-      prunedThrough: () => run((book) => book.retention.prunedThrough()),
-      pruneEvents: (request) => run((book) => book.retention.pruneEvents(request)),
-      pruneChainEvents: (request) => run((book) => book.retention.pruneChainEvents(request)),
-      pruneDocuments: (request) => run((book) => book.retention.pruneDocuments(request)),
-    },
-    leases: {
-      acquire: (request) => run((book) => book.leases.acquire(request)),
-      release: (lease) => run((book) => book.leases.release(lease)),
-    },
-  };
+  );
 }
 
 const hasSingleConnection = (source: PostgresSource) => source.kind === 'pool' && source.pool.singleConnection === true;
@@ -138,11 +63,11 @@ async function start(source: PostgresSource, settings: StoreSettings, { domain, 
     const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, requirements));
     const { schema } = settings;
     if (settings.migrate) await migrate(connection.pool, schema, BOOK_SCHEMA);
-    const book = assemble(connection, resolveSettings(settings, traits), clock);
-    await book.session.read('open', (run) => assertSchema(run, schema, BOOK_SCHEMA));
-    await claimDomain(book.session, domain);
-    await adoptLog(book.session);
-    return book;
+    const { session, operations } = assemble(connection, resolveSettings(settings, traits), clock);
+    await session.read('open', (run) => assertSchema(run, schema, BOOK_SCHEMA));
+    await claimDomain(session, domain);
+    await adoptLog(session);
+    return operations;
   } catch (cause) {
     await connection.disconnect().catch(() => {}); // the first failure is reported
     throw toStoreError('open', cause);
@@ -185,36 +110,51 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     `SELECT 1, EXISTS (SELECT FROM ${schema}.orders) FROM ${schema}.domain d FOR UPDATE OF d`,
   );
 
-  return {
-    session,
-    readers,
-    owners,
-    documents,
-    events,
-    watch,
-    chainEvents,
-    chain,
-    orders: createOrderTable(session, owners, chain.projectNewOrders),
+  const orders = createOrderTable(session, owners, chain.projectNewOrders);
+  const list = createListing(session);
+  const operations: StoreOperations<Store> = {
+    orders: {
+      insert: orders.insert,
+      get: (uids) => readers.read('read orders', (query) => orders.get(query, uids)),
+      list: (query) => readers.read('list orders', (run) => list(run, query)),
+      filterPlaced: (account, uids) =>
+        readers.read('read orders placed on chain', (query) => orders.filterPlaced(query, account, uids)),
+      cancel: orders.cancel,
+      count: owners.read,
+      total: createOrderTotal(session),
+      expire: createExpirySweeper(session, chainEvents),
+      reinstate: createReinstater(session, chainEvents),
+      prune: createPruner(session),
+    },
+    appData: {
+      put: documents.put,
+      async get(hash) {
+        // A replica may lack a document that another process just stored, and a missing document is a rejection.
+        const copied = await readers.read('read a document', (run) => documents.get(run, hash));
+        if (copied !== undefined || replica === undefined) return copied;
+        return session.read('read a document', (run) => documents.get(run, hash));
+      },
+    },
     quotes: createQuoteTable(session),
+    events: { ...events, watch: watch.add },
+    leases: createLeaseTable(session, () => clock.now()),
+    chain: {
+      ...chain,
+      trades: (query) => readers.read('read trades', (run) => chainEvents.trades(run, query)),
+      firstTrade: (token) =>
+        readers.read('read the first trade of a token', (run) => chainEvents.firstTrade(run, token)),
+      settlements: (hash) => session.read('read trades', (run) => chainEvents.settlements(run, hash)),
+      settlementsOfAuction: (auctionId) =>
+        session.read('read trades', (run) => chainEvents.settlementsOfAuction(run, auctionId)),
+    },
     auctions: createAuctionTable(session),
     tasks: createTaskTable(session),
-    leases: createLeaseTable(session, () => clock.now()),
-    list: createListing(session),
-    expire: createExpirySweeper(session, chainEvents),
-    reinstate: createReinstater(session, chainEvents),
-    prune: createPruner(session),
     retention: createRetention(session),
-    total: createOrderTotal(session),
-    async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
-      // A replica may lack a document that another process just stored, and a missing document is a rejection.
-      const copied = await readers.read('read a document', (run) => documents.get(run, hash));
-      if (copied !== undefined || replica === undefined) return copied;
-      return session.read('read a document', (run) => documents.get(run, hash));
-    },
     check: () => session.call('be written to', async (run) => void (await run(probe)), { repeatable: true }),
     async close(): Promise<void> {
       watch.close();
       await connection.disconnect();
     },
   };
+  return { session, operations };
 }

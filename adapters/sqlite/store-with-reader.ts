@@ -1,5 +1,6 @@
 import type { EventStore, InsertOptions, InsertOutcome, OrderInsert, Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
+import type { StoreOperations } from 'intentbook/store-kit';
 import { connectReader, type SqliteConnection, type SqliteSource } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { createReaderLease } from './read-only.ts';
@@ -26,17 +27,22 @@ export interface SqliteWriter {
 export function createStoreWithReader(
   source: SqliteSource,
   createWriter: (context: StoreContext) => SqliteWriter,
-  watch?: EventStore['watch'],
+  watch: EventStore['watch'] = () => () => {},
 ): Store {
-  return createStoreFromOperations(source, (context) => start(source, context, createWriter(context)), watch);
+  return createStoreFromOperations(source, (context) => start(source, context, createWriter(context), watch));
 }
 
-async function start(source: SqliteSource, { domain, clock }: StoreContext, writer: SqliteWriter) {
+async function start(
+  source: SqliteSource,
+  { domain, clock }: StoreContext,
+  writer: SqliteWriter,
+  watch: EventStore['watch'],
+) {
   let reader: SqliteConnection | undefined;
   try {
     await writer.call('open', domain);
     reader = await connectReader(source);
-    return withWrites(assembleBook(reader, createReaderLease(reader, writer.isUnchanged), clock), writer);
+    return withWrites(assembleBook(reader, createReaderLease(reader, writer.isUnchanged), clock), writer, watch);
   } catch (cause) {
     reader?.disconnect();
     await writer.end();
@@ -48,7 +54,7 @@ async function start(source: SqliteSource, { domain, clock }: StoreContext, writ
  * Combines the operations that read with those that write. Each operation is listed: for a new one, the compiler
  * requires a decision where it runs.
  */
-function withWrites(book: SqliteBook, writer: SqliteWriter) {
+function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['watch']): StoreOperations<Store> {
   const { call } = writer;
   const run =
     <Name extends keyof WriteOperations>(name: Name) =>
@@ -57,11 +63,16 @@ function withWrites(book: SqliteBook, writer: SqliteWriter) {
       book.assertIntact();
       return call(name, ...parameters);
     };
-  const { documents, events, chain, quotes, auctions, tasks, retention } = book;
+  const { orders, appData, events, leases, chain, quotes, auctions, tasks, retention } = book;
   return {
     orders: {
-      get: book.orders.get,
-      getEncoded: book.orders.getEncoded,
+      get: orders.get,
+      getEncoded: orders.getEncoded,
+      list: orders.list,
+      scan: orders.scan,
+      filterPlaced: orders.filterPlaced,
+      count: orders.count,
+      total: orders.total,
       insert: async (inserts: readonly OrderInsert[], options?: InsertOptions) => {
         book.assertIntact();
         if (options?.transaction === undefined) return insert(writer, inserts);
@@ -73,25 +84,18 @@ function withWrites(book: SqliteBook, writer: SqliteWriter) {
         return outcomes;
       },
       cancel: run('cancelOrders'),
+      expire: run('expireOrders'),
+      reinstate: run('reinstateOrders'),
+      prune: run('pruneOrders'),
     },
-    listing: book.listing,
-    filterPlaced: book.filterPlaced,
-    count: book.count,
-    total: book.total,
-    expire: run('expireOrders'),
-    reinstate: run('reinstateOrders'),
-    prune: run('pruneOrders'),
-    documents: {
-      get: documents.get,
-      put: run('putDocument'),
-    },
+    appData: { get: appData.get, put: run('putDocument') },
     quotes: {
       match: quotes.match,
       insert: run('insertQuote'),
       prune: run('pruneQuotes'),
     },
-    events: { last: events.last, after: events.after, isNewest: events.isNewest },
-    leases: book.leases,
+    events: { last: events.last, after: events.after, isNewest: events.isNewest, watch },
+    leases,
     chain: {
       progress: chain.progress,
       trades: chain.trades,

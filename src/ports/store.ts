@@ -96,6 +96,22 @@ export interface StoreContext {
   /** The domain of all orders in this store; recorded when the store is created. */
   readonly domain: Domain;
   readonly clock: Clock;
+  /** Receives each finished operation, for `storeQueried`. Stores of `createStore` in the store kit notify it. */
+  readonly observer?: {
+    /** Whether a notification has a receiver. If not, nothing needs to be measured. */
+    hasListeners(): boolean;
+    notify(observation: StoreObservation): void;
+  };
+}
+
+/** A finished store operation. */
+export interface StoreObservation {
+  /** The operation, as the port names it: `orders.insert`. */
+  readonly operation: string;
+  /** Duration in milliseconds. */
+  readonly ms: number;
+  /** Whether it threw. */
+  readonly failed: boolean;
 }
 
 /** A log entry without an id. */

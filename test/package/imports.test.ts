@@ -31,7 +31,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['http'],
   ['engine'],
   ['accounts', 'options', 'order-book', 'logger'],
-  [...FEATURES, 'instrumentation'],
+  [...FEATURES],
   ['account-tools', 'admission', 'event-log', 'readiness', 'store-kit', 'streams', 'verification'],
   ['concurrency', 'events', 'limits', 'option-objects', 'records'],
   ['ports', 'validation'],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountStore, Clock } from 'intentbook';
-import { createStoreLifecycle } from 'intentbook/store-kit';
+import { createAccountStore } from 'intentbook/store-kit';
 import { assertServer, connectPostgres, type PostgresConnection, type PostgresSource } from '../connection.ts';
 import { toStoreError } from '../database-driver.ts';
 import { createLeaseTable } from '../leases.ts';
@@ -19,56 +19,14 @@ import { createSubscriptionTable } from './subscriptions.ts';
 
 /** Creates an account store. */
 export function createPostgresAccountStore(source: PostgresSource, settings: StoreSettings): AccountStore {
-  const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
-    'PostgreSQL account store',
-    'this PostgreSQL account store is already in use; create one for each user',
+  return createAccountStore(
+    { name: 'postgres', durable: settings.durable, writers: 'many' },
+    {
+      name: 'PostgreSQL account store',
+      inUse: 'this PostgreSQL account store is already in use; create one for each user',
+      start: ({ clock }) => start(source, settings, clock),
+    },
   );
-
-  return {
-    traits: { name: 'postgres', durable: settings.durable, writers: 'many' },
-    open: ({ clock }) => open(() => start(source, settings, clock)),
-    close,
-    check: () => run((parts) => parts.check()),
-    forget: (account) => run(({ forget }) => forget(account)),
-    notifications: {
-      cursor: (feed) => run(({ notifications }) => notifications.cursor(feed)),
-      append: (batch) => run(({ notifications }) => notifications.append(batch)),
-      list: (query) => run(({ notifications }) => notifications.list(query)),
-      marks: (feed, keys) => run(({ notifications }) => notifications.marks(feed, keys)),
-      last: () => run(({ notifications }) => notifications.last()),
-      after: (id, limit, account) => run(({ notifications }) => notifications.after(id, limit, account)),
-      watch(hint) {
-        return parts().watch.add(hint);
-      },
-    },
-    affiliates: {
-      register: (affiliate) => run(({ affiliates }) => affiliates.register(affiliate)),
-      byWallet: (wallet) => run(({ affiliates }) => affiliates.byWallet(wallet)),
-      byCode: (code) => run(({ affiliates }) => affiliates.byCode(code)),
-    },
-    subscriptions: {
-      create: (request) => run(({ subscriptions }) => subscriptions.create(request)),
-      confirm: (request) => run(({ subscriptions }) => subscriptions.confirm(request)),
-      list: (account) => run(({ subscriptions }) => subscriptions.list(account)),
-      remove: (request) => run(({ subscriptions }) => subscriptions.remove(request)),
-    },
-    deliveries: {
-      claim: (request) => run(({ deliveries }) => deliveries.claim(request)),
-      recordResult: (request) => run(({ deliveries }) => deliveries.recordResult(request)),
-      list: (query) => run(({ deliveries }) => deliveries.list(query)),
-      count: () => run(({ deliveries }) => deliveries.count()),
-      replay: (request) => run(({ deliveries }) => deliveries.replay(request)),
-    },
-    leases: {
-      acquire: (request) => run(({ leases }) => leases.acquire(request)),
-      release: (lease) => run(({ leases }) => leases.release(lease)),
-    },
-    retention: {
-      prunedThrough: () => run(({ retention }) => retention.prunedThrough()),
-      pruneNotifications: (request) => run(({ retention }) => retention.pruneNotifications(request)),
-      pruneNonces: (now, limit) => run(({ retention }) => retention.pruneNonces(now, limit)),
-    },
-  };
 }
 
 async function start(source: PostgresSource, settings: StoreSettings, clock: Clock) {
@@ -111,8 +69,10 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   const watch = createWatch(connection.pool, clock, { ...hint, listen, pollInterval });
   return {
     session,
-    watch,
-    notifications: createNotificationTable(session, acquireLock, createOutbox(session, now), notifyProcesses),
+    notifications: {
+      ...createNotificationTable(session, acquireLock, createOutbox(session, now), notifyProcesses),
+      watch: watch.add,
+    },
     affiliates: createAffiliateTable(session, acquireLock),
     subscriptions: createSubscriptionTable(session, acquireLock),
     deliveries: createDeliveryTable(session, acquireLock, now),

@@ -1,5 +1,5 @@
 import type { AccountStore, Clock, Domain } from 'intentbook';
-import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit';
+import { createAccountStore, createInMemoryLeases } from 'intentbook/store-kit';
 import { connectSqlite, type SqliteConnection, type SqliteFile, type SqliteSource } from '../connection.ts';
 import { toStoreError } from '../database-driver.ts';
 import { assertOwnSchema, migrate } from '../migrate.ts';
@@ -19,62 +19,18 @@ const NO_DOMAIN: Domain = { chainId: 0, settlementContract: `0x${'00'.repeat(20)
 
 /** Creates the account store. The operations are synchronous internally: a call has taken effect when it returns. */
 export function createSqliteAccountStore(source: SqliteSource): AccountStore {
-  const {
-    parts: store,
-    open,
-    close,
-  } = createStoreLifecycle<Awaited<ReturnType<typeof start>>>(
-    'SQLite account store',
-    'this SQLite account store is in use already',
-  );
-
-  return {
-    traits: {
+  return createAccountStore(
+    {
       name: 'sqlite',
       durable: source.synchronous === 'FULL' || source.synchronous === 'EXTRA',
       writers: 'single',
     },
-    open: ({ clock }) => open(() => start(source, clock)),
-    close,
-    check: async () => store().check(),
-    forget: async (account) => store().forget(account),
-    notifications: {
-      cursor: async (feed) => store().notifications.cursor(feed),
-      append: async (batch) => store().notifications.append(batch),
-      list: async (query) => store().notifications.list(query),
-      marks: async (feed, keys) => store().notifications.marks(feed, keys),
-      last: async () => store().notifications.last(),
-      after: async (id, limit, account) => store().notifications.after(id, limit, account),
-      watch: () => () => {},
+    {
+      name: 'SQLite account store',
+      inUse: 'this SQLite account store is in use already',
+      start: ({ clock }) => start(source, clock),
     },
-    affiliates: {
-      register: async (affiliate) => store().affiliates.register(affiliate),
-      byWallet: async (wallet) => store().affiliates.byWallet(wallet),
-      byCode: async (code) => store().affiliates.byCode(code),
-    },
-    subscriptions: {
-      create: async (request) => store().subscriptions.create(request),
-      confirm: async (request) => store().subscriptions.confirm(request),
-      list: async (account) => store().subscriptions.list(account),
-      remove: async (request) => store().subscriptions.remove(request),
-    },
-    deliveries: {
-      claim: async (request) => store().deliveries.claim(request),
-      recordResult: async (request) => store().deliveries.recordResult(request),
-      list: async (query) => store().deliveries.list(query),
-      count: async () => store().deliveries.count(),
-      replay: async (request) => store().deliveries.replay(request),
-    },
-    leases: {
-      acquire: async (request) => store().leases.acquire(request),
-      release: async (lease) => store().leases.release(lease),
-    },
-    retention: {
-      prunedThrough: async () => store().retention.prunedThrough(),
-      pruneNotifications: async (request) => store().retention.pruneNotifications(request),
-      pruneNonces: async (now, limit) => store().retention.pruneNonces(now, limit),
-    },
-  };
+  );
 }
 
 async function start(source: SqliteSource, clock: Clock): Promise<ReturnType<typeof assemble>> {
@@ -111,14 +67,14 @@ async function startReadOnly(source: SqliteFile, clock: Clock) {
 function assemble(connection: SqliteConnection, lease: Lease, clock: Clock) {
   const session = openSession(connection, lease.assertHeld);
   return {
-    notifications: createNotificationTable(session, () => clock.now()),
+    notifications: { ...createNotificationTable(session, () => clock.now()), watch: () => () => {} },
     affiliates: createAffiliateTable(session),
     subscriptions: createSubscriptionTable(session),
     deliveries: createDeliveryTable(session, () => clock.now()),
     retention: createAccountRetention(session),
     forget: createForget(session),
     leases: createInMemoryLeases(() => clock.now()),
-    check(): void {
+    async check(): Promise<void> {
       lease.assertRenewed();
       session.write('be written to', () => {});
     },

@@ -1,7 +1,8 @@
 import type { PlantedFault } from './planted.ts';
 
 const FILE = 'adapters/sqlite/store-with-reader.ts';
-const READ = 'return withWrites(assembleBook(reader, createReaderLease(reader, writer.isUnchanged), clock), writer);';
+const READ =
+  'return withWrites(assembleBook(reader, createReaderLease(reader, writer.isUnchanged), clock), writer, watch);';
 
 /** Returns code that reads some operations with the handle of the application. @param used - Members of `own`. */
 const readWithHandle = (used: string) => `

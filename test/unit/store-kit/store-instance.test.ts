@@ -2,7 +2,7 @@ import type { Store } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { expect, test } from 'vitest';
-import { SEPOLIA } from '../support/orders.ts';
+import { SEPOLIA } from '../../support/orders.ts';
 
 /** Creates an instance of a class with the functions of an object as methods, and its other members as getters. */
 function toInstance<T extends object>(members: T): T {
