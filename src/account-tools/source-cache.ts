@@ -19,7 +19,8 @@ export interface CachedValue<V> {
   readonly freshFor: number;
 }
 
-export interface SourceCacheContext<Q, V> {
+/** Options of a cache over sources. */
+export interface SourceCacheOptions<Q, V> {
   readonly sources: readonly CachedSource<Q, V>[];
   /** Returns the key of a query in the cache. */
   readonly key: (query: Q) => string;
@@ -40,7 +41,7 @@ export interface SourceCacheContext<Q, V> {
  * Creates a cache over sources that are queried in order. Values are cached, missing values are not. Concurrent queries
  * with the same key share one call.
  */
-export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
+export function createSourceCache<Q, V>(context: SourceCacheOptions<Q, V>) {
   const { sources, key: getKey, ttl, maxEntries, timeout, clock, subject, observer, reportsOutages } = context;
   const cache = new Map<string, { readonly value: V; readonly at: number }>();
   const pendingQueries = new Map<string, Promise<CachedValue<V> | undefined>>();

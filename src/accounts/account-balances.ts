@@ -1,7 +1,7 @@
-import { getProductionBook, type KnownBook } from '../account-tools/account-books.ts';
+import { getProductionBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { requireAccount } from '../account-tools/parameters.ts';
-import type { Clock } from '../ports/clock.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import type { BalanceCallOptions, TokenBalance } from '../records/results.ts';
 import { requireList } from '../validation/options.ts';
@@ -35,17 +35,15 @@ export interface AccountBalances {
 /** Maximum number of tokens per request. */
 const MAX_TOKENS = 100;
 
-export interface AccountBalancesContext {
-  readonly books: readonly KnownBook[];
-  readonly clock: Clock;
-  /** Interval between two reads of a watched account, in milliseconds. */
-  readonly interval: number;
-  /** Throws if the interface is not started. */
-  readonly assertStarted: () => void;
-}
-
-/** Creates the balance methods, and the function that ends all streams. */
-export function createAccountBalances({ books, clock, interval, assertStarted }: AccountBalancesContext) {
+/**
+ * Creates the balance methods, and the function that ends all streams.
+ *
+ * @param interval - Interval between two reads of a watched account, in milliseconds.
+ */
+export function createAccountBalances(
+  { books, clock, assertStarted }: Pick<AccountTools, 'books' | 'clock' | 'assertStarted'>,
+  interval: number,
+) {
   const streams = createBalanceWatch(clock, interval);
 
   function findAccount(chainId: number, account: string): WatchedAccount {

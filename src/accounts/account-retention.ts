@@ -1,8 +1,9 @@
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { createWorker, type Worker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
-import { type Clock, readMonotonic } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 
 /** Rows that are deleted in one step. */
 const BATCH_SIZE = 128;
@@ -16,14 +17,6 @@ const STEADY_TIME = 600_000;
 /** Milliseconds between two checks of whether a round is due. The clock cannot be steady for long enough earlier. */
 const CHECK_INTERVAL = STEADY_TIME;
 
-export interface AccountRetentionContext {
-  readonly store: Pick<AccountStore, 'notifications' | 'retention'>;
-  readonly clock: Clock;
-  /** Milliseconds that notifications are kept. `undefined`: without limit. */
-  readonly notifications: number | undefined;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /** Deletes old notifications and expired nonces. `stop` waits for the step in progress. */
 export type AccountRetention = Pick<Worker, 'start' | 'stop'>;
 
@@ -36,7 +29,11 @@ export function createAccountRetention({
   clock,
   notifications: age,
   onFailure,
-}: AccountRetentionContext): AccountRetention {
+}: Pick<AccountTools, 'clock' | 'onFailure'> & {
+  readonly store: Pick<AccountStore, 'notifications' | 'retention'>;
+  /** Milliseconds that notifications are kept. `undefined`: without limit. */
+  readonly notifications: number | undefined;
+}): AccountRetention {
   const { notifications, retention } = store;
   const watch = createClockWatch(clock);
   /** When the last round began, in milliseconds of `readMonotonic`. */

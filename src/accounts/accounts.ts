@@ -47,24 +47,18 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const observer = createSourceObserver(clock, onFailure);
   const age = parseRetention(options.retention);
   const verify = createWalletVerifier({ mainnet, clock, deadline, onFailure, ...(recovery && { recovery }) });
-  const shared = { books, store, tokens, verify, clock, random, deadline, observer, onFailure, assertStarted };
+  const tools = { books, store, tokens, verify, clock, random, deadline, observer, onFailure, assertStarted };
 
   const retention = createAccountRetention({ store, clock, notifications: age, onFailure });
-  const market = createMarket({
-    ...shared,
+  const market = createMarket(tools, {
     usdPrices: options.usdPrices ?? { sources: [] },
     slippage: options.slippage ?? {},
     holders: options.tokenHolders ?? [],
     pools: options.pools ?? [],
     simulators: options.simulators ?? {},
   });
-  const affiliates = createAffiliates(options.affiliates ?? {}, {
-    ...shared,
-    findPrice: market.findPrice,
-    readHistory: market.readHistory,
-  });
-  const notifications = createNotifications({
-    ...shared,
+  const affiliates = createAffiliates(options.affiliates ?? {}, tools, market);
+  const notifications = createNotifications(tools, {
     mode,
     retention: age,
     revertedNotifications: revertedNotifications === 'on',
@@ -79,7 +73,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     quota: requireInteger('createAccounts: maxSubscriptions', options.maxSubscriptions ?? 20),
     maxInvitations: requireInteger('createAccounts: maxInvitations', options.maxInvitations ?? 1_000),
   });
-  const balances = createAccountBalances({ books, clock, interval, assertStarted });
+  const balances = createAccountBalances(tools, interval);
 
   async function open(): Promise<true> {
     await store.open({ clock });
@@ -104,7 +98,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     notifications: notifications.methods,
     subscriptions: notifications.subscriptions,
     deliveries: notifications.deliveries,
-    history: createHistory({ books, assertStarted }),
+    history: createHistory(tools),
     clock,
     affiliates: affiliates.methods,
     usdPrices: market.usdPrices,

@@ -123,7 +123,7 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
       return {
         [Symbol.asyncIterator]() {
           if (opened !== closes) return { next: async () => END };
-          return createReader(getTracker(watched), tokens, { read, signal });
+          return createReader(getTracker(watched), tokens, read, signal);
         },
       };
     },
@@ -136,15 +136,11 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
 
 const END = { done: true, value: undefined } as const;
 
-interface ReaderContext {
-  readonly read: (tracker: Tracker) => Promise<void>;
-  readonly signal: AbortSignal | undefined;
-}
-
 function createReader(
   tracker: Tracker,
   tokens: readonly Address[],
-  { read, signal }: ReaderContext,
+  read: (tracker: Tracker) => Promise<void>,
+  signal: AbortSignal | undefined,
 ): AsyncIterator<BalanceEvent> {
   // A running read may not include these tokens, so the first result is that of the next read.
   const firstRound = tracker.started + 1;

@@ -1,13 +1,11 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
-import type { SourceObserver } from '../account-tools/observations.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { requireAccount } from '../account-tools/parameters.ts';
-import type { WalletVerifier } from '../account-tools/wallet-signature.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AffiliateStatistics, PayoutSource, StatisticsResponse } from '../ports/affiliate-statistics.ts';
-import type { Affiliate, AffiliateStore } from '../ports/affiliate-store.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Affiliate } from '../ports/affiliate-store.ts';
 import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { type Address, bytesToHex, parseHex } from '../protocol/hex.ts';
@@ -104,20 +102,6 @@ export interface StatisticsOptions {
   readonly all?: boolean;
 }
 
-export interface AffiliatesContext {
-  readonly store: AffiliateStore;
-  readonly verify: WalletVerifier;
-  readonly clock: Clock;
-  /** Time limit for the source of statistics, in milliseconds. */
-  readonly deadline: number;
-  readonly onFailure: (failure: unknown) => void;
-  readonly observer: SourceObserver;
-  /** The statistics of the books, for `statistics: 'own'`. */
-  readonly ownStatistics: () => AffiliateStatistics;
-  /** Throws if the interface is not started. */
-  readonly assertStarted: () => void;
-}
-
 const OPTIONS = [
   'domainName',
   'terms',
@@ -151,8 +135,17 @@ export const affiliateRegistration = /* @__PURE__ */ (() =>
     signedMessage: z.string().check(z.minLength(1, { error: 'must be hex text' })),
   }))();
 
-/** Creates the affiliate methods. @throws TypeError naming the option that is unknown or invalid. */
-export function createAffiliateApi(options: AffiliatesOptions, context: AffiliatesContext): AffiliateApi {
+/**
+ * Creates the affiliate methods.
+ *
+ * @param ownStatistics - Returns the statistics of the books, for `statistics: 'own'`.
+ * @throws TypeError naming the option that is unknown or invalid.
+ */
+export function createAffiliateApi(
+  options: AffiliatesOptions,
+  tools: AccountTools,
+  ownStatistics: () => AffiliateStatistics,
+): AffiliateApi {
   assertKnownOptions('createAccounts, affiliates', options, OPTIONS);
   const { domainName, terms, termsByCode = {} } = options;
   if (domainName !== undefined && (typeof domainName !== 'string' || domainName === '')) {
@@ -171,8 +164,9 @@ export function createAffiliateApi(options: AffiliatesOptions, context: Affiliat
     }
     assertTerms(`affiliates.termsByCode.${code}`, own);
   }
-  const { store, verify, clock, deadline, onFailure, observer, assertStarted } = context;
-  const getStatistics = () => (options.statistics === 'own' ? context.ownStatistics() : options.statistics);
+  const { verify, clock, deadline, onFailure, observer, assertStarted } = tools;
+  const store = tools.store.affiliates;
+  const getStatistics = () => (options.statistics === 'own' ? ownStatistics() : options.statistics);
   let separator: Uint8Array | undefined;
 
   async function register(

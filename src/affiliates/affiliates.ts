@@ -1,20 +1,9 @@
-import type { KnownBook } from '../account-tools/account-books.ts';
-import type { AccountStore } from '../ports/account-store.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import type { UsdPriceQuery } from '../ports/prices.ts';
-import type { AffiliateApi, AffiliatesContext, AffiliatesOptions, AffiliateTerms } from './affiliate-api.ts';
+import type { AffiliateApi, AffiliatesOptions, AffiliateTerms } from './affiliate-api.ts';
 import { createAffiliateApi } from './affiliate-api.ts';
 import { createOwnStatistics } from './own-statistics.ts';
-import { createValuation, type ValuationContext } from './valuation.ts';
-
-/** What the account interface provides to affiliates. */
-export interface AffiliateProgramContext
-  extends Omit<AffiliatesContext, 'store' | 'ownStatistics'>,
-    Pick<ValuationContext, 'tokens' | 'readHistory'> {
-  readonly books: readonly KnownBook[];
-  readonly store: AccountStore;
-  /** Returns the dollar price of a token, if there is one. */
-  readonly findPrice: (query: UsdPriceQuery) => Promise<{ readonly price: number } | undefined>;
-}
+import { createValuation, type ReadHistory } from './valuation.ts';
 
 /** The affiliate codes of the account interface, and their own statistics. */
 export interface Affiliates {
@@ -24,23 +13,27 @@ export interface Affiliates {
   stop(): Promise<void>;
 }
 
+/** The prices that value trades. */
+interface Prices {
+  /** Returns the dollar price of a token, if there is one. */
+  readonly findPrice: (query: UsdPriceQuery) => Promise<{ readonly price: number } | undefined>;
+  /** Returns the prices of the last day. */
+  readonly readHistory: ReadHistory;
+}
+
 /** Creates the affiliates of the account interface. */
-export function createAffiliates(options: AffiliatesOptions, context: AffiliateProgramContext): Affiliates {
-  const { books, store, tokens, clock, onFailure, findPrice } = context;
-  const methods = createAffiliateApi(options, {
-    ...context,
-    store: store.affiliates,
-    ownStatistics: () => ownStatistics,
-  });
+export function createAffiliates(
+  options: AffiliatesOptions,
+  tools: AccountTools,
+  { findPrice, readHistory }: Prices,
+): Affiliates {
+  const methods = createAffiliateApi(options, tools, () => ownStatistics);
+  const readPrice = async (query: UsdPriceQuery) => (await findPrice(query))?.price;
   const ownStatistics = createOwnStatistics({
-    books,
-    store,
+    ...tools,
     getTerms: (code) => requireTerms(methods.getTerms(code)),
     payouts: options.payouts,
-    tokens,
-    value: createValuation({ ...context, readPrice: async (query) => (await findPrice(query))?.price }),
-    clock,
-    onFailure,
+    value: createValuation({ ...tools, readPrice, readHistory }),
   });
   const hasOwnStatistics = options.statistics === 'own';
   return {

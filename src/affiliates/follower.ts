@@ -1,8 +1,9 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AffiliateStore } from '../ports/affiliate-store.ts';
-import { type Clock, readMonotonic } from '../ports/clock.ts';
+import { readMonotonic } from '../ports/clock.ts';
 import type { NotificationStore } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
@@ -25,17 +26,6 @@ const PRICE_TIMEOUT = 600_000;
 /** Milliseconds until a missing price is read again. */
 const PRICE_RETRY = 30_000;
 
-export interface StatisticsFollowerContext {
-  readonly book: KnownBook;
-  readonly ledger: Ledger;
-  /** Keeps the values of trades, so that a trade is valued once. */
-  readonly store: Pick<NotificationStore, 'cursor' | 'append' | 'marks'>;
-  readonly affiliates: Pick<AffiliateStore, 'byCode'>;
-  readonly value: Valuation;
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /** Adds the trades of a book to the ledger. */
 export interface StatisticsFollower {
   /** Time at which the log was last read to its end, in milliseconds since 1970. `undefined` before. */
@@ -48,7 +38,16 @@ export interface StatisticsFollower {
  * Creates a follower. It reads the log of the book from its first entry. The value of a trade is stored when the first
  * process reads the trade. Later, all processes read the value from the store.
  */
-export function createStatisticsFollower(context: StatisticsFollowerContext): StatisticsFollower {
+export function createStatisticsFollower(
+  context: Pick<AccountTools, 'clock' | 'onFailure'> & {
+    readonly book: KnownBook;
+    readonly ledger: Ledger;
+    /** Keeps the values of trades, so that a trade is valued once. */
+    readonly store: Pick<NotificationStore, 'cursor' | 'append' | 'marks'>;
+    readonly affiliates: Pick<AffiliateStore, 'byCode'>;
+    readonly value: Valuation;
+  },
+): StatisticsFollower {
   const { book: known, ledger, store, clock, onFailure } = context;
   const { book } = known;
   const feed = `${REFERRAL_FEEDS}${known.feed}`;

@@ -1,6 +1,6 @@
-import type { KnownBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
-import { findTokens, type OrderTokens, type TokenLookup } from '../account-tools/token-labels.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
+import { findTokens, type OrderTokens } from '../account-tools/token-labels.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type {
   AffiliateStatistics,
@@ -8,7 +8,6 @@ import type {
   StatisticsCall,
   StatisticsResponse,
 } from '../ports/affiliate-statistics.ts';
-import type { Clock } from '../ports/clock.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { formatIsoDate } from '../records/order-json.ts';
@@ -28,19 +27,15 @@ export interface OwnStatistics extends Required<AffiliateStatistics> {
   stop(): Promise<void>;
 }
 
-export interface OwnStatisticsContext {
-  readonly books: readonly KnownBook[];
-  readonly store: Pick<AccountStore, 'notifications' | 'affiliates'>;
-  readonly getTerms: (code: string) => AffiliateTerms;
-  readonly payouts: PayoutSource | undefined;
-  readonly tokens: TokenLookup;
-  readonly value: Valuation;
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /** Creates the statistics. They are complete when the logs of the books were read once. */
-export function createOwnStatistics(context: OwnStatisticsContext): OwnStatistics {
+export function createOwnStatistics(
+  context: Pick<AccountTools, 'books' | 'tokens' | 'clock' | 'onFailure'> & {
+    readonly store: Pick<AccountStore, 'notifications' | 'affiliates'>;
+    readonly getTerms: (code: string) => AffiliateTerms;
+    readonly payouts: PayoutSource | undefined;
+    readonly value: Valuation;
+  },
+): OwnStatistics {
   const { books, store, getTerms, payouts, tokens, clock, onFailure } = context;
   const ledger = createLedger(getTerms);
   const followers = books.map((book) =>

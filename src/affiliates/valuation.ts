@@ -1,20 +1,12 @@
-import type { TokenLookup } from '../account-tools/token-labels.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { toWrapped } from '../account-tools/wrapped-token.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { PricePoint } from '../ports/price-history.ts';
 import type { UsdPriceQuery } from '../ports/prices.ts';
 import type { Address } from '../protocol/hex.ts';
 import { toValue } from './dollars.ts';
 
-export interface ValuationContext {
-  readonly clock: Clock;
-  readonly tokens: TokenLookup;
-  /** Returns the current price in US dollars. */
-  readonly readPrice: (query: UsdPriceQuery) => Promise<number | undefined>;
-  /** Returns the prices of the last day. */
-  readonly readHistory: (query: UsdPriceQuery) => Promise<readonly PricePoint[] | undefined>;
-  readonly onFailure: (failure: unknown) => void;
-}
+/** Returns the prices of a token in the last day. */
+export type ReadHistory = (query: UsdPriceQuery) => Promise<readonly PricePoint[] | undefined>;
 
 /** A trade to value. Amounts are atoms. */
 export interface ValuedTrade {
@@ -41,9 +33,17 @@ const TOLERANCE = 1_800_000;
  * The price of a token with a thin pool is what its owner makes it, and must not create rewards. An older
  * trade has the nearest price of the history, otherwise the current price.
  */
-export function createValuation(context: ValuationContext): Valuation {
-  const { clock, tokens, readPrice, readHistory, onFailure } = context;
-
+export function createValuation({
+  clock,
+  tokens,
+  readPrice,
+  readHistory,
+  onFailure,
+}: Pick<AccountTools, 'clock' | 'tokens' | 'onFailure'> & {
+  /** Returns the current price in US dollars. */
+  readonly readPrice: (query: UsdPriceQuery) => Promise<number | undefined>;
+  readonly readHistory: ReadHistory;
+}): Valuation {
   async function readPriceAt(query: UsdPriceQuery, at: number): Promise<number | undefined> {
     if (clock.now() - at <= CURRENT) return readPrice(query);
     return findNearest((await readHistory(query)) ?? [], at) ?? readPrice(query);

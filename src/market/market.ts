@@ -1,11 +1,7 @@
-import type { KnownBook } from '../account-tools/account-books.ts';
-import type { SourceObserver } from '../account-tools/observations.ts';
-import type { TokenLookup } from '../account-tools/token-labels.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import type { BundleSimulator } from '../ports/bundle-simulation.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { PoolSource } from '../ports/pools.ts';
 import type { UsdPriceQuery } from '../ports/prices.ts';
-import type { Random } from '../ports/random.ts';
 import type { TokenHolderSource } from '../ports/token-holders.ts';
 import { createSimulation, type SimulationApi } from './bundles/simulation.ts';
 import { createPools, type PoolApi } from './pools.ts';
@@ -15,21 +11,14 @@ import type { SlippageOptions } from './slippage/slippage-options.ts';
 import { createTokenApi, type TokenApi } from './token-details.ts';
 import { createUsdPrices, type UsdPrice, type UsdPriceApi, type UsdPricesOptions } from './usd-prices.ts';
 
-/** The sources of market data, and what the account interface provides to them. */
-export interface MarketContext {
-  readonly books: readonly KnownBook[];
+/** The sources of market data. */
+export interface MarketSources {
   readonly usdPrices: UsdPricesOptions;
   readonly slippage: SlippageOptions;
   readonly holders: readonly TokenHolderSource[];
   readonly pools: readonly PoolSource[];
   /** Simulators of bundles by chain id. */
   readonly simulators: Readonly<Record<number, BundleSimulator>>;
-  readonly tokens: TokenLookup;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly onFailure: (failure: unknown) => void;
-  readonly observer: SourceObserver;
-  readonly assertStarted: () => void;
 }
 
 /** The market data of the account interface. */
@@ -47,23 +36,18 @@ export interface Market {
 }
 
 /** Creates the market data of the account interface. */
-export function createMarket(context: MarketContext): Market {
-  const { books, tokens, clock, onFailure } = context;
-  const usdPrices = createUsdPrices(context.usdPrices, {
-    ...context,
-    onPrice: (query, price) => ownHistory.addPrice(query, price),
-  });
+export function createMarket(tools: AccountTools, sources: MarketSources): Market {
+  const usdPrices = createUsdPrices(sources.usdPrices, tools, (query, price) => ownHistory.addPrice(query, price));
   // The failures of sources were reported.
   const findPrice: Market['findPrice'] = ({ chainId, token }) => usdPrices.get(chainId, token).catch(() => undefined);
-  const { dollarTokens } = context.slippage;
-  const ownHistory = createOwnHistory({ books, dollarTokens, tokens, readPrice: findPrice, clock, onFailure });
-  const slippage = createSlippage({ ...context, options: context.slippage, usdPrices, ownHistory });
+  const ownHistory = createOwnHistory({ ...tools, dollarTokens: sources.slippage.dollarTokens, readPrice: findPrice });
+  const slippage = createSlippage({ ...tools, options: sources.slippage, usdPrices, ownHistory });
   return {
     usdPrices,
     slippage,
-    tokens: createTokenApi(context),
-    simulation: createSimulation(context),
-    pools: createPools({ ...context, sources: context.pools }),
+    tokens: createTokenApi(tools, sources.holders),
+    simulation: createSimulation(tools, sources.simulators),
+    pools: createPools(tools, sources.pools),
     findPrice,
     readHistory: slippage.readHistory,
     stop: () => ownHistory.stop(),

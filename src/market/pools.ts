@@ -1,10 +1,9 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
-import type { SourceObserver } from '../account-tools/observations.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { requireChainId } from '../account-tools/parameters.ts';
 import { createSourceCache } from '../account-tools/source-cache.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { PoolSource, PoolYield } from '../ports/pools.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
@@ -19,14 +18,6 @@ export interface PoolApi {
   list(chainId: number, addresses?: readonly Address[]): Promise<readonly PoolYield[]>;
   /** Returns the mean yield of each project in percent, rounded to 6 decimals. Rejects like `list`. */
   averageApr(chainId: number): Promise<Readonly<Record<string, number>>>;
-}
-
-export interface PoolsContext {
-  readonly sources: readonly PoolSource[];
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-  readonly observer: SourceObserver;
-  readonly assertStarted: () => void;
 }
 
 /** Maximum number of addresses, and of pools in a response. */
@@ -53,7 +44,8 @@ export function parsePoolAddresses(body: unknown): readonly Address[] {
 }
 
 /** Creates the pool methods. @throws TypeError if the sources are invalid. */
-export function createPools({ sources, clock, onFailure, observer, assertStarted }: PoolsContext): PoolApi {
+export function createPools(tools: AccountTools, sources: readonly PoolSource[]): PoolApi {
+  const { clock, onFailure, observer, assertStarted } = tools;
   if (!Array.isArray(sources) || sources.some((source) => typeof source?.pools !== 'function')) {
     throw new TypeError('createAccounts: pools must be a list of sources');
   }

@@ -1,13 +1,11 @@
 import * as z from 'zod/mini';
-import { getProductionBook, type KnownBook, type SourceBook } from '../account-tools/account-books.ts';
+import { getProductionBook, type SourceBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
-import type { SourceObserver } from '../account-tools/observations.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { requireChainId, requireToken } from '../account-tools/parameters.ts';
 import { createSourceCache } from '../account-tools/source-cache.ts';
-import type { TokenLookup } from '../account-tools/token-labels.ts';
 import { OrderBookError } from '../errors.ts';
 import type { TokenInfo } from '../ports/chain-client.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { UsdPriceQuery } from '../ports/prices.ts';
 import type { TokenHolder, TokenHolderSource } from '../ports/token-holders.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
@@ -38,16 +36,6 @@ export interface TokenApi {
   topHolders(chainId: number, token: string): Promise<readonly TokenHolder[] | undefined>;
 }
 
-export interface TokenDetailsContext {
-  readonly books: readonly KnownBook[];
-  readonly tokens: TokenLookup;
-  readonly holders: readonly TokenHolderSource[];
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-  readonly observer: SourceObserver;
-  readonly assertStarted: () => void;
-}
-
 /** Maximum number of tokens per request. */
 export const MAX_TOKENS = 100;
 
@@ -74,8 +62,8 @@ export function parseTokenAddresses(body: unknown): readonly Address[] {
 }
 
 /** Creates the token methods. @throws TypeError if the sources of holders are invalid. */
-export function createTokenApi(context: TokenDetailsContext): TokenApi {
-  const { books, tokens: lookup, holders, clock, onFailure, observer, assertStarted } = context;
+export function createTokenApi(tools: AccountTools, holders: readonly TokenHolderSource[]): TokenApi {
+  const { books, tokens: lookup, clock, onFailure, observer, assertStarted } = tools;
   if (!Array.isArray(holders) || holders.some((source) => typeof source?.topHolders !== 'function')) {
     throw new TypeError('createAccounts: tokenHolders must be a list of sources');
   }

@@ -1,7 +1,6 @@
-import type { SourceObserver } from '../account-tools/observations.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { requireChainId, requireToken } from '../account-tools/parameters.ts';
 import { type CachedSource, createSourceCache } from '../account-tools/source-cache.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 
@@ -39,21 +38,18 @@ export class UsdPriceError extends Error {
   override readonly name = 'UsdPriceError';
 }
 
-export interface UsdPricesContext {
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-  readonly observer: SourceObserver;
-  /** Called with each price that a source returns. */
-  readonly onPrice?: (query: UsdPriceQuery, price: number) => void;
-}
-
 /**
  * Creates the price methods. Sources are queried in order. Prices are cached, missing prices are not. Concurrent
  * requests for the same price share one query.
  *
+ * @param onPrice - Called with each price that a source returns.
  * @throws TypeError naming the option that is unknown or invalid.
  */
-export function createUsdPrices(options: UsdPricesOptions, context: UsdPricesContext): UsdPriceApi {
+export function createUsdPrices(
+  options: UsdPricesOptions,
+  { clock, onFailure, observer }: Pick<AccountTools, 'clock' | 'onFailure' | 'observer'>,
+  onPrice?: (query: UsdPriceQuery, price: number) => void,
+): UsdPriceApi {
   assertKnownOptions('createAccounts, usdPrices', options, ['sources', 'cacheTtl', 'maxPrices', 'timeout']);
   const { sources, cacheTtl: ttl = 120_000, maxPrices = 10_000, timeout = 5_000 } = options;
   requireNumber('cacheTtl', ttl, 0);
@@ -63,15 +59,15 @@ export function createUsdPrices(options: UsdPricesOptions, context: UsdPricesCon
     throw new TypeError('createAccounts: usdPrices.sources must be a list of sources');
   }
   const cache = createSourceCache({
-    sources: sources.map((source) => toCachedSource(source, context)),
+    sources: sources.map((source) => toCachedSource(source, onFailure, onPrice)),
     key: ({ chainId, token }) => `${chainId} ${token}`,
     ttl,
     maxEntries: maxPrices,
     timeout,
-    clock: context.clock,
+    clock,
     subject: 'usdPrice',
     reportsOutages: true,
-    observer: context.observer,
+    observer,
   });
 
   return {
@@ -86,7 +82,8 @@ export function createUsdPrices(options: UsdPricesOptions, context: UsdPricesCon
 /** Creates a source that reports failures and invalid prices. `onPrice` is called with each price. */
 function toCachedSource(
   source: UsdPriceSource,
-  { onFailure, onPrice }: UsdPricesContext,
+  onFailure: (failure: unknown) => void,
+  onPrice: ((query: UsdPriceQuery, price: number) => void) | undefined,
 ): CachedSource<UsdPriceQuery, number> {
   return {
     name: source.name,

@@ -23,7 +23,7 @@ export interface Corrections {
 }
 
 /** The inputs for corrections. */
-export interface CorrectionsContext {
+export interface CorrectionInputs {
   /** The current orders of the entries. A missing order was rolled back, and a later entry reverts it. */
   readonly orders: ReadonlyMap<string, Order>;
   readonly getTokens: (order: Order) => OrderTokens;
@@ -56,7 +56,7 @@ export function isCorrectable({ type, cause }: StoredEvent): boolean {
  * its notification is not delivered. Each correction withdraws the previous one of the same entry.
  */
 export function createCorrections(
-  { marks, orders, getTokens, revertedNotifications }: CorrectionsContext,
+  { marks, orders, getTokens, revertedNotifications }: CorrectionInputs,
   createChange: NotifyEntry,
 ): Corrections {
   const states = new Map<string, State>();

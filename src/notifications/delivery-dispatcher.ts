@@ -1,10 +1,9 @@
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { createWorker } from '../concurrency/worker.ts';
-import type { AccountStore } from '../ports/account-store.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
-import type { Clock } from '../ports/clock.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
 import { createHashedId } from './hashed-id.ts';
@@ -21,15 +20,6 @@ export interface DeliveryOptions {
   readonly maxRetryDelay?: number;
   /** Maximum milliseconds of an attempt. Default: three times the `timeout` of the account interface. */
   readonly timeout?: number;
-}
-
-export interface DispatcherContext extends Required<DeliveryOptions> {
-  readonly store: AccountStore;
-  readonly channels: ReadonlyMap<string, Channel>;
-  readonly clock: Clock;
-  /** Returns a random number from 0 to below 1. It spreads retries over time. */
-  readonly jitter: () => number;
-  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Delivers pending notifications in the background. `stop` aborts attempts that take more than two further seconds. */
@@ -73,7 +63,14 @@ const MAX_ERROR_LENGTH = 500;
  * slow or has not responded yet gets a shorter timeout. So a slow target delays its own notifications only. A
  * subscription is suspended after a day of failures.
  */
-export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDispatcher {
+export function createDeliveryDispatcher(
+  context: Pick<AccountTools, 'store' | 'clock' | 'onFailure'> &
+    Required<DeliveryOptions> & {
+      readonly channels: ReadonlyMap<string, Channel>;
+      /** Returns a random number from 0 to below 1. It spreads retries over time. */
+      readonly jitter: () => number;
+    },
+): DeliveryDispatcher {
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery>();
   const addresses = createAddressSlots();

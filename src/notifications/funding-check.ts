@@ -1,12 +1,11 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
-import type { OrderTokens, TokenLookup } from '../account-tools/token-labels.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
+import type { OrderTokens } from '../account-tools/token-labels.ts';
 import { findTokens } from '../account-tools/token-labels.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { AccountStore } from '../ports/account-store.ts';
 import type { Funds } from '../ports/chain-client.ts';
-import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { NotificationChange, ProgressMarker } from '../ports/notification-store.ts';
 import type { Hex } from '../protocol/hex.ts';
@@ -26,20 +25,6 @@ const STATES_BEHIND = ['starting', 'catching up', 'unavailable', 'stopped'];
 /** Minimum lifetime of the lease, in milliseconds. */
 const MIN_LEASE_TTL = 60_000;
 
-export interface FundingCheckContext {
-  readonly book: KnownBook;
-  readonly store: AccountStore;
-  readonly clock: Clock;
-  readonly tokens: TokenLookup;
-  /** Milliseconds between two checks. */
-  readonly interval: number;
-  /** Identifies this process among those on the store. */
-  readonly holder: string;
-  /** Called after notifications may have been written. */
-  readonly onAppended: () => void;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /** Notifies accounts of open orders that they cannot pay any more. `stop` waits for the check in progress. */
 export type FundingCheck = Pick<Worker, 'start' | 'stop'>;
 
@@ -58,7 +43,17 @@ interface CheckedOrder {
  * change to unfunded is reported once, also across restarts. Markers and notifications are written in one conditional
  * step, so two concurrent checks do no harm. The marker of an order that is not open any more is deleted.
  */
-export function createFundingCheck(context: FundingCheckContext): FundingCheck {
+export function createFundingCheck(
+  context: Pick<AccountTools, 'store' | 'clock' | 'tokens' | 'onFailure'> & {
+    readonly book: KnownBook;
+    /** Milliseconds between two checks. */
+    readonly interval: number;
+    /** Identifies this process among those on the store. */
+    readonly holder: string;
+    /** Called after notifications may have been written. */
+    readonly onAppended: () => void;
+  },
+): FundingCheck {
   const { store, clock, interval, holder, onFailure } = context;
   const { book } = context.book;
   const feed = `funding ${book.chainId} ${book.settlementContract}`;

@@ -1,10 +1,9 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
-import type { TokenLookup } from '../account-tools/token-labels.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { findTokens } from '../account-tools/token-labels.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
-import type { Clock } from '../ports/clock.ts';
 import type {
   AppendOutcome,
   NotificationBatch,
@@ -29,19 +28,6 @@ const TYPES_WITH_MARKER: readonly OrderEventType[] = ['presigned', 'cancelled', 
 
 /** Milliseconds until the log is read again without a signal, or after a failure. */
 const INTERVAL = 1_000;
-
-export interface NotificationIndexerContext {
-  readonly book: KnownBook;
-  readonly store: AccountStore;
-  readonly clock: Clock;
-  readonly tokens: TokenLookup;
-  /** Milliseconds that notifications are kept. An older cause creates none. `undefined`: without limit. */
-  readonly retention: number | undefined;
-  readonly revertedNotifications: boolean;
-  /** Called after notifications may have been written. */
-  readonly onAppended: () => void;
-  readonly onFailure: (failure: unknown) => void;
-}
 
 /** Key of the progress marker that identifies the entry at the cursor. All other keys are UIDs. */
 const POSITION = 'position';
@@ -98,7 +84,14 @@ export function createNotificationIndexer({
   revertedNotifications,
   onAppended,
   onFailure,
-}: NotificationIndexerContext): NotificationIndexer {
+}: Pick<AccountTools, 'store' | 'clock' | 'tokens' | 'onFailure'> & {
+  readonly book: KnownBook;
+  /** Milliseconds that notifications are kept. An older cause creates none. `undefined`: without limit. */
+  readonly retention: number | undefined;
+  readonly revertedNotifications: boolean;
+  /** Called after notifications may have been written. */
+  readonly onAppended: () => void;
+}): NotificationIndexer {
   const { log, orders } = book.book;
   const { feed } = book;
   let unwatch = () => {};

@@ -10,7 +10,7 @@ import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { Order } from '../records/order-json.ts';
 import { formatIsoDate } from '../records/order-json.ts';
-import type { CorrectionsContext, NotifyEntry } from './corrections.ts';
+import type { CorrectionInputs, NotifyEntry } from './corrections.ts';
 import { createCorrections } from './corrections.ts';
 import { createHashedId } from './hashed-id.ts';
 import type { Notification } from './notification.ts';
@@ -18,7 +18,7 @@ import { formatAmount, formatExchange } from './notification-messages.ts';
 import { computeImprovement } from './price-improvement.ts';
 
 /** The inputs for a range of log entries. */
-export interface NotificationRulesContext extends CorrectionsContext {
+export interface NotificationInputs extends CorrectionInputs {
   readonly book: KnownBook;
 }
 
@@ -31,10 +31,7 @@ export interface DerivedNotifications {
  * Derives notifications from log entries of a book, for the accounts of their orders. The same entry always yields the
  * same notification; a reverted entry withdraws it. See docs/internals/decisions.md#d5-1.
  */
-export function deriveNotifications(
-  events: readonly StoredEvent[],
-  context: NotificationRulesContext,
-): DerivedNotifications {
+export function deriveNotifications(events: readonly StoredEvent[], context: NotificationInputs): DerivedNotifications {
   const { book, orders } = context;
   const changes: NotificationChange[] = [];
   const presignatures = new Map<string, number>();
@@ -104,7 +101,7 @@ type Notify = (type: NotificationType, message: string, details?: Readonly<Recor
 function notifyTrade(
   event: StoredEvent,
   order: Order | undefined,
-  { getTokens }: NotificationRulesContext,
+  { getTokens }: NotificationInputs,
   notify: Notify,
 ): void {
   const trade = event.cause?.trade;

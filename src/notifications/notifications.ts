@@ -1,16 +1,13 @@
 import type { KnownBook, SourceBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { requireAccount } from '../account-tools/parameters.ts';
-import type { TokenLookup } from '../account-tools/token-labels.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { StreamLimits } from '../limits/index.ts';
-import type { AccountStore } from '../ports/account-store.ts';
 import type { Announcement, AnnouncementSource } from '../ports/announcements.ts';
 import type { Channel } from '../ports/channel.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-store.ts';
-import type { Random } from '../ports/random.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { Stream, StreamOptions } from '../streams/index.ts';
 import { createStreamBroadcaster } from '../streams/index.ts';
@@ -25,7 +22,7 @@ import type { NotificationPage, NotificationQuery, RenderedNotifications } from 
 import { listNotifications } from './notification-list.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
 import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
-import type { SubscriptionApi, SubscriptionsContext } from './subscriptions.ts';
+import type { SubscriptionApi, SubscriptionSettings } from './subscriptions.ts';
 import { createSubscriptions, hashToken } from './subscriptions.ts';
 
 /** Notification methods. Each rejects with an `AccountError` of status 503 if notifications are off. */
@@ -60,14 +57,10 @@ export interface AccountBacklog {
   readonly books: readonly { readonly book: SourceBook; readonly entries: number }[];
 }
 
-/** The parsed options of notifications, and what the account interface provides to them. */
-export interface NotificationsContext
-  extends Pick<SubscriptionsContext, 'verify' | 'deadline' | 'domainName' | 'audience' | 'maxInvitations' | 'quota'> {
+/** The parsed options of notifications. */
+export interface NotificationSettings extends SubscriptionSettings {
   /** If `off`, nothing is created or served. Subscriptions can still be listed and removed. */
   readonly mode: 'on' | 'off';
-  readonly books: readonly KnownBook[];
-  readonly store: AccountStore;
-  readonly tokens: TokenLookup;
   readonly channels: readonly Channel[];
   readonly announcements: AnnouncementSource | undefined;
   readonly deliveries: Required<DeliveryOptions>;
@@ -78,11 +71,6 @@ export interface NotificationsContext
   readonly retention: number | undefined;
   /** Whether fills and cancellations that were reverted are notified as `order_reverted`. */
   readonly revertedNotifications: boolean;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly onFailure: (failure: unknown) => void;
-  /** Throws if the interface is not started. */
-  readonly assertStarted: () => void;
 }
 
 /** The notifications of the account interface. */
@@ -97,13 +85,13 @@ export interface Notifications {
 }
 
 /** Creates the notifications of the account interface. */
-export function createNotifications(context: NotificationsContext): Notifications {
-  const { mode, books, store, tokens, clock, random, onFailure, assertStarted, retention, fundingInterval } = context;
-  const { revertedNotifications } = context;
+export function createNotifications(tools: AccountTools, settings: NotificationSettings): Notifications {
+  const { books, store, clock, random, onFailure, assertStarted } = tools;
+  const { mode, fundingInterval } = settings;
   const hints = new Set<() => void>();
   const broadcaster = createStreamBroadcaster({
     // Each account resumes from the store, independent of the buffers of other accounts.
-    ...context.streams,
+    ...settings.streams,
     onFailure,
     log: createNotificationLog(store, (hint) => {
       hints.add(hint);
@@ -114,15 +102,8 @@ export function createNotifications(context: NotificationsContext): Notification
       };
     }),
   });
-  const channels = createChannelMap(context.channels);
-  const dispatcher = createDeliveryDispatcher({
-    ...context.deliveries,
-    store,
-    channels,
-    clock,
-    onFailure,
-    jitter: random.fraction,
-  });
+  const channels = createChannelMap(settings.channels);
+  const dispatcher = createDeliveryDispatcher({ ...tools, ...settings.deliveries, channels, jitter: random.fraction });
 
   /** Called after entries were written to the account log. */
   function onAppended(): void {
@@ -130,25 +111,15 @@ export function createNotifications(context: NotificationsContext): Notification
     dispatcher.wake();
   }
 
-  const indexers = books.map((book) =>
-    createNotificationIndexer({
-      book,
-      store,
-      clock,
-      tokens,
-      retention,
-      revertedNotifications,
-      onAppended,
-      onFailure,
-    }),
-  );
+  const indexers = books.map((book) => createNotificationIndexer({ ...tools, ...settings, book, onAppended }));
   const checked = fundingInterval === 'off' ? [] : books.filter(({ book }) => book.balances.available);
   const interval = Number(fundingInterval);
   const fundingChecks = checked.map((book) =>
-    createFundingCheck({ book, store, clock, tokens, onAppended, onFailure, holder: random.uuid(), interval }),
+    createFundingCheck({ ...tools, book, onAppended, holder: random.uuid(), interval }),
   );
   const subscriptions = createSubscriptions({
-    ...context,
+    ...tools,
+    ...settings,
     channels,
     random: random.bytes,
     async hasOrders(account) {
@@ -163,10 +134,10 @@ export function createNotifications(context: NotificationsContext): Notification
   }
 
   async function announce(account: Address): Promise<readonly Announcement[]> {
-    const { announcements, deadline } = context;
+    const { announcements } = settings;
     if (announcements === undefined) return [];
     try {
-      const result = await withDeadline(clock, deadline, (signal) => announcements(account, { signal }));
+      const result = await withDeadline(clock, tools.deadline, (signal) => announcements(account, { signal }));
       return selectAnnouncements(result, onFailure);
     } catch (failure) {
       onFailure(failure); // own notifications do not depend on the content system

@@ -1,13 +1,11 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
+import type { AccountTools } from '../account-tools/account-tools.ts';
 import { requireAccount } from '../account-tools/parameters.ts';
-import type { WalletVerifier } from '../account-tools/wallet-signature.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
-import type { AccountStore } from '../ports/account-store.ts';
 import type { Channel } from '../ports/channel.ts';
-import type { Clock } from '../ports/clock.ts';
 import { NOTIFICATION_TYPES, type NotificationType } from '../ports/notification-store.ts';
 import type { InvitationLimit, Subscription } from '../ports/subscription-store.ts';
 import { affiliateDomainSeparator } from '../protocol/affiliate.ts';
@@ -81,25 +79,15 @@ export interface SubscriptionApi {
   unsubscribe(account: string, id: string, token: string): Promise<void>;
 }
 
-export interface SubscriptionsContext {
-  readonly store: AccountStore;
-  readonly channels: ReadonlyMap<string, Channel>;
-  readonly verify: WalletVerifier;
+/** The parsed options of subscriptions. */
+export interface SubscriptionSettings {
   readonly domainName: string | undefined;
   /** The signed `target` of a list. */
   readonly audience: string;
-  readonly clock: Clock;
   /** Maximum number of subscriptions per account. */
   readonly quota: number;
   /** Maximum number of invitations that a channel sends in a day. */
   readonly maxInvitations: number;
-  /** Returns whether an account has an order in a book. */
-  readonly hasOrders: (account: Address) => Promise<boolean>;
-  /** Time limit for a target, in milliseconds. */
-  readonly deadline: number;
-  readonly random: (size: number) => Uint8Array;
-  readonly assertStarted: () => void;
-  readonly onFailure: (failure: unknown) => void;
 }
 
 const SECONDS = { error: 'must be seconds since 1970' };
@@ -147,7 +135,15 @@ const INVITATIONS_PER_CLIENT = 10;
 const SHARE_OF_DOMAIN = 0.5;
 const SHARE_WITHOUT_ORDERS = 0.9;
 
-export function createSubscriptions(context: SubscriptionsContext): SubscriptionApi {
+export function createSubscriptions(
+  context: Omit<AccountTools, 'books' | 'tokens' | 'random' | 'observer'> &
+    SubscriptionSettings & {
+      readonly channels: ReadonlyMap<string, Channel>;
+      /** Returns whether an account has an order in a book. */
+      readonly hasOrders: (account: Address) => Promise<boolean>;
+      readonly random: (size: number) => Uint8Array;
+    },
+): SubscriptionApi {
   const { store, channels, clock, random } = context;
   let separator: Uint8Array | undefined;
 

@@ -1,4 +1,5 @@
 import type { KnownBook } from '../../account-tools/account-books.ts';
+import type { AccountTools } from '../../account-tools/account-tools.ts';
 import { requireAccount } from '../../account-tools/parameters.ts';
 import { assertNotAborted, type ReadOptions } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
@@ -32,13 +33,8 @@ interface TradeRow extends TimedTrade {
   readonly sortedBy: number;
 }
 
-export interface HistoryContext {
-  readonly books: readonly KnownBook[];
-  readonly assertStarted: () => void;
-}
-
 /** Creates the history methods. */
-export function createHistory({ books, assertStarted }: HistoryContext): HistoryApi {
+export function createHistory({ books, assertStarted }: Pick<AccountTools, 'books' | 'assertStarted'>): HistoryApi {
   function mergeOrders(account: Address, cursor: string | undefined, step: number, work: ReadOptions) {
     const toSource = (book: KnownBook): MergeSource<OrderRow> => {
       return { key: getKey(book), pages: readOrders(book, account, cursor, step, work) };

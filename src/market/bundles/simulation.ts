@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../../account-tools/account-error.ts';
-import type { SourceObserver } from '../../account-tools/observations.ts';
+import type { AccountTools } from '../../account-tools/account-tools.ts';
 import { requireChainId } from '../../account-tools/parameters.ts';
 import type { DeadlineLimiter } from '../../concurrency/deadline.ts';
 import { createDeadlineLimiter, DeadlineError, QueueFullError } from '../../concurrency/deadline.ts';
@@ -12,8 +12,6 @@ import type {
   SimulatedLog,
   StateChange,
 } from '../../ports/bundle-simulation.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Random } from '../../ports/random.ts';
 import { formatValue } from '../../protocol/format-value.ts';
 import { hex, hexSchema, parseShape } from '../../protocol/shape.ts';
 import { type BalanceDifferences, createBalanceTotals, mergeStateChanges } from './state-diff.ts';
@@ -45,15 +43,6 @@ export interface SimulationApi {
    * @param bundle - A list of `{from, to, input, value?, gas?, gas_price?}`. `gas_price` is ignored.
    */
   simulate(chainId: number, bundle: unknown): Promise<SimulatedTransaction[]>;
-}
-
-export interface SimulationContext {
-  readonly simulators: Readonly<Record<number, BundleSimulator>>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly onFailure: (failure: unknown) => void;
-  readonly observer: SourceObserver;
-  readonly assertStarted: () => void;
 }
 
 /** Maximum number of transactions of a bundle. */
@@ -108,8 +97,11 @@ export const simulationBundle = /* @__PURE__ */ (() => {
 })();
 
 /** Creates the simulation methods. @throws TypeError if the simulators are invalid. */
-export function createSimulation(context: SimulationContext): SimulationApi {
-  const { simulators, clock, random, onFailure, observer, assertStarted } = context;
+export function createSimulation(
+  tools: Pick<AccountTools, 'clock' | 'random' | 'onFailure' | 'observer' | 'assertStarted'>,
+  simulators: Readonly<Record<number, BundleSimulator>>,
+): SimulationApi {
+  const { clock, random, onFailure, observer, assertStarted } = tools;
   if (Object.values(simulators).some((simulator) => typeof simulator?.simulate !== 'function')) {
     throw new TypeError('createAccounts: simulators must be simulators by chain id');
   }

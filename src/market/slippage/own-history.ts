@@ -1,7 +1,6 @@
-import type { KnownBook } from '../../account-tools/account-books.ts';
-import type { TokenLookup } from '../../account-tools/token-labels.ts';
+import type { AccountTools } from '../../account-tools/account-tools.ts';
 import { createWorker } from '../../concurrency/worker.ts';
-import { type Clock, readMonotonic } from '../../ports/clock.ts';
+import { readMonotonic } from '../../ports/clock.ts';
 import type { PriceHistorySource } from '../../ports/price-history.ts';
 import type { UsdPriceQuery } from '../../ports/prices.ts';
 import { type Address, parseHex } from '../../protocol/hex.ts';
@@ -23,25 +22,25 @@ export interface OwnHistory extends PriceHistorySource {
   stop(): Promise<void>;
 }
 
-export interface OwnHistoryContext {
-  readonly books: readonly KnownBook[];
-  readonly dollarTokens: SlippageOptions['dollarTokens'];
-  readonly tokens: TokenLookup;
-  /** Reads the current price of a token, which calls `addPrice`. */
-  readonly readPrice: (query: UsdPriceQuery) => Promise<unknown>;
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /**
  * Creates the history of the books. It reads their logs from the first request on. The prices of requested tokens are
  * then read in each period, so that a book with few trades has a history as well.
  *
  * @throws TypeError for a malformed dollar token.
  */
-export function createOwnHistory(context: OwnHistoryContext): OwnHistory {
-  const { books, tokens, readPrice, clock, onFailure } = context;
-  const dollars = parseDollarTokens(context.dollarTokens ?? {});
+export function createOwnHistory({
+  books,
+  tokens,
+  clock,
+  onFailure,
+  dollarTokens,
+  readPrice,
+}: Pick<AccountTools, 'books' | 'tokens' | 'clock' | 'onFailure'> & {
+  readonly dollarTokens: SlippageOptions['dollarTokens'];
+  /** Reads the current price of a token, which calls `addPrice`. */
+  readonly readPrice: (query: UsdPriceQuery) => Promise<unknown>;
+}): OwnHistory {
+  const dollars = parseDollarTokens(dollarTokens ?? {});
   const chains = new Map<number, ObservedPrices>();
   const followers = new Map<number, readonly TradeFollower[]>();
   /** The tokens to sample, with the time of their last request, in milliseconds of `readMonotonic`. */
@@ -59,7 +58,7 @@ export function createOwnHistory(context: OwnHistoryContext): OwnHistory {
     if (known !== undefined) return known;
     const prices = getPrices(chainId);
     const ofChain = books.filter(({ book }) => book.chainId === chainId);
-    const created = ofChain.map(({ book }) => createTradeFollower({ book, prices, clock, onFailure }));
+    const created = ofChain.map(({ book }) => createTradeFollower(book, prices, { clock, onFailure }));
     followers.set(chainId, created);
     return created;
   }

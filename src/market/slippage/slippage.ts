@@ -1,10 +1,9 @@
-import { getProductionBook, type KnownBook } from '../../account-tools/account-books.ts';
+import { getProductionBook } from '../../account-tools/account-books.ts';
 import { AccountError } from '../../account-tools/account-error.ts';
-import type { SourceObserver } from '../../account-tools/observations.ts';
+import type { AccountTools } from '../../account-tools/account-tools.ts';
 import { requireChainId, requireToken } from '../../account-tools/parameters.ts';
 import { createSourceCache } from '../../account-tools/source-cache.ts';
 import { toWrapped } from '../../account-tools/wrapped-token.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { PriceHistorySource, PricePoint } from '../../ports/price-history.ts';
 import type { UsdPriceQuery } from '../../ports/prices.ts';
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
@@ -49,18 +48,6 @@ export interface SlippageModule extends SlippageApi {
   readHistory(query: UsdPriceQuery): Promise<readonly PricePoint[] | undefined>;
 }
 
-export interface SlippageContext {
-  readonly options: SlippageOptions;
-  readonly books: readonly KnownBook[];
-  readonly usdPrices: UsdPriceApi;
-  /** The own history of the books. It is queried last. */
-  readonly ownHistory: PriceHistorySource;
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-  readonly observer: SourceObserver;
-  readonly assertStarted: () => void;
-}
-
 /** Milliseconds for which a history is cached. */
 const HISTORY_TTL = 120_000;
 
@@ -77,8 +64,18 @@ const MAX_BPS = 10_000;
 const MAX_COMPUTED_BPS = 5_000;
 
 /** Creates the slippage methods. @throws TypeError naming the option that is unknown or invalid. */
-export function createSlippage(context: SlippageContext): SlippageModule {
-  const { options, books, usdPrices, ownHistory, clock, onFailure, observer, assertStarted } = context;
+export function createSlippage({
+  options,
+  usdPrices,
+  ownHistory,
+  ...tools
+}: Pick<AccountTools, 'books' | 'clock' | 'onFailure' | 'observer' | 'assertStarted'> & {
+  readonly options: SlippageOptions;
+  readonly usdPrices: UsdPriceApi;
+  /** The own history of the books. It is queried last. */
+  readonly ownHistory: PriceHistorySource;
+}): SlippageModule {
+  const { books, clock, onFailure, observer, assertStarted } = tools;
   assertKnownOptions('createAccounts, slippage', options, ['histories', 'dollarTokens', 'defaultBps']);
   const { histories = [], defaultBps = 50 } = options;
   if (!Array.isArray(histories) || histories.some((source) => typeof source?.priceHistory !== 'function')) {

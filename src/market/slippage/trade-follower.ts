@@ -1,8 +1,8 @@
 import type { SourceBook } from '../../account-tools/account-books.ts';
+import type { AccountTools } from '../../account-tools/account-tools.ts';
 import { toWrapped } from '../../account-tools/wrapped-token.ts';
 import { createWorker } from '../../concurrency/worker.ts';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { StoredEvent } from '../../ports/store.ts';
 import type { ObservedPrices } from './observed-prices.ts';
 
@@ -18,13 +18,6 @@ const MAX_AGE = 86_400_000;
 /** Milliseconds until the log is read again without a signal, or after a failure. */
 const INTERVAL = 1_000;
 
-export interface TradeFollowerContext {
-  readonly book: SourceBook;
-  readonly prices: ObservedPrices;
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /** Adds the trades of a book's log to a record of prices. */
 export interface TradeFollower {
   /** Starts on the first call. Resolves when the trades of the last day are read. */
@@ -33,7 +26,11 @@ export interface TradeFollower {
   stop(): Promise<void>;
 }
 
-export function createTradeFollower({ book, prices, clock, onFailure }: TradeFollowerContext): TradeFollower {
+export function createTradeFollower(
+  book: SourceBook,
+  prices: ObservedPrices,
+  { clock, onFailure }: Pick<AccountTools, 'clock' | 'onFailure'>,
+): TradeFollower {
   let cursor: number | undefined;
   let unwatch = () => {};
   let started: Promise<void> | undefined;

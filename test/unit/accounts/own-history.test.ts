@@ -90,17 +90,16 @@ describe('trade follower', () => {
     const log = scriptedBook(chainId);
     const changes: (PricedTrade | string)[] = [];
     const failures: unknown[] = [];
-    const follower = createTradeFollower({
-      book: log.book,
-      prices: {
+    const follower = createTradeFollower(
+      log.book,
+      {
         addPrice: () => {},
         addTrade: (trade) => void changes.push(trade),
         removeTrade: (key) => void changes.push(key),
         history: async () => [],
       },
-      clock,
-      onFailure: (failure) => void failures.push(failure),
-    });
+      { clock, onFailure: (failure) => void failures.push(failure) },
+    );
     onTestFinished(() => follower.stop());
     return { ...log, ...follower, clock, changes, failures };
   }

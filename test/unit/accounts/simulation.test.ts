@@ -1,11 +1,12 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { AccountError } from '../../../src/account-tools/account-error.ts';
-import type { SimulationContext } from '../../../src/market/bundles/simulation.ts';
 import { createSimulation } from '../../../src/market/bundles/simulation.ts';
 import type { BundleCall, BundleOutcome, BundleSimulator } from '../../../src/ports/bundle-simulation.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { manualClock } from '../../support/clock.ts';
+
+type Tools = Parameters<typeof createSimulation>[0];
 
 const address = (digit: string): Hex => `0x${digit.repeat(40)}`;
 const [FROM, TO, TOKEN] = ['a', 'b', 'c'].map(address) as [Hex, Hex, Hex];
@@ -26,8 +27,7 @@ function fixture(simulate: (calls: readonly BundleCall[], signal?: AbortSignal) 
       return simulate(calls, signal);
     },
   };
-  const context: SimulationContext = {
-    simulators: { 1: simulator },
+  const tools: Tools = {
     clock,
     random: { bytes: (length) => new Uint8Array(length), uuid: () => `uuid ${++uuids}`, fraction: () => 0 },
     onFailure: (failure) => void failures.push(failure),
@@ -36,7 +36,7 @@ function fixture(simulate: (calls: readonly BundleCall[], signal?: AbortSignal) 
         measured.push([subject, source]);
         return query();
       },
-    } as unknown as SimulationContext['observer'], // the only member that is used
+    } as unknown as Tools['observer'], // the only member that is used
     assertStarted() {
       if (!isStarted) throw new Error('not started');
     },
@@ -44,7 +44,7 @@ function fixture(simulate: (calls: readonly BundleCall[], signal?: AbortSignal) 
   const stop = () => {
     isStarted = false;
   };
-  return { ...createSimulation(context), clock, failures, measured, bundles, stop };
+  return { ...createSimulation(tools, { 1: simulator }), clock, failures, measured, bundles, stop };
 }
 
 const simulated = (results: Extract<BundleOutcome, { status: 'simulated' }>['results']): BundleOutcome => ({
@@ -250,6 +250,8 @@ describe('simulation of a bundle', () => {
 });
 
 test.each([{ 1: undefined }, { 1: {} }, { 1: { simulate: 'yes' } }])('simulators %j are rejected', (simulators) => {
-  const context = { simulators, clock: manualClock() } as unknown as SimulationContext; // untyped application
-  expect(() => createSimulation(context)).toThrow('createAccounts: simulators must be simulators by chain id');
+  const given = simulators as unknown as Parameters<typeof createSimulation>[1]; // untyped application
+  expect(() => createSimulation({ clock: manualClock() } as unknown as Tools, given)).toThrow(
+    'createAccounts: simulators must be simulators by chain id',
+  );
 });

@@ -5,7 +5,7 @@ import { activityToCsv } from '../../../src/affiliates/csv.ts';
 import type { LedgerEntry } from '../../../src/affiliates/ledger.ts';
 import { createLedger } from '../../../src/affiliates/ledger.ts';
 import { parseReferrerCode } from '../../../src/affiliates/referred-trade.ts';
-import type { ValuationContext, ValuedTrade } from '../../../src/affiliates/valuation.ts';
+import type { ValuedTrade } from '../../../src/affiliates/valuation.ts';
 import { createValuation } from '../../../src/affiliates/valuation.ts';
 import { manualClock } from '../../support/clock.ts';
 
@@ -125,7 +125,9 @@ describe('valuation of a trade', () => {
   const clock = manualClock();
   const now = clock.now();
 
-  function valuationOf(changes: Partial<ValuationContext> = {}) {
+  type Inputs = Parameters<typeof createValuation>[0];
+
+  function valuationOf(changes: Partial<Inputs> = {}) {
     const calls: string[] = [];
     const failures: unknown[] = [];
     const value = createValuation({
@@ -170,7 +172,7 @@ describe('valuation of a trade', () => {
       [3, 100, 6_000_000n],
       [1_000_000, 2, 14_000_000n],
     ] as const) {
-      const readPrice: ValuationContext['readPrice'] = async ({ token }) => (token === WETH ? sold : bought);
+      const readPrice: Inputs['readPrice'] = async ({ token }) => (token === WETH ? sold : bought);
       expect(await valuationOf({ readPrice }).of()).toBe(value);
     }
   });
@@ -207,9 +209,9 @@ describe('valuation of a trade', () => {
   });
 
   test('has the value of its buy token if the other has no price or no decimals', async () => {
-    const readPrice: ValuationContext['readPrice'] = async ({ token }) => (token === WETH ? undefined : 2);
+    const readPrice: Inputs['readPrice'] = async ({ token }) => (token === WETH ? undefined : 2);
     expect(await valuationOf({ readPrice }).of()).toBe(14_000_000n);
-    const tokens: ValuationContext['tokens'] = async (_, token) => (token === WETH ? undefined : { decimals: 2 });
+    const tokens: Inputs['tokens'] = async (_, token) => (token === WETH ? undefined : { decimals: 2 });
     const unknown = valuationOf({ tokens });
     expect(await unknown.of()).toBe(21_000_000n);
     expect(unknown.calls).toEqual([`price 5 ${USDC}`]);
