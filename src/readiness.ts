@@ -12,20 +12,6 @@ const CHECK_INTERVAL = 1_000;
  */
 const FAILURE_PERIOD = 5_000;
 
-/** The parts of the book that decide whether it is ready. */
-export interface ReadinessContext {
-  readonly store: Pick<Store, 'check'>;
-  readonly clock: Clock;
-  /** Throws a `StoreError` `Closed` if the book is not started. */
-  readonly assertStarted: () => void;
-  readonly chain: {
-    readonly state: string | undefined;
-    checks(): Readonly<Record<string, string>>;
-  };
-  /** The state of the upstream, if the book has one. */
-  readonly upstream: (() => UpstreamStatus) | undefined;
-}
-
 /** The readiness of a book. */
 export interface ReadinessCheck {
   /** Returns whether the book can serve, and the state of each check. Never rejects. */
@@ -41,7 +27,18 @@ export function createReadinessCheck({
   assertStarted,
   chain,
   upstream,
-}: ReadinessContext): ReadinessCheck {
+}: {
+  readonly store: Pick<Store, 'check'>;
+  readonly clock: Clock;
+  /** Throws a `StoreError` `Closed` if the book is not started. */
+  readonly assertStarted: () => void;
+  readonly chain: {
+    readonly state: string | undefined;
+    checks(): Readonly<Record<string, string>>;
+  };
+  /** The state of the upstream, if the book has one. */
+  readonly upstream: (() => UpstreamStatus) | undefined;
+}): ReadinessCheck {
   // Times are milliseconds of `readMonotonic`.
   let checked: { readonly at: number; readonly result: Promise<void> } | undefined;
   let failed: { readonly at: number; readonly failure: StoreError } | undefined;

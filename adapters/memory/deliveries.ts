@@ -26,8 +26,11 @@ interface Queue {
   head?: DueDelivery & { readonly row: Row };
 }
 
-/** Data of the store that deliveries need. */
-interface DeliveriesContext {
+type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
+type Head = NonNullable<Queue['head']>;
+
+/** Creates the deliveries. All methods are synchronous, so each is one atomic step. */
+export function createMemoryDeliveries(context: {
   subscription(id: string): Subscription | undefined;
   /** Replaces a subscription. */
   update(subscription: Subscription): void;
@@ -35,13 +38,7 @@ interface DeliveriesContext {
   body(notification: string): string;
   isVisible(notification: string): boolean;
   now(): number;
-}
-
-type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
-type Head = NonNullable<Queue['head']>;
-
-/** Creates the deliveries. All methods are synchronous, so each is one atomic step. */
-export function createMemoryDeliveries(context: DeliveriesContext) {
+}) {
   const rows = new Map<number, Row>();
   const queues = new Map<string, Queue>();
   const byNotification = new Map<string, Set<Row>>();

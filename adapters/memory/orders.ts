@@ -30,18 +30,6 @@ type Row = Omit<NewOrder, 'state' | 'quotaClass' | 'validTo' | 'quote'> &
     readonly placedOnChain: boolean;
   };
 
-/** Parts of the store that orders need. */
-export interface MemoryOrdersContext {
-  readonly documents: MemoryAppData;
-  record(event: NewEvent): void;
-  /** Applies chain events stored earlier to an order that was just inserted. */
-  projectNewOrder(uid: string, at: number): void;
-  /** Returns the chain events of an order. */
-  listEventsOfOrder(uid: string): readonly OrderChainEvent[];
-  /** Returns the version of an order that is placed on chain. */
-  getPlacementVersion(): number;
-}
-
 /** Orders with their indexes. All methods are synchronous, so each is one atomic step. */
 export interface MemoryOrders {
   insert(inserts: readonly OrderInsert[]): InsertOutcome[];
@@ -61,8 +49,22 @@ export interface MemoryOrders {
 }
 
 /** Creates orders without entries. */
-export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
-  const { documents, record, projectNewOrder, listEventsOfOrder, getPlacementVersion } = context;
+export function createMemoryOrders({
+  documents,
+  record,
+  projectNewOrder,
+  listEventsOfOrder,
+  getPlacementVersion,
+}: {
+  readonly documents: MemoryAppData;
+  record(event: NewEvent): void;
+  /** Applies chain events stored earlier to an order that was just inserted. */
+  projectNewOrder(uid: string, at: number): void;
+  /** Returns the chain events of an order. */
+  listEventsOfOrder(uid: string): readonly OrderChainEvent[];
+  /** Returns the version of an order that is placed on chain. */
+  getPlacementVersion(): number;
+}): MemoryOrders {
   const rows = new Map<string, Row>();
   const byAge = new SortedList<Row>(newestFirst);
   const byAccount = new Map<string, SortedList<Row>>();

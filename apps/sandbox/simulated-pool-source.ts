@@ -4,7 +4,13 @@ import { labelledAddress } from './abi.ts';
 import type { Reserves } from './simulated-pools.ts';
 import type { SandboxToken } from './tokens.ts';
 
-export interface SimulatedPoolSourceContext {
+const DAY = 86_400;
+
+/** Fee of a swap, in percent. */
+const FEE = 0.3;
+
+/** Creates the source of the pools of a simulated chain: the value of the reserves, and the trades of the last day. */
+export function createSimulatedPoolSource(context: {
   readonly chainId: number;
   /** Wrapped native currency first. */
   readonly tokens: readonly SandboxToken[];
@@ -12,15 +18,7 @@ export interface SimulatedPoolSourceContext {
   readonly readReserves: (age: number) => Reserves;
   /** Returns the price of a token in US dollars. */
   readonly usdPrice: UniswapV2PoolsOptions['usdPrice'];
-}
-
-const DAY = 86_400;
-
-/** Fee of a swap, in percent. */
-const FEE = 0.3;
-
-/** Creates the source of the pools of a simulated chain: the value of the reserves, and the trades of the last day. */
-export function createSimulatedPoolSource(context: SimulatedPoolSourceContext): PoolSource {
+}): PoolSource {
   const { tokens, readReserves, usdPrice } = context;
   const [wrapped, ...others] = tokens;
   return {

@@ -13,7 +13,7 @@ export type NewChainEvent = ProtocolEvent extends infer Event
   : never;
 
 /** The state that a settlement changes and needs. */
-export interface SettlementContext {
+export interface SettlementState {
   readonly state: ContractState;
   readonly pools: ReturnType<typeof createSimulatedPools>;
   readonly contracts: ReturnType<typeof getContracts>;
@@ -27,7 +27,7 @@ export interface SettlementContext {
  * @returns The events.
  * @throws RangeError with the reason why it reverts. The state is then undefined.
  */
-export function executeSettlement(solution: Solution, context: SettlementContext): NewChainEvent[] {
+export function executeSettlement(solution: Solution, context: SettlementState): NewChainEvent[] {
   const { state, pools, contracts, time } = context;
   const { ledger, filled, presigned, frozen } = state;
   const { settlement, solver, nativeFlow, wrappedNative } = contracts;
@@ -76,7 +76,7 @@ export function executeSettlement(solution: Solution, context: SettlementContext
 }
 
 /** Wraps the native currency of the native-currency-flow contract. */
-function wrapAll({ state: { ledger }, contracts: { nativeFlow, wrappedNative } }: SettlementContext): void {
+function wrapAll({ state: { ledger }, contracts: { nativeFlow, wrappedNative } }: SettlementState): void {
   const amount = ledger.balanceOf(nativeFlow, NATIVE_MARKER);
   ledger.setBalance(nativeFlow, NATIVE_MARKER, 0n);
   ledger.setBalance(nativeFlow, wrappedNative, ledger.balanceOf(nativeFlow, wrappedNative) + amount);

@@ -17,7 +17,7 @@ export function createAppData(documents: AppDataStore, limits: Limits, assertSta
       assertKnownOptions('appData.put', options, ['hash']);
       const { hash } = options;
       const expected = hash === undefined ? undefined : requireHash(hash);
-      return upload.use(({ putDocument }) => putDocument(fullAppData, expected, { documents, limits }));
+      return upload.use(({ putDocument }) => putDocument(fullAppData, expected, documents, limits));
     },
     async get(hash) {
       const required = requireHash(hash);

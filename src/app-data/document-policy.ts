@@ -4,16 +4,6 @@ import { lazy } from '../concurrency/lazy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DocumentSource } from '../ports/document-source.ts';
 
-interface DocumentPolicyContext {
-  readonly documents: DocumentPolicy;
-  readonly documentSource: DocumentSource | undefined;
-  readonly clock: Clock;
-  /** Milliseconds that a query of the source may take. */
-  readonly checkTimeout: number;
-  readonly limits: Limits;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /** Returns the rules for documents, with the queries to the document source of the book, if it has one. */
 export function createDocumentPolicy({
   documents,
@@ -22,7 +12,15 @@ export function createDocumentPolicy({
   checkTimeout: timeout,
   limits,
   onFailure,
-}: DocumentPolicyContext): DocumentPolicy {
+}: {
+  readonly documents: DocumentPolicy;
+  readonly documentSource: DocumentSource | undefined;
+  readonly clock: Clock;
+  /** Milliseconds that a query of the source may take. */
+  readonly checkTimeout: number;
+  readonly limits: Limits;
+  readonly onFailure: (failure: unknown) => void;
+}): DocumentPolicy {
   if (source === undefined) return documents;
   const finder = lazy(async () => {
     const { createDocumentFinder } = await import('./find-document.ts');

@@ -7,15 +7,6 @@ import type { DocumentSource } from '../ports/document-source.ts';
 import { appDataHash } from '../protocol/app-data.ts';
 import type { Hex } from '../protocol/hex.ts';
 
-export interface DocumentFinderContext {
-  readonly clock: Clock;
-  /** Milliseconds that a query may take. */
-  readonly timeout: number;
-  /** Maximum size of a document in bytes. */
-  readonly maxBytes: number;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 interface Entry {
   /** `undefined`: the source does not have the document. */
   readonly text: string | undefined;
@@ -36,9 +27,21 @@ const MAX_WAITING = 64;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
-/** Creates the queries to a document source: verified, cached, with a deadline and at most four at a time. */
-export function createDocumentFinder(source: DocumentSource, context: DocumentFinderContext): FindDocument {
-  const { clock, timeout, maxBytes, onFailure } = context;
+/**
+ * Creates the queries to a document source: verified, cached, with a deadline and at most four at a time.
+ *
+ * @param options.timeout - Milliseconds that a query may take.
+ * @param options.maxBytes - Maximum size of a document in bytes.
+ */
+export function createDocumentFinder(
+  source: DocumentSource,
+  {
+    clock,
+    timeout,
+    maxBytes,
+    onFailure,
+  }: { clock: Clock; timeout: number; maxBytes: number; onFailure: (failure: unknown) => void },
+): FindDocument {
   const remote = createDeadlineLimiter(clock, timeout);
   const share = createRequestCoalescer();
   const entries = new Map<Hex, Entry>();

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { readDocument } from '../admission/documents.ts';
+import type { Limits } from '../admission/limits.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
@@ -16,11 +17,6 @@ export type PutDocumentResult =
   | { readonly status: 'stored' | 'known'; readonly hash: Hex }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-export interface PutDocumentContext {
-  readonly documents: AppDataStore;
-  readonly limits: { readonly maxAppDataSize: number; readonly maxUnreferencedDocuments: number };
-}
-
 const document = /* @__PURE__ */ z.object({ fullAppData: z.string() });
 
 /**
@@ -32,7 +28,8 @@ const document = /* @__PURE__ */ z.object({ fullAppData: z.string() });
 export async function putDocument(
   fullAppData: unknown,
   expected: Hex | undefined,
-  { documents, limits }: PutDocumentContext,
+  documents: AppDataStore,
+  limits: Pick<Limits, 'maxAppDataSize' | 'maxUnreferencedDocuments'>,
 ): Promise<PutDocumentResult> {
   const input = parseShape(document, { fullAppData });
   if (input instanceof OrderBookError) return { status: 'rejected', error: input };

@@ -7,9 +7,9 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { Settled } from './attribution.ts';
-import type { BatchContext, ChainBatch } from './decode-batch.ts';
+import type { BatchContext, JustInTimeOrders } from './batch-context.ts';
+import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerObservation, ParsedIndexerOptions } from './indexer-options.ts';
-import type { JustInTimeOrders } from './just-in-time.ts';
 
 /** The condition of a rollback. */
 export interface RollbackOptions {

@@ -7,9 +7,9 @@ import { StoreError } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { assertKnownOptions } from '../validation/options.ts';
+import type { BatchContext } from './batch-context.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
-import { type BatchContext, decodeBatch, HASHES_KEPT } from './decode-batch.ts';
-import type { PlacementContext } from './placement.ts';
+import { decodeBatch, HASHES_KEPT } from './decode-batch.ts';
 
 /**
  * Milliseconds after the first new quote of a batch in which further ones are requested. So placements with a slow
@@ -36,14 +36,15 @@ const NO_PRICE: ReadonlySet<ErrorCode> = /* @__PURE__ */ new Set([
   'TradingOutsideAllowedWindow',
 ] satisfies ErrorCode[]);
 
-/** The dependencies of the chain writer. */
-export interface ChainWriterContext extends ChainContext {
-  /** Returns the signal that is aborted when the book begins to close. */
-  readonly getClosing: () => AbortSignal;
-}
-
-/** Creates the methods that write chain events. */
-export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, 'apply' | 'rollback'> {
+/**
+ * Creates the methods that write chain events.
+ *
+ * @param getClosing - Returns the signal that is aborted when the book begins to close.
+ */
+export function createChainWriter(
+  context: ChainContext,
+  getClosing: () => AbortSignal,
+): Pick<ChainApi, 'apply' | 'rollback'> {
   const { store, clock, settlementContract, chainId, wake, onFailure, cache } = context;
   const hasher = createOrderHasher({ chainId, settlementContract });
 
@@ -84,7 +85,7 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
    */
   function repeatFailures(find: FindDocument): FindDocument {
     const until = readMonotonic(clock) + DOCUMENT_TIME;
-    const closing = context.getClosing();
+    const closing = getClosing();
     return async (hash) => {
       for (let delay = DOCUMENT_RETRY_DELAY; ; delay *= 2) {
         try {
@@ -102,7 +103,7 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
    * Creates the function that finds the quotes of a batch: the quote that a placement names, otherwise a matching one,
    * otherwise a new one.
    */
-  function createQuoteFinder(): NonNullable<PlacementContext['findQuote']> {
+  function createQuoteFinder(): NonNullable<BatchContext['findQuote']> {
     let until: number | undefined;
 
     return async ({ uid, terms, id, owner, presigns, at, validTo }) => {
@@ -142,7 +143,7 @@ export function createChainWriter(context: ChainWriterContext): Pick<ChainApi, '
     } catch (failure) {
       onFailure(failure); // indexing must not depend on estimators
     }
-    if (context.getClosing().aborted) throw new StoreError('Closed', 'the book is closing');
+    if (getClosing().aborted) throw new StoreError('Closed', 'the book is closing');
     return 'past';
   }
 

@@ -49,9 +49,7 @@ export function createChain(context: ChainContext): Chain {
   const { store, clock, settlementContract, chainId, assertStarted, onFailure } = context;
   const domain = { chainId, settlementContract };
   let closing = new AbortController();
-  const writer = lazy(async () =>
-    (await import('./chain-writer.ts')).createChainWriter({ ...context, getClosing: () => closing.signal }),
-  );
+  const writer = lazy(async () => (await import('./chain-writer.ts')).createChainWriter(context, () => closing.signal));
 
   /** Applies a batch of the indexer, or of the host after its check. */
   async function apply(batch: ChainBatch): Promise<ApplyOutcome> {

@@ -13,9 +13,10 @@ import { ONE_NATIVE } from '../protocol/native-currency.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { compareLogPositions } from '../records/log-position.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
-import { type Attribution, attribute, type FindAuction, pairSettlements, type Settled } from './attribution.ts';
-import { type JustInTimeContext, readJustInTimeOrders } from './just-in-time.ts';
-import { type OrderPlacement, type PlacementContext, readPlacement } from './placement.ts';
+import { type Attribution, attribute, pairSettlements, type Settled } from './attribution.ts';
+import type { BatchContext } from './batch-context.ts';
+import { readJustInTimeOrders } from './just-in-time.ts';
+import { type OrderPlacement, readPlacement } from './placement.ts';
 
 /** Chain events, from a host or from the indexer. */
 export interface ChainBatch {
@@ -44,14 +45,6 @@ export const HASHES_KEPT = 1024;
  * for the signal of a closing book, and Node.js prints a warning for more than ten listeners of one signal.
  */
 const CONCURRENT_PLACEMENTS = 8;
-
-export interface BatchContext extends PlacementContext, Omit<JustInTimeContext, 'isOwnAuction'> {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** Number of blocks whose hashes are stored. */
-  readonly hashesKept: number;
-  readonly findAuction: FindAuction;
-}
 
 /** A decoded batch for the store. */
 export interface DecodedBatch {

@@ -1,30 +1,19 @@
 import type { NewOrder } from '../ports/order-record.ts';
 import type { ProtocolEvent } from '../protocol/event-decoder.ts';
-import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
-import type { OrderHasher } from '../protocol/order.ts';
+import { bytesToHex, type Hex } from '../protocol/hex.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { toNewOrder } from '../records/order-json.ts';
 import type { AttributedEvent, Settled } from './attribution.ts';
+import type { BatchContext } from './batch-context.ts';
 
-/**
- * The storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
- * auctions of this book (`own`), those of all settlements of the contract (`all`), or none (`off`).
- */
-export type JustInTimeOrders = 'own' | 'all' | 'off';
-
-/** The dependencies of just-in-time orders. */
-export interface JustInTimeContext {
-  readonly justInTimeOrders: JustInTimeOrders;
-  readonly hasher: OrderHasher;
-  readonly settlementContract: Address;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** Returns those of `uids` that are stored. */
-  readonly findKnown: (uids: readonly Hex[]) => Promise<ReadonlySet<Hex>>;
+type JustInTimeRules = Pick<
+  BatchContext,
+  'justInTimeOrders' | 'hasher' | 'settlementContract' | 'now' | 'findKnown'
+> & {
   /** Returns whether a settlement belongs to an auction of the book. */
   readonly isOwnAuction: (settlement: ProtocolEvent) => boolean;
-}
+};
 
 /**
  * Reads the orders that settlements have traded and the book does not have, from the calldata. The digest of each is
@@ -36,7 +25,7 @@ export interface JustInTimeContext {
 export async function readJustInTimeOrders(
   settlements: readonly Settled[],
   placed: ReadonlySet<Hex>,
-  context: JustInTimeContext,
+  context: JustInTimeRules,
 ): Promise<ReadonlyMap<ProtocolEvent, NewOrder>> {
   const found = new Map<ProtocolEvent, NewOrder>();
   if (context.justInTimeOrders === 'off') return found;
@@ -53,7 +42,7 @@ export async function readJustInTimeOrders(
   return found;
 }
 
-function isOwn({ trades, settlement }: Settled, known: ReadonlySet<Hex>, context: JustInTimeContext): boolean {
+function isOwn({ trades, settlement }: Settled, known: ReadonlySet<Hex>, context: JustInTimeRules): boolean {
   if (context.justInTimeOrders === 'all' || trades.some(({ orderUid }) => known.has(orderUid))) return true;
   return context.isOwnAuction(settlement);
 }
@@ -62,7 +51,7 @@ function readOrder(
   input: Hex,
   index: number,
   trade: AttributedEvent,
-  { hasher, settlementContract, now }: JustInTimeContext,
+  { hasher, settlementContract, now }: JustInTimeRules,
 ): NewOrder | undefined {
   const settled = decodeSettledOrder(input, index);
   const uid = trade.orderUid;

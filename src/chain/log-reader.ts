@@ -36,14 +36,6 @@ export async function readConfirmedBlock(
   return block;
 }
 
-export interface LogReaderContext {
-  readonly domain: Domain;
-  /** Runs a request to a node with a timeout. */
-  readonly run: <T>(request: (call: ChainCall) => Promise<T>) => Promise<T>;
-  readonly observe: (observation: IndexerObservation) => void;
-  readonly isStopping: () => boolean;
-}
-
 /** Reads the logs that concern orders from a node, and rejects contradictions. */
 export interface LogReader {
   /**
@@ -86,7 +78,18 @@ const ONCHAIN_ORDER_TOPICS: readonly Hex[] = [
 /** Creates a reader of the settlement contract and of contracts that place orders. */
 export function createLogReader(
   onchainOrderContracts: readonly Address[],
-  { domain, run, observe, isStopping }: LogReaderContext,
+  {
+    domain,
+    run,
+    observe,
+    isStopping,
+  }: {
+    readonly domain: Domain;
+    /** Runs a request to a node with a timeout. */
+    readonly run: <T>(request: (call: ChainCall) => Promise<T>) => Promise<T>;
+    readonly observe: (observation: IndexerObservation) => void;
+    readonly isStopping: () => boolean;
+  },
 ): LogReader {
   const addresses = [domain.settlementContract, ...onchainOrderContracts];
   const topics = [...SETTLEMENT_TOPICS, ...ONCHAIN_ORDER_TOPICS];

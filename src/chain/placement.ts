@@ -1,48 +1,20 @@
-import { type CheckContext, TERMS_CHECKS } from '../admission/checks.ts';
-import { type FindDocument, loadDocument } from '../admission/documents.ts';
+import { TERMS_CHECKS } from '../admission/checks.ts';
+import { loadDocument } from '../admission/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
-import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
-import type { AppDataStore } from '../ports/store.ts';
 import type { AppData } from '../protocol/app-data.ts';
 import type { EmittedOrder, EventPosition, OnchainOrderEvent } from '../protocol/event-decoder.ts';
 import { type Address, bytesToHex, type Hex, hexSize, ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { OrderData, OrderHasher } from '../protocol/order.ts';
+import type { OrderData } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, findNameByHash, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
 import { getInteractions, type Interactions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
 import { toNewOrder } from '../records/order-json.ts';
+import type { BatchContext } from './batch-context.ts';
 
 export type OrderPlacement = EventPosition & Extract<OnchainOrderEvent, { event: 'OrderPlacement' }>;
 
-/** The dependencies of placements. */
-export interface PlacementContext extends Omit<CheckContext, 'now'> {
-  readonly hasher: OrderHasher;
-  readonly settlementContract: Address;
-  readonly hooksTrampoline: Address;
-  readonly documents: AppDataStore;
-  /** Finds a document that the store does not have. */
-  readonly findDocument?: FindDocument | undefined;
-  /**
-   * Finds the quote of a placement. `none`: no quote matches, and no estimator has a price. `past`: no quote matches,
-   * and the estimators have failed or were not queried, since the order is expired or known, or the time for quotes of
-   * its batch is over. Absent: this book has no estimators.
-   */
-  readonly findQuote?: (query: PlacementQuote) => Promise<OrderQuote | 'none' | 'past'>;
-}
-
-/** The query for the quote of a placement. */
-export interface PlacementQuote {
-  readonly uid: Hex;
-  readonly terms: QuoteTerms;
-  readonly id: number;
-  readonly owner: Address;
-  readonly presigns: boolean;
-  /** Time of the placement, in milliseconds since 1970. */
-  readonly at: number;
-  /** Validity chosen by the user, in seconds since 1970. */
-  readonly validTo: number;
-}
+type PlacementRules = Omit<BatchContext, 'justInTimeOrders' | 'now' | 'findKnown' | 'hashesKept' | 'findAuction'>;
 
 /** Selector of `wrapAll()` (CoWSwapEthFlow.sol): wraps the native currency of a native-currency-flow contract. */
 const WRAP_ALL: Hex = '0x4c84c1c8';
@@ -57,7 +29,7 @@ const WRAP_ALL: Hex = '0x4c84c1c8';
 export async function readPlacement(
   event: OrderPlacement,
   at: number,
-  context: PlacementContext,
+  context: PlacementRules,
 ): Promise<PlacementChainEvent | undefined> {
   const data = readOrder(event.order);
   const signer = readSigner(event);
@@ -135,7 +107,7 @@ function readExtra(data: Hex): { quoteId: number; userValidTo: number } | undefi
   return { quoteId: Number(BigInt.asIntN(64, BigInt(data.slice(0, 18)))), userValidTo: Number(`0x${data.slice(18)}`) };
 }
 
-async function readDocument(hash: Hex, { documents, findDocument }: PlacementContext): Promise<AppData | undefined> {
+async function readDocument(hash: Hex, { documents, findDocument }: PlacementRules): Promise<AppData | undefined> {
   const document = await loadDocument(hash, documents, findDocument);
   return document instanceof OrderBookError ? undefined : document.content;
 }
@@ -145,7 +117,7 @@ function checkTerms(
   signingScheme: 'eip1271' | 'presign',
   userValidTo: number,
   now: number,
-  { limits, tokens }: PlacementContext,
+  { limits, tokens }: PlacementRules,
 ): PlacementError | undefined {
   // As for submitted orders, a presignature has no maximum validity.
   if (signingScheme !== 'presign' && userValidTo > now + limits.maxValidity) return 'ValidToTooFarInFuture';

@@ -68,17 +68,11 @@ export function composeApis(first: Api, ...others: readonly Api[]): Api {
   };
 }
 
-interface CallContext {
-  readonly client: () => string;
-  readonly meter: RequestMeter;
-  readonly operatorToken: string | undefined;
-}
-
 async function call(
   accounts: Accounts,
   request: ApiRequest,
   { route, param }: Match<AccountRoute>,
-  { client, meter, operatorToken }: CallContext,
+  { client, meter, operatorToken }: { client: () => string; meter: RequestMeter; operatorToken: string | undefined },
 ): Promise<ApiResponse> {
   route.before?.({ request, operatorToken });
   const { bodyLimit: limit, checkBody: check } = route;

@@ -13,22 +13,22 @@ import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderSimulator } from '../ports/order-simulator.ts';
 import type { Store } from '../ports/store.ts';
+import type { SigningDomain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { isEcdsa } from '../protocol/signature.ts';
-import type { AuthenticationContext } from './authenticate.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { Verifier } from '../verification/index.ts';
 import type { PendingOrders } from './pending-orders.ts';
+import type { SubmissionQueue } from './submission-queue.ts';
 
 /** The dependencies of order admission. */
-export interface AdmissionContext extends AuthenticationContext {
+export interface AdmissionContext {
+  readonly verifier: Verifier;
+  readonly domain: SigningDomain;
+  /** The contract that runs hooks. */
+  readonly hooksTrampoline: Address;
   readonly store: Store;
-  /** Waits until the order may be processed when many arrive at once. */
-  readonly pace: (client?: string) => Promise<void>;
-  /** Runs a submission. The book waits for it when it is closed. */
-  readonly track: <T>(submission: () => Promise<T>) => Promise<T>;
-  /** Inserts orders like `store.orders.insert`, grouped with those of other callers. */
-  readonly insert: GroupCommit['insert'];
+  readonly queue: SubmissionQueue;
   /** The unsigned orders of clients. */
   readonly pending: PendingOrders;
   readonly clock: Clock;

@@ -8,15 +8,7 @@ import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { type EcdsaSignature, isEcdsa, parseSignature, type Signature } from '../protocol/signature.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
-import type { Verifier } from '../verification/index.ts';
-
-/** The dependencies of authentication. */
-export interface AuthenticationContext {
-  readonly verifier: Verifier;
-  readonly domain: SigningDomain;
-  /** The contract that runs hooks. */
-  readonly hooksTrampoline: Address;
-}
+import type { AdmissionContext } from './admission.ts';
 
 /** An order whose signature has not been checked yet. */
 export interface UnverifiedOrder {
@@ -62,7 +54,7 @@ export function parseUnverifiedOrder(
 /** Checks the signatures of many orders against their owners. Contract signatures are checked later, on chain. */
 export async function authenticate(
   orders: readonly (UnverifiedOrder | OrderBookError)[],
-  context: AuthenticationContext,
+  context: Pick<AdmissionContext, 'verifier' | 'domain' | 'hooksTrampoline'>,
 ): Promise<(VerifiedOrder | OrderBookError)[]> {
   const signed = orders.filter(
     (order): order is EcdsaUnverifiedOrder => !(order instanceof OrderBookError) && isSigned(order),
@@ -88,7 +80,7 @@ function isSigned(order: UnverifiedOrder): order is EcdsaUnverifiedOrder {
 function checkSigner(
   order: UnverifiedOrder,
   recovered: Address | undefined,
-  { domain, hooksTrampoline }: AuthenticationContext,
+  { domain, hooksTrampoline }: Pick<AdmissionContext, 'domain' | 'hooksTrampoline'>,
 ): VerifiedOrder | OrderBookError {
   const { creation, document, data, digest, signature, expected } = order;
   const { scheme } = signature;

@@ -1,15 +1,13 @@
 import { cancellation, cancellations } from '../admission/cancellation-schema.ts';
 import type { Relay } from '../admission/relay.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import { type Store, StoreError } from '../ports/store.ts';
+import { StoreError } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
-import type { SigningDomain } from '../protocol/eip712.ts';
 import { bytesToHex, type Hex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { type EcdsaScheme, parseEcdsaSignature } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import type { Verifier } from '../verification/index.ts';
+import type { AdmissionContext } from './admission.ts';
 import { CANCEL_ERRORS, createTooManyUidsError, MAX_UIDS } from './cancel-errors.ts';
 
 /** A list of orders to cancel, with one signature: `OrderCancellations(bytes[] orderUids)`. */
@@ -33,20 +31,13 @@ export type CancelResult =
   /** The outcome of the write is unknown: all of the orders are cancelled, or none. */
   | { readonly status: 'unknown'; readonly error: OrderBookError };
 
-export interface CancelContext {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly verifier: Verifier;
-  readonly domain: SigningDomain;
-  /** Passes cancellations to the book behind this one. `undefined` without one. */
-  readonly relay: Relay | undefined;
-}
+type CancelParts = Pick<AdmissionContext, 'store' | 'clock' | 'verifier' | 'domain' | 'relay'>;
 
 /**
  * Cancels orders by their owner's signature. Checks the signature first, then the existence of the orders, then their
  * state. So a stranger does not learn the state of an order. See docs/internals/decisions.md#d2-21.
  */
-export async function cancel(input: unknown, context: CancelContext): Promise<CancelResult> {
+export async function cancel(input: unknown, context: CancelParts): Promise<CancelResult> {
   const uids = parseAuthorised(input, context);
   if (uids instanceof OrderBookError) return { status: 'rejected', error: uids };
   if (context.relay !== undefined) return cancelRelayed(input, uids, context, context.relay);
@@ -67,7 +58,7 @@ export async function cancel(input: unknown, context: CancelContext): Promise<Ca
 async function cancelRelayed(
   input: unknown,
   uids: readonly Hex[],
-  { store, clock }: CancelContext,
+  { store, clock }: CancelParts,
   relay: Relay,
 ): Promise<CancelResult> {
   const outcome = await relay.cancel(input, uids);
@@ -78,7 +69,7 @@ async function cancelRelayed(
 }
 
 /** Returns the UIDs of a cancellation if its signature is by the owner of each order. */
-function parseAuthorised(input: unknown, { verifier, domain }: CancelContext): readonly Hex[] | OrderBookError {
+function parseAuthorised(input: unknown, { verifier, domain }: CancelParts): readonly Hex[] | OrderBookError {
   const single = typeof input === 'object' && input !== null && 'orderUid' in input;
   const request = single ? parseSingle(input) : parseBatch(input);
   if (request instanceof OrderBookError) return request;

@@ -2,10 +2,10 @@ import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Observer } from '../listeners.ts';
-import { type Clock, seconds } from '../ports/clock.ts';
+import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import type { ParsedRetention, PruneObservation } from './retention-options.ts';
+import type { PruningContext } from './retention.ts';
+import type { ParsedRetention } from './retention-options.ts';
 
 /** Orders that are processed in one step. It bounds the time that a synchronous store blocks the event loop. */
 const BATCH_SIZE = 128;
@@ -27,9 +27,8 @@ const STEADY_TIME = 600_000;
 /** Seconds by which the clocks of two processes may differ without reverting each other's work. */
 const CLOCK_SKEW = 60;
 
-export interface ExpirySweepContext {
+export interface ExpirySweepContext extends Omit<PruningContext, 'batch' | 'repeat'> {
   readonly store: Pick<Store, 'orders' | 'leases' | 'traits' | 'events' | 'retention'>;
-  readonly clock: Clock;
   /** Milliseconds between two sweeps. `undefined`: this process does not sweep. */
   readonly interval: number | undefined;
   /** Identifies this process among those on the store. */
@@ -43,11 +42,6 @@ export interface ExpirySweepContext {
   readonly expiryGrace?: number;
   /** Seconds that old data is kept. `undefined`: without limit. */
   readonly retention: ParsedRetention | undefined;
-  /** Returns the time of the newest block, in seconds since 1970. `undefined`: the book follows no chain. */
-  readonly getBlockTime: () => Promise<number | undefined>;
-  /** Lets reads bypass the cache until the returned function is called. With `isChanged`, it also clears the cache. */
-  readonly bypassCache: () => (isChanged: boolean) => void;
-  readonly pruneObserver: Observer<PruneObservation>;
   /** Called after entries were appended to the log. */
   readonly wake: () => void;
   readonly onFailure: (failure: unknown) => void;

@@ -1,19 +1,11 @@
 import type { OrderQuoting } from '../admission/order-quoting.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
-import type { Store } from '../ports/store.ts';
+import type { AdmissionContext } from './admission.ts';
 
 /** Time in milliseconds that the store may take in addition to the estimators. */
 const STORE_TIME = 1000;
-
-/** The dependencies of a quote for an order. */
-export interface NewQuoteContext {
-  readonly store: Pick<Store, 'quotes'>;
-  readonly clock: Clock;
-  readonly onFailure: (failure: unknown) => void;
-}
 
 /**
  * Requests a quote for an order that has none. The time is bounded by the options of quotes, also if the store does not
@@ -24,7 +16,7 @@ export interface NewQuoteContext {
 export async function requestNewQuote(
   { data, owner, document, creation }: VerifiedOrder,
   query: QuoteQuery,
-  { store, clock, onFailure }: NewQuoteContext,
+  { store, clock, onFailure }: Pick<AdmissionContext, 'store' | 'clock' | 'onFailure'>,
   { requestQuote, timeout }: OrderQuoting,
 ): Promise<OrderQuote | undefined> {
   const { sellToken, buyToken, receiver, kind, sellAmount, buyAmount, validTo } = data;

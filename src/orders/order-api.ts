@@ -152,7 +152,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       const inputs = requireList('orders', creations);
       // A misspelled `transaction` would store the orders outside of it.
       if (options !== undefined) assertKnownOptions('orders.submit', options, SUBMIT_OPTIONS);
-      const submitted = await admission.track(() => submit(inputs, admission, options));
+      const submitted = await admission.queue.track(() => submit(inputs, admission, options));
       const areAccepted = submitted.every(({ status }) => status === 'accepted');
       const results = areAccepted ? submitted : await Promise.all(submitted.map(admission.convertCodes));
       if (onSubmitted.hasListeners())
@@ -179,8 +179,8 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       return order && (await import('./simulation.ts')).simulateOrder(order, options, admission, getInteractions);
     },
     async cancel(request) {
-      const { verifier, domain, relay } = context.admission();
-      const result = await cancellation.use(({ cancel }) => cancel(request, { store, clock, domain, verifier, relay }));
+      const admission = context.admission();
+      const result = await cancellation.use(({ cancel }) => cancel(request, admission));
       if (result.status !== 'rejected') wake();
       return result;
     },

@@ -14,7 +14,7 @@ import { getMaxDuration, prepareSubmissions } from './submit.ts';
 
 /** The parsed options of a book that its orders need, and what the book provides to them. */
 export interface OrdersContext
-  extends Omit<AdmissionContext, 'verifier' | 'pace' | 'track' | 'pending' | 'insert'>,
+  extends Omit<AdmissionContext, 'verifier' | 'queue' | 'pending'>,
     Pick<
       ExpirySweepContext,
       'expiryGrace' | 'retention' | 'getBlockTime' | 'isCatchingUp' | 'pruneObserver' | 'holder' | 'wake'
@@ -52,13 +52,11 @@ export interface Orders {
 export function createOrders(context: OrdersContext): Orders {
   const { store, clock, onFailure, cache, log, assertStarted, wake } = context;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
-  const submissions = createSubmissionQueue(store, clock, wake);
+  const queue = createSubmissionQueue(store, clock, { onLateEnd: wake, observeInsert: context.observeInsert });
   const unverified: Omit<AdmissionContext, 'verifier'> = {
     ...context,
-    pace: submissions.pace,
-    track: submissions.track,
+    queue,
     pending: createPendingOrders(context),
-    insert: (...insert) => context.observeInsert(submissions.insert(...insert)),
   };
   let started: AdmissionContext | undefined;
 
@@ -73,7 +71,7 @@ export function createOrders(context: OrdersContext): Orders {
     const { createOrderStreams } = await import('../streams/index.ts');
     const { filterPlaced } = store.orders;
     const reads = { read: (uids: readonly Hex[]) => readOrders(uids, reading), filterPlaced };
-    return createOrderStreams({ ...context.streams, onFailure, log, reads });
+    return createOrderStreams(log, reads, { ...context.streams, onFailure });
   });
 
   const expiry = lazy(async () =>
@@ -100,6 +98,6 @@ export function createOrders(context: OrdersContext): Orders {
       await expiry.loaded?.stop();
       streams.loaded?.close();
     },
-    drained: () => submissions.drained(getMaxDuration(context)),
+    drained: () => queue.drained(getMaxDuration(context)),
   };
 }

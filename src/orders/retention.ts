@@ -11,6 +11,7 @@ export interface PruningContext {
   readonly batch: number;
   /** Repeats a step until it changes less than a full batch. */
   readonly repeat: (isStopping: () => boolean, step: () => Promise<number>) => Promise<void>;
+  /** Returns the time of the newest block, in seconds since 1970. `undefined`: the book follows no chain. */
   readonly getBlockTime: () => Promise<number | undefined>;
   /** Lets reads bypass the cache until the returned function is called. With `isChanged`, it also clears the cache. */
   readonly bypassCache: () => (isChanged: boolean) => void;

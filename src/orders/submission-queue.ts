@@ -24,8 +24,13 @@ export interface SubmissionQueue {
  * Creates the queue of a book.
  *
  * @param onLateEnd - Called when a step ends whose outcome was reported as unknown.
+ * @param observeInsert - Observes an insert and returns it.
  */
-export function createSubmissionQueue(store: Store, clock: Clock, onLateEnd: () => void): SubmissionQueue {
+export function createSubmissionQueue(
+  store: Store,
+  clock: Clock,
+  { onLateEnd, observeInsert }: { onLateEnd(): void; observeInsert<T>(insert: Promise<T>): Promise<T> },
+): SubmissionQueue {
   const throttle = createThrottle(SUBMISSIONS_PER_TICK);
   const commits = createGroupCommit({ store, clock, more: () => throttle.waiting > 0, onLateEnd });
   const active = new Set<Promise<unknown>>();
@@ -40,7 +45,7 @@ export function createSubmissionQueue(store: Store, clock: Clock, onLateEnd: () 
       }
     },
     pace: throttle.acquire,
-    insert: commits.insert,
+    insert: (...insert) => observeInsert(commits.insert(...insert)),
     async drained(timeout) {
       const release = clock.hold?.();
       const wait = async () => {

@@ -123,7 +123,7 @@ export async function submit(
   const parsed = await Promise.all(
     inputs.map(async (input) => {
       // A transaction of the host must not stay open while other requests run.
-      if (options.transaction === undefined) await context.pace(client);
+      if (options.transaction === undefined) await context.queue.pace(client);
       assertNotAborted(caller);
       return parseInput(input, context);
     }),
@@ -251,9 +251,9 @@ async function insert(
   const quotes = await findQuotes(candidates, linking);
   const entries = candidates.map((candidate, i) => toOrderInsert(candidate, quotes[i], context));
   const options = transaction === undefined ? {} : { transaction };
-  const outcomes = await context.insert(entries, options, since);
+  const outcomes = await context.queue.insert(entries, options, since);
   if (client === undefined || transaction !== undefined) return outcomes;
-  const insertOne = async (entry: OrderInsert) => (await context.insert([entry]))[0] ?? { status: 'unknown' };
+  const insertOne = async (entry: OrderInsert) => (await context.queue.insert([entry]))[0] ?? { status: 'unknown' };
   return context.pending.settle(entries, outcomes, client, insertOne);
 }
 
@@ -271,7 +271,7 @@ async function relayOrders(
     insert: toOrderInsert(candidate, quotes[i], context),
     quoteId: candidate.creation.quoteId,
   }));
-  return relay.submit(orders, context.insert);
+  return relay.submit(orders, context.queue.insert);
 }
 
 /** Returns the quotes of orders, in input order. Orders without a quote id have none in a book that does not quote. */

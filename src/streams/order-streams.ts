@@ -19,14 +19,16 @@ export interface OrderStreams {
   close(): void;
 }
 
-export interface OrderStreamsContext extends Omit<BroadcasterOptions, 'log'> {
-  readonly log: EventLog;
-  /** Reads the orders of log entries. */
-  readonly reads: OrderLogReads;
-}
-
-/** Creates the streams. Nothing is read before the first subscription. */
-export function createOrderStreams({ log, reads, ...options }: OrderStreamsContext): OrderStreams {
+/**
+ * Creates the streams. Nothing is read before the first subscription.
+ *
+ * @param reads - Reads the orders of log entries.
+ */
+export function createOrderStreams(
+  log: EventLog,
+  reads: OrderLogReads,
+  options: Omit<BroadcasterOptions, 'log'>,
+): OrderStreams {
   const broadcaster = createStreamBroadcaster({ ...options, log: orderLog(log, reads) });
   return {
     async subscribe(filter, streamOptions) {

@@ -13,11 +13,6 @@ export interface SignedDigest {
   readonly signature: EcdsaSignature;
 }
 
-export interface RecoveryContext {
-  readonly recoverDigest: (digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature) => Address | undefined;
-  readonly pool: RecoveryPool | undefined;
-}
-
 /** Maximum number of signatures per message to a pool. It bounds the time for packing on this thread. */
 const MAX_SLICE_SIZE = 256;
 
@@ -31,7 +26,8 @@ const SIGNATURES_PER_TICK = 8;
 export async function recoverEach<T, E extends OrderBookError>(
   items: readonly T[],
   read: (item: T) => SignedDigest | E,
-  { recoverDigest, pool }: RecoveryContext,
+  recoverDigest: (digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature) => Address | undefined,
+  pool: RecoveryPool | undefined,
 ): Promise<(Address | E | undefined)[]> {
   if (pool !== undefined && items.length >= pool.smallest) return recoverInPool(items, read, pool);
   const results: (Address | E | undefined)[] = [];

@@ -121,7 +121,7 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
     }
   }
 
-  const context = { recoverDigest, pool: options.pool };
+  const { pool } = options;
   return {
     backend: backend.name,
     hasher,
@@ -132,9 +132,9 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
       return signer;
     },
     recoverDigest,
-    recoverDigests: (signed) => recoverEach<SignedDigest, never>(signed, (each) => each, context),
+    recoverDigests: (signed) => recoverEach<SignedDigest, never>(signed, (each) => each, recoverDigest, pool),
     async recoverMany(orders) {
-      const signers = await recoverEach(orders, tryParse, context);
+      const signers = await recoverEach(orders, tryParse, recoverDigest, pool);
       return signers.map((signer = createRecoveryError()) =>
         typeof signer === 'string' ? { signer } : { error: signer },
       );

@@ -16,17 +16,6 @@ import { slippageOptions, usdPriceOptions } from './usd-price-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
-/** The dependencies of the account interface. */
-export interface AccountsContext {
-  readonly plan: ServerPlan;
-  readonly deployments: readonly OpenBook[];
-  /** Whether the host provides the stores of its books. */
-  readonly hosted: boolean;
-  /** Base of relative file names. */
-  readonly folder: string;
-  readonly leaseWait: LeaseWait;
-}
-
 /** Opens the account interface of all books. `undefined` if it is disabled. */
 export async function openAccounts({
   plan,
@@ -34,7 +23,15 @@ export async function openAccounts({
   hosted,
   folder,
   leaseWait,
-}: AccountsContext): Promise<Accounts | undefined> {
+}: {
+  readonly plan: ServerPlan;
+  readonly deployments: readonly OpenBook[];
+  /** Whether the host provides the stores of its books. */
+  readonly hosted: boolean;
+  /** Base of relative file names. */
+  readonly folder: string;
+  readonly leaseWait: LeaseWait;
+}): Promise<Accounts | undefined> {
   const {
     accounts: setting,
     notifications,

@@ -2,7 +2,6 @@ import type { ApplyOutcome, Hex, NewQuote, RollbackOutcome, Store } from 'intent
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test, vi } from 'vitest';
 import type { FindDocument } from '../../../src/admission/documents.ts';
-import type { ChainWriterContext } from '../../../src/chain/chain-writer.ts';
 import { createChainWriter } from '../../../src/chain/chain-writer.ts';
 import { OrderBookError } from '../../../src/errors.ts';
 import { parseOptions } from '../../../src/options.ts';
@@ -12,6 +11,8 @@ import { blockOf, eventsIn, hashOf, placementOf, TRADER } from '../../support/ch
 import { manualClock } from '../../support/clock.ts';
 import { COW, SEPOLIA, SEPOLIA_DOMAIN, WETH } from '../../support/orders.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
+
+type Context = Parameters<typeof createChainWriter>[0];
 
 const FLOW: Hex = `0x${'ef'.repeat(20)}`;
 const TOKENS = { sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase() as Hex }; // in lower case
@@ -69,7 +70,7 @@ async function fixture({ apply, rollback, request, hasQuotes = true, findDocumen
     ...(reorgLimit === undefined ? {} : { indexer: { sources: [scriptedChain().node('a')], reorgLimit } }),
     ...(hasQuotes ? { quotes: { estimators: [estimator], gasPrice: '0' } } : {}),
   });
-  const context: ChainWriterContext = {
+  const context: Context = {
     ...configuration,
     assertStarted: () => {},
     wake: () => void wakes.count++,
@@ -78,13 +79,12 @@ async function fixture({ apply, rollback, request, hasQuotes = true, findDocumen
     onFailure: (failure) => void failures.push(failure),
     findAuction: async () => undefined,
     documents: { ...configuration.documents, find: findDocument },
-    getClosing: () => closing.signal,
     requestQuote: (async (asked: QuoteRequest) => {
       requests.push(asked);
       return request?.(asked, store) ?? NO_PRICE;
-    }) as ChainWriterContext['requestQuote'], // the members that are used
+    }) as Context['requestQuote'], // the members that are used
   };
-  const writer = createChainWriter(context);
+  const writer = createChainWriter(context, () => closing.signal);
   return {
     store,
     clock,

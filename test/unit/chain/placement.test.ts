@@ -3,7 +3,8 @@ import type { EmittedOrder } from 'intentbook/chain-events';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/admission/limits.ts';
-import type { OrderPlacement, PlacementContext, PlacementQuote } from '../../../src/chain/placement.ts';
+import type { PlacementQuote } from '../../../src/chain/batch-context.ts';
+import type { OrderPlacement } from '../../../src/chain/placement.ts';
 import { readPlacement } from '../../../src/chain/placement.ts';
 import { createOrderHasher } from '../../../src/protocol/order.ts';
 import { packUid } from '../../../src/protocol/uid.ts';
@@ -16,7 +17,9 @@ const WALLET: Hex = `0x${'77'.repeat(20)}`;
 const TOKENS = { sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase() as Hex }; // in lower case
 const WRAP = { target: FLOW, value: '0', callData: '0x4c84c1c8' };
 
-const context: PlacementContext = {
+type Rules = Parameters<typeof readPlacement>[2];
+
+const context: Rules = {
   hasher: createOrderHasher(SEPOLIA_DOMAIN),
   settlementContract: SEPOLIA_DOMAIN.settlementContract,
   hooksTrampoline: `0x${'60'.repeat(20)}`,
@@ -25,7 +28,7 @@ const context: PlacementContext = {
   tokens: {
     wrappedNative: TOKENS.sellToken,
     deniedTokens: new Set<Hex>([FLOW]),
-    pairs: { sameToken: 'allow', wrappedToNative: 'allow' } as unknown as PlacementContext['tokens']['pairs'], // unused
+    pairs: { sameToken: 'allow', wrappedToNative: 'allow' } as unknown as Rules['tokens']['pairs'], // unused
   },
 };
 
@@ -42,7 +45,7 @@ function eventOf({ order = {}, choice, event = {} }: Changes = {}): OrderPlaceme
 }
 
 /** The placement of an event, and the query for its quote. */
-async function place(changes: Changes = {}, quote?: OrderQuote | 'none' | 'past', of: Partial<PlacementContext> = {}) {
+async function place(changes: Changes = {}, quote?: OrderQuote | 'none' | 'past', of: Partial<Rules> = {}) {
   const queries: PlacementQuote[] = [];
   const findQuote = async (query: PlacementQuote) => {
     queries.push(query);

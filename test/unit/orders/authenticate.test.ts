@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseOrderCreation } from '../../../src/admission/creation-schema.ts';
 import { OrderBookError } from '../../../src/errors.ts';
-import type { AuthenticationContext } from '../../../src/orders/authenticate.ts';
 import { authenticate, parseUnverifiedOrder } from '../../../src/orders/authenticate.ts';
 import { appDataHash } from '../../../src/protocol/app-data.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
@@ -22,7 +21,7 @@ const SHOWN = {
   verifyingContract: SEPOLIA_DOMAIN.settlementContract,
 };
 
-let context: AuthenticationContext;
+let context: Parameters<typeof authenticate>[1];
 let order: WireOrder;
 
 beforeAll(async () => {

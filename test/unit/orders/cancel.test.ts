@@ -1,7 +1,6 @@
 import type { OrderBookError } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { CancelContext } from '../../../src/orders/cancel.ts';
 import { cancel } from '../../../src/orders/cancel.ts';
 import { cancellationDigest, cancellationsDigest } from '../../../src/protocol/cancellation.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
@@ -23,9 +22,11 @@ const DOMAIN = {
   verifyingContract: SEPOLIA_DOMAIN.settlementContract,
 };
 
-let verifier: CancelContext['verifier'];
+type Context = Parameters<typeof cancel>[1];
+
+let verifier: Context['verifier'];
 const recordedCalls: object[] = [];
-let context: CancelContext;
+let context: Context;
 
 beforeAll(async () => {
   verifier = await createVerifier(SEPOLIA_DOMAIN);
@@ -36,7 +37,7 @@ beforeAll(async () => {
     },
   };
   context = {
-    store: { orders } as unknown as CancelContext['store'],
+    store: { orders } as unknown as Context['store'],
     clock: manualClock(START),
     verifier,
     relay: undefined,
@@ -157,7 +158,7 @@ describe('outcome of a cancellation', () => {
     const orderUids = [uidOf(1), uidOf(2)];
     const signed = { orderUids, ...(await signCancellation(ALICE, { orderUids })) };
     // The method that is used.
-    const store = { orders: { cancel: outcome } } as unknown as CancelContext['store'];
+    const store = { orders: { cancel: outcome } } as unknown as Context['store'];
     return cancel(signed, { ...context, store });
   };
 

@@ -55,7 +55,7 @@ function pool(choice: Partial<RecoveryPool> = {}): RecoveryPool & { readonly siz
 }
 
 const recover = (items: readonly (SignedDigest | OrderBookError)[], chosen?: RecoveryPool) =>
-  recoverEach(items, (item) => item, { recoverDigest: verifier.recoverDigest, pool: chosen });
+  recoverEach(items, (item) => item, verifier.recoverDigest, chosen);
 
 describe('recoverMany returns one result per order, with and without threads', () => {
   test.each([
