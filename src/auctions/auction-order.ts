@@ -3,14 +3,13 @@ import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
-import type { WireFeePolicy } from '../protocol/protocol-fees.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../records/order-json.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import { getSpending, readMetadata } from '../records/spending.ts';
-import { type FeeRules, getFeePolicies } from './fee-policies.ts';
+import { type AuctionFeePolicy, type AuctionQuote, type FeeRules, getFeePolicies } from './fee-policies.ts';
 
 /** An auction: the funded open orders and the native prices of their tokens. */
 export interface Auction {
@@ -33,7 +32,7 @@ export interface AuctionOrder {
   readonly sellAmount: string;
   readonly buyAmount: string;
   /** The fee policies that solvers apply, in this order. */
-  readonly protocolFees: readonly WireFeePolicy[];
+  readonly protocolFees: readonly AuctionFeePolicy[];
   /** In seconds since 1970. */
   readonly created: number;
   /** The signed validity, in seconds since 1970. */
@@ -55,14 +54,6 @@ export interface AuctionOrder {
   readonly signature: Hex;
   /** The quote. Without one: the sell amount of the order, and 0 as buy amount. */
   readonly quote: AuctionQuote;
-}
-
-/** The quote of an order in an auction, in atoms. */
-export interface AuctionQuote {
-  readonly sellAmount: string;
-  readonly buyAmount: string;
-  readonly fee: string;
-  readonly solver: Address;
 }
 
 /** Compares the positions of two orders in an auction: by `created`, then by UID. */

@@ -1,8 +1,17 @@
 import type { TokenPolicy } from '../admission/limits.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
+import type { Address } from '../protocol/hex.ts';
 import type { PartnerFee } from '../protocol/metadata.ts';
-import type { WireFeePolicy } from '../protocol/protocol-fees.ts';
+import type { FeeQuote, WireFeePolicy } from '../protocol/protocol-fees.ts';
 import type { AuctionOptions, FeePolicyOption, ParsedAuctionOptions } from './auction-options.ts';
+
+/** The quote of an order in an auction, in atoms. */
+export interface AuctionQuote extends FeeQuote {
+  readonly solver: Address;
+}
+
+/** A fee policy of an order in an auction. */
+export type AuctionFeePolicy = WireFeePolicy<AuctionQuote>;
 
 /** The terms of an order that determine its fee policies. */
 export interface FeeSubject {
@@ -13,7 +22,7 @@ export interface FeeSubject {
   readonly sellAmount: string;
   readonly buyAmount: string;
   /** The stored quote. A buy amount of 0 stands for an order without a quote. */
-  readonly quote: { readonly sellAmount: string; readonly buyAmount: string; readonly fee: string };
+  readonly quote: AuctionQuote;
   readonly partnerFees: readonly PartnerFee[];
 }
 
@@ -50,7 +59,7 @@ const PPM_PER_BPS = 100;
  * Returns the fee policies of an order: those of the operator whose condition it meets, then those of its app data. All
  * factors are whole parts per million, so that no rounding depends on floating point.
  */
-export function getFeePolicies(order: FeeSubject, rules: FeeRules): readonly WireFeePolicy[] {
+export function getFeePolicies(order: FeeSubject, rules: FeeRules): readonly AuctionFeePolicy[] {
   const own = rules.protocolFees
     .filter(({ orders = 'any' }) => orders === 'any' || (orders === 'inMarket') === isWithinQuote(order))
     .flatMap((policy) => toWire(policy, order, rules));
@@ -70,7 +79,7 @@ export function isWithinQuote({ kind, sellAmount, buyAmount, quote }: FeeSubject
   return bought > 0n && sell * bought >= quoteSell * buy;
 }
 
-function toWire(policy: FeePolicyOption, order: FeeSubject, { isSame }: FeeRules): readonly WireFeePolicy[] {
+function toWire(policy: FeePolicyOption, order: FeeSubject, { isSame }: FeeRules): readonly AuctionFeePolicy[] {
   const { sellToken, buyToken } = order;
   if (policy.kind !== 'volume') return [surplusPolicy(policy.kind, policy.factor, policy.maxVolumeFactor, order)];
   if (isSame(sellToken, buyToken)) return [];
@@ -79,8 +88,8 @@ function toWire(policy: FeePolicyOption, order: FeeSubject, { isSame }: FeeRules
   return factor === 0 ? [] : [{ volume: { factor: toFraction(factor) } }];
 }
 
-function partnerPolicies(order: FeeSubject, most: number): readonly WireFeePolicy[] {
-  const policies: WireFeePolicy[] = [];
+function partnerPolicies(order: FeeSubject, most: number): readonly AuctionFeePolicy[] {
+  const policies: AuctionFeePolicy[] = [];
   // The factors compound, so the product of (1 + factor) must not exceed 1 + most.
   let [numerator, denominator] = [1n, 1n];
   for (const fee of order.partnerFees) {
@@ -110,11 +119,11 @@ function surplusPolicy(
   kind: 'surplus' | 'priceImprovement',
   factor: number,
   maxVolumeFactor: number,
-  { quote: { sellAmount, buyAmount, fee } }: FeeSubject,
-): WireFeePolicy {
+  { quote: { sellAmount, buyAmount, fee, solver } }: FeeSubject,
+): AuctionFeePolicy {
   const factors = { factor: toFraction(factor), maxVolumeFactor: toFraction(maxVolumeFactor) };
   if (kind === 'surplus') return { surplus: factors };
-  return { priceImprovement: { ...factors, quote: { sellAmount, buyAmount, fee } } };
+  return { priceImprovement: { ...factors, quote: { sellAmount, buyAmount, fee, solver } } };
 }
 
 /** Converts parts per million to a fraction. The shortest decimal of the result has at most six places. */

@@ -15,7 +15,7 @@ export type {
   UpcomingFees,
 } from './auction-options.ts';
 export { parseAuctionOptions } from './auction-options.ts';
-export type { Auction, AuctionOrder, AuctionQuote } from './auction-order.ts';
+export type { Auction, AuctionOrder } from './auction-order.ts';
 export { createAuctionFinder, createAuctions } from './auctions.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './competition.ts';
 export type { DriverObservation } from './drivers/observed-driver.ts';
@@ -35,4 +35,5 @@ export type {
   SolveRequest,
   SolverDriver,
 } from './drivers/solver-driver.ts';
+export type { AuctionQuote } from './fee-policies.ts';
 export { FILTER_REASONS, type FilterReason } from './filter-reason.ts';

@@ -1,13 +1,14 @@
 import type { ProtocolFee } from '../ports/chain-store.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import { computeProtocolFees } from '../protocol/protocol-fees.ts';
+import { computeProtocolFees, type WireFeePolicy } from '../protocol/protocol-fees.ts';
+import { MAX_UINT256 } from '../protocol/uint256.ts';
 import type { AuctionPrices, ExecutedSettlement, SettledAuction, SolutionTrade } from '../records/settled-solution.ts';
 import { findSettledSolution } from '../records/settled-solution.ts';
 import type { AuctionConfiguration } from './auction-api.ts';
 import { type AuctionOrder, auctionCandidate } from './auction-order.ts';
 import { readCompetition } from './competition.ts';
-import { createFeeSchedule, type FeeRules } from './fee-policies.ts';
+import { type AuctionFeePolicy, createFeeSchedule, type FeeRules } from './fee-policies.ts';
 
 /** The fee rules of an auction, stored with its prices. */
 type StoredFees = Pick<FeeRules, 'protocolFees' | 'maxPartnerFee'>;
@@ -60,7 +61,8 @@ export async function readSettledAuction(
   };
 }
 
-function toProtocolFees(trade: SolutionTrade, { kind, sellAmount, buyAmount, protocolFees }: AuctionOrder) {
+/** Computes the protocol fees of a trade by the policies of its order in the auction. */
+export function toProtocolFees(trade: SolutionTrade, { kind, sellAmount, buyAmount, protocolFees }: AuctionOrder) {
   const amounts = {
     kind,
     sellAmount: BigInt(sellAmount),
@@ -70,7 +72,19 @@ function toProtocolFees(trade: SolutionTrade, { kind, sellAmount, buyAmount, pro
   };
   const token = kind === 'sell' ? trade.buyToken : trade.sellToken;
   const fees = computeProtocolFees(amounts, protocolFees);
-  return protocolFees.map((policy, i): ProtocolFee => ({ policy, amount: String(fees[i] ?? 0n), token }));
+  // The amounts before such fees cannot be executed. As in production, the trade has no fees then.
+  if (fees.some((fee) => fee > MAX_UINT256)) return [];
+  return protocolFees.map((policy, i): ProtocolFee => {
+    return { policy: toTradePolicy(policy), amount: String(fees[i] ?? 0n), token };
+  });
+}
+
+/** Converts a policy to the form of trades, whose quotes have no solver. */
+function toTradePolicy(policy: AuctionFeePolicy): WireFeePolicy {
+  if (!('priceImprovement' in policy)) return policy;
+  const { quote, ...factors } = policy.priceImprovement;
+  const { sellAmount, buyAmount, fee } = quote;
+  return { priceImprovement: { ...factors, quote: { sellAmount, buyAmount, fee } } };
 }
 
 /** Creates the reader of settled auctions, with the fee rules that are in force when a settlement is indexed. */

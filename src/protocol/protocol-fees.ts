@@ -97,10 +97,7 @@ export function surplusOver({ kind, sold, bought }: FeeTrade, { sell, buy }: Rat
 /**
  * Returns the rate of a quote after its network fee, scaled to the order; the limit if the quote is worse or absent.
  */
-function quotedRate(
-  { kind, sellAmount, buyAmount }: FeeTrade,
-  quote: { readonly sellAmount: string; readonly buyAmount: string; readonly fee: string },
-): Rate {
+function quotedRate({ kind, sellAmount, buyAmount }: FeeTrade, quote: FeeQuote): Rate {
   const [sell, buy, fee] = [BigInt(quote.sellAmount), BigInt(quote.buyAmount), BigInt(quote.fee)];
   const limit = { sell: sellAmount, buy: buyAmount };
   if (sell === 0n || buy === 0n) return limit;
@@ -121,14 +118,21 @@ function ceilDivide(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor;
 }
 
+/** The quote over which a policy counts the price improvement, in atoms. */
+export interface FeeQuote {
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  readonly fee: string;
+}
+
 /** A fee policy in wire format. Factors are fractions of one. */
-export type WireFeePolicy =
+export type WireFeePolicy<Quote extends FeeQuote = FeeQuote> =
   | { readonly volume: { readonly factor: number } }
   | { readonly surplus: { readonly factor: number; readonly maxVolumeFactor: number } }
   | {
       readonly priceImprovement: {
         readonly factor: number;
         readonly maxVolumeFactor: number;
-        readonly quote: { readonly sellAmount: string; readonly buyAmount: string; readonly fee: string };
+        readonly quote: Quote;
       };
     };

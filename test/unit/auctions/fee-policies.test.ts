@@ -6,6 +6,7 @@ import type { UpcomingFees } from '../../../src/auctions/auction-options.ts';
 import { parseAuctionOptions } from '../../../src/auctions/auction-options.ts';
 import type { FeeSubject } from '../../../src/auctions/fee-policies.ts';
 import { getFeePolicies, isWithinQuote } from '../../../src/auctions/fee-policies.ts';
+import type { Address } from '../../../src/protocol/hex.ts';
 import type { PartnerFee } from '../../../src/protocol/metadata.ts';
 import type { WireFeePolicy } from '../../../src/protocol/protocol-fees.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -15,6 +16,8 @@ import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts'
 const CASES = process.env['TEST_LONG'] === undefined ? 3000 : 100_000;
 const MILLION = 1_000_000n;
 const RECIPIENT = '0x00000000000000000000000000000000000000f1';
+const SOLVER: Address = '0x00000000000000000000000000000000000000f2';
+const NO_SOLVER = `0x${'0'.repeat(40)}`;
 const NONE = { protocolFees: [], maxPartnerFee: 10_000, isSame: () => false };
 
 /** Returns pseudo-random integers below a bound, the same in each run. */
@@ -32,7 +35,7 @@ const subject = (change: Partial<FeeSubject> = {}): FeeSubject => ({
   buyToken: COW.toLowerCase(),
   sellAmount: '1000',
   buyAmount: '400',
-  quote: { sellAmount: '1000', buyAmount: '444', fee: '0' },
+  quote: { sellAmount: '1000', buyAmount: '444', fee: '0', solver: SOLVER },
   partnerFees: [],
   ...change,
 });
@@ -87,7 +90,7 @@ describe('partner fees', () => {
         priceImprovement: {
           factor: 0.5,
           maxVolumeFactor: 0.03,
-          quote: { sellAmount: '1000', buyAmount: '444', fee: '0' },
+          quote: { sellAmount: '1000', buyAmount: '444', fee: '0', solver: SOLVER },
         },
       },
     ]);
@@ -123,7 +126,7 @@ describe('policies of the operator', () => {
     for (let i = 0; i < CASES; i++) {
       const [quoteSell, quoteBuy] = [amount(), amount()];
       const fee = (quoteSell * BigInt(random(100))) / 120n;
-      const quote = { sellAmount: String(quoteSell), buyAmount: String(quoteBuy), fee: String(fee) };
+      const quote = { sellAmount: String(quoteSell), buyAmount: String(quoteBuy), fee: String(fee), solver: SOLVER };
       const size = amount();
       const rest = quoteBuy - (fee * quoteBuy) / quoteSell;
       // The last buy amount of a sale, and the first sell amount of a purchase, that the quote covers.
@@ -139,7 +142,9 @@ describe('policies of the operator', () => {
   });
 
   test('an order without a quote is outside of the market', () => {
-    expect(isWithinQuote(subject({ quote: { sellAmount: '1000', buyAmount: '0', fee: '0' } }))).toBe(false);
+    expect(isWithinQuote(subject({ quote: { sellAmount: '1000', buyAmount: '0', fee: '0', solver: SOLVER } }))).toBe(
+      false,
+    );
   });
 
   test.each<[object, string]>([
@@ -186,7 +191,7 @@ describe('auction', () => {
           priceImprovement: {
             factor: 0.5,
             maxVolumeFactor: 0.0098,
-            quote: { sellAmount: '1000', buyAmount: '0', fee: '0' },
+            quote: { sellAmount: '1000', buyAmount: '0', fee: '0', solver: NO_SOLVER },
           },
         },
         { volume: { factor: 0.01 } },

@@ -1,0 +1,279 @@
+import { z } from 'zod';
+
+/**
+ * The types that clients, drivers and engines of the production services parse, in the strictest form that any of them
+ * needs. Written from the data types of the services: members without a default are required, amounts for drivers are
+ * decimal texts of at most 256 bits, and no object has other members.
+ */
+
+const hex = (bytes?: number) =>
+  z.string().regex(new RegExp(`^0x[0-9a-f]${bytes === undefined ? '*' : `{${2 * bytes}}`}$`));
+const MAX_UINT256 = 2n ** 256n;
+const integer = z.string().regex(/^(?:0|[1-9][0-9]*)$/);
+const amount = integer.refine((text) => BigInt(text) < MAX_UINT256, 'has more than 256 bits');
+/** A decimal number as text, without an exponent. */
+const decimal = z.string().regex(/^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/);
+const uint32 = z.int().min(0).max(0xffff_ffff);
+const count = z.int().min(0);
+const address = hex(20);
+const hash = hex(32);
+const uid = hex(56);
+const date = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/);
+const factor = z.number().min(0).lt(1);
+
+const kind = z.enum(['sell', 'buy']);
+const sellTokenBalance = z.enum(['erc20', 'internal', 'external']);
+const buyTokenBalance = z.enum(['erc20', 'internal']);
+const signingScheme = z.enum(['eip712', 'ethsign', 'presign', 'eip1271']);
+const interaction = z.strictObject({ target: address, value: amount, callData: hex() });
+const prices = z.record(address, amount);
+
+const tradeQuote = z.strictObject({ sellAmount: amount, buyAmount: amount, fee: amount });
+const auctionQuote = tradeQuote.extend({ solver: address });
+
+/** One of three objects with a single member, the name of the policy. */
+const feePolicy = (quote: z.ZodType) =>
+  z.union([
+    z.strictObject({ surplus: z.strictObject({ factor, maxVolumeFactor: factor }) }),
+    z.strictObject({ volume: z.strictObject({ factor }) }),
+    z.strictObject({ priceImprovement: z.strictObject({ factor, maxVolumeFactor: factor, quote }) }),
+  ]);
+
+/** An order of `GET /api/v1/auction`, of `POST /solve` and of a settlement outside of a competition. */
+export const auctionOrder = z.strictObject({
+  uid,
+  sellToken: address,
+  buyToken: address,
+  sellAmount: amount,
+  buyAmount: amount,
+  protocolFees: z.array(feePolicy(auctionQuote)),
+  created: uint32,
+  validTo: uint32,
+  kind,
+  receiver: address.nullable(),
+  owner: address,
+  partiallyFillable: z.boolean(),
+  executed: amount,
+  preInteractions: z.array(interaction),
+  postInteractions: z.array(interaction),
+  sellTokenBalance,
+  buyTokenBalance,
+  class: z.enum(['market', 'limit']),
+  appData: hash,
+  signingScheme,
+  signature: hex(),
+  quote: auctionQuote,
+});
+
+/** `GET /api/v1/auction`. */
+export const auction = z.strictObject({
+  id: count,
+  block: count,
+  orders: z.array(auctionOrder),
+  prices,
+  surplusCapturingJitOrderOwners: z.array(address),
+});
+
+/** `POST /solve` of a driver. */
+export const solveRequest = z.strictObject({
+  kind: z.literal('full'),
+  id: integer,
+  tokens: z.array(z.strictObject({ address, price: amount.nullable(), trusted: z.boolean() })),
+  orders: z.array(auctionOrder),
+  deadline: date,
+  surplusCapturingJitOrderOwners: z.array(address),
+});
+
+/** `POST /reveal` of a driver. */
+export const revealRequest = z.strictObject({ solutionId: count, auctionId: integer });
+
+/** `POST /settle` of a driver. */
+export const settleRequest = revealRequest.extend({ submissionDeadlineLatestBlock: count });
+
+/** The query of `GET /quote` of a driver. */
+export const driverQuoteQuery = z.strictObject({
+  sellToken: address,
+  buyToken: address,
+  amount,
+  kind,
+  deadline: date,
+});
+
+/** `POST /solve` of an engine. */
+export const engineRequest = z.strictObject({
+  id: integer.nullable(),
+  tokens: z.record(
+    address,
+    z.strictObject({
+      decimals: z.int().min(0).max(255).nullish(),
+      symbol: z.string().nullish(),
+      referencePrice: amount.nullable(),
+      availableBalance: amount,
+      trusted: z.boolean(),
+    }),
+  ),
+  orders: z.array(
+    z.strictObject({
+      uid,
+      sellToken: address,
+      buyToken: address,
+      sellAmount: amount,
+      fullSellAmount: amount,
+      buyAmount: amount,
+      fullBuyAmount: amount,
+      feePolicies: z.array(feePolicy(tradeQuote)),
+      validTo: uint32,
+      kind,
+      receiver: address.nullable(),
+      owner: address,
+      partiallyFillable: z.boolean(),
+      preInteractions: z.array(interaction),
+      postInteractions: z.array(interaction),
+      sellTokenSource: sellTokenBalance,
+      buyTokenDestination: buyTokenBalance,
+      class: z.enum(['market', 'limit']),
+      appData: hash,
+      signingScheme,
+      signature: hex(),
+    }),
+  ),
+  liquidity: z.array(z.unknown()).max(0),
+  effectiveGasPrice: amount,
+  deadline: date,
+  surplusCapturingJitOrderOwners: z.array(address),
+});
+
+// The specification has these names, the services have others.
+const placementError = z.enum(['QuoteNotFound', 'ValidToTooFarInFuture', 'PreValidationError']);
+
+const storedQuote = z.strictObject({
+  gasAmount: decimal,
+  gasPrice: decimal,
+  sellTokenPrice: decimal,
+  sellAmount: amount,
+  buyAmount: amount,
+  feeAmount: amount,
+  solver: address,
+  verified: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** An order of the routes for clients. */
+export const order = z.strictObject({
+  creationDate: date,
+  owner: address,
+  uid,
+  availableBalance: z.null(),
+  executedBuyAmount: integer,
+  executedSellAmount: integer,
+  executedSellAmountBeforeFees: amount,
+  executedFeeAmount: amount,
+  executedFee: amount,
+  executedFeeToken: address,
+  invalidated: z.boolean(),
+  status: z.enum(['presignaturePending', 'open', 'fulfilled', 'cancelled', 'expired']),
+  class: z.enum(['market', 'limit', 'liquidity']),
+  settlementContract: address,
+  ethflowData: z
+    .strictObject({ userValidTo: z.int(), refundTxHash: hash.nullable(), isRefunded: z.boolean() })
+    .optional(),
+  onchainOrderData: z.strictObject({ sender: address, placementError: placementError.nullish() }).optional(),
+  onchainUser: address.optional(),
+  isLiquidityOrder: z.boolean(),
+  fullAppData: z.string().nullable(),
+  validFrom: uint32.optional(),
+  quote: storedQuote.optional(),
+  sellToken: address,
+  buyToken: address,
+  receiver: address.nullable(),
+  sellAmount: amount,
+  buyAmount: amount,
+  validTo: uint32,
+  appData: hash,
+  feeAmount: amount,
+  kind,
+  partiallyFillable: z.boolean(),
+  sellTokenBalance,
+  buyTokenBalance,
+  signingScheme,
+  signature: hex(),
+  interactions: z.strictObject({ pre: z.array(interaction), post: z.array(interaction) }),
+});
+
+/** A trade. */
+export const trade = z.strictObject({
+  blockNumber: count,
+  logIndex: count,
+  orderUid: uid,
+  buyAmount: integer,
+  sellAmount: integer,
+  sellAmountBeforeFees: integer,
+  owner: address,
+  buyToken: address,
+  sellToken: address,
+  txHash: hash.nullable(),
+  executedProtocolFees: z.array(z.strictObject({ policy: feePolicy(tradeQuote), amount, token: address })),
+});
+
+/** The response of `POST /api/v1/quote`. */
+export const quoteResponse = z.strictObject({
+  quote: z.strictObject({
+    sellToken: address,
+    buyToken: address,
+    receiver: address.nullable(),
+    sellAmount: amount,
+    buyAmount: amount,
+    validTo: uint32,
+    appData: z.string(),
+    appDataHash: hash.optional(),
+    feeAmount: amount,
+    gasAmount: decimal,
+    gasPrice: decimal,
+    sellTokenPrice: decimal,
+    kind,
+    partiallyFillable: z.boolean(),
+    sellTokenBalance,
+    buyTokenBalance,
+    signingScheme,
+  }),
+  from: address,
+  expiration: date,
+  id: count.nullable(),
+  verified: z.boolean(),
+  protocolFeeBps: decimal.optional(),
+});
+
+/** The competition of an auction. */
+export const competition = z.strictObject({
+  auctionId: count,
+  auctionStartBlock: count,
+  auctionDeadlineBlock: count,
+  transactionHashes: z.array(hash),
+  referenceScores: prices,
+  auction: z.strictObject({ orders: z.array(uid), prices }),
+  solutions: z.array(
+    z.strictObject({
+      solverAddress: address,
+      score: amount,
+      ranking: count,
+      clearingPrices: prices,
+      orders: z.array(
+        z.strictObject({ id: uid, sellAmount: amount, buyAmount: amount, buyToken: address, sellToken: address }),
+      ),
+      isWinner: z.boolean(),
+      filteredOut: z.boolean(),
+      txHash: hash.nullable(),
+      referenceScore: amount.nullable(),
+    }),
+  ),
+});
+
+const inclusions = z.array(
+  z.strictObject({ solver: address, executedAmounts: z.strictObject({ sell: amount, buy: amount }).nullable() }),
+);
+
+/** `GET /api/v1/orders/{uid}/status`. */
+export const orderStatus = z.union([
+  z.strictObject({ type: z.enum(['open', 'scheduled', 'active', 'cancelled']) }),
+  z.strictObject({ type: z.enum(['solved', 'executing', 'traded']), value: inclusions }),
+]);
