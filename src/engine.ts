@@ -123,7 +123,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     orders: orders.methods,
     quotes: quotes.methods,
     upstream: upstream?.methods,
-    appData: createAppData(store.appData, limits, assertStarted),
+    appData: createAppData(configuration, assertStarted),
     chain: chain.methods,
     trades: trades.methods,
     balances: createBalances({ ...book, deadline: checkTimeout }),

@@ -21,6 +21,7 @@ export const ERRORS = {
   NotFound: rejection(404, 'There is no such route, order or document.'),
   MethodNotAllowed: rejection(405, 'The route exists, but not with this method.'),
   InvalidLimit: rejection(400, 'The page size of a list of trades is not valid.'),
+  LIMIT_OUT_OF_BOUNDS: rejection(400, 'The page size of a list of orders is not from 1 to 1000.'),
   InvalidTradeFilter: rejection(400, 'A list of trades needs either an owner or an order.'),
   TooManyOrderUids: rejection(400, 'More than 128 order UIDs in one request.'),
   RateLimited: retryable(429, 'Too many requests. Retry after the seconds in `Retry-After`.'),
@@ -48,6 +49,7 @@ export const ERRORS = {
   InvalidNativeSellToken: rejection(400, 'Native currency cannot be sold by a signed order.'),
   UnsupportedToken: rejection(400, 'A token is deny-listed, or an estimator reports that it cannot be traded.'),
   InvalidAppData: rejection(400, 'The app data is malformed or too large, or its document is unknown.'),
+  AppDataInvalid: rejection(400, 'The uploaded document is malformed or too large.'),
   AppDataHashMismatch: rejection(400, 'The hash of the app data differs from the given hash.'),
   InsufficientBalance: rejection(400, 'The balance of the owner in the sell token is too low.'),
   InsufficientAllowance: rejection(400, 'The allowance of the owner for the vault relayer is too low.'),
@@ -84,7 +86,7 @@ export type SolverErrorCode =
   | 'TradingOutsideAllowedWindow';
 
 /** The case of a code that has several. The production profile has a code for each case. */
-export type ErrorDetail = 'contract' | 'signer' | 'shape' | SolverErrorCode;
+export type ErrorDetail = 'contract' | 'signer' | 'shape' | 'validTo' | 'limit' | 'upload' | SolverErrorCode;
 
 /** The `data` of a rejection, as JSON. */
 export type ErrorData = Readonly<Record<string, unknown>>;

@@ -108,7 +108,8 @@ const validToIsInWindow: Check<Terms, CheckContext> = ({ data, creation }, { lim
   const code = validTo < now ? 'OrderExpired' : validTo < earliest ? 'InsufficientValidTo' : 'ExcessiveValidTo';
   const window = `${earliest}${latest === undefined ? ' or later' : ` to ${latest}`}`;
   const details = { validTo, now, earliest, ...(latest === undefined ? {} : { latest }) };
-  return new OrderBookError(code, `validTo must be ${window}, got ${validTo}; now is ${now}`, details);
+  const description = `validTo must be ${window}, got ${validTo}; now is ${now}`;
+  return new OrderBookError(code, description, details, code === 'OrderExpired' ? 'validTo' : undefined);
 };
 
 /** Checks that `validFrom` leaves the minimum validity until `validTo`. */

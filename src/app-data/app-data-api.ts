@@ -1,3 +1,4 @@
+import type { ConvertCodes } from '../admission/convert-codes.ts';
 import type { Limits } from '../admission/limits.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
@@ -9,15 +10,24 @@ import type { PutDocumentOptions, PutDocumentResult } from './put.ts';
 
 const upload = lazy(() => import('./put.ts'));
 
+/** The parts of a book that app data needs. */
+interface AppDataContext {
+  readonly store: { readonly appData: AppDataStore };
+  readonly limits: Limits;
+  readonly convertCodes: ConvertCodes;
+}
+
 /** Creates the app-data methods of a book. `assertStarted` throws `Closed` if the book is not started. */
-export function createAppData(documents: AppDataStore, limits: Limits, assertStarted: () => void): AppDataApi {
+export function createAppData({ store, limits, convertCodes }: AppDataContext, assertStarted: () => void): AppDataApi {
+  const documents = store.appData;
   return {
     async put(fullAppData, options = {}) {
       assertStarted();
       assertKnownOptions('appData.put', options, ['hash']);
       const { hash } = options;
       const expected = hash === undefined ? undefined : requireHash(hash);
-      return upload.use(({ putDocument }) => putDocument(fullAppData, expected, documents, limits));
+      const put = upload.use(({ putDocument }) => putDocument(fullAppData, expected, documents, limits));
+      return convertCodes(await put);
     },
     async get(hash) {
       const required = requireHash(hash);

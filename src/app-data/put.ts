@@ -34,7 +34,13 @@ export async function putDocument(
   const input = parseShape(document, { fullAppData });
   if (input instanceof OrderBookError) return { status: 'rejected', error: input };
   const parsed = readDocument(input.fullAppData, expected, limits.maxAppDataSize);
-  if (parsed instanceof OrderBookError) return { status: 'rejected', error: parsed };
+  if (parsed instanceof OrderBookError) return { status: 'rejected', error: toUploadError(parsed) };
   const status = await documents.put({ hash: parsed.hash, document: parsed.text }, limits.maxUnreferencedDocuments);
   return { status, hash: parsed.hash };
+}
+
+/** Marks a malformed document as an upload, whose code differs between the profiles. */
+function toUploadError(error: OrderBookError): OrderBookError {
+  const { code, message, data } = error;
+  return code === 'InvalidAppData' ? new OrderBookError(code, message, data, 'upload') : error;
 }

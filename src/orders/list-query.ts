@@ -1,3 +1,5 @@
+import type { ConvertCodes } from '../admission/convert-codes.ts';
+import { OrderBookError } from '../errors.ts';
 import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
@@ -20,12 +22,24 @@ const MAX_LIMIT = 1000;
 /** Maximum offset. A listing beyond it needs a cursor. */
 const MAX_OFFSET = 1_000_000;
 
+/** The parsed filters of a listing. */
+type ParsedQuery = Omit<OrderQuery, 'status'> & { readonly status?: OrderStatus };
+
+/** Parses the filters of a listing like `parseListQuery`, with the codes of the profile. */
+export async function parseQueryOfBook(query: ListQuery, convertCodes: ConvertCodes): Promise<ParsedQuery> {
+  try {
+    return parseListQuery(query);
+  } catch (error) {
+    throw error instanceof OrderBookError ? (await convertCodes({ error })).error : error;
+  }
+}
+
 /**
  * Parses the filters of a listing.
  *
  * @throws OrderBookError `InvalidParameter` with the name of the filter and its valid values.
  */
-export function parseListQuery(query: ListQuery): Omit<OrderQuery, 'status'> & { readonly status?: OrderStatus } {
+export function parseListQuery(query: ListQuery): ParsedQuery {
   assertKnownFilters(getFilterNames(query), FILTERS);
   const { cursor, status } = query;
   return {
@@ -64,5 +78,6 @@ function parseStatus(text: string): OrderStatus {
 
 function parseInteger(name: string, value: number, min: number, max: number): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw invalidFilter(name, `must be an integer from ${min} to ${max}`);
+  const { code, message, data } = invalidFilter(name, `must be an integer from ${min} to ${max}`);
+  throw new OrderBookError(code, message, data, name === 'limit' ? 'limit' : undefined);
 }

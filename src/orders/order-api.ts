@@ -1,3 +1,4 @@
+import type { ConvertCodes } from '../admission/convert-codes.ts';
 import type { OrderCreation } from '../admission/creation.ts';
 import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
@@ -31,8 +32,8 @@ const SUBMIT_OPTIONS: readonly (keyof SubmitOptions)[] = ['transaction', 'accept
 const cancellation = lazy(() => import('./cancel.ts'));
 const transaction = lazy(() => import('./read-transaction.ts'));
 const listing = lazy(async () => {
-  const [lists, { parseListQuery }] = await Promise.all([import('./list-orders.ts'), import('./list-query.ts')]);
-  return { ...lists, parseListQuery };
+  const [lists, { parseQueryOfBook }] = await Promise.all([import('./list-orders.ts'), import('./list-query.ts')]);
+  return { ...lists, parseQueryOfBook };
 });
 
 /** Lists of cached orders that are joined in one tick of the event loop. 128 orders take a tenth of a millisecond. */
@@ -48,6 +49,7 @@ export interface OrderApiContext {
   /** Returns the context of a started book. Throws a `StoreError` `Closed` otherwise. */
   readonly admission: () => AdmissionContext;
   readonly competitionStatus: (uid: Hex) => ReturnType<OrderApi['competitionStatus']>;
+  readonly convertCodes: ConvertCodes;
   /** Called after entries were appended to the log. */
   readonly wake: () => void;
   readonly onSubmitted: Observer<SubmissionObservation>;
@@ -75,7 +77,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     { read, count }: PageReader<P, O>,
   ): Promise<P> {
     return listing.use(async (lists) => {
-      const filter = lists.parseListQuery(query);
+      const filter = await lists.parseQueryOfBook(query, context.convertCodes);
       if (share === readAlone) return read(lists, filter, options);
       const page = await share(
         () => `${name} ${JSON.stringify(filter)}`,

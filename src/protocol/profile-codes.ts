@@ -13,6 +13,8 @@ export interface CodeDifference {
   readonly detail?: ErrorDetail;
   /** The routes that return it. */
   readonly routes: readonly string[];
+  /** Whether these routes return the code in no other case. Default: only without `detail`. */
+  readonly isOnlyCase?: true;
   readonly production: ProfileCode;
   /** The case in words, for the documentation. */
   readonly meaning: string;
@@ -20,6 +22,8 @@ export interface CodeDifference {
 
 const SUBMISSION = ['POST /api/v1/orders'];
 const QUOTES = ['POST /api/v1/quote', 'POST /api/v1/quote/stream'];
+const UPLOADS = ['PUT /api/v1/app_data', 'PUT /api/v1/app_data/:hash'];
+const LISTINGS = ['GET /api/v1/account/:owner/orders', 'GET /api/v1/orders'];
 const PRICES = ['GET /api/v1/token/:token/native_price', ...QUOTES];
 
 /** All rejections whose code or status differs between the profiles. */
@@ -37,6 +41,36 @@ export const CODE_DIFFERENCES: readonly CodeDifference[] = [
     routes: SUBMISSION,
     production: { code: 'WrongOwner', status: 400 },
     meaning: 'The signer of a new order is not `from`.',
+  },
+  {
+    code: 'OrderExpired',
+    detail: 'validTo',
+    routes: SUBMISSION,
+    production: { code: 'InsufficientValidTo', status: 400 },
+    meaning: 'The new order is past its validity.',
+  },
+  {
+    code: 'OrderExpired',
+    detail: 'validTo',
+    routes: QUOTES,
+    isOnlyCase: true,
+    production: { code: 'InsufficientValidTo', status: 400 },
+    meaning: 'The quoted order is past its validity.',
+  },
+  {
+    code: 'InvalidAppData',
+    detail: 'upload',
+    routes: UPLOADS,
+    isOnlyCase: true,
+    production: { code: 'AppDataInvalid', status: 400 },
+    meaning: 'The uploaded document is malformed or too large.',
+  },
+  {
+    code: 'InvalidParameter',
+    detail: 'limit',
+    routes: LISTINGS,
+    production: { code: 'LIMIT_OUT_OF_BOUNDS', status: 400 },
+    meaning: 'The page size is not from 1 to 1000.',
   },
   {
     code: 'NoLiquidity',

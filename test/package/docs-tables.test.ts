@@ -9,12 +9,27 @@ import { helpText } from '../../apps/cli/help.ts';
 import { FLAGS, TABLES } from '../../apps/server/settings/flags.ts';
 import { configSchema } from '../../apps/server/settings/schema.ts';
 import { describeSetting, GROUPS } from '../../apps/server/settings/setting.ts';
+import { listRouteCodes } from '../../src/http/openapi/index.ts';
+import { OPERATIONS } from '../../src/http/openapi/operations.ts';
+import type { Endpoint } from '../../src/http/route.ts';
+import { ORDER_BOOK_ROUTES } from '../../src/http/routes/index.ts';
+import type { Profile } from '../../src/protocol/profile.ts';
 import { CODE_DIFFERENCES } from '../../src/protocol/profile-codes.ts';
 import { listCosts } from './cost-table.ts';
 import { blockOf, codeIn, readPage, root, tablesOf } from './docs-pages.ts';
 
 /** Whether tables are written instead of compared: `INTENTBOOK_WRITE=1`. */
 const WRITE = process.env['INTENTBOOK_WRITE'] === '1';
+
+/** Codes that any route, or any route with a body, can return. */
+const ANY_ROUTE: ReadonlySet<string> = new Set([
+  'RateLimited',
+  'InternalServerError',
+  'InvalidJson',
+  'InvalidBody',
+  'PayloadTooLarge',
+  'UnsupportedMediaType',
+] satisfies (keyof typeof ERRORS)[]);
 
 /**
  * Compares the table between two markers of a page with rows from the code, or writes it. The last cell of a row is its
@@ -64,6 +79,27 @@ describe('documentation tables', () => {
     ]);
     const header = ['specification', 'production', 'routes', 'case'];
     checkTable('docs/reference/errors.md', 'profiles', header, rows, { exact: true, least: 1 });
+  });
+
+  test('list the codes of each route by profile', () => {
+    const codesOf = (route: Endpoint, profile: Profile) => {
+      const operation = OPERATIONS[`${route.method} ${route.path}`];
+      const codes = [...listRouteCodes(route, operation, profile)].flatMap(([status, some]) =>
+        some.filter((code) => !ANY_ROUTE.has(code)).map((code) => `\`${code}\` ${status}`),
+      );
+      return codes.sort();
+    };
+    const rows = ORDER_BOOK_ROUTES.map((route) => {
+      const [specification, production] = [codesOf(route, 'specification'), codesOf(route, 'production')];
+      const difference = [
+        ...specification.filter((code) => !production.includes(code)).map((code) => `not ${code}`),
+        ...production.filter((code) => !specification.includes(code)),
+      ];
+      const path = `\`${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}\``;
+      return [path, specification.join(', '), difference.join(', ')];
+    }).filter(([, codes, difference]) => `${codes}${difference}` !== '');
+    const header = ['route', 'specification', 'difference of production'];
+    checkTable('docs/reference/errors.md', 'routes', header, rows, { exact: true });
   });
 
   test('list every route of the OpenAPI document', () => {

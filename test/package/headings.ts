@@ -89,6 +89,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Command line',
   'Commands',
   'Commits',
+  'Codes by route',
   'Common rejections',
   'Compatibility',
   'Compatibility and migration',

@@ -185,6 +185,16 @@ function codedRejections(
   operation: Operation | undefined,
   profile: Profile,
 ): Readonly<Record<string, object>> {
+  const byStatus = listRouteCodes(route, operation, profile);
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, toRejectionResponse(codes)]));
+}
+
+/** Returns the codes of a route by status: its own, and those that its path, its body or any route can cause. */
+export function listRouteCodes(
+  route: Endpoint,
+  operation: Operation | undefined,
+  profile: Profile,
+): ReadonlyMap<number, readonly ErrorCode[]> {
   const codes: ErrorCode[] = ['RateLimited', 'InternalServerError', ...(operation?.errors ?? [])];
   if (route.path.includes(':')) codes.push('InvalidParameter');
   if (operation?.body) codes.push('InvalidJson', 'InvalidBody', 'PayloadTooLarge', 'UnsupportedMediaType');
@@ -192,12 +202,13 @@ function codedRejections(
   const add = (status: number, code: ErrorCode) => byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   const different = profile === 'production' ? getDifferences(route) : [];
   for (const code of new Set(codes)) {
-    if (!different.some((each) => each.code === code && each.detail === undefined)) add(ERRORS[code].status, code);
+    if (!different.some((each) => each.code === code && (each.detail === undefined || each.isOnlyCase)))
+      add(ERRORS[code].status, code);
   }
   for (const { production } of different) {
     if (byStatus.get(production.status)?.includes(production.code) !== true) add(production.status, production.code);
   }
-  return Object.fromEntries([...byStatus].map(([status, some]) => [status, toRejectionResponse(some)]));
+  return byStatus;
 }
 
 /** Returns the rejections of a route that differ between the profiles. */
@@ -207,7 +218,9 @@ function getDifferences({ method, path }: Endpoint): readonly CodeDifference[] {
 
 function toRejectionResponse(codes: readonly ErrorCode[]): object {
   const description = codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n');
-  const schema = { allOf: [ref('Error'), { type: 'object', properties: { errorType: { enum: codes } } }] };
+  const schema = {
+    allOf: [ref('Error'), { type: 'object', properties: { errorType: { enum: codes } }, required: ['errorType'] }],
+  };
   const retryable = codes.some((code) => ERRORS[code].retryable);
   return {
     description,

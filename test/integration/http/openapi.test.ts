@@ -65,6 +65,14 @@ describe('OpenAPI document', () => {
     expect(missing).toEqual([]);
   });
 
+  test('lists the codes of a route only in its responses, not in the schema of errors', () => {
+    const { Error: schema } = document.components.schemas as { Error?: { properties: { errorType: object } } };
+    expect(schema?.properties.errorType).not.toHaveProperty('enum');
+    const read = JSON.stringify(document.paths['/api/v1/version']);
+    expect(read).toContain('RateLimited');
+    expect(read).not.toContain('InvalidSignature');
+  });
+
   test.each(['/api/v1/quote', '/api/v1/quote/stream'])('lists no code of submission that %s never returns', (path) => {
     const { responses } = operations.find((each) => each.path === path && each.method === 'post') ?? {};
     const described = JSON.stringify(responses);

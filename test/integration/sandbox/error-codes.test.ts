@@ -11,6 +11,8 @@ const PRODUCTION = 'the sandbox has the rules of the specification';
 const IMPOSSIBLE: Partial<Record<ErrorCode, string>> = {
   UpstreamUnavailable: 'a sandbox has no order book behind it',
   InvalidEip1271Signature: PRODUCTION,
+  AppDataInvalid: PRODUCTION,
+  LIMIT_OUT_OF_BOUNDS: PRODUCTION,
   UnsupportedSellTokenSource: PRODUCTION,
   UnsupportedBuyTokenDestination: PRODUCTION,
   CustomSolverError: PRODUCTION,

@@ -1,11 +1,12 @@
 import type { OrderBookOptions } from 'intentbook';
-import { createOrderBook } from 'intentbook';
+import { createOrderBook, OrderBookError } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
+import { toProductionError } from '../../../src/admission/production-error.ts';
 import { scriptedChain } from '../../support/chain.ts';
 import type { WireOrder } from '../../support/orders.ts';
 import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
-import { admissionFixture, alice, BOB, byContract, documentOf, orderOf } from './admission-fixture.ts';
+import { admissionFixture, alice, BOB, byContract, documentOf, NOW, orderOf } from './admission-fixture.ts';
 
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 
@@ -123,6 +124,61 @@ describe('quote of a book with production codes', () => {
       ({ profile: 'production', quotes: { estimators, gasPrice: 0 } }) as const;
     expect(await quoted(options([unsupported, suspended]), {})).toEqual(['TokenTemporarilySuspended', 400]);
     expect(await quoted(options([unsupported, suspended, priced]), {})).toEqual([undefined, 200]);
+  });
+});
+
+describe('codes of production by route', () => {
+  const PAST = NOW - 10;
+  const production = { profile: 'production' } as const;
+
+  async function send(options: Partial<OrderBookOptions>, method: string, path: string, body?: unknown) {
+    await using fixture = await admissionFixture(options);
+    const answer = await fixture.http.send(method, path, body === undefined ? {} : { body });
+    return [(answer.json() as { errorType: string }).errorType, answer.status];
+  }
+
+  test('an order or a quote in the past has InsufficientValidTo, a cancellation of an expired order OrderExpired', async () => {
+    const order = await orderOf({ validTo: PAST });
+    expect(await outcome({}, order)).toEqual(['OrderExpired', 400]);
+    expect(await outcome(production, order)).toEqual(['InsufficientValidTo', 400]);
+    const quote = {
+      sellToken: COW,
+      buyToken: WETH,
+      from: alice,
+      kind: 'sell',
+      sellAmountBeforeFee: '1000',
+      validTo: PAST,
+    };
+    expect(await send({}, 'POST', '/api/v1/quote', quote)).toEqual(['OrderExpired', 400]);
+    for (const path of ['/api/v1/quote', '/api/v1/quote/stream'])
+      expect(await send(production, 'POST', path, quote)).toEqual(['InsufficientValidTo', 400]);
+    expect(toProductionError(new OrderBookError('OrderExpired')).code).toBe('OrderExpired');
+  });
+
+  test.each(['0', '1001'])('a page of %s orders has LIMIT_OUT_OF_BOUNDS', async (limit) => {
+    for (const path of [`/api/v1/account/${alice}/orders`, '/api/v1/orders']) {
+      expect(await send({}, 'GET', `${path}?limit=${limit}`)).toEqual(['InvalidParameter', 400]);
+      expect(await send(production, 'GET', `${path}?limit=${limit}`)).toEqual(['LIMIT_OUT_OF_BOUNDS', 400]);
+      expect(await send(production, 'GET', `${path}?offset=-1`)).toEqual(['InvalidParameter', 400]);
+    }
+  });
+
+  test('an upload of a malformed document has AppDataInvalid, an order with it InvalidAppData', async () => {
+    const document = { fullAppData: '{"metadata":7}' };
+    const hash = `0x${'12'.repeat(32)}`;
+    for (const path of ['/api/v1/app_data', `/api/v1/app_data/${hash}`]) {
+      expect(await send({}, 'PUT', path, document)).toEqual(['InvalidAppData', 400]);
+      expect(await send(production, 'PUT', path, document)).toEqual(['AppDataInvalid', 400]);
+      expect(await send(production, 'PUT', path, { fullAppData: `{"a":"${'x'.repeat(8192)}"}` })).toEqual([
+        'AppDataInvalid',
+        400,
+      ]);
+    }
+    expect(await send(production, 'PUT', `/api/v1/app_data/${hash}`, { fullAppData: '{}' })).toEqual([
+      'AppDataHashMismatch',
+      400,
+    ]);
+    expect(await outcome(production, await orderOf({ appData: '{"metadata":7}' }))).toEqual(['InvalidAppData', 400]);
   });
 });
 

@@ -310,6 +310,13 @@ export const REJECTION_CASES: readonly Rejection[] = [
     data: { size: 1001, limit: 1000 },
   },
   {
+    code: 'AppDataInvalid',
+    texts: ['got 8193', 'at most 8192 bytes'],
+    options: () => ({ profile: 'production' }),
+    call: () => ({ put: `"${'x'.repeat(8191)}"` }),
+    data: { size: 8193, limit: 8192 },
+  },
+  {
     code: 'AppDataHashMismatch',
     texts: ['0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', `must be ${HASH}`],
     call: () => ({ put: '{}', hash: HASH }),
@@ -417,6 +424,14 @@ export const REJECTION_CASES: readonly Rejection[] = [
     call: () => ({ http: ['GET', `/api/v2/trades?owner=${alice}&limit=1001`] }),
     data: { parameter: 'limit' },
     onlyHttp: 'tested with the trades',
+  },
+  {
+    code: 'LIMIT_OUT_OF_BOUNDS',
+    texts: ['limit', 'from 1 to 1000'],
+    options: () => ({ profile: 'production' }),
+    call: () => ({ http: ['GET', `/api/v1/account/${alice}/orders?limit=1001`] }),
+    data: { parameter: 'limit' },
+    onlyHttp: 'tested with the profile',
   },
   ...SOLVER_CODES.map(
     (code): Rejection => ({
