@@ -53,7 +53,7 @@ export function createFeeSchedule(
 const MAX_SURPLUS_FACTOR = 999_900;
 
 /** Parts per million in a basis point. */
-const PPM_PER_BPS = 100;
+const PPM_PER_BPS = 100n;
 
 /**
  * Returns the fee policies of an order: those of the operator whose condition it meets, then those of its app data. All
@@ -84,35 +84,25 @@ function toWire(policy: FeePolicyOption, order: FeeSubject, { isSame }: FeeRules
   if (policy.kind !== 'volume') return [surplusPolicy(policy.kind, policy.factor, policy.maxVolumeFactor, order)];
   if (isSame(sellToken, buyToken)) return [];
   const bucket = policy.buckets?.find(({ tokens }) => tokens.includes(sellToken) && tokens.includes(buyToken));
-  const factor = bucket?.factor ?? policy.factor;
-  return factor === 0 ? [] : [{ volume: { factor: toFraction(factor) } }];
+  return [{ volume: { factor: toFraction(bucket?.factor ?? policy.factor) } }];
 }
 
+/**
+ * Returns the policies of partner fees as production counts them. The requested shares of the volume add up to the
+ * maximum, and the factors compound: each is at most `(1 + most) / (1 + added) - 1`, rounded down. A fee without a rest
+ * stays, with the factor 0.
+ */
 function partnerPolicies(order: FeeSubject, most: number): readonly AuctionFeePolicy[] {
-  const policies: AuctionFeePolicy[] = [];
-  // The factors compound, so the product of (1 + factor) must not exceed 1 + most.
-  let [numerator, denominator] = [1n, 1n];
-  for (const fee of order.partnerFees) {
-    const requested = (fee.kind === 'volume' ? fee.bps : fee.maxVolumeBps) * PPM_PER_BPS;
-    const left = remainingFactor(BigInt(most), numerator, denominator);
-    const factor = BigInt(requested) < left ? BigInt(requested) : left;
-    if (factor === 0n) continue;
-    numerator *= MILLION + factor;
-    denominator *= MILLION;
-    policies.push(
-      fee.kind === 'volume'
-        ? { volume: { factor: toFraction(Number(factor)) } }
-        : surplusPolicy(fee.kind, Math.min(fee.bps * PPM_PER_BPS, MAX_SURPLUS_FACTOR), Number(factor), order),
-    );
-  }
-  return policies;
-}
-
-/** Returns the largest whole factor that keeps the product of all factors within the maximum. */
-function remainingFactor(most: bigint, numerator: bigint, denominator: bigint): bigint {
-  // (1 + most) / product - 1, in parts per million, rounded down.
-  const rest = ((MILLION + most) * denominator - MILLION * numerator) / numerator;
-  return rest > 0n ? rest : 0n;
+  const maximum = BigInt(most);
+  let added = 0n;
+  return order.partnerFees.map((fee) => {
+    const requested = BigInt(fee.kind === 'volume' ? fee.bps : fee.maxVolumeBps) * PPM_PER_BPS;
+    const rest = ((MILLION + maximum) * MILLION) / (MILLION + added) - MILLION;
+    const factor = Number(requested < rest ? requested : rest);
+    added += requested < maximum - added ? requested : maximum - added;
+    if (fee.kind === 'volume') return { volume: { factor: toFraction(factor) } };
+    return surplusPolicy(fee.kind, Math.min(fee.bps * Number(PPM_PER_BPS), MAX_SURPLUS_FACTOR), factor, order);
+  });
 }
 
 function surplusPolicy(

@@ -88,7 +88,7 @@ const policy: fc.Arbitrary<WireFeePolicy> = fc.oneof(
   fc.record({ priceImprovement: fc.tuple(factors, quote).map(([rest, quoted]) => ({ ...rest, quote: quoted })) }),
 );
 
-/** A trade that respects its limit, with up to four policies. */
+/** A trade that respects its limit, with up to six policies. */
 export const feeCase: fc.Arbitrary<{ readonly trade: FeeTrade; readonly policies: readonly WireFeePolicy[] }> = fc
   .record({
     kind: fc.constantFrom<FeeTrade['kind']>('sell', 'buy'),
@@ -96,7 +96,7 @@ export const feeCase: fc.Arbitrary<{ readonly trade: FeeTrade; readonly policies
     buyAmount: amount,
     share: fc.integer({ min: 1, max: 1000 }),
     gain: fc.integer({ min: 0, max: 3000 }),
-    policies: fc.array(policy, { maxLength: 4 }),
+    policies: fc.array(policy, { maxLength: 6 }),
   })
   .map(({ kind, sellAmount, buyAmount, share, gain, policies }) => {
     const part = (whole: bigint) => (whole * BigInt(share)) / 1000n || 1n;

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import type { Auction, FeePolicyOption, OrderBook } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
@@ -5,15 +6,18 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { UpcomingFees } from '../../../src/auctions/auction-options.ts';
 import { parseAuctionOptions } from '../../../src/auctions/auction-options.ts';
 import type { FeeSubject } from '../../../src/auctions/fee-policies.ts';
-import { getFeePolicies, isWithinQuote } from '../../../src/auctions/fee-policies.ts';
+import { createFeeSchedule, getFeePolicies, isWithinQuote } from '../../../src/auctions/fee-policies.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import type { PartnerFee } from '../../../src/protocol/metadata.ts';
 import type { WireFeePolicy } from '../../../src/protocol/protocol-fees.ts';
+import { computeProtocolFees } from '../../../src/protocol/protocol-fees.ts';
 import { manualClock } from '../../support/clock.ts';
 import type { OrderChoice } from '../../support/orders.ts';
 import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
+import { expectedFees, feeCase } from '../../support/protocol-fees.ts';
+import { add, divide, floor, least, multiply, rational, subtract } from '../../support/rational.ts';
 
-const CASES = process.env['TEST_LONG'] === undefined ? 3000 : 100_000;
+const CASES = process.env['TEST_LONG'] === undefined ? 1000 : 100_000;
 const MILLION = 1_000_000n;
 const RECIPIENT = '0x00000000000000000000000000000000000000f1';
 const SOLVER: Address = '0x00000000000000000000000000000000000000f2';
@@ -46,35 +50,98 @@ function shareOf(policy: WireFeePolicy): bigint {
   return BigInt(Math.round((maxVolumeFactor ?? factor) * 1_000_000));
 }
 
+/** Returns the largest factors of partner fees by exact fractions: each at most what the sum of the former leaves. */
+function expectedFactors(requested: readonly bigint[], maximum: number): number[] {
+  const one = rational(1n);
+  const cap = rational(BigInt(maximum), MILLION);
+  let sum = rational(0n);
+  return requested.map((bps) => {
+    const value = rational(bps, 10_000n);
+    const rest = subtract(divide(add(one, cap), add(one, sum)), one);
+    sum = add(sum, least(value, subtract(cap, sum)));
+    return Number(floor(multiply(least(value, rest), rational(MILLION)))) / 1_000_000;
+  });
+}
+
+const partnerFees = fc.array(
+  fc.record({
+    kind: fc.constantFrom<PartnerFee['kind']>('volume', 'surplus', 'priceImprovement'),
+    bps: fc.integer({ min: 0, max: 12_000 }),
+    maxVolumeBps: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 12_000 })),
+    recipient: fc.constant<Address>(RECIPIENT),
+  }),
+  { minLength: 3, maxLength: 6 },
+);
+
+/** Returns the share of the volume that a partner asks for. */
+const requestedBps = (fee: PartnerFee) => BigInt(fee.kind === 'volume' ? fee.bps : fee.maxVolumeBps);
+
 describe('partner fees', () => {
-  test(`compound to at most the maximum, and are reduced no further (${CASES} random cases)`, () => {
-    const random = createRandom(1);
-    for (let i = 0; i < CASES; i++) {
-      const maxPartnerFee = random(200_000);
-      const partnerFees = Array.from({ length: 1 + random(5) }, (): PartnerFee => {
-        const bps = random(1500);
-        return random(2) === 0
-          ? { kind: 'volume', bps, recipient: RECIPIENT }
-          : { kind: 'surplus', bps: random(12_000), maxVolumeBps: bps, recipient: RECIPIENT };
-      });
-      const shares = getFeePolicies(subject({ partnerFees }), { ...NONE, maxPartnerFee }).map(shareOf);
-      const product = (factors: readonly bigint[]) => factors.reduce((all, factor) => all * (MILLION + factor), 1n);
-      const bound = (count: number) => (MILLION + BigInt(maxPartnerFee)) * MILLION ** BigInt(count - 1);
-      if (shares.length > 0) expect(product(shares)).toBeLessThanOrEqual(bound(shares.length));
-      // Each factor is the one of the document, or the largest that fits.
-      const taken: bigint[] = [];
-      for (const fee of partnerFees) {
-        const requested = BigInt(fee.kind === 'volume' ? fee.bps : fee.maxVolumeBps) * 100n;
-        const fits = (factor: bigint) => product([...taken, factor]) <= bound(taken.length + 1);
-        const share = shares[taken.length];
-        if (requested > 0n && share !== undefined && fits(1n)) {
-          expect(share).toBeLessThanOrEqual(requested);
-          if (share < requested) expect([fits(share), fits(share + 1n)]).toEqual([true, false]);
-          taken.push(share);
-        }
-      }
-      expect(taken).toHaveLength(shares.length);
-    }
+  test.each<[readonly number[], number, readonly number[]]>([
+    [[50, 30, 40], 10_000, [0.005, 0.003, 0.001984]],
+    [[100, 50], 10_000, [0.01, 0]],
+    [[1000, 2000, 1500], 300_000, [0.1, 0.181818, 0]],
+    [[1000, 2000], 0, [0, 0]],
+    [[0], 300_000, [0]],
+  ])('%j basis points under %d parts per million are %j', (requested, maxPartnerFee, factors) => {
+    const fees = requested.map((bps): PartnerFee => ({ kind: 'volume', bps, recipient: RECIPIENT }));
+    expect(getFeePolicies(subject({ partnerFees: fees }), { ...NONE, maxPartnerFee })).toEqual(
+      factors.map((factor) => ({ volume: { factor } })),
+    );
+  });
+
+  test(`add up to the maximum, and each stays an entry (${CASES} random cases)`, () => {
+    fc.assert(
+      fc.property(partnerFees, fc.integer({ min: 0, max: 999_999 }), (fees, maxPartnerFee) => {
+        const given = fees as readonly PartnerFee[];
+        const policies = getFeePolicies(subject({ partnerFees: given }), { ...NONE, maxPartnerFee });
+        const factors = policies.map((policy) => Number(shareOf(policy)) / 1_000_000);
+        expect(factors).toEqual(expectedFactors(given.map(requestedBps), maxPartnerFee));
+        expect(policies.map((policy) => Object.keys(policy)[0])).toEqual(given.map(({ kind }) => kind));
+      }),
+      { numRuns: CASES },
+    );
+  });
+
+  const ppm = fc.integer({ min: 0, max: 999_999 });
+  const operatorFee = fc.record({ factor: ppm, bucket: fc.option(ppm, { nil: undefined }) });
+
+  test(`have the exact amounts, behind a volume fee with buckets and upcoming rates (${CASES} random cases)`, () => {
+    const FROM = 1000;
+    const pair = [WETH.toLowerCase(), COW.toLowerCase()];
+    const toPolicy = ({ factor, bucket }: { factor: number; bucket: number | undefined }): FeePolicyOption => {
+      const buckets = bucket === undefined ? [] : [{ tokens: pair, factor: bucket }];
+      return { kind: 'volume', factor, buckets };
+    };
+    fc.assert(
+      fc.property(
+        fc.record({
+          fees: feeCase,
+          partnerFees,
+          now: operatorFee,
+          later: operatorFee,
+          isLater: fc.boolean(),
+          cap: ppm,
+        }),
+        ({ fees: { trade }, partnerFees: given, now, later, isLater, cap }) => {
+          const upcomingFees = { from: FROM, protocolFees: [toPolicy(later)] };
+          const options = { protocolFees: [toPolicy(now)], maxPartnerFee: cap, upcomingFees };
+          const rules = createFeeSchedule(parseAuctionOptions(options), {} as never)(isLater ? FROM : FROM - 1);
+          const order = subject({
+            kind: trade.kind,
+            sellAmount: String(trade.sellAmount),
+            buyAmount: String(trade.buyAmount),
+            partnerFees: given as readonly PartnerFee[],
+          });
+          const policies = getFeePolicies(order, rules);
+          const operator = isLater ? later : now;
+          expect(policies[0]).toEqual({ volume: { factor: (operator.bucket ?? operator.factor) / 1_000_000 } });
+          expect(policies).toHaveLength(1 + given.length);
+          expect(computeProtocolFees(trade, policies)).toEqual(expectedFees(trade, policies));
+        },
+      ),
+      { numRuns: CASES },
+    );
   });
 
   test('have the form of the protocol; a factor of surplus is below one', () => {
