@@ -70,7 +70,7 @@ export function toStoredOrder(row: OrderRow, uid: Hex, body: string, checksum: n
     creationDate: row[4],
     validTo: row[5],
     state: STATES[row[6]] as OrderState, // the table checks the range
-    invalidated: row[7] === 1,
+    invalidated: (row[7] === 1 ? true : row[7] === 0 ? false : row[7]) as boolean, // another value is found as damage
     executedSellAmount: row[8],
     executedBuyAmount: row[9],
     executedFeeAmount: row[10],

@@ -1,5 +1,5 @@
 import { chmodSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { OrderBookError } from 'intentbook';
@@ -61,7 +61,7 @@ export function createHardenedServer(
       if (closing && responses.size === 0) socket.destroySoon();
     });
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
-      const body = rejectionBody('the Host header is missing');
+      const body = JSON.stringify(new OrderBookError('InvalidParameter', 'the Host header is missing'));
       response.writeHead(400, rejectionHeaders(body)).end(body);
     } else handler(request, response);
   }
@@ -71,6 +71,10 @@ export function createHardenedServer(
   server.setTimeout(stalled);
   // An unknown expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener);
+  // Without a listener, Node.js closes the connection without a response.
+  server.on('connect', (_, socket) => {
+    socket.end(rawRejection(new OrderBookError('MethodNotAllowed', 'CONNECT is not supported')));
+  });
   server.on('connection', (socket: Socket) => {
     // A peer of a socket file is a process of this machine, usually a proxy.
     if (socket.remoteAddress === undefined) Object.defineProperty(socket, 'remoteAddress', { value: '127.0.0.1' });
@@ -96,7 +100,7 @@ export function createHardenedServer(
     else {
       // The handler may still respond, but must not append to this rejection.
       if (socket instanceof Socket) response?.detachSocket(socket);
-      socket.end(rawRejection(rejectionBody(complaint(error.code))));
+      socket.end(rawRejection(new OrderBookError('InvalidParameter', complaint(error.code))));
     }
   });
   // `server.close` calls this. Node's version treats a connection as idle before its response is fully sent.
@@ -152,10 +156,6 @@ function complaint(code: string | undefined): string {
   return 'this is not HTTP';
 }
 
-function rejectionBody(description: string): string {
-  return JSON.stringify(new OrderBookError('InvalidParameter', description));
-}
-
 function rejectionHeaders(body: string): Record<string, string> {
   return {
     'content-type': 'application/json; charset=utf-8',
@@ -166,8 +166,9 @@ function rejectionHeaders(body: string): Record<string, string> {
   };
 }
 
-/** Writes a response to the socket if Node has rejected the request and there is no response object. */
-function rawRejection(body: string): string {
+/** Renders the response to a request for which Node.js has no response object. */
+function rawRejection(error: OrderBookError): string {
+  const body = JSON.stringify(error);
   const headers = Object.entries(rejectionHeaders(body)).map(([name, value]) => `${name}: ${value}`);
-  return ['HTTP/1.1 400 Bad Request', ...headers, '', body].join('\r\n');
+  return [`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`, ...headers, '', body].join('\r\n');
 }

@@ -135,7 +135,9 @@ export const SERVER_SETTINGS = {
     },
     affiliateStatistics: {
       type: statisticsSource(),
-      help: 'Statistics of affiliates and traders: `own`, computed from the trades of the books, or the URL of a service.',
+      help:
+        'Statistics of affiliates and traders: `own`, computed from the trades of the books, which requires ' +
+        '`affiliateTerms` in the configuration file, or the URL of a service.',
       defaultText: 'none; the statistics endpoints return 503',
     },
   }),

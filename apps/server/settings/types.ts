@@ -147,11 +147,16 @@ export const hashes = () => {
   return listSetting(z.array(hash, { error }).readonly(), '<hashes>', 'hashes, separated by commas');
 };
 
-/** Addresses, or the name of a file with them. */
+/** Addresses, or the name of a file with them. A text that begins with `0x` is a list. */
 export const addressesOrFile = () => {
   const error = 'must be a list of addresses, or the name of a file with them';
   const list = z.array(address().schema, { error }).readonly();
-  return textSetting(z.union([list, plainText(error)], { error }), '<file>', 'a file name');
+  return {
+    schema: z.union([list, plainText(error)], { error }),
+    value: '<addresses|file>',
+    expected: 'addresses separated by commas, or a file name',
+    fromText: (text: string) => (/^\s*0x/i.test(text) ? splitList(text) : text),
+  };
 };
 
 /** An object. Each member is a setting with its own flag. All members are required. */

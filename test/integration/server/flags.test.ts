@@ -87,6 +87,20 @@ describe('command-line flags', () => {
     expect(helpText('serve', PLAIN, true)).toContain(flag);
   });
 
+  test.each(['denied-addresses', 'denied-tokens'])('--%s has a list of addresses, or a file', (flag) => {
+    const name = flag === 'denied-tokens' ? 'deniedTokens' : 'deniedAddresses';
+    const [a, b] = [`0x${'7f'.repeat(20)}`, `0x${'8A'.repeat(20)}`];
+    const read = (text: string) => parseCommand(['serve', `--${flag}`, text], {});
+    expect(read(a)).toEqual(served({ [name]: [a] }));
+    expect(read(`${a}, ${b}`)).toEqual(served({ [name]: [a, b] }));
+    expect(read('/etc/denied,0x1.txt')).toEqual(served({ [name]: '/etc/denied,0x1.txt' }));
+    for (const text of [`${a},0x12`, '0x12']) expect(() => read(text)).toThrow('addresses separated by commas');
+  });
+
+  test('the help of --affiliate-statistics names the terms that it requires', () => {
+    expect(helpText('serve', PLAIN, true).replace(/\s+/g, ' ')).toMatch(/`?own`?,[^.]*requires `?affiliateTerms`? /);
+  });
+
   test('serve deletes chain events and documents of orders only if orders are deleted', () => {
     const flags = ['--retention-chain-events', '91', '--retention-documents', '92'];
     const read = { retention: 90, retentionChainEvents: 91, retentionDocuments: 92 };

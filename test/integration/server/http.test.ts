@@ -156,6 +156,19 @@ describe('client that is too slow loses its connection', () => {
   });
 });
 
+describe('CONNECT', () => {
+  test('is rejected in JSON with CORS headers and the connection is closed', async () => {
+    const { url } = await listening(pong);
+    const [head = '', body = ''] = (await exchange(url, 'CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\nrest')).split(
+      '\r\n\r\n',
+    );
+    expect(head).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/);
+    expect(head.toLowerCase()).toContain('access-control-allow-origin: *');
+    expect(JSON.parse(body)).toEqual({ errorType: 'MethodNotAllowed', description: 'CONNECT is not supported' });
+    expect(await responds(url)).toBe(true);
+  });
+});
+
 describe('connections of one client', () => {
   test('above 256 are closed, until others end', async () => {
     const { url } = await listening(pong, undefined, createConnectionLimit());

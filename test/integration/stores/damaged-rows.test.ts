@@ -45,6 +45,7 @@ const DAMAGE: readonly (readonly [what: string, sql: string, parameters?: readon
   ['a kind that does not exist', 'body = ?', [DAMAGED.body.replace('"kind":"sell"', '"kind":"swap"')]],
   ['a validity that is not that of the UID', 'valid_to = valid_to + 1'],
   ['a negative version', 'version = -1'],
+  ['an invalidation that is neither true nor false', 'invalidated = 5'],
   ['an executed sell amount with a quote', `executed_sell_amount = '1"'`],
   ['an executed buy amount that is empty', "executed_buy_amount = ''"],
   ['an executed signed fee that is no number', "executed_fee_amount = 'fee'"],
