@@ -1,4 +1,4 @@
-import type { Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
+import type { Address, Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
 import { assertKnownOptions, parseHex, requireInteger } from '#internal';
 import { connect, type HttpDriverOptions } from './http-driver.ts';
 import { createResponseError, findError, sendRequest } from './requests.ts';
@@ -60,22 +60,29 @@ function toEstimate(body: unknown, trade: Trade, defaultGas: number): EstimatorR
   if (typeof body !== 'object' || body === null) throw new TypeError('the quote must be an object');
   const { gas = defaultGas, solver, ...quote } = body as Readonly<Record<string, unknown>>; // an object
   const amount = 'amount' in quote ? parseAmount('amount', quote['amount']) : amountAt(quote['clearingPrices'], trade);
-  const interactions = findInteractions(quote);
-  const estimate: Estimate = { amount, gas: Number(gas), ...(interactions && { interactions }) };
+  const estimate: Estimate = { amount, gas: Number(gas), ...findRoute(quote) };
   const address = typeof solver === 'string' ? parseHex(solver, 20) : undefined;
   return address === undefined ? estimate : { ...estimate, solver: address };
 }
 
-/** Maximum number of calls that a book simulates. A quote with more is not verified. */
+/** Maximum number of calls, and of orders of the solver, that a book simulates. A quote with more is not verified. */
 const MAX_CALLS = 64;
+const MAX_ORDERS = 16;
 
-/** Returns the calls of the settlement. `undefined` if the trade also needs orders of the solver. */
-function findInteractions(quote: Readonly<Record<string, unknown>>): Estimate['interactions'] {
-  const { preInteractions = [], interactions, jitOrders = [] } = quote;
-  if (!Array.isArray(preInteractions) || !Array.isArray(interactions)) return undefined;
-  if (!Array.isArray(jitOrders) || jitOrders.length > 0) return undefined;
-  const calls = [...preInteractions, ...interactions];
-  return calls.length > MAX_CALLS ? undefined : calls; // the book validates each call
+type Route = Pick<Estimate, 'interactions' | 'preInteractions' | 'jitOrders' | 'txOrigin'>;
+
+/** Returns the calls of the settlement, and the orders of the solver. Empty if the book cannot simulate them. */
+function findRoute({ preInteractions, interactions, jitOrders, txOrigin }: Readonly<Record<string, unknown>>): Route {
+  const [pre, orders] = [preInteractions ?? [], jitOrders ?? []];
+  if (!Array.isArray(pre) || !Array.isArray(interactions) || !Array.isArray(orders)) return {};
+  if (pre.length + interactions.length > MAX_CALLS || orders.length > MAX_ORDERS) return {};
+  // The book validates each call, each order and the account.
+  return {
+    interactions,
+    preInteractions: pre,
+    jitOrders: orders,
+    ...(txOrigin ? { txOrigin: txOrigin as Address } : {}),
+  };
 }
 
 /** Computes the other side of a trade at clearing prices, rounded as the settlement contract rounds. */

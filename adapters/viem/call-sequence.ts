@@ -31,6 +31,8 @@ const RUNNER: Hex = `0x${[
 export interface CallSequence {
   /** The account that makes all calls. Its code is replaced. */
   readonly caller: Address;
+  /** The account that sends the transaction. Default: the caller. */
+  readonly origin?: Address | undefined;
   readonly calls: readonly Pick<BlockCall, 'to' | 'input'>[];
   readonly stateOverrides: Readonly<Record<Address, object>>;
   /** Gas limit of all calls. */
@@ -43,12 +45,12 @@ const RESULT_SIZE = 96;
 /** Simulates a sequence of calls with `eth_call` and state overrides, which most nodes support. */
 export async function simulateSequence(
   client: RpcClient,
-  { caller, calls, stateOverrides, gas }: CallSequence,
+  { caller, origin = caller, calls, stateOverrides, gas }: CallSequence,
   signal: AbortSignal,
 ): Promise<readonly BlockCallResult[]> {
   const data = `0x${calls.map(encodeCall).join('')}`;
   const overrides = { ...stateOverrides, [caller]: { ...stateOverrides[caller], code: RUNNER } };
-  const params = [{ from: caller, to: caller, data, gas: toQuantity(gas) }, 'latest', overrides];
+  const params = [{ from: origin, to: caller, data, gas: toQuantity(gas) }, 'latest', overrides];
   const output = parseHexResult(await callRpc(client, signal, 'eth_call', params), calls.length * RESULT_SIZE);
   return calls.map(({ input }, i): BlockCallResult => {
     const [success, used, result] = [0, 1, 2].map((at) => {

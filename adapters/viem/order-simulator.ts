@@ -59,7 +59,7 @@ export function viemOrderSimulator(client: RpcClient): OrderSimulator {
       try {
         const block = order.block ?? parseQuantity(await callRpc(client, signal, 'eth_blockNumber', []));
         const [authorization, stateOverrides] = await Promise.all([
-          authorize(settlementContract, signal, toQuantity(block)),
+          authorize(settlementContract, signal, { block: toQuantity(block) }),
           fund(order, signal),
         ]);
         const input = encodeSettlement({ ...order, hooks, interactions: [] });

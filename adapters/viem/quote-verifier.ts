@@ -60,14 +60,15 @@ export function viemQuoteVerifier(client: RpcClient): QuoteVerifier {
       }
     }
     const stateOverrides = { ...override, [authorization.to]: { code: ALLOW_ALL } };
-    return simulateSequence(client, { caller: quote.owner, calls, stateOverrides, gas: SEQUENCE_GAS }, signal);
+    const { owner: caller, txOrigin: origin } = quote;
+    return simulateSequence(client, { caller, origin, calls, stateOverrides, gas: SEQUENCE_GAS }, signal);
   }
 
   return {
     async verify(quote, { signal }) {
       try {
         const [authorization, override] = await Promise.all([
-          authorize(quote.settlementContract, signal),
+          authorize(quote.settlementContract, signal, { solver: quote.txOrigin ?? SOLVER }),
           fund(quote, signal),
         ]);
         if (override === 'unknown') return { status: 'failed', reason: 'the balance of the sell token is not found' };
@@ -94,15 +95,17 @@ function createCalls(quote: QuoteVerification): BlockCall[] {
     createCall(owner, order.sellToken, approve(UNLIMITED)),
     createCall(owner, settlement, encodeCall(SELECTORS.setPreSignature, [bytes(uid), word(1n)])),
     ...balances,
-    createCall(SOLVER, settlement, encodeSettlement(toSettlement(quote)), SETTLE_GAS),
+    createCall(quote.txOrigin ?? SOLVER, settlement, encodeSettlement(toSettlement(quote)), SETTLE_GAS),
     ...balances,
   ];
 }
 
 /** Returns a settlement at prices that give the owner exactly the estimated amount. */
-function toSettlement({ order, owner, interactions, hooks }: QuoteVerification): SingleSettlement {
+function toSettlement(quote: QuoteVerification): SingleSettlement {
+  const { order, owner, interactions, jitOrders } = quote;
   const executed = order.kind === 'sell' ? order.sellAmount : order.buyAmount;
-  return { order, owner, signingScheme: 'presign', signature: '0x', executed, interactions, hooks };
+  const hooks = { ...quote.hooks, pre: [...quote.hooks.pre, ...quote.preInteractions] };
+  return { order, owner, signingScheme: 'presign', signature: '0x', executed, interactions, jitOrders, hooks };
 }
 
 /**

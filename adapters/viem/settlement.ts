@@ -1,4 +1,4 @@
-import type { Address, Hex, InteractionData, Interactions, OrderData, SigningScheme } from 'intentbook';
+import type { Address, Hex, InteractionData, Interactions, JitOrder, OrderData, SigningScheme } from 'intentbook';
 import { encodeCall, encodeSettle, word } from '#internal';
 import { callRpc, list, parseHexResult, parseQuantity, type RpcClient, record, toQuantity } from './rpc.ts';
 
@@ -40,8 +40,12 @@ export function createCall(from: Address, to: Address, input: Hex, gas = CALL_GA
   return { from, to, input, gas: toQuantity(gas) };
 }
 
-/** Returns the call that allows `SOLVER` to settle, from the manager of the settlement contract's allow list. */
-export type CreateAuthorization = (settlement: Address, signal: AbortSignal, block?: string) => Promise<BlockCall>;
+/** Returns the call that allows a solver to settle (default: `SOLVER`), from the manager of the settlement contract's allow list. */
+export type CreateAuthorization = (
+  settlement: Address,
+  signal: AbortSignal,
+  options?: { readonly block?: string; readonly solver?: Address },
+) => Promise<BlockCall>;
 
 /**
  * Creates authorizations. The allow list of a settlement contract is read once, since it cannot change
@@ -55,12 +59,12 @@ export function createAuthorizations(client: RpcClient): CreateAuthorization {
     return `0x${result.slice(26)}`;
   }
 
-  return async (settlement, signal, block = 'latest') => {
+  return async (settlement, signal, { block = 'latest', solver = SOLVER } = {}) => {
     const known = authenticators.get(settlement);
     const authenticator = known ?? (await readAddress(settlement, SELECTORS.authenticator, block, signal));
     authenticators.set(settlement, authenticator);
     const manager = await readAddress(authenticator, SELECTORS.manager, block, signal);
-    return createCall(manager, authenticator, encodeCall(SELECTORS.addSolver, [word(SOLVER)]));
+    return createCall(manager, authenticator, encodeCall(SELECTORS.addSolver, [word(solver)]));
   };
 }
 
@@ -102,15 +106,36 @@ export interface SingleSettlement {
   readonly executed: bigint;
   readonly interactions: readonly InteractionData[];
   readonly hooks: Interactions;
+  /** Orders of the solver that are settled as well, at their limit prices. Default: none. */
+  readonly jitOrders?: readonly JitOrder[];
 }
 
 /** Encodes a settlement of one order at its limit price. */
-export function encodeSettlement({ interactions, hooks, ...signed }: SingleSettlement): Hex {
+export function encodeSettlement({ interactions, hooks, jitOrders = [], ...signed }: SingleSettlement): Hex {
   const { sellToken, buyToken, sellAmount, buyAmount } = signed.order;
+  // Each order has its own pair of prices, so that it is filled at its limit.
   return encodeSettle(
-    [sellToken, buyToken],
-    [buyAmount, sellAmount],
-    [{ ...signed, sellIndex: 0, buyIndex: 1 }],
+    [sellToken, buyToken, ...jitOrders.flatMap((order) => [order.sellToken, order.buyToken])],
+    [buyAmount, sellAmount, ...jitOrders.flatMap((order) => [BigInt(order.buyAmount), BigInt(order.sellAmount)])],
+    [{ ...signed, sellIndex: 0, buyIndex: 1 }, ...jitOrders.map((order, i) => toTrade(order, 2 + 2 * i))],
     [hooks.pre, interactions, hooks.post],
   );
+}
+
+function toTrade(order: JitOrder, sellIndex: number) {
+  const { side, sellTokenSource, buyTokenDestination, executedAmount, signingScheme } = order;
+  // The address of a contract, or of the owner of a pre-signature.
+  const owner: Address = `0x${order.signature.slice(2, 42)}`;
+  const signature: Hex = signingScheme === 'eip1271' ? `0x${order.signature.slice(42)}` : order.signature;
+  const terms = { kind: side, sellTokenBalance: sellTokenSource, buyTokenBalance: buyTokenDestination, feeAmount: 0n };
+  const executed = BigInt(executedAmount);
+  return {
+    order: { ...order, ...terms },
+    owner,
+    signingScheme,
+    signature,
+    executed,
+    sellIndex,
+    buyIndex: sellIndex + 1,
+  };
 }

@@ -1,6 +1,7 @@
 import type { SolverErrorCode } from '../errors.ts';
-import type { Address } from '../protocol/hex.ts';
-import type { OrderKind } from '../protocol/order.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
+import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 
 /** A trade to estimate. Both tokens are contracts: native currency on the buy side is replaced by its wrapped token. */
@@ -40,11 +41,40 @@ export interface Estimate {
    * needs them. Unless `metadata` has calls, they are added to it.
    */
   readonly interactions?: readonly InteractionData[];
+  /** Calls before the transfers of the settlement. They count to the maximum of `interactions`. Default: none. */
+  readonly preInteractions?: readonly InteractionData[];
+  /**
+   * Orders that the solver provides for the settlement, at most 16. They exchange the two tokens of the trade at their
+   * limit prices. Default: none.
+   */
+  readonly jitOrders?: readonly JitOrder[];
+  /** The account that must send the settlement, if `jitOrders` are only valid for it. Default: the solver. */
+  readonly txOrigin?: Address;
   /**
    * Details of the settlement: a JSON object, shown with an order only once the order cannot be filled. It is omitted
    * if it is larger than 64 KiB, nested deeper than 64 levels, or contains text without a UTF-8 form.
    */
   readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** A signed order that a solver provides, in the form of production. Amounts are decimal strings of atoms. */
+export interface JitOrder {
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  readonly receiver: Address;
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  /** Of the fixed amount. */
+  readonly executedAmount: string;
+  readonly validTo: number;
+  readonly appData: Hex;
+  readonly side: OrderKind;
+  readonly partiallyFillable: boolean;
+  readonly sellTokenSource: SellTokenSource;
+  readonly buyTokenDestination: BuyTokenDestination;
+  readonly signingScheme: SigningScheme;
+  /** As the settlement contract receives it: a contract signature follows its contract; a pre-signature is the owner. */
+  readonly signature: Hex;
 }
 
 /** Reports that a token of the trade cannot be traded, such as a token with a fee on each transfer. */

@@ -2,6 +2,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { InteractionData, Interactions } from '../protocol/trampoline.ts';
 import type { ChainCall } from './chain-client.ts';
+import type { JitOrder } from './estimator.ts';
 
 /** A quote to simulate. */
 export interface QuoteVerification {
@@ -13,6 +14,12 @@ export interface QuoteVerification {
   readonly vaultRelayer: Address;
   /** The calls of the settlement contract that convert the sold into the bought tokens. */
   readonly interactions: readonly InteractionData[];
+  /** Calls after the hooks of the order, before the transfers. */
+  readonly preInteractions: readonly InteractionData[];
+  /** Orders of the solver that are settled as well, at their limit prices. They exchange the tokens of the order. */
+  readonly jitOrders: readonly JitOrder[];
+  /** The account that sends the settlement. `undefined`: any solver. */
+  readonly txOrigin: Address | undefined;
   /** The hooks of the order. */
   readonly hooks: Interactions;
 }

@@ -1,5 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import type { Trade } from '../ports/estimator.ts';
+import type { JitOrder, Trade } from '../ports/estimator.ts';
 import { compareDecimals, type Decimal, parseDecimal } from '../protocol/decimal.ts';
 import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from '../protocol/json.ts';
@@ -7,6 +7,7 @@ import type { InteractionData } from '../protocol/trampoline.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 import type { RaceResponse } from './estimator-race.ts';
 import { isAmount } from './fee.ts';
+import { readJitOrders } from './jit-orders.ts';
 
 /** A valid estimate with all optional members set. */
 export interface ValidatedEstimate {
@@ -19,6 +20,9 @@ export interface ValidatedEstimate {
   readonly metadata: string;
   /** The calls of the route. `undefined` if the estimator has not returned them. */
   readonly interactions?: readonly InteractionData[] | undefined;
+  readonly preInteractions?: readonly InteractionData[];
+  readonly jitOrders?: readonly JitOrder[];
+  readonly txOrigin?: Address;
 }
 
 /** Maximum length of the metadata text; longer metadata is omitted. */
@@ -70,15 +74,17 @@ const INVALID = { outcome: 'invalid' } as const;
 function readEstimate(source: string, value: unknown): ValidatedEstimate | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const given = value as Readonly<Record<string, unknown>>; // an object; each member is validated
-  const { amount, gas, solver, verified, metadata, interactions } = given;
+  const { amount, gas, solver, verified, metadata, interactions, txOrigin } = given;
   const address = parseHex(solver ?? ZERO_ADDRESS, 20);
   const simulated = verified ?? false;
   if (typeof amount !== 'bigint' || !isAmount(amount)) return undefined;
   if (typeof gas !== 'number' || !Number.isSafeInteger(gas) || gas <= 0) return undefined;
   if (address === undefined || typeof simulated !== 'boolean') return undefined;
-  const calls = interactions === undefined || interactions === null ? undefined : readInteractions(interactions);
-  if (calls === 'invalid') return undefined;
-  const details = calls === undefined ? metadata : withInteractions(metadata, calls);
+  const origin = txOrigin === undefined || txOrigin === null ? undefined : parseHex(txOrigin, 20);
+  if (origin === undefined && txOrigin !== undefined && txOrigin !== null) return undefined;
+  const route = interactions === undefined || interactions === null ? undefined : readRoute(given);
+  if (route === 'invalid') return undefined;
+  const details = route === undefined ? metadata : withRoute(metadata, route);
   return {
     source,
     amount,
@@ -86,8 +92,24 @@ function readEstimate(source: string, value: unknown): ValidatedEstimate | undef
     solver: address,
     verified: simulated,
     metadata: toMetadataText(details),
-    ...(calls === undefined ? {} : { interactions: calls }),
+    ...route,
+    ...(origin === undefined ? {} : { txOrigin: origin }),
   };
+}
+
+/** The parts of a settlement besides the order. */
+type Route = Required<Pick<ValidatedEstimate, 'preInteractions' | 'jitOrders'>> & {
+  readonly interactions: readonly InteractionData[];
+};
+
+/** Reads the calls of a route and the orders of its solver. */
+function readRoute({ interactions, preInteractions, jitOrders }: Readonly<Record<string, unknown>>): Route | 'invalid' {
+  const [pre, orders] = [preInteractions ?? [], readJitOrders(jitOrders ?? [])];
+  if (!Array.isArray(interactions) || !Array.isArray(pre) || orders === undefined) return 'invalid';
+  // One limit applies to all calls.
+  const calls = readInteractions([...pre, ...interactions]);
+  if (calls === 'invalid') return 'invalid';
+  return { interactions: calls.slice(pre.length), preInteractions: calls.slice(0, pre.length), jitOrders: orders };
 }
 
 /** Maximum number of calls of a route, and of the characters of their data. */
@@ -112,10 +134,10 @@ function readInteractions(value: unknown): readonly InteractionData[] | 'invalid
   return calls;
 }
 
-/** Adds the calls of a route to metadata, in the form of the production order book. */
-function withInteractions(metadata: unknown, interactions: readonly InteractionData[]): object {
+/** Adds a route to metadata, in the form of the production order book. */
+function withRoute(metadata: unknown, { interactions, preInteractions, jitOrders }: Route): object {
   const given = isPlainObject(metadata) ? metadata : {};
-  return { version: '1.0', interactions, preInteractions: [], jitOrders: [], ...given };
+  return { version: '1.0', interactions, preInteractions, jitOrders, ...given };
 }
 
 function isPlainObject(value: unknown): value is object {

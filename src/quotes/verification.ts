@@ -1,5 +1,6 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
+import type { JitOrder } from '../ports/estimator.ts';
 import type { QuoteVerifier, VerificationOutcome } from '../ports/quote-verifier.ts';
 import { type Address, bytesToHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
@@ -63,12 +64,14 @@ export function createEstimateVerification(context: VerificationContext): Estima
   const simulated = new WeakMap<ValidatedEstimate, Map<string, Promise<ValidatedEstimate>>>();
 
   async function simulate(prepared: Prepared, estimate: ValidatedEstimate): Promise<ValidatedEstimate> {
-    const { interactions } = estimate;
-    if (interactions === undefined) return estimate;
+    const { interactions, preInteractions = [], jitOrders = [], txOrigin } = estimate;
+    if (interactions === undefined || !jitOrders.every((each) => isOfTrade(each, prepared))) return estimate;
     const owner = prepared.request.from === ZERO_ADDRESS ? STAND_IN : prepared.request.from;
     const order = toOrder(prepared, estimate);
     const uid = packUid({ digest: bytesToHex(hasher.digest(order)), owner, validTo: order.validTo });
-    const quote = { order, uid, owner, settlementContract, vaultRelayer, interactions, hooks: prepared.hooks };
+    const { hooks } = prepared;
+    const route = { interactions, preInteractions, jitOrders, txOrigin };
+    const quote = { order, uid, owner, settlementContract, vaultRelayer, hooks, ...route };
     try {
       const outcome = await withDeadline(clock, TIMEOUT, (signal) => verifier.verify(quote, { signal }));
       return outcome.status === 'verified' ? toObserved(prepared, estimate, outcome) : estimate;
@@ -103,6 +106,12 @@ export function createEstimateVerification(context: VerificationContext): Estima
       return candidates.find(({ estimate }) => estimate.verified) ?? candidates[0];
     },
   };
+}
+
+/** Returns whether an order of a solver exchanges the tokens of the trade. Others could spend tokens of the contract. */
+function isOfTrade({ sellToken, buyToken }: JitOrder, { trade }: Prepared): boolean {
+  const tokens: readonly Address[] = [trade.sellToken, trade.buyToken];
+  return tokens.includes(sellToken) && tokens.includes(buyToken);
 }
 
 /** Returns the candidates, the best first. */

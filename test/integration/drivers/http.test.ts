@@ -121,20 +121,24 @@ describe('driver as an estimator', () => {
     [
       'sell',
       { amount: '77', interactions: [], solver: SOLVER, gas: 5 },
-      { amount: 77n, gas: 5, solver: SOLVER, interactions: [] },
+      { amount: 77n, gas: 5, solver: SOLVER, interactions: [], preInteractions: [], jitOrders: [] },
     ],
   ] as const)('reads a quote (%s, %#)', async (kind, response, expected) => {
     const { url } = await serve(() => Response.json(response));
     expect(await estimate(url, { kind })).toEqual(expected);
   });
 
-  test('returns the calls of a quote, unless it needs orders of the solver', async () => {
+  test('returns the calls of a quote and the orders of its solver, unless there are too many', async () => {
     const [pre, swap] = [1, 2].map((n) => ({ target: address(n), value: '0', callData: '0x12' }));
     const quote = { clearingPrices: { [SELL]: '1', [BUY]: '1' }, preInteractions: [pre], interactions: [swap] };
-    const responses = [quote, { ...quote, jitOrders: [{}] }, { ...quote, interactions: Array(64).fill(swap) }];
+    const rfq = { ...quote, jitOrders: [{ sellToken: BUY }], txOrigin: SOLVER };
+    const many = [{ interactions: Array(64).fill(swap) }, { jitOrders: Array(17).fill({}) }];
+    const responses = [quote, rfq, ...many.map((each) => ({ ...quote, ...each }))];
     const { url } = await serve(() => Response.json(responses.shift()));
-    expect(await estimate(url)).toMatchObject({ interactions: [pre, swap] });
-    for (const _ of responses.slice()) expect(await estimate(url)).toEqual({ amount: 1000n, gas: 250_000 });
+    const route = { interactions: [swap], preInteractions: [pre] };
+    expect(await estimate(url)).toMatchObject({ ...route, jitOrders: [] });
+    expect(await estimate(url)).toMatchObject({ ...route, jitOrders: [{ sellToken: BUY }], txOrigin: SOLVER });
+    for (const _ of many) expect(await estimate(url)).toEqual({ amount: 1000n, gas: 250_000 });
   });
 
   test.each([

@@ -130,6 +130,53 @@ describe('quote verification', () => {
     });
   });
 
+  /** A quote of a market maker, who sells USDC for the WETH of the trade by an order of its own. */
+  async function rfqQuote(change: (order: Record<string, unknown>) => object = (order) => order, txOrigin?: Hex) {
+    const maker = await sandbox.createTrader({ USDC: '10000' });
+    const body = maker.createOrder({ sell: ['5000', 'USDC'], for: ['1', 'WETH'] }, { scheme: 'eip712' });
+    const { sellToken, buyToken, sellAmount, buyAmount, validTo, partiallyFillable, signature, signingScheme } = body;
+    const order = {
+      sellToken,
+      buyToken,
+      sellAmount,
+      buyAmount,
+      validTo,
+      partiallyFillable,
+      signature,
+      signingScheme,
+      receiver: `0x${'00'.repeat(20)}`,
+      appData: keccak256(toHex(body.appData)),
+      side: body.kind,
+      sellTokenSource: body.sellTokenBalance,
+      buyTokenDestination: body.buyTokenBalance,
+      executedAmount: sellAmount,
+    };
+    const route = { interactions: [], preInteractions: [], jitOrders: [change(order)] };
+    const estimate = { amount: BigInt(body.sellAmount), gas: 300_000, solver: STRANGER, ...route, txOrigin };
+    return { estimate, order };
+  }
+
+  it.each(['any solver', 'a given account'])('verifies the order of a market maker that %s settles', async (by) => {
+    const origin: Hex | undefined = by === 'any solver' ? undefined : `0x${'11'.repeat(20)}`;
+    const { estimate, order } = await rfqQuote(undefined, origin);
+    for (const verifier of [viemQuoteVerifier(connect()), viemQuoteVerifier(connectWithout('eth_simulateV1'))]) {
+      const book = await open(() => estimate, verifier);
+      const { verified, quote: quoted } = await quote(book, sellWeth({ priceQuality: 'verified' }));
+      expect([verified, quoted.buyAmount]).toEqual([true, order.sellAmount]);
+      // Without the order nothing pays the owner.
+      const without = await open(() => ({ ...estimate, jitOrders: [] }), verifier);
+      expect(await quote(without, sellWeth())).toMatchObject({ verified: false });
+    }
+  });
+
+  it.each<[string, (order: Record<string, unknown>) => object]>([
+    ['another signature', (order) => ({ ...order, sellAmount: String(BigInt(String(order['sellAmount'])) - 1n) })],
+    ['another token', (order) => ({ ...order, sellToken: sandbox.token('DAI').address.toLowerCase() })],
+  ])('does not verify an order of a market maker with %s', async (_, change) => {
+    const { estimate } = await rfqQuote(change);
+    expect(await quote(await open(() => estimate), sellWeth())).toMatchObject({ verified: false });
+  });
+
   it('reads the slot of a balance once per token', async () => {
     const seen: string[] = [];
     const countSearches = () => seen.filter((method) => method === 'eth_createAccessList').length;

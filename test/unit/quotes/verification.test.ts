@@ -2,6 +2,7 @@ import type {
   Address,
   Estimate,
   Hex,
+  JitOrder,
   QuoteRequest,
   QuoteVerification,
   QuoteVerifier,
@@ -137,6 +138,9 @@ describe('estimate verification', () => {
         settlementContract: SOLD,
         vaultRelayer: BOUGHT,
         interactions: CALLS,
+        preInteractions: [],
+        jitOrders: [],
+        txOrigin: undefined,
         hooks: { pre: [], post: [] },
       },
     ]);
@@ -371,6 +375,51 @@ describe('quote verification', () => {
       preInteractions: [],
       jitOrders: [],
     });
+  });
+
+  const JIT: JitOrder = {
+    sellToken: `0x${'22'.repeat(20)}`,
+    buyToken: `0x${'33'.repeat(20)}`,
+    receiver: `0x${'44'.repeat(20)}`,
+    sellAmount: '1',
+    buyAmount: '2',
+    executedAmount: '1',
+    validTo: 5,
+    appData: `0x${'55'.repeat(32)}`,
+    side: 'sell',
+    partiallyFillable: false,
+    sellTokenSource: 'erc20',
+    buyTokenDestination: 'erc20',
+    signingScheme: 'eip712',
+    signature: `0x${'66'.repeat(65)}`,
+  };
+
+  it.each<[string, object]>([
+    ['an amount in hex', { sellAmount: '0x1' }],
+    ['an amount above 256 bits', { executedAmount: String(2n ** 256n) }],
+    ['an unknown scheme', { signingScheme: 'bls' }],
+    ['a signature of 64 bytes', { signature: `0x${'66'.repeat(64)}` }],
+    ['a pre-signature without an owner', { signingScheme: 'presign', signature: '0x' }],
+    ['a contract signature without its contract', { signingScheme: 'eip1271', signature: '0x12' }],
+    ['a signature of 10 kB', { signingScheme: 'eip1271', signature: `0x${'66'.repeat(10_000)}` }],
+  ])('rejects an estimate with an order that has %s', async (_, change) => {
+    const jitOrders = [{ ...JIT, ...change }];
+    const { request } = await open([1000n], succeed, { interactions: [], jitOrders } as Partial<Estimate>);
+    expect(await request()).toBe('NoLiquidity');
+  });
+
+  it('rejects an estimate with 17 orders, a wrong account, or calls before the transfers that are no list', async () => {
+    const changes = [{ jitOrders: Array(17).fill(JIT) }, { txOrigin: '0x12' }, { preInteractions: {} }];
+    for (const change of changes) {
+      const { request } = await open([1000n], succeed, { interactions: [], ...change } as Partial<Estimate>);
+      expect(await request()).toBe('NoLiquidity');
+    }
+  });
+
+  it('does not simulate an order of other tokens, which could spend those of the contract', async () => {
+    const { request, seen } = await open([1000n], succeed, { interactions: [], jitOrders: [JIT] });
+    expect(await request()).toMatchObject({ verified: false });
+    expect(seen).toEqual([]);
   });
 
   it.each<[string, unknown]>([
