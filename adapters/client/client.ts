@@ -1,5 +1,14 @@
 import type { Order, OrderCancellations, OrderCreation, OrderTrade, QuoteRequest, QuoteResponse } from 'intentbook';
-import { type ClientOptions, createSender, type QueryParameters, RequestError, toQuery } from './http.ts';
+import { type AccountClient, type AccountClientOptions, type AccountWallet, createAccountClient } from './account.ts';
+import {
+  type ClientOptions,
+  createSender,
+  getNextCursor,
+  orUndefined,
+  type QueryParameters,
+  type RequestError,
+  toQuery,
+} from './http.ts';
 import { createMirror, type Mirror, type MirrorFilter, type MirrorOptions } from './mirror.ts';
 
 /** Filters and paging of a list of orders. */
@@ -32,6 +41,13 @@ export interface OrderBookClient {
    * cannot be reached, it retries until the signal is aborted.
    */
   mirror(filter?: MirrorFilter, options?: MirrorOptions): Promise<Mirror>;
+  /**
+   * Creates a client of the account interface, for one account.
+   *
+   * @param wallet - The account with its `signTypedData`, such as an account of viem; or its address, for reads.
+   * @throws TypeError if the account, its address or an option is malformed.
+   */
+  account(wallet: string | AccountWallet, options?: AccountClientOptions): AccountClient;
 }
 
 /**
@@ -52,9 +68,8 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
   const { request } = sender;
 
   async function list(query: QueryParameters, signal?: AbortSignal) {
-    const { body, link } = await request<Order[]>('GET', `orders?${toQuery(query)}`, undefined, signal);
-    const next = /[?&]cursor=([^&>]*)/.exec(link ?? '')?.[1];
-    return { orders: body, next: next === undefined ? undefined : decodeURIComponent(next) };
+    const { body, link } = await request<Order[]>('GET', `orders?${toQuery(query)}`, { signal });
+    return { orders: body, next: getNextCursor(link) };
   }
 
   async function* listPages(query: QueryParameters, signal: AbortSignal) {
@@ -67,27 +82,18 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
   }
 
   return {
-    submit: async (order) => (await request<string>('POST', 'orders', order)).body,
-    async get(uid) {
-      try {
-        return (await request<Order>('GET', `orders/${encodeURIComponent(uid)}`)).body;
-      } catch (error) {
-        if (isUnknownOrder(error)) return undefined;
-        throw error;
-      }
-    },
+    submit: async (order) => (await request<string>('POST', 'orders', { body: order })).body,
+    get: (uid) => orUndefined(request<Order>('GET', `orders/${encodeURIComponent(uid)}`), isUnknownOrder),
     list: (query = {}) => list({ ...query }),
     async cancel(cancellation) {
-      await request('DELETE', 'orders', cancellation);
+      await request('DELETE', 'orders', { body: cancellation });
     },
-    quote: async (terms) => (await request<QuoteResponse>('POST', 'quote', terms)).body,
+    quote: async (terms) => (await request<QuoteResponse>('POST', 'quote', { body: terms })).body,
     trades: async (query) => (await request<OrderTrade[]>('GET', `trades?${toQuery({ ...query })}`)).body,
     mirror: (filter = {}, mirrorOptions = {}) => createMirror(sender, listPages, filter, options, mirrorOptions),
+    account: (wallet, accountOptions) => createAccountClient(wallet, url, options, accountOptions),
   };
 }
 
-/** Returns whether the server does not have an order. A proxy and a server at another path respond with 404 as well. */
-function isUnknownOrder(error: unknown): boolean {
-  if (!(error instanceof RequestError)) return false;
-  return error.code === 'NotFound' && Object(error.data).path === undefined; // `path`: there is no such route
-}
+/** `path` in the values of an error: there is no such route. */
+const isUnknownOrder = ({ code, data }: RequestError) => code === 'NotFound' && Object(data).path === undefined;

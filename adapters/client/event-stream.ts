@@ -54,6 +54,7 @@ function parseBlock(block: string): ServerEvent {
  * Reads a stream and opens it again after the last id when the connection ends, with a delay that grows. Ends when the
  * signal is aborted.
  *
+ * @param lastId - The event after which the stream begins. Default: now.
  * @param onState - Called when the connection is established or lost.
  * @throws RequestError for a response with a status from 400 to 499, except 408 and 429; TooLargeError.
  */
@@ -62,9 +63,9 @@ export async function* readEvents(
   path: string,
   { maxDelay = 15_000, silence = 45_000 }: ClientOptions,
   signal: AbortSignal,
-  onState: (connected: boolean) => void,
+  { lastId: firstId, onState }: { lastId?: number | undefined; onState?: (connected: boolean) => void },
 ): AsyncGenerator<ServerEvent> {
-  let lastId: number | undefined;
+  let lastId = firstId;
   let delay = FIRST_DELAY;
   while (!signal.aborted) {
     const connection = new AbortController();
@@ -83,7 +84,7 @@ export async function* readEvents(
       const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) };
       const response = await sender.open(path, { headers, signal: connection.signal });
       if (!response.ok || response.body === null) throw await readRequestError(response, sender.maxBytes);
-      onState(true);
+      onState?.(true);
       for await (const event of parseEvents(response.body, sender.maxBytes, alive)) {
         lastId = event.id ?? lastId;
         // The opening alone does not show that the server works: it may close each connection.
@@ -99,7 +100,7 @@ export async function* readEvents(
       connection.abort();
     }
     if (signal.aborted) return;
-    onState(false);
+    onState?.(false);
     if (performance.now() - start > maxDelay) delay = FIRST_DELAY;
     // Clients that lost their server at the same time do not return at the same time.
     await pause(getDelay(failure, Math.min(delay, maxDelay) * (0.5 + Math.random() / 2)), signal);

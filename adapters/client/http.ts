@@ -32,10 +32,10 @@ export class RequestError extends Error {
 
   constructor(
     status: number,
-    body?: { readonly errorType?: string; description?: string; data?: unknown } | null,
+    body?: { readonly errorType?: string; description?: string; message?: string; data?: unknown } | null,
     retryAfter?: number,
   ) {
-    super(body?.description ?? `the server responded with status ${status}`);
+    super(body?.description ?? body?.message ?? `the server responded with status ${status}`);
     this.status = status;
     this.code = body?.errorType;
     this.data = body?.data;
@@ -96,6 +96,14 @@ export interface JsonResponse<T> {
   readonly link: string | null;
 }
 
+/** Parts of a request that most requests do not have. */
+interface RequestParts {
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly init?: RequestInit;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export type QueryParameters = Readonly<Record<string, string | number | undefined>>;
 
 /**
@@ -103,7 +111,7 @@ export type QueryParameters = Readonly<Record<string, string | number | undefine
  *
  * @throws TypeError if an option is unknown or malformed.
  */
-export function createSender(url: string, options: ClientOptions) {
+export function createSender(url: string, options: ClientOptions, prefix = '/api/v1/') {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) {
     throw new TypeError(`createClient: unknown option "${unknown}", use ${OPTIONS.join(', ')}`);
@@ -122,23 +130,22 @@ export function createSender(url: string, options: ClientOptions) {
   const authorization = credentials === undefined || isAuthorized ? {} : { authorization: `Basic ${credentials}` };
 
   function open(path: string, init: RequestInit = {}): Promise<Response> {
-    return send(`${base}/api/v1/${path}`, { ...init, headers: { ...authorization, ...headers, ...init.headers } });
+    return send(base + prefix + path, { ...init, headers: { ...authorization, ...headers, ...init.headers } });
   }
 
   async function request<T>(
     method: string,
     path: string,
-    body?: unknown,
-    ended?: AbortSignal,
+    { body, init, signal: ended }: RequestParts = {},
   ): Promise<JsonResponse<T>> {
-    const init =
+    const content =
       body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
     const limit = AbortSignal.timeout(Math.ceil(timeout)); // Node.js requires an integer
     const signal = ended === undefined ? limit : AbortSignal.any([limit, ended]);
-    const response = await open(path, { method, ...init, signal });
+    const response = await open(path, { method, ...content, ...init, signal });
     if (!response.ok) throw await readRequestError(response, maxBytes);
-    const content = await readJson(response, maxBytes);
-    return { body: content as T, link: response.headers.get('link') }; // the format that the route documents
+    const result = await readJson(response, maxBytes);
+    return { body: result as T, link: response.headers.get('link') }; // the format that the route documents
   }
 
   return { open, request, maxBytes };
@@ -181,4 +188,24 @@ export type Sender = ReturnType<typeof createSender>;
 export function toQuery(values: QueryParameters): string {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return String(new URLSearchParams(Object.fromEntries(present.map(([name, value]) => [name, String(value)]))));
+}
+
+/** Returns the cursor of the next page from a `Link` header. */
+export function getNextCursor(link: string | null): string | undefined {
+  const next = /[?&]cursor=([^&>]*)/.exec(link ?? '')?.[1];
+  return next === undefined ? undefined : decodeURIComponent(next);
+}
+
+/** Returns the body of a response, or undefined if it is the error of a resource that does not exist. */
+export async function orUndefined<T>(
+  response: Promise<JsonResponse<T>>,
+  isMissing: (error: RequestError) => boolean,
+): Promise<T | undefined> {
+  try {
+    return (await response).body;
+  } catch (error) {
+    // A proxy and a server at another path respond with 404 as well.
+    if (error instanceof RequestError && error.status === 404 && isMissing(error)) return undefined;
+    throw error;
+  }
 }

@@ -113,9 +113,10 @@ export async function createMirror(
   async function follow(onReady: () => void): Promise<void> {
     const { status: _, pair, ...streamed } = wanted;
     const path = `orders/stream?${toQuery({ ...streamed, pair: pair?.join(',') })}`;
-    const events = readEvents(sender, path, options, control.signal, (state) => {
+    const onState = (state: boolean) => {
       connected = state;
-    });
+    };
+    const events = readEvents(sender, path, options, control.signal, { onState });
     let ready = false;
     for await (const { type, id, data } of events) {
       // A connection may repeat events that were applied before.

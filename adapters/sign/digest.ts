@@ -1,9 +1,13 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import type { AffiliateCodeTypedData, SubscriptionTypedData } from './account.ts';
 import { bytesToHex, concatBytes, hexToBytes } from './bytes.ts';
 import type { CancellationTypedData } from './cancellation.ts';
 import { toHex } from './checks.ts';
 import type { OrderTypedData } from './order.ts';
-import type { Hex, SigningDomain, TypedDataField } from './types.ts';
+import type { Hex, TypedDataField } from './types.ts';
+
+/** The typed data that this package creates. */
+export type AnyTypedData = OrderTypedData | CancellationTypedData | SubscriptionTypedData | AffiliateCodeTypedData;
 
 const DOMAIN_FIELDS = [
   { name: 'name', type: 'string' },
@@ -12,15 +16,18 @@ const DOMAIN_FIELDS = [
   { name: 'verifyingContract', type: 'address' },
 ] as const;
 
+/** The domain of the account interface has two of the fields. */
+const getDomainFields = (domain: object) => DOMAIN_FIELDS.filter(({ name }) => name in domain);
+
 /**
- * Computes the EIP-712 digest of an order or of a cancellation: the 32 bytes that a raw key signs.
+ * Computes the EIP-712 digest of typed data: the 32 bytes that a raw key signs.
  *
  * For `ethsign`, sign the digest as a message (EIP-191), such as with `signMessage({ message: { raw: digest } })`.
  */
-export function typedDataDigest({ domain, types, message, primaryType }: OrderTypedData | CancellationTypedData): Hex {
+export function typedDataDigest({ domain, types, message, primaryType }: AnyTypedData): Hex {
   const fields: readonly TypedDataField[] = Object.values(types)[0] ?? [];
   const prefix = Uint8Array.of(0x19, 0x01);
-  const separator = hashStruct('EIP712Domain', DOMAIN_FIELDS, domain);
+  const separator = hashStruct('EIP712Domain', getDomainFields(domain), domain);
   return bytesToHex(keccak_256(concatBytes(prefix, separator, hashStruct(primaryType, fields, message))));
 }
 
@@ -35,15 +42,15 @@ export function orderUid(typedData: OrderTypedData, owner: string): Hex {
 }
 
 /** Renders typed data as the JSON parameter of `eth_signTypedData_v4`. Integers become decimal strings. */
-export function typedDataJson(typedData: OrderTypedData | CancellationTypedData): string {
-  const types = { EIP712Domain: DOMAIN_FIELDS, ...typedData.types };
+export function typedDataJson(typedData: AnyTypedData): string {
+  const types = { EIP712Domain: getDomainFields(typedData.domain), ...typedData.types };
   return JSON.stringify({ ...typedData, types }, (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
   );
 }
 
 /** The domain of a wallet, where all members are known. */
-type Struct = SigningDomain | OrderTypedData['message'] | CancellationTypedData['message'];
+type Struct = AnyTypedData['domain'] | AnyTypedData['message'];
 
 function hashStruct(name: string, fields: readonly TypedDataField[], struct: Struct): Uint8Array {
   const type = `${name}(${fields.map((field) => `${field.type} ${field.name}`).join()})`;
@@ -53,12 +60,16 @@ function hashStruct(name: string, fields: readonly TypedDataField[], struct: Str
   );
 }
 
-/** Encodes a member as one word. `bytes[]` is the only list of the protocol's types. */
+/** Encodes a member as one word. */
 function encode(type: string, value: unknown): Uint8Array {
   if (type === 'string') return hashText(String(value));
   if (type === 'bytes[]') {
     const items = value as readonly Hex[]; // by its type
     return keccak_256(concatBytes(...items.map((each) => keccak_256(hexToBytes(each)))));
+  }
+  if (type === 'string[]') {
+    const items = value as readonly string[]; // by its type
+    return keccak_256(concatBytes(...items.map(hashText)));
   }
   if (type === 'bool') return word(value === true ? 1n : 0n);
   return word(BigInt(value as string | number | bigint)); // addresses, hashes and integers

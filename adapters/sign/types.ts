@@ -12,11 +12,19 @@ export interface TypedData<
   Types extends Readonly<Record<string, readonly TypedDataField[]>>,
   Primary extends keyof Types & string,
   Message extends object,
+  Domain extends object = SigningDomain,
 > {
-  readonly domain: SigningDomain;
+  readonly domain: Domain;
   readonly types: Types;
   readonly primaryType: Primary;
   readonly message: Message;
+}
+
+/** The EIP-712 domain of subscriptions and affiliate codes. */
+export interface AccountDomain {
+  /** The name of the deployment. */
+  readonly name: string;
+  readonly version: '1';
 }
 
 /** The EIP-712 domain that orders and cancellations are signed under. */

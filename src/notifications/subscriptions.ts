@@ -90,7 +90,11 @@ export interface SubscriptionSettings {
   readonly maxInvitations: number;
 }
 
-const SECONDS = { error: 'must be seconds since 1970' };
+/** A value of another type gets the common message, which names the type. */
+const SECONDS = {
+  error: ({ input }: { readonly input?: unknown }) =>
+    typeof input === 'number' ? 'must be seconds since 1970' : undefined,
+};
 const TYPES = { error: `must have 1 to ${NOTIFICATION_TYPES.length} elements` };
 
 /** Schemas inside functions, so that bundlers can remove them when unused. */

@@ -44,6 +44,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Affiliate statistics',
   'Eligibility',
   'Valuation',
+  'Webhook',
   'Market data',
   'Price history',
   'Slippage',

@@ -4,6 +4,8 @@ import { fixedPrices } from 'intentbook/estimators';
 import { memoryStore } from 'intentbook/memory';
 import type { OrderToSign } from 'intentbook/sign';
 import {
+  accountDomain,
+  affiliateCodeTypedData,
   appDataDocument,
   appDataHash,
   cancellationTypedData,
@@ -12,6 +14,7 @@ import {
   orderTypedData,
   orderUid,
   signingDomain,
+  subscriptionTypedData,
   typedDataDigest,
   typedDataJson,
 } from 'intentbook/sign';
@@ -33,6 +36,39 @@ const order: OrderToSign = {
   appData: '{}',
   kind: 'sell',
 };
+
+describe('typed data of accounts', () => {
+  const key = generatePrivateKey();
+  const wallet = privateKeyToAccount(key);
+  const removal = { account: wallet.address, target: 'a'.repeat(32), nonce: 2n, deadline: 1_800_000_000 };
+  const subscription = { ...removal, channel: 'webhook', types: ['order_filled', 'order_expired'] };
+  it.each([
+    ['a subscription', subscriptionTypedData(accountDomain(), subscription)],
+    ['a removal', subscriptionTypedData(accountDomain('Example'), removal)],
+    ['an affiliate code', affiliateCodeTypedData(accountDomain(), wallet.address, 'my-code')],
+  ])('of %s has the digest of viem, also after JSON', async (_, typedData) => {
+    const hash = typedDataDigest(typedData);
+    expect(hashTypedData(typedData as Parameters<typeof hashTypedData>[0])).toBe(hash);
+    const { EIP712Domain, ...types } = JSON.parse(typedDataJson(typedData)).types;
+    expect(EIP712Domain).toHaveLength(2);
+    expect(hashTypedData({ ...JSON.parse(typedDataJson(typedData)), types })).toBe(hash);
+  });
+
+  it.each([
+    [{ nonce: 5 }, 'nonce must be'],
+    [{ deadline: '1800000000' }, 'deadline must be'],
+    [{ types: 'order_filled' }, 'types must be a list'],
+    [{ type: [] }, 'subscriptionTypedData: unknown member "type"'],
+    [{ account: '0x12' }, 'account must be 0x and 40 hex digits'],
+  ])('of a subscription rejects %j', (change, message) => {
+    const changed = { ...subscription, ...change } as typeof subscription;
+    expect(() => subscriptionTypedData(accountDomain(), changed)).toThrow(message);
+  });
+
+  it('of an affiliate code rejects a code that the server rejects', () => {
+    expect(() => affiliateCodeTypedData(accountDomain(), wallet.address, 'a b')).toThrow('code must be 5 to 20');
+  });
+});
 
 describe('typed data of an order', () => {
   it.each(vectors.cancellations)('has the digest and signature of the vector: $name', async (vector) => {
