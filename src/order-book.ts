@@ -131,7 +131,7 @@ export interface OrderBook {
   /** Follows orders of the upstream. `undefined` without one. */
   readonly upstream: UpstreamApi | undefined;
 
-  /** Opens the store and starts background work. Other methods throw a `StoreError` `Closed` before. */
+  /** Opens the store and starts background work. Other methods throw a `StoreError` `NotStarted` before. */
   start(): Promise<void>;
   /**
    * Waits for submissions that have begun, at most the sum of three times `checkTimeout`, once `orderTimeout` and one

@@ -129,8 +129,15 @@ export function createSender(url: string, options: ClientOptions, prefix = '/api
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
   const authorization = credentials === undefined || isAuthorized ? {} : { authorization: `Basic ${credentials}` };
 
-  function open(path: string, init: RequestInit = {}): Promise<Response> {
-    return send(base + prefix + path, { ...init, headers: { ...authorization, ...headers, ...init.headers } });
+  async function open(path: string, init: RequestInit = {}): Promise<Response> {
+    const target = base + prefix + path;
+    try {
+      return await send(target, { ...init, headers: { ...authorization, ...headers, ...init.headers } });
+    } catch (cause) {
+      if (init.signal?.aborted === true) throw cause;
+      // The error of `fetch` does not name the URL.
+      throw new Error(`${target.replace(/\?.*/, '')} cannot be reached: ${formatCause(cause)}`, { cause });
+    }
   }
 
   async function request<T>(
@@ -169,6 +176,12 @@ function parseUrl(url: string) {
   parsed.password = '';
   const bytes = new TextEncoder().encode(`${decodePercent(username)}:${decodePercent(password)}`);
   return { base: parsed.href.replace(/\/+$/, ''), credentials: btoa(String.fromCharCode(...bytes)) };
+}
+
+/** Returns the innermost message of a failed connection, such as `connect ECONNREFUSED 127.0.0.1:8080`. */
+function formatCause(error: unknown): string {
+  const { cause, message } = Object(error) as Error;
+  return cause === undefined ? String(message ?? error) : formatCause(cause);
 }
 
 /** Decodes percent encoding. Returns a text with an invalid encoding unchanged. */

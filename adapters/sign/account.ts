@@ -1,4 +1,4 @@
-import { assertMembers, toAmount, toHex, toInteger, toText } from './checks.ts';
+import { assertMembers, format, toAmount, toHex, toSeconds, toText } from './checks.ts';
 import type { AccountDomain, Hex, TypedData } from './types.ts';
 
 /** The EIP-712 type that authorises changes of the subscriptions of an account. */
@@ -86,7 +86,7 @@ export function accountDomain(name = 'Service Affiliate'): AccountDomain {
 export function subscriptionTypedData(domain: AccountDomain, subscription: SubscriptionToSign): SubscriptionTypedData {
   assertMembers('subscriptionTypedData', subscription, MEMBERS);
   const { account, channel = '', target, types = [], nonce, deadline } = subscription;
-  if (!Array.isArray(types)) throw new TypeError(`types must be a list, got ${JSON.stringify(types)}`);
+  if (!Array.isArray(types)) throw new TypeError(`types must be a list, got ${format(types)}`);
   return {
     domain,
     types: SUBSCRIPTION_TYPES,
@@ -97,7 +97,7 @@ export function subscriptionTypedData(domain: AccountDomain, subscription: Subsc
       target: toText('target', target),
       types: types.map((type, i) => toText(`types[${i}]`, type)),
       nonce: toAmount('nonce', nonce),
-      deadline: BigInt(toInteger('deadline', deadline, 0, 0xffff_ffff)),
+      deadline: BigInt(toSeconds('deadline', deadline)),
     },
   };
 }
@@ -127,7 +127,7 @@ export function affiliateCodeTypedData(
 ): AffiliateCodeTypedData {
   const text = toText('code', code).trim();
   if (!/^[A-Za-z0-9_-]{5,20}$/.test(text)) {
-    throw new TypeError(`code must be 5 to 20 letters, digits, "_" and "-", got ${JSON.stringify(code)}`);
+    throw new TypeError(`code must be 5 to 20 letters, digits, "_" and "-", got ${format(code)}`);
   }
   return {
     domain,

@@ -1,4 +1,4 @@
-import { toHex } from './checks.ts';
+import { format, toHex } from './checks.ts';
 import type { Hex, SigningDomain, TypedData } from './types.ts';
 
 /** The EIP-712 type of a cancellation of one or more orders. */
@@ -23,7 +23,7 @@ export type CancellationTypedData = TypedData<
  * @throws TypeError if a UID is malformed, or if `orderUids` is not a list.
  */
 export function cancellationTypedData(domain: SigningDomain, orderUids: readonly string[]): CancellationTypedData {
-  if (!Array.isArray(orderUids)) throw new TypeError(`orderUids must be a list, got ${JSON.stringify(orderUids)}`);
+  if (!Array.isArray(orderUids)) throw new TypeError(`orderUids must be a list, got ${format(orderUids)}`);
   return {
     domain,
     types: CANCELLATION_TYPES,

@@ -1,5 +1,5 @@
-import { assertMembers } from './checks.ts';
-import type { OrderToSign } from './order.ts';
+import { assertMembers, toAmount } from './checks.ts';
+import { checkOrder, type OrderToSign } from './order.ts';
 import type { UnsignedOrder } from './quote.ts';
 
 /** Terms of an order. Members with a default may be absent. */
@@ -19,15 +19,16 @@ export interface LimitOrderTerms extends Omit<OrderToSign, 'kind' | 'appData' | 
  * await book.orders.submit({ ...order, from: account.address, signature, signingScheme: 'eip712' });
  * ```
  *
- * @throws TypeError for an unknown member.
+ * @throws TypeError naming the member that is unknown or malformed.
  */
 export function limitOrder(terms: LimitOrderTerms): UnsignedOrder {
-  const order: UnsignedOrder = {
+  assertMembers('limitOrder', terms, MEMBERS);
+  return checkOrder({
     sellToken: terms.sellToken,
     buyToken: terms.buyToken,
     receiver: terms.receiver ?? null,
-    sellAmount: String(terms.sellAmount),
-    buyAmount: String(terms.buyAmount),
+    sellAmount: String(toAmount('sellAmount', terms.sellAmount)),
+    buyAmount: String(toAmount('buyAmount', terms.buyAmount)),
     validTo: terms.validTo,
     appData: terms.appData ?? '{}',
     feeAmount: '0',
@@ -36,7 +37,19 @@ export function limitOrder(terms: LimitOrderTerms): UnsignedOrder {
     sellTokenBalance: terms.sellTokenBalance ?? 'erc20',
     buyTokenBalance: terms.buyTokenBalance ?? 'erc20',
     quoteId: null,
-  };
-  assertMembers('limitOrder', terms, Object.keys(order));
-  return order;
+  });
 }
+
+const MEMBERS = [
+  'sellToken',
+  'buyToken',
+  'sellAmount',
+  'buyAmount',
+  'validTo',
+  'receiver',
+  'kind',
+  'appData',
+  'partiallyFillable',
+  'sellTokenBalance',
+  'buyTokenBalance',
+] as const satisfies readonly (keyof LimitOrderTerms)[];

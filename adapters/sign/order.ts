@@ -1,13 +1,13 @@
 import { appDataHash } from './app-data.ts';
-import { isHex, toAmount, toBoolean, toChoice, toHex, toInteger } from './checks.ts';
+import { isHex, toAmount, toBoolean, toChoice, toHex, toSeconds } from './checks.ts';
 import type { Hex, SigningDomain, TypedData } from './types.ts';
 
 /** An order before it is signed. Members with a default may be absent. */
 export interface OrderToSign {
-  readonly sellToken: string;
-  readonly buyToken: string;
+  readonly sellToken: Hex;
+  readonly buyToken: Hex;
   /** Account that receives the buy token; null or absent: the owner. */
-  readonly receiver?: string | null;
+  readonly receiver?: Hex | null;
   /** Atoms of the sell token: exact for `sell`, a maximum for `buy`. */
   readonly sellAmount: string | bigint;
   /** Atoms of the buy token: a minimum for `sell`, exact for `buy`. */
@@ -81,25 +81,30 @@ const ZERO_ADDRESS: Hex = `0x${'0'.repeat(40)}`;
  * @throws TypeError naming the member that is malformed.
  */
 export function orderTypedData(domain: SigningDomain, order: OrderToSign): OrderTypedData {
+  return { domain, types: ORDER_TYPES, primaryType: 'Order', message: toMessage(order) };
+}
+
+/** Returns an order after a check of its members. @throws TypeError naming the member that is malformed. */
+export function checkOrder<T extends OrderToSign>(order: T): T {
+  toMessage(order);
+  return order;
+}
+
+function toMessage(order: OrderToSign): OrderMessage {
   const { receiver, appData, feeAmount = 0n, partiallyFillable = false } = order;
   const { sellTokenBalance = 'erc20', buyTokenBalance = 'erc20' } = order;
   return {
-    domain,
-    types: ORDER_TYPES,
-    primaryType: 'Order',
-    message: {
-      sellToken: toHex('sellToken', order.sellToken, 20),
-      buyToken: toHex('buyToken', order.buyToken, 20),
-      receiver: receiver == null ? ZERO_ADDRESS : toHex('receiver', receiver, 20),
-      sellAmount: toAmount('sellAmount', order.sellAmount),
-      buyAmount: toAmount('buyAmount', order.buyAmount),
-      validTo: toInteger('validTo', order.validTo, 0, 0xffff_ffff),
-      appData: isHex(appData, 32) ? toHex('appData', appData, 32) : appDataHash(appData),
-      feeAmount: toAmount('feeAmount', feeAmount),
-      kind: toChoice('kind', order.kind, ['sell', 'buy']),
-      partiallyFillable: toBoolean('partiallyFillable', partiallyFillable),
-      sellTokenBalance: toChoice('sellTokenBalance', sellTokenBalance, ['erc20', 'internal', 'external']),
-      buyTokenBalance: toChoice('buyTokenBalance', buyTokenBalance, ['erc20', 'internal']),
-    },
+    sellToken: toHex('sellToken', order.sellToken, 20),
+    buyToken: toHex('buyToken', order.buyToken, 20),
+    receiver: receiver == null ? ZERO_ADDRESS : toHex('receiver', receiver, 20),
+    sellAmount: toAmount('sellAmount', order.sellAmount),
+    buyAmount: toAmount('buyAmount', order.buyAmount),
+    validTo: toSeconds('validTo', order.validTo),
+    appData: isHex(appData, 32) ? toHex('appData', appData, 32) : appDataHash(appData),
+    feeAmount: toAmount('feeAmount', feeAmount),
+    kind: toChoice('kind', order.kind, ['sell', 'buy']),
+    partiallyFillable: toBoolean('partiallyFillable', partiallyFillable),
+    sellTokenBalance: toChoice('sellTokenBalance', sellTokenBalance, ['erc20', 'internal', 'external']),
+    buyTokenBalance: toChoice('buyTokenBalance', buyTokenBalance, ['erc20', 'internal']),
   };
 }

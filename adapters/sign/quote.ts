@@ -1,5 +1,6 @@
 import { assertMembers, toAmount, toChoice, toInteger } from './checks.ts';
-import type { OrderToSign } from './order.ts';
+import { checkOrder, type OrderToSign } from './order.ts';
+import type { Hex } from './types.ts';
 
 /** The members of a quote response (`POST /api/v1/quote`) that an order is made from. */
 export interface QuoteToSign {
@@ -17,7 +18,7 @@ export interface OrderFromQuoteOptions {
   /** In seconds since 1970. Default: that of the quote. */
   readonly validTo?: number;
   /** Account that receives the buy token. Default: that of the quote. */
-  readonly receiver?: string | null;
+  readonly receiver?: Hex | null;
   /** Default: that of the quote. */
   readonly partiallyFillable?: boolean;
   /** The app-data document. Default: that of the quote; `{}` if the quote has none. */
@@ -26,7 +27,7 @@ export interface OrderFromQuoteOptions {
 
 /** An order with every member that `POST /api/v1/orders` takes, except the signature. */
 export interface UnsignedOrder extends Required<OrderToSign> {
-  readonly receiver: string | null;
+  readonly receiver: Hex | null;
   readonly sellAmount: string;
   readonly buyAmount: string;
   readonly feeAmount: '0';
@@ -68,7 +69,7 @@ export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOpt
   const whole = isSale && sold > 0n ? ceilDiv(bought * sold, toAmount('sellAmount', quote.sellAmount) || 1n) : bought;
   const fee = ceilDiv((isSale ? whole : toAmount('sellAmount', quote.sellAmount)) * partnerFee, MILLION);
   const least = ((bought > fee ? bought - fee : 0n) * (BASIS - slippage)) / BASIS;
-  return {
+  return checkOrder({
     sellToken: quote.sellToken,
     buyToken: quote.buyToken,
     receiver,
@@ -82,7 +83,7 @@ export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOpt
     sellTokenBalance: quote.sellTokenBalance ?? 'erc20',
     buyTokenBalance: quote.buyTokenBalance ?? 'erc20',
     quoteId: id,
-  };
+  });
 }
 
 const ceilDiv = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / divisor;

@@ -54,15 +54,6 @@ export interface SqliteHandleOptions {
 }
 
 /**
- * Creates a store in an SQLite file, for one process. Opening fails with `WriterActive` if another process has the file
- * open as a book. Opening also migrates the schema of an older release. Uses the package better-sqlite3 if it is
- * installed, otherwise SQLite of the runtime (`node:sqlite`, Node.js 22.13 or later).
- *
- * @example
- * const book = createOrderBook({ store: sqliteStore({ path: 'orders.sqlite' }), ... });
- */
-export function sqliteStore(options: SqliteStoreOptions): Store;
-/**
  * Creates a store on a better-sqlite3 handle of the host. The store changes no setting of the handle and never closes
  * it. Opening fails if a required setting is missing: `journal_mode = WAL`, `synchronous = FULL`, `encoding = UTF-8`,
  * `locking_mode = NORMAL`. Reads use a second connection to the file, so that no caller sees uncommitted rows.
@@ -71,6 +62,15 @@ export function sqliteStore(options: SqliteStoreOptions): Store;
  * part of that transaction. An insert that receives the handle as `transaction` joins it.
  */
 export function sqliteStore(database: SqliteDatabase, options?: SqliteHandleOptions): Store;
+/**
+ * Creates a store in an SQLite file, for one process. Opening fails with `WriterActive` if another process has the file
+ * open as a book. Opening also migrates the schema of an older release. Uses the package better-sqlite3 if it is
+ * installed, otherwise SQLite of the runtime (`node:sqlite`, Node.js 22.13 or later).
+ *
+ * @example
+ * const book = createOrderBook({ store: sqliteStore({ path: 'orders.sqlite' }), ... });
+ */
+export function sqliteStore(options: SqliteStoreOptions): Store;
 export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
   const isHandle = typeof target === 'object' && target !== null && 'prepare' in target;
   if (isHandle) return createHandleStore(parseHandleSource(target, options));

@@ -41,7 +41,7 @@ export interface PlaceOrderOptions {
   /** Validity in seconds from now. Default: that of the quote, or 1800. */
   readonly validFor?: number;
   /** Account that receives the buy token. Default: the owner. */
-  readonly receiver?: string;
+  readonly receiver?: Hex;
   /** The app-data document. Default: that of the quote, or `{}`. */
   readonly appData?: string;
   /** Default: `eip712` for an account, `eip1271` for a contract wallet. */

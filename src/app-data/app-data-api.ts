@@ -17,7 +17,7 @@ interface AppDataContext {
   readonly convertCodes: ConvertCodes;
 }
 
-/** Creates the app-data methods of a book. `assertStarted` throws `Closed` if the book is not started. */
+/** Creates the app-data methods of a book. `assertStarted` throws `NotStarted` if the book is not started. */
 export function createAppData({ store, limits, convertCodes }: AppDataContext, assertStarted: () => void): AppDataApi {
   const documents = store.appData;
   return {

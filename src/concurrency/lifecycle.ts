@@ -12,7 +12,7 @@ export interface LifecycleSteps<T> {
 
 /** The start and the close of a component: a book, or the account interface. */
 export interface Lifecycle<T> {
-  /** Returns the state of the running component. Throws a `StoreError` `Closed` if it is not started. */
+  /** Returns the state of the running component. Throws a `StoreError`: `NotStarted` before the first start, `Closed` after a close. */
   readonly assertStarted: () => T;
   /** Starts the component, once for concurrent callers. Waits for a close that is running. */
   start(): Promise<void>;
@@ -28,17 +28,20 @@ export interface Lifecycle<T> {
  */
 export function createLifecycle<T>(name: string, steps: LifecycleSteps<T>): Lifecycle<T> {
   let running: T | undefined;
+  let wasStarted = false;
   /** The newest start or close that has not ended. */
   let pending: { readonly step: () => Promise<void>; readonly ended: Promise<void> } | undefined;
 
   function assertStarted(): T {
-    if (running === undefined) throw new StoreError('Closed', `the ${name} is not started`);
-    return running;
+    if (running !== undefined) return running;
+    if (wasStarted) throw new StoreError('Closed', `the ${name} is closed`);
+    throw new StoreError('NotStarted', `the ${name} is not started; call start() first`);
   }
 
   async function open(): Promise<void> {
     if (running !== undefined) return;
     running = await steps.open();
+    wasStarted = true;
     for (const worker of steps.workers()) worker?.start();
   }
 

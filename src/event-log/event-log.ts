@@ -1,7 +1,7 @@
 import type { Store } from '../ports/store.ts';
 import type { EventLog } from '../records/event-log.ts';
 
-/** Creates the log of a book. `assertStarted` throws a `StoreError` `Closed` unless the book is started. */
+/** Creates the log of a book. `assertStarted` throws a `StoreError` unless the book is started. */
 export function createEventLog(
   { events, retention }: Pick<Store, 'events' | 'retention'>,
   watch: EventLog['watch'],

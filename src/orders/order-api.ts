@@ -46,7 +46,7 @@ export interface OrderApiContext {
   /** The context of reads, with the store and the clock of the book. */
   readonly reading: ReadContext & { readonly store: Store; readonly clock: Clock };
   readonly streams: Lazy<OrderStreams>;
-  /** Returns the context of a started book. Throws a `StoreError` `Closed` otherwise. */
+  /** Returns the context of a started book. Throws a `StoreError` otherwise. */
   readonly admission: () => AdmissionContext;
   readonly competitionStatus: (uid: Hex) => ReturnType<OrderApi['competitionStatus']>;
   readonly convertCodes: ConvertCodes;

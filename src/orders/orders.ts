@@ -27,7 +27,7 @@ export interface OrdersContext
   /** Limits of order streams. */
   readonly streams: Required<StreamLimits>;
   readonly log: EventLog;
-  /** Returns the verifier of a started book. Throws a `StoreError` `Closed` otherwise. */
+  /** Returns the verifier of a started book. Throws a `StoreError` otherwise. */
   readonly assertStarted: () => Verifier;
   /** Observes an insert and returns it. */
   readonly observeInsert: <T>(insert: Promise<T>) => Promise<T>;

@@ -219,7 +219,9 @@ export interface LeaseStore {
 
 /** The code of a store failure, for decisions of the host. */
 export type StoreErrorCode =
-  /** The store or the book is not open. */
+  /** A method was called before `start()`. */
+  | 'NotStarted'
+  /** The store is not open, or the book or the account interface was closed. */
   | 'Closed'
   /** The store belongs to another chain or settlement contract. */
   | 'DomainMismatch'
@@ -253,7 +255,7 @@ export class StoreError extends Error {
 
 /** Whether an error shows that a book, an account interface or a store is not started, or is closed. */
 export function isClosed(error: unknown): boolean {
-  return error instanceof StoreError && error.code === 'Closed';
+  return error instanceof StoreError && (error.code === 'Closed' || error.code === 'NotStarted');
 }
 
 /** Throws a `DomainMismatch` if a store of one domain is opened for another. All stores use the same message. */

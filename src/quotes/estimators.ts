@@ -1,3 +1,4 @@
+import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EstimateContext, Estimator, Trade } from '../ports/estimator.ts';
 import { compareDecimals, type Decimal, divideDecimals } from '../protocol/decimal.ts';
@@ -59,7 +60,8 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
   const createObserver = (request: EstimatorObservation['request']) => {
     return (source: string, outcome: EstimatorOutcome, ms: number, cause?: unknown) => {
       const counter = counters.get(source);
-      if (counter !== undefined) counter[outcome]++;
+      if (counter === undefined) return;
+      counter[outcome]++;
       try {
         options.observe({ source, request, outcome, ms, ...(cause === undefined ? {} : { cause }) });
       } catch (failure) {
@@ -83,6 +85,9 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
     },
   });
 
+  const createRunners = <T>(create: (estimator: Estimator) => RaceRunner<T>): readonly RaceRunner<T>[] =>
+    estimators.length === 0 ? [NO_ESTIMATORS] : estimators.map(create);
+
   return {
     estimates(trade, timeout) {
       const { sellToken, buyToken, kind, amount } = trade;
@@ -92,7 +97,7 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
           timeout,
           onEnd,
           observe: createObserver('trade'),
-          runners: estimators.map((estimator) => ({
+          runners: createRunners((estimator) => ({
             name: estimator.name,
             run: async (context) => {
               const result = await estimator.estimate(trade, { ...context, settlementContract });
@@ -111,7 +116,7 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
           timeout,
           onEnd,
           observe: createObserver('price'),
-          runners: estimators.map((estimator) => createPriceRunner(estimator, token)),
+          runners: createRunners((estimator) => createPriceRunner(estimator, token)),
         });
         onStart(race);
         return race;
@@ -120,6 +125,15 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
     counters: () => Object.fromEntries([...counters].map(([name, counter]) => [name, { ...counter }])),
   };
 }
+
+/** Rejects for a book without estimators, so that the reason is not that no estimator has a price. */
+const NO_ESTIMATORS: RaceRunner<never> = {
+  name: '',
+  run: async () => {
+    const reason = 'this book has no estimators; see the option `quotes`';
+    return { outcome: 'rejected', error: new OrderBookError('NoLiquidity', reason) };
+  },
+};
 
 /** Derives the price of a token from an estimate that buys wrapped native currency with it. */
 async function estimatePrice(

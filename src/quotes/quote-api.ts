@@ -61,6 +61,6 @@ export interface QuotesContext extends PolicyCheckContext, Pick<OrderCheckContex
   readonly observe: (observation: EstimatorObservation) => void;
   /** Quotes of the book behind this one, for a book without estimators. */
   readonly otherQuotes: OtherQuotes | undefined;
-  /** Throws a `StoreError` `Closed` unless the book is started. */
+  /** Throws a `StoreError` unless the book is started. */
   readonly assertStarted: () => void;
 }

@@ -109,15 +109,17 @@ describe('book lifecycle', () => {
   test('rejects calls before start and after close, and restarts with its orders', async () => {
     const order = await signed();
     const fresh = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
-    await expect(fresh.orders.submit(order)).rejects.toThrow(StoreError);
+    const missing = new StoreError('NotStarted', 'the book is not started; call start() first');
+    await expect(fresh.orders.submit(order)).rejects.toEqual(missing);
     const off = { chain: 'off', funds: 'off', contractSignatures: 'off' };
-    expect(await fresh.ready()).toEqual({ ready: false, checks: { store: 'Closed', ...off } });
+    expect(await fresh.ready()).toEqual({ ready: false, checks: { store: 'NotStarted', ...off } });
     await fresh.start();
     expect(await fresh.ready()).toEqual({ ready: true, checks: { store: 'ok', ...off } });
     const uid = await accepted(fresh);
     await fresh.close();
     await fresh.close();
     await expect(fresh.orders.get(uid)).rejects.toThrow(StoreError);
+    await expect(fresh.orders.submit(order)).rejects.toEqual(new StoreError('Closed', 'the book is closed'));
     await fresh.start();
     expect((await fresh.orders.get(uid))?.uid).toBe(uid);
     await fresh.close();

@@ -68,3 +68,15 @@ describe('URL of a client', () => {
     },
   );
 });
+
+describe('client without a server', () => {
+  it('names the address without the query and the credentials', async () => {
+    const client = createClient('http://user:secret@127.0.0.1:1');
+    const error = await client.list({ owner: '0x12' }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/^http:\/\/127\.0\.0\.1:1\/api\/v1\/orders cannot be reached: ./),
+      cause: expect.any(TypeError),
+    });
+    expect(String(error)).not.toContain('secret');
+  });
+});

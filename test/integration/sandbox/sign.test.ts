@@ -120,13 +120,16 @@ describe('typed data of an order', () => {
 
   it.each([
     [{ sellToken: 'WETH' }, 'sellToken must be 0x and 40 hex digits, got "WETH"'],
-    [{ sellAmount: '1.5' }, 'sellAmount must be a whole number of atoms below 2^256, got "1.5"'],
-    [{ buyAmount: -1n }, 'buyAmount must be a whole number of atoms below 2^256, got "-1"'],
-    [{ validTo: 2 ** 32 }, 'validTo must be an integer from 0 to 4294967295, got 4294967296'],
+    [{ sellAmount: '1.5' }, 'sellAmount must be a bigint or decimal text below 2^256, got "1.5"'],
+    [{ buyAmount: -1n }, 'buyAmount must be a bigint or decimal text below 2^256, got -1n'],
+    [
+      { validTo: 2 ** 32 },
+      'validTo must be a number of whole seconds since 1970, got the number 4294967296, which looks like milliseconds',
+    ],
     [{ kind: 'swap' }, 'kind must be one of sell, buy, got "swap"'],
     [{ partiallyFillable: 'false' }, 'partiallyFillable must be a boolean, got "false"'],
     [{ appData: undefined }, 'appData must be a text, got undefined'],
-    [{ appData: { version: '1.0.0' } }, 'appData must be a text, got [object Object]'],
+    [{ appData: { version: '1.0.0' } }, 'appData must be a text, got an object'],
   ])('rejects a malformed member (%#)', (change, message) => {
     expect(() => orderTypedData(DOMAIN, { ...order, ...change } as OrderToSign)).toThrow(new TypeError(message));
   });
@@ -138,6 +141,47 @@ describe('limitOrder', () => {
     const complete = limitOrder(terms);
     expect(complete).toMatchObject({ feeAmount: '0', kind: 'sell', appData: '{}', receiver: null, quoteId: null });
     expect(orderTypedData(DOMAIN, complete)).toEqual(orderTypedData(DOMAIN, order));
+  });
+
+  it.each([
+    [{ sellAmount: 1 }, 'sellAmount must be a bigint or decimal text below 2^256, got the number 1'],
+    [{ buyAmount: 1.5 }, 'buyAmount must be a bigint or decimal text below 2^256, got the number 1.5'],
+    [{ buyAmount: '1e18' }, 'buyAmount must be a bigint or decimal text below 2^256, got "1e18"'],
+    [{ validTo: new Date(0) }, 'validTo must be a number of whole seconds since 1970, got a Date'],
+    [{ validTo: '1800000000' }, 'validTo must be a number of whole seconds since 1970, got "1800000000"'],
+    [
+      { validTo: 1_764_212_881_000 },
+      'validTo must be a number of whole seconds since 1970, got the number 1764212881000, which looks like milliseconds',
+    ],
+    [{ sellToken: 'WETH' }, 'sellToken must be 0x and 40 hex digits, got "WETH"'],
+    [{ buyToken: undefined }, 'buyToken must be 0x and 40 hex digits, got undefined'],
+    [{ receiver: 'me' }, 'receiver must be 0x and 40 hex digits, got "me"'],
+    [{ kind: 'SELL' }, 'kind must be one of sell, buy, got "SELL"'],
+  ])('rejects a value that is not valid (%#)', (change, message) => {
+    const { kind: _, appData: __, ...terms } = order;
+    const wrong = { ...terms, ...change } as Parameters<typeof limitOrder>[0];
+    expect(() => limitOrder(wrong)).toThrow(new TypeError(message));
+    expect(() => orderTypedData(DOMAIN, { ...order, ...change } as OrderToSign)).toThrow(new TypeError(message));
+  });
+
+  it.each([
+    [{ validTo: Date.UTC(2027, 1, 1) }, /^validTo must be .* looks like milliseconds$/],
+    [{ receiver: 'me' }, /^receiver must be/],
+    [{ partiallyFillable: 1 }, /^partiallyFillable must be a boolean, got the number 1/],
+    [{ appData: {} }, /^appData must be a text, got an object/],
+    [{ slippageBps: '50' }, /^slippageBps must be an integer from 0 to 10000, got "50"/],
+  ])('and orderFromQuote reject a value that is not valid (%#)', (options, message) => {
+    const quote = { quote: { ...order, sellAmount: '990', feeAmount: '10', buyAmount: '990000' } };
+    expect(() => orderFromQuote(quote, options as Parameters<typeof orderFromQuote>[1])).toThrow(message);
+  });
+
+  it('requires terms and addresses by its types', () => {
+    // @ts-expect-error a symbol is not an address
+    expect(() => limitOrder({ ...order, sellToken: 'WETH' })).toThrow();
+    // @ts-expect-error an amount is not a number
+    expect(() => limitOrder({ ...order, sellAmount: 1 })).toThrow();
+    // @ts-expect-error no terms
+    expect(() => limitOrder()).toThrow(/^limitOrder: must be an object with sellToken, /);
   });
 
   it('rejects a misspelled member, which would get its default', () => {
@@ -219,7 +263,7 @@ describe('appDataDocument', () => {
     [{ hooks: { before: [] } }, /^hooks: unknown member "before", use pre, post/],
     [{ hooks: { pre: [{ target: WETH, callData: '0x', gas: 1 }] } }, /^hooks: unknown member "gas", use target, /],
     [{ orderClass: 'stop' }, /^orderClass must be one of market, limit, liquidity, twap, got "stop"/],
-    [{ appCode: 5 }, /^appCode must be a text, got 5/],
+    [{ appCode: 5 }, /^appCode must be a text, got the number 5/],
     [{ signer: '' }, /^signer must be 0x and 40 hex digits, got ""/],
   ])('rejects a misspelled or malformed option (%#)', (options, message) => {
     expect(() => appDataDocument(options as never)).toThrow(TypeError);

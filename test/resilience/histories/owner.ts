@@ -1,4 +1,4 @@
-import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
+import { type OrderToSign, orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 import type { SequentialModel } from 'intentbook/testing';
 import type { WireOrder } from '../../support/orders.ts';
 import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
@@ -35,7 +35,7 @@ export async function createOwner(n: number): Promise<Owner> {
     const appData = replaced === undefined ? '{}' : JSON.stringify({ metadata: replaced });
     const order = await signOrder(signer, { validTo, appData, buyAmount: String(1000 + i) });
     orders.push(order);
-    uids.push(orderUid(orderTypedData(signingDomain({ chainId: SEPOLIA }), order), signer.address));
+    uids.push(orderUid(orderTypedData(signingDomain({ chainId: SEPOLIA }), order as OrderToSign), signer.address));
   }
   const cancellations = await Promise.all(
     uids.map(async (uid) => {

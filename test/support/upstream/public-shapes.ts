@@ -14,9 +14,9 @@ const STAGING_ETHFLOW = '0xb37add6ac288bd3825a901cba6ec65a89f31b8cc';
 const DOMAIN = signingDomain({ chainId: 1, settlementContract: STAGING });
 const TRAMPOLINE = '0x60bf78233f48ec42ee3f101b9a05ec7878728006';
 
-const USD = `0x${'a1'.repeat(20)}`;
-const EUR = `0x${'b2'.repeat(20)}`;
-const WRAPPED = `0x${'c3'.repeat(20)}`;
+const USD: `0x${string}` = `0x${'a1'.repeat(20)}`;
+const EUR: `0x${string}` = `0x${'b2'.repeat(20)}`;
+const WRAPPED: `0x${string}` = `0x${'c3'.repeat(20)}`;
 const SOLVER = `0x${'d4'.repeat(20)}`;
 
 const OWNER = account(501);
@@ -82,7 +82,7 @@ async function renderOrder({ order, document, creationDate, status, executed, me
 
 /** Creates the responses of each endpoint. */
 export async function createPublicShapes() {
-  const receiver = OWNER.address.toLowerCase();
+  const receiver = OWNER.address.toLowerCase() as `0x${string}`;
   const common = { receiver, kind: 'sell', partiallyFillable: false } as const;
   const open = await renderOrder({
     order: {

@@ -132,7 +132,8 @@ describe('options of the account interface', () => {
 describe('account interface', () => {
   test('rejects every call before its start and after its end', async () => {
     const accounts = createAccounts({ ...DEFAULTS, store: memoryAccountStore() });
-    const closed = new StoreError('Closed', 'the account interface is not started');
+    const missing = new StoreError('NotStarted', 'the account interface is not started; call start() first');
+    const closed = new StoreError('Closed', 'the account interface is closed');
     const calls = [
       () => accounts.notifications.list(ALICES),
       () => accounts.notifications.stream(ALICES),
@@ -143,15 +144,15 @@ describe('account interface', () => {
       () => accounts.affiliates.get(ALICES),
       () => accounts.subscriptions.confirm('x'),
     ];
-    for (const call of calls) await expect(call()).rejects.toThrow(closed);
-    expect(await accounts.ready()).toEqual({ ready: false, checks: { accounts: 'Closed' } });
+    for (const call of calls) await expect(call()).rejects.toEqual(missing);
+    expect(await accounts.ready()).toEqual({ ready: false, checks: { accounts: 'NotStarted' } });
     await accounts.start();
     await accounts.start();
     expect(await accounts.ready()).toEqual({ ready: true, checks: { accounts: 'ok' } });
     for (const call of calls.slice(0, 5)) await call();
     await accounts.close();
     await accounts.close();
-    for (const call of calls) await expect(call()).rejects.toThrow(closed);
+    for (const call of calls) await expect(call()).rejects.toEqual(closed);
   });
 
   test.each([

@@ -19,18 +19,18 @@ describe('book that is not started', () => {
   const uid = `0x${'00'.repeat(56)}`;
 
   test.each([
-    ['GET', `${ORDERS}/${uid}`],
-    ['POST', ORDERS],
-    ['POST', '/api/v1/quote'],
-    ['GET', '/api/v1/auction'],
-  ])('is named in the response to %s %s', async (method, path) => {
+    ['GET', `${ORDERS}/${uid}`, 'Closed'], // of the store
+    ['POST', ORDERS, 'NotStarted'],
+    ['POST', '/api/v1/quote', 'NotStarted'],
+    ['GET', '/api/v1/auction', 'NotStarted'],
+  ])('is named in the response to %s %s', async (method, path, code) => {
     const { book, failures } = createBook();
     const body = method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {};
     const response = await fetchHandler(book)(new Request(`http://book${path}`, { method, ...body }));
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual(CLOSED);
     expect(response.headers.get('retry-after')).toBe('1');
-    expect(failures).toMatchObject([{ code: 'Closed' }]);
+    expect(failures).toMatchObject([{ code }]);
   });
 
   test('is named after it was closed, too', async () => {

@@ -131,5 +131,5 @@ test('a start during a close waits for it, and a close after that start closes t
   expect(await book.ready()).toMatchObject({ ready: true });
 
   await Promise.all([book.close(), book.start(), book.close()]);
-  await expect(book.orders.submit(order)).rejects.toThrow('the book is not started');
+  await expect(book.orders.submit(order)).rejects.toThrow('the book is closed');
 });

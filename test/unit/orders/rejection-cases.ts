@@ -442,7 +442,13 @@ export const REJECTION_CASES: readonly Rejection[] = [
       data: { reason: code },
     }),
   ),
-  { code: 'NoLiquidity', texts: ['price', cow], call: () => ({ quote: request('1000') }), data: { token: cow } },
+  {
+    code: 'NoLiquidity',
+    texts: ['price', cow],
+    options: () => ({ quotes: { gasPrice: '1000000000', estimators: [async () => undefined] } }),
+    call: () => ({ quote: request('1000') }),
+    data: { token: cow },
+  },
   {
     code: 'QuoteNotVerified',
     texts: ['simulation'],

@@ -468,7 +468,7 @@ describe('estimate race', () => {
       expect(value).toMatchObject({ status: 'rejected', error: { code: 'InternalServerError', retryable: true } });
     }
     expect(one.recordedCalls[0]?.context.signal.aborted).toBe(true);
-    await expect(book.quotes.request(SELL)).rejects.toThrow(/not started/);
+    await expect(book.quotes.request(SELL)).rejects.toThrow(/book is closed/);
   });
 });
 

@@ -349,7 +349,10 @@ describe('quote request with', () => {
   test('a book without estimators is NoLiquidity', async () => {
     const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
     await book.start();
-    expect((await rejected(book, SELL)).code).toBe('NoLiquidity');
+    const error = { code: 'NoLiquidity', message: 'this book has no estimators; see the option `quotes`' };
+    expect(await rejected(book, SELL)).toMatchObject(error);
+    expect(await book.quotes.nativePrice(COW)).toMatchObject({ status: 'rejected', error });
+    expect(book.quotes.counters()).toEqual({});
     await book.close();
   });
 });
