@@ -71,7 +71,7 @@ export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';
-export { checkCancellable, getEndTime, getOrderStatus } from './records/status.ts';
+export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from './records/status.ts';
 export { createAccountStore, createStore, type StoreOperations } from './store-kit/create-store.ts';
 export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
 export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './store-kit/forgotten.ts';

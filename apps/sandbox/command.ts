@@ -16,6 +16,7 @@ export interface CommandHost {
 
 const FLAGS = {
   chain: { type: 'string' },
+  simulated: { type: 'boolean' },
   port: { type: 'string' },
   'rpc-port': { type: 'string' },
   host: { type: 'string' },
@@ -37,6 +38,7 @@ Usage
 
 Flags
   --chain <name or id>     chain to simulate. Default: sepolia, so that clients work without configuration
+  --simulated              keep balances in a table instead of running a node. Needs no other package; no JSON-RPC
   --port <number>          port of the order book; 0 picks a free one. Default: 8080
   --rpc-port <number>      port of the JSON-RPC interface; 0 picks a free one. Default: 8545
   --host <address>         address to listen on. Default: 127.0.0.1
@@ -151,6 +153,7 @@ function readFlags(args: readonly string[]) {
   const seed = text('seed') === undefined ? {} : { seed: number('seed', 0, Number.MAX_SAFE_INTEGER) };
   const options: SandboxOptions = {
     chainId: parseChain(text('chain') ?? 'sepolia'),
+    ...(values['simulated'] === true ? { chain: 'simulated' as const } : {}),
     port: number('port', 8080, 65_535),
     rpcPort: number('rpc-port', 8545, 65_535),
     host: text('host') ?? '127.0.0.1',
@@ -177,7 +180,7 @@ function parseSolver(text: string): 'auto' | 'manual' | 'off' {
 }
 
 function banner(sandbox: Sandbox, ms: number, { stdout }: CommandHost): string {
-  const { url, rpcUrl, chainId, settlementContract, vaultRelayer, accounts, tokens } = sandbox;
+  const { url, rpcUrl, docsUrl, chainId, settlementContract, vaultRelayer, accounts, tokens } = sandbox;
   const paint = (style: 'bold' | 'cyan' | 'dim', text: string) =>
     stdout.isTTY === true ? styleText(style, text) : text;
   const row = (label: string, text: string) => `  ${label.padEnd(16)}${text}`;
@@ -188,10 +191,10 @@ function banner(sandbox: Sandbox, ms: number, { stdout }: CommandHost): string {
     paint('bold', `intentbook sandbox, ready in ${Math.round(ms)} ms`),
     '',
     link('Order book', url),
-    link('JSON-RPC', String(rpcUrl)),
+    ...(rpcUrl === undefined ? [row('Chain', 'simulated, without a node')] : [link('JSON-RPC', rpcUrl)]),
     link('Explorer', `${url}/`),
-    link('API reference', `${url}/docs`),
-    row('Chain', `${chainId}${chain === undefined ? '' : ` (${chain})`}`),
+    ...(docsUrl === undefined ? [] : [link('API reference', docsUrl)]),
+    row('Chain id', `${chainId}${chain === undefined ? '' : ` (${chain})`}`),
     row('Settlement', settlementContract),
     row('Vault relayer', vaultRelayer),
     '',

@@ -2,12 +2,12 @@ import type { Sandbox } from './sandbox-types.ts';
 
 /** Describes a sandbox for programs: URLs, contracts, accounts with their keys, and tokens. */
 export function describeSandbox(sandbox: Sandbox) {
-  const { url, rpcUrl, chainId, settlementContract, vaultRelayer, operatorToken, accounts } = sandbox;
+  const { url, rpcUrl, docsUrl, chainId, settlementContract, vaultRelayer, operatorToken, accounts } = sandbox;
   return {
     url,
     rpcUrl,
     explorerUrl: `${url}/`,
-    docsUrl: `${url}/docs`,
+    docsUrl,
     controlUrl: `${url}/sandbox`,
     chainId,
     settlementContract,

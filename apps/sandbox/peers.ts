@@ -30,7 +30,10 @@ export function resolvePeer(peer: Peer, file: string): string {
     const missing = Object.entries(PEERS).filter(([name]) => !isInstalled(name));
     const names = missing.map(([name, version]) => `${name}@${version}`);
     const command = `npm install --save-dev ${names.join(' ')}`;
-    throw new MissingPackage(`the sandbox needs ${missing.map(([name]) => name).join(', ')}: ${command}`, { cause });
+    throw new MissingPackage(
+      `the sandbox needs ${missing.map(([name]) => name).join(', ')}: ${command}; the simulated chain needs no package`,
+      { cause },
+    );
   }
 }
 

@@ -7,7 +7,7 @@ import type {
   OrderStatus,
   QuoteResponse,
 } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
+import type { Accounts, Notification } from 'intentbook/accounts';
 import type { SolverEngine } from 'intentbook/solver';
 import type { SandboxAccount } from './chain.ts';
 import type { FaultPoint } from './faults.ts';
@@ -84,6 +84,8 @@ export interface Sandbox extends AsyncDisposable {
   readonly url: string;
   /** URL of the JSON-RPC interface of the node. Absent in a simulation. */
   readonly rpcUrl: string | undefined;
+  /** URL of the API reference. Absent if the package swagger-ui-dist is not installed. */
+  readonly docsUrl: string | undefined;
   /** The account that may settle. The node signs for it. */
   readonly solverAddress: Hex;
   /** Token for the restricted routes: `Authorization: Bearer <token>`. */
@@ -115,14 +117,24 @@ export interface Sandbox extends AsyncDisposable {
     options?: SandboxQuoteOptions,
   ): Promise<QuoteResponse>;
 
-  /** Waits until an order has a status. `timeout` is in milliseconds. Default: 10000. */
+  /**
+   * Waits until an order has a status. `timeout` is in milliseconds. Default: 10000.
+   *
+   * @throws Error after the timeout, with the reason why the order is not settled.
+   * @throws TypeError if the status is not one of an order.
+   */
   waitFor(uid: string, status: OrderStatus, options?: { readonly timeout?: number }): Promise<void>;
-  /** Waits until an account has a notification of a type. `timeout` is in milliseconds. Default: 10000. */
+  /**
+   * Waits until an account has a notification of a type. `timeout` is in milliseconds. Default: 10000.
+   *
+   * @returns The newest one.
+   * @throws TypeError if the type is unknown.
+   */
   waitForNotification(
     account: { readonly address: string },
     type: NotificationType,
     options?: { readonly timeout?: number },
-  ): Promise<void>;
+  ): Promise<Notification>;
   /** Waits until the book has read the newest block. */
   synchronize(): Promise<void>;
 

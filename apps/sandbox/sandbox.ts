@@ -1,6 +1,7 @@
 import type { Hex, QuoteResponse } from 'intentbook';
+import { NOTIFICATION_TYPES } from 'intentbook/accounts';
 import { serveBooks } from 'intentbook/server';
-import { assertKnownOptions, chainById } from '#internal';
+import { assertKnownOptions, chainById, ORDER_STATUSES, requireMember } from '#internal';
 import {
   checkAddress,
   checkBlocks,
@@ -117,6 +118,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     vaultRelayer: contracts.vaultRelayer,
     url: server.url,
     rpcUrl: chain.rpcUrl,
+    docsUrl: server.docsUrl,
     solverAddress: contracts.solver,
     operatorToken: OPERATOR_TOKEN,
     book,
@@ -158,26 +160,29 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     },
 
     async waitFor(uid, status, { timeout } = {}) {
+      requireMember('status', ORDER_STATUSES, status);
       const current = async () => (await book.orders.get(uid))?.status;
-      return until(
-        async () => (await current()) === status,
+      await until(
+        async () => ((await current()) === status ? status : undefined),
         async () => {
-          const reason = solver.getReason(uid);
-          const details = reason === undefined ? '' : `; the last settlement failed with "${reason}"`;
-          return `order ${uid} must be ${status}, is ${(await current()) ?? 'unknown'}${details},`;
+          const found = await current();
+          const details = found === 'open' && status === 'fulfilled' ? `: ${await solver.explain(uid)}` : '';
+          return `order ${uid} must be ${status}, is ${found ?? 'unknown'}${details},`;
         },
         timeout,
       );
     },
 
     async waitForNotification({ address }, type, { timeout } = {}) {
-      const types = async () => {
-        const { notifications } = await accountInterface.notifications.list(address);
-        return notifications.map((each) => each.type as string);
-      };
+      requireMember('type', NOTIFICATION_TYPES, type);
+      const list = async () => (await accountInterface.notifications.list(address)).notifications;
+      const find = async () => (await list()).find((each) => each.type === type);
       return until(
-        async () => (await types()).includes(type),
-        async () => `${address} must have a notification ${type}, has [${(await types()).join(', ')}],`,
+        find,
+        async () => {
+          const types = (await list()).map((each) => each.type);
+          return `${address} must have a notification ${type}, has [${types.join(', ')}],`;
+        },
         timeout,
       );
     },
@@ -289,15 +294,17 @@ async function requestQuote(
   return result.quote;
 }
 
-/** Waits until a condition holds. @throws Error with the description after the timeout, in milliseconds. */
-async function until(
-  condition: () => Promise<boolean>,
+/** Waits until something is found. @throws Error with the description after the timeout, in milliseconds. */
+async function until<T>(
+  find: () => Promise<T | undefined>,
   describe: () => Promise<string>,
   timeout = 10_000,
-): Promise<void> {
+): Promise<T> {
   checkTimeout(timeout);
   const deadline = performance.now() + timeout;
-  while (!(await condition())) {
+  for (;;) {
+    const found = await find();
+    if (found !== undefined) return found;
     if (performance.now() > deadline) throw new Error(`${await describe()} after ${timeout} ms`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

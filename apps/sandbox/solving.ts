@@ -26,8 +26,8 @@ export interface SandboxSolver {
   run(): Promise<SolverResult | undefined>;
   /** Settles one order. @throws Error if that is not possible. */
   settle(uid: Hex, options: SettleOptions): Promise<Hex>;
-  /** Returns the reason why an order could not be settled last. */
-  getReason(uid: string): string | undefined;
+  /** Returns why an open order is not settled. */
+  explain(uid: string): Promise<string>;
 }
 
 /** Events after which there may be something to solve. */
@@ -64,7 +64,12 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
     wake: () => solver.wake({ retry: true }),
     reset: () => solver.wake({ retry: true }),
     run: () => solver.run(),
-    getReason: (uid) => reasons.get(uid),
+    async explain(uid) {
+      const reason = reasons.get(uid);
+      if (reason !== undefined) return `the last settlement failed with "${reason}"`;
+      const { orders } = await book.auctions.current();
+      return orders.some((each) => each.uid === uid) ? NO_PRICE : 'it is not in the auction, because it is not funded';
+    },
 
     async settle(uid, options) {
       const auction = await book.auctions.current();
@@ -90,10 +95,12 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
       const [settlement] = result?.settlements ?? [];
       if (settlement !== undefined && !settlement.reverted) return settlement.transactionHash;
       const [failed] = result?.failed ?? [];
-      throw new Error(`order ${uid} cannot be settled: ${failed?.reason ?? 'no price satisfies its limit'}`);
+      throw new Error(`order ${uid} cannot be settled: ${failed?.reason ?? NO_PRICE}`);
     },
   };
 }
+
+const NO_PRICE = 'no price satisfies its limit';
 
 function getDecimals(chain: SandboxChain, address: string): number {
   return chain.tokens.find((token) => token.address === address)?.decimals ?? 18;

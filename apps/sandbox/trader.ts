@@ -20,15 +20,18 @@ import { toAtoms } from './units.ts';
 /** An amount of whole tokens and the symbol of the token, such as `['1.5', 'WETH']`. `ETH` is native currency. */
 export type TokenAmount = readonly [amount: string | number, symbol: string];
 
-/** Terms of an order that are not taken from a quote. */
-export interface LimitTerms {
-  readonly sell: TokenAmount;
-  readonly for: TokenAmount;
-  /** Side whose amount is exact. Default: `sell`. */
-  readonly kind?: 'sell' | 'buy';
+/**
+ * Terms of an order that are not taken from a quote. `{ sell, for }` sells exactly and buys at least, `{ buy, with }`
+ * buys exactly and sells at most, and `{ sell, buy, kind }` names the side that is exact. Default: `sell`.
+ */
+export type LimitTerms = (
+  | { readonly sell: TokenAmount; readonly for: TokenAmount }
+  | { readonly buy: TokenAmount; readonly with: TokenAmount }
+  | { readonly sell: TokenAmount; readonly buy: TokenAmount; readonly kind?: 'sell' | 'buy' }
+) & {
   /** Signed fee, which a book rejects if it is above 0. Default: 0. */
   readonly fee?: TokenAmount;
-}
+};
 
 /** How an order is signed. */
 export type Scheme = 'eip712' | 'ethsign' | 'eip1271' | 'presign';
@@ -129,20 +132,22 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
     options: PlaceOrderOptions,
   ): OrderToSign & { quoteId?: number | null } {
     const validTo = options.validFor === undefined ? undefined : Math.floor(book.clock.now() / 1000) + options.validFor;
-    if ('quote' in terms) {
+    if (typeof terms === 'object' && terms !== null && 'quote' in terms) {
       const { slippageBps, partiallyFillable, receiver, appData } = options;
       return orderFromQuote(terms, defined({ slippageBps, partiallyFillable, receiver, appData, validTo }));
     }
-    const [sell, buy] = [token(terms.sell[1]), token(terms.for[1])];
+    const { kind, sold, bought } = parseLimitTerms(terms);
+    const [sell, buy] = [token(sold[1]), token(bought[1])];
     const { receiver = null, appData, partiallyFillable } = options;
     const order = limitOrder({
       sellToken: sell.address,
       buyToken: buy.address,
-      sellAmount: toAtoms(terms.sell[0], sell.decimals),
-      buyAmount: toAtoms(terms.for[0], buy.decimals),
+      sellAmount: toAtoms(sold[0], sell.decimals),
+      buyAmount: toAtoms(bought[0], buy.decimals),
       validTo: validTo ?? Math.floor(book.clock.now() / 1000) + VALIDITY,
       receiver,
-      ...defined({ appData, partiallyFillable, kind: terms.kind }),
+      kind,
+      ...defined({ appData, partiallyFillable }),
     });
     return terms.fee === undefined ? order : { ...order, feeAmount: String(toAtoms(terms.fee[0], sell.decimals)) };
   }
@@ -245,6 +250,26 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
     balanceOf: (symbol) => chain.balanceOf(address, symbol === 'ETH' ? 'native' : token(symbol)),
   };
 }
+
+/** @throws TypeError if the terms have none of the known forms. */
+function parseLimitTerms(terms: LimitTerms) {
+  const { sell, buy, for: minimum, with: maximum, kind, fee: _, ...others } = Object(terms) as TermMembers;
+  const sold = sell ?? maximum;
+  const bought = buy ?? minimum;
+  const isExact = kind === undefined || (sell !== undefined && buy !== undefined && ['sell', 'buy'].includes(kind));
+  const members = [sell, buy, minimum, maximum].filter((each) => each !== undefined);
+  if (sold === undefined || bought === undefined || members.length > 2 || !isExact || Object.keys(others).length > 0) {
+    const forms = 'a quote, { sell, for }, { buy, with } or { sell, buy, kind }, such as { sell: ["1", "WETH"] … }';
+    throw new TypeError(`terms must be ${forms}, got { ${Object.keys(Object(terms)).join(', ')} }`);
+  }
+  return { sold, bought, kind: kind ?? (maximum === undefined ? ('sell' as const) : ('buy' as const)) };
+}
+
+/** The members of all forms of terms. */
+type TermMembers = Partial<Record<'sell' | 'buy' | 'for' | 'with', TokenAmount>> & {
+  kind?: 'sell' | 'buy';
+  fee?: TokenAmount;
+};
 
 /** Removes the members that are undefined. */
 function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -12,7 +12,7 @@ export interface LifecycleSteps<T> {
 
 /** The start and the close of a component: a book, or the account interface. */
 export interface Lifecycle<T> {
-  /** Returns the state of the running component. Throws a `StoreError`: `NotStarted` before the first start, `Closed` after a close. */
+  /** Returns the state of the running component. Throws a `StoreError`: `NotStarted` before a start, or `Closed`. */
   readonly assertStarted: () => T;
   /** Starts the component, once for concurrent callers. Waits for a close that is running. */
   start(): Promise<void>;

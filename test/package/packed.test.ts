@@ -52,6 +52,7 @@ describe('packed package in a host without optional peers', () => {
       expect(await (await fetch(url)).json()).not.toHaveProperty('docs');
       const missing = await fetch(`${url}/docs/swagger-ui.css`);
       expect([missing.status, await missing.text()]).toEqual([404, expect.stringContaining('swagger-ui-dist')]);
+      expect(await (await fetch(`${url}/docs`)).text()).toContain('npm install swagger-ui-dist');
     } finally {
       server.kill();
     }

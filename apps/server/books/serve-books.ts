@@ -43,6 +43,8 @@ export interface ServeBooksOptions {
 export interface BookServer {
   /** Such as `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** The URL of the API reference, if the package swagger-ui-dist is installed. */
+  readonly docsUrl: string | undefined;
   /** Ends event streams, closes connections, and leaves the books open. */
   close(): Promise<void>;
 }
@@ -80,6 +82,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
   const url = await server.listen(port, host);
   return {
     url,
+    docsUrl: docs ? `${url}/docs` : undefined,
     async close() {
       closing = true;
       api.closeStreams();

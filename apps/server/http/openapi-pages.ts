@@ -35,6 +35,16 @@ const HTML = `<!doctype html>
 </html>
 `;
 
+/** The page without swagger-ui-dist. Without this text it would be blank. */
+const WITHOUT_LIBRARY = HTML.replace(
+  /<div id="reference">[\s\S]*<\/html>/,
+  `<main style="padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif">
+<p>This page requires a package on the server: <code>npm install swagger-ui-dist</code></p>
+<p>The <a href="openapi.json">OpenAPI document</a> describes the same interface.</p>
+</main>
+</html>`,
+);
+
 const STYLE = `body { margin: 0 }
 header { padding: 1rem; font: 1rem/1.5 system-ui, sans-serif }
 header a { margin-left: 1rem; color: #0f766e }
@@ -93,7 +103,7 @@ export function referencePages(document: () => OpenApiDocument): Readonly<Record
       // The page names its files relative to a path without a trailing slash.
       const slashes = path.length - removeTrailingSlashes(path).length;
       if (slashes > 0) return { status: 308, headers: { location: `${'../'.repeat(slashes)}docs` } };
-      return content('text/html; charset=utf-8', HTML);
+      return content('text/html; charset=utf-8', isReferenceServed() ? HTML : WITHOUT_LIBRARY);
     },
     '/docs/start.js': () => content('text/javascript; charset=utf-8', START),
     '/docs/style.css': () => content('text/css; charset=utf-8', STYLE),

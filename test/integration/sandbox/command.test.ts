@@ -36,6 +36,18 @@ describe('intentbook sandbox', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
+  it('needs no node with --simulated', async () => {
+    const { host, signals, written, exits } = createHost();
+    await runSandboxCommand(['--port', '0', '--simulated'], { ...host, exit: (code) => exits.push(code) as never });
+    const text = written.join('');
+    expect(text).toContain('simulated, without a node');
+    expect(text).not.toContain('JSON-RPC');
+    const [, url] = /Order book +(http:\S+)/.exec(text) ?? [];
+    expect((await fetch(`${url}/api/v1/version`)).status).toBe(200);
+    signals.emit('SIGINT');
+    await expect.poll(() => exits).toEqual([0]);
+  });
+
   it('exits at a signal during its start', async () => {
     const { host, signals, exits } = createHost();
     const args = [...ARGS, '--tokens', 'NONE']; // the start fails after the signal

@@ -38,7 +38,7 @@ describe.each(CHAINS)('a sandbox on %s', (chain) => {
   it.each(['eip1271', 'presign'] as const)('settles an order of a contract wallet: %s', async (scheme) => {
     await using sandbox = await open();
     const wallet = await sandbox.createSmartWallet({ DAI: '3000' });
-    const uid = await wallet.placeOrder({ sell: ['2600', 'DAI'], for: ['1', 'WETH'], kind: 'buy' }, { scheme });
+    const uid = await wallet.placeOrder({ buy: ['1', 'WETH'], with: ['2600', 'DAI'] }, { scheme });
     if (scheme === 'presign') await wallet.presign(uid);
     await sandbox.waitFor(uid, 'fulfilled');
     expect(await wallet.balanceOf('WETH')).toBe(10n ** 18n);
@@ -48,7 +48,7 @@ describe.each(CHAINS)('a sandbox on %s', (chain) => {
     await using sandbox = await open();
     const trader = await sandbox.createTrader({ USDC: '3000' });
     const before = await trader.balanceOf('ETH');
-    const uid = await trader.placeOrder({ sell: ['2600', 'USDC'], for: ['1', 'ETH'], kind: 'buy' });
+    const uid = await trader.placeOrder({ buy: ['1', 'ETH'], with: ['2600', 'USDC'] });
     await sandbox.waitFor(uid, 'fulfilled');
     expect((await trader.balanceOf('ETH')) - before).toBe(10n ** 18n);
 

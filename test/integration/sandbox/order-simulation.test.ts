@@ -78,7 +78,7 @@ describe('simulation of an order', () => {
     const trader = await sandbox.createTrader({ USDC: '3000' });
     const hook = { target: trader.address, callData: '0x', gasLimit: 50_000 } as const;
     const native = await trader.placeOrder(
-      { sell: ['2600', 'USDC'], for: ['1', 'ETH'], kind: 'buy' },
+      { buy: ['1', 'ETH'], with: ['2600', 'USDC'] },
       { appData: appDataDocument({ hooks: { pre: [hook], post: [hook] } }) },
     );
     const wallet = await sandbox.createSmartWallet({ WETH: '1' });
