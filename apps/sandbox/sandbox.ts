@@ -166,7 +166,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
         async () => ((await current()) === status ? status : undefined),
         async () => {
           const found = await current();
-          const details = found === 'open' && status === 'fulfilled' ? `: ${await solver.explain(uid)}` : '';
+          const details = found === 'open' && status === 'fulfilled' ? `; ${await solver.explain(uid)}` : '';
           return `order ${uid} must be ${status}, is ${found ?? 'unknown'}${details},`;
         },
         timeout,

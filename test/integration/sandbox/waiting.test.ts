@@ -21,7 +21,7 @@ describe('waiting in a sandbox', () => {
     const trader = await sandbox.createTrader({ WETH: '1' });
     const dear = await trader.placeOrder({ sell: ONE, for: ['9000', 'USDC'] });
     await expect(sandbox.waitFor(dear, 'fulfilled', { timeout: 200 })).rejects.toThrow(
-      /must be fulfilled, is open: no price satisfies its limit, after 200 ms$/,
+      /must be fulfilled, is open; no price satisfies its limit, after 200 ms$/,
     );
     await trader.cancel(dear);
     await expect(sandbox.waitFor(dear, 'fulfilled', { timeout: 0 })).rejects.toThrow(
