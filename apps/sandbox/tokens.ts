@@ -33,35 +33,38 @@ export type TokenOption =
 /** Tokens that a sandbox has unless it is given others, besides wrapped native currency. */
 export const DEFAULT_TOKENS = ['USDC', 'DAI', 'COW'] as const;
 
-/** Known tokens. Addresses are those of the real tokens, so that clients that know them work. */
-const KNOWN: Readonly<
-  Record<string, Omit<SandboxToken, 'symbol' | 'address'> & { addresses: Readonly<Record<number, Address>> }>
-> = {
+/** A known token, and what differs on a chain. */
+type KnownToken = Omit<SandboxToken, 'symbol' | 'address'> & {
+  readonly chains: Readonly<Record<number, { readonly address: Address } & Partial<SandboxToken>>>;
+};
+
+/** Known tokens. Addresses and decimals are those of the real tokens, so that clients that know them work. */
+const KNOWN: Readonly<Record<string, KnownToken>> = {
   USDC: {
     name: 'USD Coin',
     decimals: 6,
     price: '0.0004',
-    addresses: {
-      1: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
-      11155111: '0xbe72e441bf55620febc26715db68d3494213d8cb',
+    chains: {
+      1: { address: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48' },
+      11155111: { address: '0xbe72e441bf55620febc26715db68d3494213d8cb', decimals: 18, name: 'USDC (test)' },
     },
   },
   DAI: {
     name: 'Dai Stablecoin',
     decimals: 18,
     price: '0.0004',
-    addresses: {
-      1: '0x6b175474e89094c44da98b954eedeac495271d0f',
-      11155111: '0xb4f1737af37711e9a5890d9510c9bb60e170cb0d',
+    chains: {
+      1: { address: '0x6b175474e89094c44da98b954eedeac495271d0f' },
+      11155111: { address: '0xb4f1737af37711e9a5890d9510c9bb60e170cb0d' },
     },
   },
   COW: {
     name: 'CoW Protocol Token',
     decimals: 18,
     price: '0.0001',
-    addresses: {
-      1: '0xdef1ca1fb7fbcdc777520aa7f396b4e015f497ab',
-      11155111: '0x0625afb445c3b6b7b929342a04a22599fd5dbb59',
+    chains: {
+      1: { address: '0xdef1ca1fb7fbcdc777520aa7f396b4e015f497ab' },
+      11155111: { address: '0x0625afb445c3b6b7b929342a04a22599fd5dbb59' },
     },
   },
 };
@@ -98,7 +101,8 @@ function readToken(chainId: number, option: TokenOption): SandboxToken {
   }
   const { symbol } = given;
   if (symbol === 'ETH') throw new TypeError('symbol must not be "ETH", which is native currency');
-  const known = Object.hasOwn(KNOWN, symbol) ? KNOWN[symbol] : undefined;
+  const usual = Object.hasOwn(KNOWN, symbol) ? KNOWN[symbol] : undefined;
+  const known = usual && { address: undefined, ...usual, ...usual.chains[chainId] };
   if (typeof option === 'string' && known === undefined) {
     throw new TypeError(
       `tokens must be known symbols (${Object.keys(KNOWN).join(', ')}) or descriptions, got "${option}"`,
@@ -108,7 +112,7 @@ function readToken(chainId: number, option: TokenOption): SandboxToken {
     throw new TypeError(`symbol must be 1 to 31 printable ASCII characters, got ${JSON.stringify(symbol)}`);
   }
   const { name = known?.name ?? symbol, decimals = known?.decimals ?? 18, price = known?.price ?? '0.0004' } = given;
-  const { address = known?.addresses[chainId] ?? labelledAddress(`token ${symbol}`) } = given;
+  const { address = known?.address ?? labelledAddress(`token ${symbol}`) } = given;
   requireInteger(`decimals`, decimals, 0, 36);
   if (!/^0x[0-9a-fA-F]{40}$/.test(address))
     throw new TypeError(`address must be 0x and 40 hex digits, got "${address}"`);

@@ -26,6 +26,9 @@ const AFFILIATE_TERMS = {
   revenueSplitDaoPct: 0,
 } as const;
 
+/** The name for which the front ends of production sign affiliate codes. */
+const PRODUCTION_DOMAIN = 'CoW Swap Affiliate';
+
 /** The parts of a sandbox, and the operations that need several of them. */
 export interface World {
   readonly chain: SandboxChain;
@@ -179,7 +182,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     tokens: (_, address) => tokens.find((each) => each.address === address),
     usdPrices: { sources: [usdPrices(chainId, tokens)] },
     pools: [createPools(readPrice)],
-    affiliates: { terms: AFFILIATE_TERMS, statistics: 'own' },
+    affiliates: { domainName: PRODUCTION_DOMAIN, terms: AFFILIATE_TERMS, statistics: 'own' },
     ...(simulator === undefined ? {} : { simulators: { [chainId]: simulator } }),
     slippage: { dollarTokens: dollarTokens(chainId, tokens) },
   });

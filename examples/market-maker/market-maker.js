@@ -124,7 +124,7 @@ if (import.meta.filename === realpathSync(process.argv[1] ?? '')) {
     base: sandbox.token('WETH').address,
     quote: sandbox.token('USDC').address,
     size: 10n ** 18n,
-    fallback: 2500n * 10n ** 6n,
+    fallback: 2500n * 10n ** BigInt(sandbox.token('USDC').decimals),
   });
   console.log(`${sandbox.url} quotes WETH / USDC`);
 }

@@ -47,11 +47,11 @@ test('both sides are quoted around the middle, and replaced when it moves', asyn
   const maker = await open(context, 'USDC');
   await until(() => isQuoted(maker));
   const first = maker.uids();
-  assert.deepEqual(await pricesOf(first), ['2507500000', '2492500000']);
+  assert.deepEqual(await pricesOf(first), ['2507500000000000000000', '2492500000000000000000']);
 
   await other.placeOrder({ sell: ['2480', 'USDC'], for: ['1', 'WETH'] });
   await until(() => maker.uids().every((uid, i) => uid !== first[i]));
-  assert.deepEqual(await pricesOf(maker.uids()), ['2547620000', '2532380000']);
+  assert.deepEqual(await pricesOf(maker.uids()), ['2547620000000000000000', '2532380000000000000000']);
   assert.deepEqual(
     (await read(first)).map(({ status }) => status),
     ['cancelled', 'cancelled'],

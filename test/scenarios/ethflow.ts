@@ -24,7 +24,7 @@ export const scenario: Scenario = {
     const trader = await world.createTrader();
     const user = trader.address.toLowerCase() as Hex; // hex in lower case
     const buyToken = world.token('USDC');
-    const terms = { buyToken, receiver: user, sellAmount: ETHER, buyAmount: 2000n * 10n ** 6n };
+    const terms = { buyToken, receiver: user, sellAmount: ETHER, buyAmount: 2000n * 10n ** 18n };
 
     const quote = await book.post('/quote', {
       sellToken: world.token('WETH'),
@@ -57,7 +57,7 @@ export const scenario: Scenario = {
     await book.untilStatus(second.uid, 'fulfilled');
 
     // Hooks of the document run through the trampoline. The limit is out of reach, so the user cancels.
-    const far = await placeNative(world, user, { ...terms, buyAmount: 10_000n * 10n ** 6n });
+    const far = await placeNative(world, user, { ...terms, buyAmount: 10_000n * 10n ** 18n });
     const open = await newest(book, user, 2, first.uid);
     assert.equal(open.status, 'open');
     await world.send(user, nativeFlow, far.invalidation);

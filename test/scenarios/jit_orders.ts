@@ -14,12 +14,12 @@ export const scenario: Scenario = {
     const [trader, maker] = [await world.createTrader({ WETH: '1' }), await world.createTrader({ USDC: '3000' })];
     const [WETH, USDC] = [world.token('WETH'), world.token('USDC')];
     const sellAmount = 10n ** 18n;
-    const bought = 2500n * 10n ** 6n;
+    const bought = 2500n * 10n ** 18n;
     const uid = await book.place(trader, {
       sellToken: WETH,
       buyToken: USDC,
       sellAmount: String(sellAmount),
-      buyAmount: String(2400n * 10n ** 6n),
+      buyAmount: String(2400n * 10n ** 18n),
     });
     await book.untilListed(uid);
     const validTo = Math.floor(Date.now() / 1000) + 600;

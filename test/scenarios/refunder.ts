@@ -15,7 +15,7 @@ export const scenario: Scenario = {
     await world.client.setCode({ address: SECOND, bytecode: code ?? '0x' });
     await world.call(world.solver, SECOND, parseAbi(['function approveRelayer()']), 'approveRelayer', []);
     const book = await world.serve('--onchain-order-contracts', [nativeFlow, SECOND].join());
-    const terms = { buyToken: world.token('USDC'), sellAmount: ETHER, buyAmount: 90_000n * 10n ** 6n, validFor: 300 };
+    const terms = { buyToken: world.token('USDC'), sellAmount: ETHER, buyAmount: 90_000n * 10n ** 18n, validFor: 300 };
     const orderOf = async (user: Hex) => (await book.until(`/account/${user}/orders`, ({ length }) => length === 1))[0];
 
     const placed = [];

@@ -26,7 +26,7 @@ export const scenario: Scenario = {
     const deadline = Number(await world.client.getBlockNumber()) + 100;
     const auctionId = await recordWinner(book, uid, wrapper, deadline);
     await world.fund(world.contracts.settlement, { USDC: '2500' });
-    const bought = 2400n * 10n ** 6n;
+    const bought = 2400n * 10n ** 18n;
     const data = encodeSettlement(await world.trades(book, [{ uid, sold: 10n ** 18n, bought }]), { auctionId });
     const args = [world.contracts.settlement, data];
     const call = encodeFunctionData({ abi: contract('Relay').abi, functionName: 'relay', args });

@@ -71,7 +71,7 @@ describe('sdk-composable', () => {
       buyToken: sandbox.token('USDC').address,
       receiver: wallet,
       sellAmount: 2n * 10n ** 18n,
-      buyAmount: 4000n * 10n ** 6n,
+      buyAmount: 4000n * 10n ** 18n,
       startTime: { startType: StartTimeValue.AT_EPOCH, epoch: timestamp - 10n } as const,
       numberOfParts: 2n,
       timeBetweenParts: 3600n,

@@ -49,7 +49,8 @@ it('sandbox: affiliate statistics and history of a referred trader, also after a
   await using sandbox = await createSandbox({ chain: 'simulated' });
   const [first] = sandbox.accounts;
   const affiliate = privateKeyToAccount(first?.privateKey ?? '0x');
-  const signedMessage = await affiliate.signTypedData(affiliateTypedData(affiliate.address, 'SANDBOX'));
+  const domain = { name: 'CoW Swap Affiliate', version: '1' };
+  const signedMessage = await affiliate.signTypedData(affiliateTypedData(affiliate.address, 'SANDBOX', domain));
   const registration = { walletAddress: affiliate.address, code: 'SANDBOX', signedMessage };
   expect((await send(sandbox, `/affiliate/${affiliate.address}`, registration)).status).toBe(201);
   const snapshot = await sandbox.snapshot();

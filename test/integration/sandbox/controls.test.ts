@@ -96,7 +96,7 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
       const trader = await sandbox.createTrader({ USDC: '1' });
       const before = await trader.balanceOf('ETH');
       await Promise.all(Array.from({ length: 4 }, () => sandbox.fund(trader, { USDC: '2', ETH: '1' })));
-      expect(await trader.balanceOf('USDC')).toBe(9n * 10n ** 6n);
+      expect(await trader.balanceOf('USDC')).toBe(9n * 10n ** 18n);
       expect((await trader.balanceOf('ETH')) - before).toBe(4n * 10n ** 18n);
     });
   });
@@ -185,7 +185,7 @@ describe('sandboxes that are open at the same time', () => {
         await one.quote(traders[0], { sell: ['1', 'WETH'], for: 'USDC' }),
         await other.quote(traders[1], { sell: ['1', 'WETH'], for: 'USDC' }),
       ];
-      expect(quotes.map(({ quote }) => Math.round(Number(quote.buyAmount) / 1e9))).toEqual([5, 2]);
+      expect(quotes.map(({ quote }) => Math.round(Number(quote.buyAmount) / 1e21))).toEqual([5, 2]);
       const uid = await traders[0].placeOrder(TERMS);
       await one.waitFor(uid, 'fulfilled');
       expect(await other.book.orders.get(uid)).toBeUndefined();

@@ -45,7 +45,7 @@ function nodeOf(sandbox: Sandbox): NodeClient {
 async function startDriver(sandbox: Sandbox, rate: bigint) {
   const [weth, usdc] = [sandbox.token('WETH').address, sandbox.token('USDC').address];
   const [client, solver] = [nodeOf(sandbox), sandbox.solverAddress];
-  const liquidity = mintingLiquidity(sandbox.settlementContract, usdc, rate * 10n ** 6n, 10n ** 18n);
+  const liquidity = mintingLiquidity(sandbox.settlementContract, usdc, rate * 10n ** 18n, 10n ** 18n);
   const driver = createDriver({
     engine: createReferenceEngine({ liquidity, wrappedNative: weth }),
     settler: nodeSettler({
@@ -85,7 +85,7 @@ it('auction run: the driver with the better price settles an order on chain, and
     ['better', true, [uid]],
     ['worse', false, [uid]],
   ]);
-  expect((await sandbox.book.orders.get(uid))?.executedBuyAmount).toBe(String(2100n * 10n ** 6n));
+  expect((await sandbox.book.orders.get(uid))?.executedBuyAmount).toBe(String(2100n * 10n ** 18n));
   const competition = await sandbox.book.auctions.competition(settled?.auctionId ?? 0);
   const [trade] = await sandbox.book.trades.list({ orderUid: uid });
   expect(competition).toMatchObject({
@@ -108,7 +108,7 @@ it('driver: quotes a trade, and responds to malformed requests with a kind', asy
   const context = { signal: new AbortController().signal, timeout: 5000 };
   const sale = { sellToken, buyToken, kind: 'sell', amount: 10n ** 18n } as const;
   expect(await estimator.estimate(sale, context)).toEqual({
-    amount: 2000n * 10n ** 6n,
+    amount: 2000n * 10n ** 18n,
     gas: 250_000,
     solver: sandbox.solverAddress,
     interactions: [expect.objectContaining({ target: buyToken })],

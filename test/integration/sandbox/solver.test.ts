@@ -222,7 +222,7 @@ describe('funds of owners', () => {
       return { ...order, owner: trader.address, sellToken: tokens[i % 4] ?? NATIVE };
     });
     const funds = await fundsReader(client, vaultRelayer)(orders, new AbortController().signal);
-    expect(funds.slice(0, 4)).toEqual([2n * 10n ** 18n, 0n, 3n * 10n ** 6n, 0n]);
+    expect(funds.slice(0, 4)).toEqual([2n * 10n ** 18n, 0n, 3n * 10n ** 18n, 0n]);
     expect(funds.slice(8)).toEqual(funds.slice(0, 4));
     expect(methods).toEqual(['eth_call']);
   });
@@ -407,14 +407,14 @@ describe('solver over HTTP', () => {
       return {
         solutions: auction.orders.map(({ uid: order, sellAmount }) => ({
           id: 1,
-          prices: { [weth]: '2100000000', [usdc]: '1000000000000000000' },
+          prices: { [weth]: '2100', [usdc]: '1' },
           trades: [{ kind: 'fulfillment', order, executedAmount: String(BigInt(sellAmount) - FEE), fee: String(FEE) }],
           interactions: [
             {
               kind: 'custom',
               target: usdc,
               value: '0',
-              callData: `0x40c10f19${sandbox.settlementContract.slice(2).padStart(64, '0')}${(2_100_000_000).toString(16).padStart(64, '0')}`,
+              callData: `0x40c10f19${sandbox.settlementContract.slice(2).padStart(64, '0')}${(2100n * 10n ** 18n).toString(16).padStart(64, '0')}`,
             },
           ],
         })),
