@@ -5,7 +5,8 @@ import type { Contract, ExecutedFill } from './contract.ts';
 
 /**
  * How a driver behaves: it settles as promised; responds without sending; sends, and hangs up; sends after the
- * deadline; sends twice; executes half; uses ids again; bids nothing; bids as much as others; or does not respond.
+ * deadline; sends twice; executes half; refuses some solutions before it sends them; uses ids again; bids nothing; bids
+ * as much as others; or does not respond.
  */
 export const BEHAVIOURS = [
   'honest',
@@ -15,6 +16,7 @@ export const BEHAVIOURS = [
   'late',
   'twice',
   'half',
+  'refusing',
   'reusing ids',
   'bidding zero',
   'silent',
@@ -130,6 +132,10 @@ export function createSolver(
       const { fills } = offer;
       const next = contract.head.number + 1;
       if (behaviour === 'lying') return;
+      if (behaviour === 'refusing' && random.chance(0.5)) {
+        observer.onFailed(offer);
+        throw Object.assign(new Error('the simulation failed'), { kind: 'FailedToSubmit' });
+      }
       if (behaviour === 'hanging up') {
         void send(request, fills, next);
         throw new Error('socket hang up');

@@ -205,8 +205,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'caches',
     store: 'memory',
     file: 'adapters/memory/index.ts',
-    find: 'return id === last();',
-    replace: 'return id <= last();',
+    find: 'isNewest: (id) => id === last(),',
+    replace: 'isNewest: (id) => id <= last(),',
   },
   {
     name: 'the text of a cached order keeps its first status',
