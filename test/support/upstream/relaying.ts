@@ -98,8 +98,14 @@ export async function playRelay(plan: RelayPlan, store: Store = memoryStore()): 
   for (let i = 0; i < 200 && waiting.size > 0; i++) await pass(1000);
   // The resolver reads an unknown order for a minute; rejections of a queue are repeated.
   await pass(900_000);
-  const isRelayed = async () => ((await book.upstream?.state())?.relayed ?? 0) > 0;
-  for (let i = 0; i < 100 && plan.relay === 'queue' && (await isRelayed()); i++) await pass(10_000);
+  // An order waits for the earlier ones of its owner, each for a minute if its answer was lost.
+  const isOnItsWay = async (uid: Hex) => {
+    const state = (await book.upstream?.order(uid))?.relay?.state;
+    return state !== undefined && state !== 'accepted' && state !== 'rejected';
+  };
+  for (const [uid, claim] of claims) {
+    for (let i = 0; claim === 'accepted' && i < 600 && (await isOnItsWay(uid)); i++) await pass(60_000);
+  }
 
   const problems: string[] = [];
   const codes = new Map<string, number>();
