@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { orderBookUpstream } from 'intentbook/upstream';
+import { account, signOrder } from '../../../support/orders.ts';
 import { playFollowing } from '../../../support/upstream/following.ts';
 import { playRelay } from '../../../support/upstream/relaying.ts';
+import { startSecondBook } from '../../../support/upstream/second-book.ts';
 import type { LongSuite } from '../suite.ts';
 
 const FAULTS = {
@@ -14,10 +17,41 @@ const FAULTS = {
 };
 const SUBMISSIONS = 5_000;
 
+/** Submits orders over HTTP in turn to a book and to one in front of it. Returns the medians in milliseconds. */
+async function measureLatency(): Promise<{ readonly direct: number; readonly relayed: number }> {
+  const other = await startSecondBook();
+  const budget = { read: 1e6, write: 1e6, quote: 1e6 };
+  const upstream = orderBookUpstream({ url: other.url, budget });
+  const front = await startSecondBook({ upstream });
+  const urls = { direct: other.url, relayed: front.url };
+  const times: Record<keyof typeof urls, number[]> = { direct: [], relayed: [] };
+  const validTo = Math.floor(Date.now() / 1000) + 3600;
+  for (let i = 0; i < 400; i++) {
+    for (const name of ['direct', 'relayed'] as const) {
+      const changes = { validTo, sellAmount: String(10 ** 9 + 2 * i + (name === 'direct' ? 0 : 1)) };
+      const body = JSON.stringify(await signOrder(account(i + 1), changes));
+      const begin = performance.now();
+      const response = await fetch(`${urls[name]}/api/v1/orders`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+      assert.equal(response.status, 201, await response.text());
+      times[name].push(performance.now() - begin);
+    }
+  }
+  await front.close();
+  await other.close();
+  const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+  return { direct: median(times.direct), relayed: median(times.relayed) };
+}
+
 export const suite: LongSuite = {
   description: 'a book in front of another one: 10,000 followed orders, 10^5 transitions with faults, 10,000 relays',
   async run({ milliseconds, seed, count, note }) {
     const end = Date.now() + milliseconds;
+    const { direct, relayed } = await measureLatency();
+    note('milliseconds of a submission, direct and relayed', `${direct.toFixed(2)} ${relayed.toFixed(2)}`);
     for (let n = 0; n === 0 || Date.now() < end; n++) {
       const calm = await playFollowing({
         seed: seed + n,
