@@ -94,6 +94,8 @@ export function createBudget(id: string, clock: Clock, limits: BudgetLimits, ran
   const getLane = (name: UpstreamClass) => byName.get(name) as Lane; // every class has one
   const getSpacing = ({ interval }: Lane) => interval * (1 + JITTER * random());
 
+  const getName = ({ name }: Lane) => `upstream ${id} ${name}`;
+
   /** Reserves the turn of the first waiter among processes. Without an answer, the spacing of this process applies. */
   function reserve(lane: Lane, call: Reserve): void {
     lane.reservation = 'pending';
@@ -102,7 +104,7 @@ export function createBudget(id: string, clock: Clock, limits: BudgetLimits, ran
       if (time !== undefined) lane.readyAt = Math.max(lane.readyAt, readMonotonic(clock) + time - clock.now());
       pump();
     };
-    call(`upstream ${id} ${lane.name}`, Math.ceil(getSpacing(lane))).then(finish, () => finish());
+    call(getName(lane), Math.ceil(getSpacing(lane))).then(finish, () => finish());
   }
 
   function isReady(lane: Lane): boolean {
@@ -141,7 +143,7 @@ export function createBudget(id: string, clock: Clock, limits: BudgetLimits, ran
     if (times.length > 0) cancelTimer = clock.after(Math.max(1, Math.ceil(Math.min(...times) - now)), pump);
   }
 
-  function createTurn(lane: Lane, isProbe: boolean): Turn {
+  function createTurn(lane: Lane, isProbe: boolean, reserve: Reserve | undefined): Turn {
     let isOpen = true;
     return {
       end(how) {
@@ -151,7 +153,12 @@ export function createBudget(id: string, clock: Clock, limits: BudgetLimits, ran
         underWay--;
         lane.pause.leave(isProbe, how);
         const block = lane.pause.getBlock();
-        if (block !== undefined) for (const each of lane.waiting) each.reject(block);
+        if (block !== undefined) {
+          for (const each of lane.waiting) each.reject(block);
+          // The other processes have their next turn after the pause. A failure leaves each to find out alone.
+          if (typeof how === 'object' && how.kind === 'edge')
+            reserve?.(getName(lane), Math.ceil(block.until - clock.now())).catch(() => {});
+        }
         pump();
         return block;
       },
@@ -180,7 +187,7 @@ export function createBudget(id: string, clock: Clock, limits: BudgetLimits, ran
         reject,
         start() {
           leave();
-          resolve(createTurn(lane, isProbe));
+          resolve(createTurn(lane, isProbe, reserve));
         },
       };
       const cancelWait = clock.after(maxWait, () => {

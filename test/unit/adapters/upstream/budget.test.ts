@@ -160,6 +160,19 @@ describe('budget of requests', () => {
     expect([...reserved.keys()].join()).not.toContain('key');
   });
 
+  it('postpones the turns of other processes while the edge requires fewer requests', async () => {
+    const clock = manualClock();
+    const reserved: [string, number][] = [];
+    const reserve = async (name: string, interval: number) => {
+      reserved.push([name.split(' ').at(-1) ?? '', interval]);
+      return clock.now();
+    };
+    const answers = [429, 200];
+    const { upstream } = upstreamFixture(() => json(answers.shift() ?? 200, []), {}, { clock, reserve });
+    expect(await upstream.listOrders(OWNER, { offset: 0, limit: 1 })).toMatchObject({ status: 'blocked' });
+    expect(reserved.at(-1)).toEqual(['read', 60_000]);
+  });
+
   it('continues with its own spacing when no turn can be reserved', async () => {
     const reserve = () => Promise.reject(new Error('the store is unavailable'));
     const { upstream } = upstreamFixture(() => json(200, []), {}, { reserve });
