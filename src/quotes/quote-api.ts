@@ -43,7 +43,11 @@ export interface QuoteApi {
 export interface OtherQuotes {
   request(request: QuoteRequest, signal?: AbortSignal): Promise<QuoteResult>;
   stream(request: QuoteRequest, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent>;
-  /** Returns the price of a token in native currency; `undefined` if that book has none. Throws if it does not answer. */
+  /**
+   * Returns the price of a token in native currency; `undefined` if that book has none.
+   *
+   * @throws Error if that book does not answer.
+   */
   nativePrice(token: Address, signal: AbortSignal): Promise<number | undefined>;
 }
 
