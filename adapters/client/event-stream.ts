@@ -38,7 +38,8 @@ async function* parseEvents(
 function parseBlock(block: string): ServerEvent {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {
-    const [, name = '', value = ''] = /^([^:]+):? ?(.*)$/.exec(line) ?? [];
+    // With `s`, because a value may contain U+2028 and U+2029, which do not end a line.
+    const [, name = '', value = ''] = /^([^:]+):? ?(.*)$/s.exec(line) ?? [];
     const data = name === 'data' ? fields.get(name) : undefined;
     fields.set(name, data === undefined ? value : `${data}\n${value}`);
   }

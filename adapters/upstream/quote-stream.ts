@@ -137,7 +137,8 @@ async function* readFrames(body: ReadableStream<Uint8Array>, signal: AbortSignal
 function parseFrame(frame: string) {
   const fields = { type: '', data: '' };
   for (const line of frame.split('\n')) {
-    const [, name = '', value = ''] = /^([^:]+):? ?(.*)$/.exec(line) ?? [];
+    // With `s`, because a value may contain U+2028 and U+2029, which do not end a line.
+    const [, name = '', value = ''] = /^([^:]+):? ?(.*)$/s.exec(line) ?? [];
     if (name === 'event') fields.type = value;
     if (name === 'data') fields.data += value;
   }

@@ -40,6 +40,15 @@ describe('event stream of the client', () => {
       }
     });
   }
+
+  it('reads data with the line separators of Unicode, which do not end a line', async () => {
+    const separated = { ...order, fullAppData: '{"a":"\u2028\u2029\u0085"}' };
+    const text = [...lines.slice(0, 5), `data: ${JSON.stringify(separated)}`, '', ''].join('\n');
+    const mirror = await clientOf(text, 1000).mirror();
+    await mirror.reached(5);
+    expect([...mirror.orders.values()]).toEqual([separated]);
+    mirror.close();
+  });
 });
 
 describe('mirror with a filter', () => {

@@ -54,6 +54,15 @@ const summarize = (found: readonly UpstreamQuote[]) =>
   );
 
 describe('stream of quotes', () => {
+  it('passes on a quote whose text contains the line separators of Unicode', async () => {
+    const { found, write, end, reading } = startStream();
+    await settle();
+    await write(frame({ quote: { buyAmount: '1' }, id: 7, note: 'a\u2028b\u2029' }));
+    await end();
+    await reading;
+    expect(summarize(found)).toContain(7);
+  });
+
   it('passes quotes on as they arrive, in any division, and leaves out errors of single solvers', async () => {
     const { found, write, end, reading } = startStream();
     await settle();
