@@ -54,7 +54,9 @@ function getForwardedAddress(proxy: IpAddress, origin: Origin, trusted: readonly
   const hops = (origin.header('x-forwarded-for') ?? '').split(',').reverse();
   let nearest = proxy;
   for (const hop of hops) {
-    const address = parseIpAddress(withoutPort(hop.trim()));
+    const text = hop.trim();
+    if (text === '') continue; // lists may have empty elements (RFC 9110, 5.6.1)
+    const address = parseIpAddress(withoutPort(text));
     // A malformed entry was not written by a trusted proxy.
     if (address === undefined) return nearest;
     nearest = address;

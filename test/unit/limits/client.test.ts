@@ -43,6 +43,7 @@ describe('client address', () => {
     ['the farthest address is used if all are trusted', '::1', '10.3.3.3, 10.2.2.2', PROXIES, '10.3.3.3'],
     ['the proxy is the client without a header', '10.1.1.1', undefined, PROXIES, '10.1.1.1'],
     ['an unreadable entry ends the search', '10.1.1.1', '198.51.100.1, unknown, 10.2.2.2', PROXIES, '10.2.2.2'],
+    ['empty entries are ignored', '10.1.1.1', ',198.51.100.1, , 10.2.2.2,', PROXIES, '198.51.100.1'],
     ['an IPv4 port is ignored', '10.1.1.1', '198.51.100.1:4711', PROXIES, '198.51.100.1'],
     ['an IPv6 port is ignored', '10.1.1.1', '[2001:db8:1:2::9]:4711', PROXIES, '2001:db8:1:2::/64'],
   ])('%s', (_, address, forwarded, trusted, client) => expect(clientOf(address, forwarded, trusted)).toBe(client));
