@@ -20,6 +20,8 @@ const POLL_TIMEOUT = 25;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** Delay after a failed request, in milliseconds. */
 const RETRY_DELAY = 5_000;
+/** Longest delay that the bot API may demand, in milliseconds. */
+const MAX_RETRY_DELAY = 3_600_000;
 
 /**
  * Creates a channel that sends messages by a Telegram bot. A subscription has no target: the response contains a link,
@@ -64,9 +66,12 @@ export function telegramChannel(options: TelegramOptions): Channel {
     // A failure is reported when it first occurs, because it can last: a second process that polls ends each poll.
     let reported: string | undefined;
     while (!signal.aborted) {
+      let delay = RETRY_DELAY;
       try {
         const query = { offset, timeout: POLL_TIMEOUT, allowed_updates: ['message'] };
-        const { ok, result, error_code } = await request('getUpdates', query, signal);
+        const { ok, result, error_code, parameters } = await request('getUpdates', query, signal);
+        // A request before the end of this time may prolong it.
+        delay = Math.max(delay, Math.min(Number(parameters?.retry_after) * 1000 || 0, MAX_RETRY_DELAY));
         if (!ok || !Array.isArray(result)) throw new Error(`the bot API responded with ${error_code}`);
         for (const { update_id, message } of result as Update[]) {
           const [, start] = /^\/start ([0-9a-f]{64})$/.exec(message?.text ?? '') ?? [];
@@ -80,7 +85,7 @@ export function telegramChannel(options: TelegramOptions): Channel {
         const reason = failure instanceof Error ? failure.message : String(failure);
         if (reason !== reported) host.report(failure);
         reported = reason;
-        await pause(signal);
+        await pause(delay, signal);
       }
     }
   }
@@ -137,14 +142,14 @@ interface Update {
   readonly message?: { readonly text?: string; readonly chat: { readonly id: number } };
 }
 
-function pause(signal: AbortSignal): Promise<void> {
+function pause(delay: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, RETRY_DELAY);
+    const timer = setTimeout(end, delay);
     timer.unref();
     signal.addEventListener('abort', end, { once: true });
   });

@@ -131,4 +131,29 @@ describe('Telegram channel', () => {
     const statuses = reported.map((text) => text.replace('the bot API responded with ', ''));
     assert.deepEqual(statuses, ['409', '500', '500']);
   });
+
+  test.each([
+    [{ retry_after: 9 }, 9_000],
+    [{ retry_after: 0.01 }, 5_000],
+    [{ retry_after: 1e9 }, 3_600_000],
+    [{ retry_after: 'soon' }, 5_000],
+  ])('polls again after the wait of %j', async (parameters, expected) => {
+    await using server = await receiver();
+    server.behave((_body, response) => {
+      if (server.received.length === 1) rejection(429, parameters)(response); // the second is a long poll
+    });
+    const { setTimeout: wait } = globalThis;
+    const waits: number[] = [];
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    timers.mockImplementation(((work: () => void, ms: number) => {
+      if (ms >= 5_000) waits.push(ms);
+      return wait(work, ms >= 5_000 ? 1 : ms);
+    }) as typeof wait);
+    const channel = telegramChannel({ token: '1:x', bot: 'intentbook_bot', api: server.url });
+    channel.start?.({ confirm: async () => true, report: () => {} });
+    await until(() => server.received.length === 2);
+    await channel.stop?.();
+    timers.mockRestore();
+    assert.ok(waits.includes(expected), `the waits are ${waits}`);
+  });
 });
