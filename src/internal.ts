@@ -13,6 +13,7 @@ export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
+export { isTypeRequested } from './http/accept.ts';
 export { requireOperator } from './http/auth.ts';
 export { readJson } from './http/body.ts';
 export { isApi } from './http/message.ts';

@@ -1,3 +1,4 @@
+import { isTypeRequested } from './accept.ts';
 import type { AccountCall } from './account-routes/route.ts';
 import type { ApiResponse } from './message.ts';
 import { invalidParameter, queryText } from './query.ts';
@@ -5,7 +6,7 @@ import { invalidParameter, queryText } from './query.ts';
 /** Whether the format is CSV: by `format`, otherwise by the `Accept` header. */
 export function isCsvRequested({ query, request }: AccountCall): boolean {
   const format = queryText(query, 'format');
-  if (format === undefined) return request.header('accept')?.includes('text/csv') === true;
+  if (format === undefined) return isTypeRequested(request, 'text/csv');
   if (format !== 'csv' && format !== 'json') throw invalidParameter('format', 'must be csv or json');
   return format === 'csv';
 }

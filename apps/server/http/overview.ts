@@ -1,7 +1,7 @@
 import type { Api, ApiRequest, ApiResponse, Readiness } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type { Explorer } from 'intentbook/explorer';
-import { jsonResponse } from '#internal';
+import { isTypeRequested, jsonResponse } from '#internal';
 import type { OpenBook } from '../books/open-books.ts';
 import { createServerApi } from './server-api.ts';
 
@@ -29,7 +29,7 @@ export function overview(version: string, deployments: readonly OpenBook[], docs
 /** Responds with the page to browsers, which request HTML, and with the overview to other clients. */
 export function frontPage(request: ApiRequest, explorer: Explorer | undefined, overview: ApiResponse): ApiResponse {
   if (explorer === undefined) return overview;
-  const overviewResponse = request.header('accept')?.includes('text/html') ? explorer.page(request) : overview;
+  const overviewResponse = isTypeRequested(request, 'text/html') ? explorer.page(request) : overview;
   return { ...overviewResponse, headers: { ...overviewResponse.headers, vary: 'accept' } };
 }
 

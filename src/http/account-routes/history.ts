@@ -1,6 +1,7 @@
 import { type HistoryQuery, loadHistoryCsv } from '../../accounts/index.ts';
 import type { ReadOptions } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
+import { isTypeRequested } from '../accept.ts';
 import { type EstimateRows, readCost, readCount } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
 import type { ApiResponse } from '../message.ts';
@@ -13,7 +14,7 @@ const GROWTH = 'page size and number of books; rows of the account for CSV witho
 
 /** Estimates a page; the rows of a file are unknown. */
 const historyRows: EstimateRows = (query, request) => {
-  const isFile = query.get('format') === 'csv' || /csv/i.test(request.header('accept') ?? '');
+  const isFile = query.get('format') === 'csv' || isTypeRequested(request, 'text/csv');
   return isFile && !query.has('limit') ? undefined : readCount(query, 'limit', 1);
 };
 

@@ -1,5 +1,6 @@
 import { AccountError } from '../../account-tools/account-error.ts';
 import type { SubscriptionProof, SubscriptionRequest } from '../../notifications/index.ts';
+import { isTypeRequested } from '../accept.ts';
 import { READ, WRITE } from '../cost.ts';
 import type { ApiRequest } from '../message.ts';
 import { pageResponse } from '../page.ts';
@@ -62,7 +63,7 @@ const confirmSubscription: AccountRoute = {
   cost: WRITE,
   async handle({ accounts, query, request }) {
     const confirm = () => accounts.subscriptions.confirm(query.get('token') ?? '');
-    if (!acceptsPage(request)) return jsonResponse(200, await confirm());
+    if (!isTypeRequested(request, 'text/html')) return jsonResponse(200, await confirm());
     if (!(await isFound(confirm())))
       return pageResponse('Link not valid', 'This link is unknown or expired.', undefined, 404);
     return pageResponse('Notifications confirmed', 'This address now receives notifications.');
@@ -87,7 +88,7 @@ const unsubscribe: AccountRoute = {
   async handle({ accounts, param, query, request }) {
     const [id, token] = [query.get('id') ?? '', query.get('token') ?? ''];
     const removed = accounts.subscriptions.unsubscribe(param('account'), id, token);
-    if (!acceptsPage(request)) return jsonResponse(200, await removed.then(() => ({ removed: true })));
+    if (!isTypeRequested(request, 'text/html')) return jsonResponse(200, await removed.then(() => ({ removed: true })));
     if (!(await isFound(removed))) return pageResponse('Link not valid', 'This link is not valid.', undefined, 404);
     return pageResponse('Notifications ended', 'This address receives no further notifications.');
   },
@@ -103,8 +104,6 @@ async function isFound(call: Promise<unknown>): Promise<boolean> {
     throw failure;
   }
 }
-
-const acceptsPage = (request: ApiRequest) => (request.header('accept') ?? '').includes('text/html');
 
 /** Reads `Authorization: Subscription nonce=1, deadline=1700000000, signature=0x…`. */
 function readProof(request: ApiRequest): SubscriptionProof {

@@ -231,6 +231,9 @@ describe('CSV of a history', () => {
       expect(lines.map((line) => line.split(',')[2])).toEqual(orders.map(({ uid }) => uid));
       expect(lines[0]?.split(',').length).toBe(header.split(',').length);
     }
+    const preferred = { headers: { accept: 'application/json, text/csv;q=0.1' } };
+    const json = await fixture.send('GET', `/accounts/${OWNER}/orders`, preferred);
+    expect(json.header('content-type')).toBe('application/json; charset=utf-8');
     const trades = await fixture.send('GET', `/accounts/${OWNER}/trades?format=csv&limit=10`);
     const [header = '', line = ''] = trades.text.split('\r\n');
     expect(header).toBe(
