@@ -27,8 +27,9 @@ export interface BodyOptions {
  * @throws OrderBookError `UnsupportedMediaType`, `PayloadTooLarge` or `InvalidJson`.
  */
 export async function readJson(request: ApiRequest, { limit, meter, check }: BodyOptions): Promise<unknown> {
-  const encoding = request.header('content-encoding');
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+  const encoding = request.header('content-encoding') ?? '';
+  // The header is a list, which may have empty elements (RFC 9110, 5.6.1).
+  if (encoding.split(',').some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase()))) {
     throw new OrderBookError('UnsupportedMediaType', 'the body must not be compressed', { encoding });
   }
   const contentType = request.header('content-type') ?? null;
