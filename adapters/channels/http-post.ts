@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { formatNetwork, parseIpAddress } from '#internal';
+import { formatNetwork, parseHttpDate, parseIpAddress } from '#internal';
 import type { AddressGuard } from './address-guard.ts';
 import { createNameResolver, type Resolve } from './resolve-name.ts';
 
@@ -93,9 +93,8 @@ export function post({ url, headers, body, signal, guard, enter, ...options }: P
 /** Returns the seconds of `Retry-After`, which may be a date (RFC 9110, 10.2.3). 0 if there are none. */
 function parseRetryAfter({ 'retry-after': value = '', date = '' }: IncomingHttpHeaders): number {
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value);
-  // A date begins with the day of the week. It is compared with the clock of the receiver, if that is known.
-  if (!/^[A-Za-z]/.test(value)) return 0;
-  const seconds = (Date.parse(value) - (Date.parse(date) || Date.now())) / 1000;
+  // A date is compared with the clock of the receiver, if that is known.
+  const seconds = (parseHttpDate(value) - (parseHttpDate(date) || Date.now())) / 1000;
   return seconds > 0 ? Math.ceil(seconds) : 0;
 }
 

@@ -84,8 +84,8 @@ export async function readRequestError(response: Response, maxBytes: number): Pr
 
 /** Parses seconds or a date (RFC 9110, 10.2.3). Returns milliseconds. */
 function parseRetryAfter(text: string): number | undefined {
-  // A date begins with the day of the week. `Date.parse` accepts many other texts.
-  const date = /^[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  // A date begins with the day of the week. `Date.parse` accepts many other texts. Without a zone, it is in UTC.
+  const date = /^[A-Za-z]/.test(text) ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : Number.NaN;
   const delay = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : date - Date.now();
   return Number.isNaN(delay) ? undefined : Math.min(Math.max(delay, 0), MAX_DELAY);
 }

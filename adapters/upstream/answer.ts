@@ -1,4 +1,5 @@
 import type { UpstreamClass, UpstreamRejection } from 'intentbook';
+import { parseHttpDate } from '#internal';
 import type { PauseRequest } from './pause.ts';
 
 /** A response that was read to its end. */
@@ -74,12 +75,10 @@ const MAX_RETRY_AFTER = 600_000;
  */
 export function parseRetryAfter(headers: Headers, now: number): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? '';
-  const serverTime = Date.parse(headers.get('date') ?? '');
-  // A date begins with the day of the week. `Date.parse` accepts many other texts.
-  const date = /^[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  const serverTime = parseHttpDate(headers.get('date') ?? '');
   const delay = /^-?\d+(\.\d+)?$/.test(text)
     ? Number(text) * 1000
-    : date - (Number.isNaN(serverTime) ? now : serverTime);
+    : parseHttpDate(text) - (Number.isNaN(serverTime) ? now : serverTime);
   return Number.isNaN(delay) ? undefined : Math.min(Math.max(delay, 0), MAX_RETRY_AFTER);
 }
 

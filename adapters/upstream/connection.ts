@@ -4,6 +4,7 @@ import {
   getEndpoint,
   keccak256,
   onAbort,
+  parseHttpDate,
   readMonotonic,
   readResponseText,
   withDeadline,
@@ -112,7 +113,7 @@ export function createConnection(access: Access): Connection {
 
   async function read(session: Session, name: UpstreamClass, response: Response, sentAt: number): Promise<Verdict> {
     const now = session.clock.now();
-    const date = Date.parse(response.headers.get('date') ?? '');
+    const date = parseHttpDate(response.headers.get('date') ?? '');
     // The response of a cache has the date at which it was stored. A date has whole seconds.
     if (!Number.isNaN(date) && !response.headers.has('age')) clockSkew = Math.round(date + 500 - (sentAt + now) / 2);
     const text = await readResponseText(response, MAX_BYTES[name]);

@@ -93,6 +93,25 @@ describe('webhook channel', () => {
     }
   });
 
+  test('reads a Retry-After without a zone as UTC, and compares it with the clock of the receiver', async () => {
+    await using target = await receiver();
+    target.behave((_body, response) => {
+      const date = 'Fri May  1 12:01:30 2026';
+      response.writeHead(503, { date, 'retry-after': 'Fri, 01 May 2026 12:02:00 GMT' }).end();
+    });
+    const { TZ } = process.env;
+    process.env['TZ'] = 'America/Los_Angeles';
+    try {
+      const guard = createAddressGuard(LOOPBACK.allow, 'test');
+      const { signal } = new AbortController();
+      const posted = await post({ url: target.url, headers: {}, body: '{}', signal, guard });
+      assert.deepEqual([posted.status, posted.retryAfter], [503, 30]);
+    } finally {
+      if (TZ === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = TZ;
+    }
+  });
+
   test('does not follow redirects', async () => {
     await using inner = await receiver();
     await using outer = await receiver();

@@ -341,6 +341,31 @@ describe('mirror of a server that rejects a request', () => {
     const fetch = async () => new Response('{}', { status: 503, headers: { 'retry-after': '2' } });
     await expect(createClient('http://localhost', { fetch }).list()).rejects.toMatchObject({ retryAfter: 2000 });
   });
+
+  it('reads a date without a zone as UTC', async () => {
+    const { TZ } = process.env;
+    process.env['TZ'] = 'America/Los_Angeles';
+    const past = 'Sun Nov  6 08:49:37 1994';
+    const zoneless = new Date(Date.now() + 60_000)
+      .toUTCString()
+      .replace(/(\w+), (\d+) (\w+) (\d+) (\S+) GMT/, '$1 $3 $2 $5 $4');
+    try {
+      for (const [date, limit] of [
+        [past, 0],
+        [zoneless, 60_000],
+      ] as const) {
+        const fetch = async () => new Response('{}', { status: 503, headers: { 'retry-after': date } });
+        const failure = await createClient('http://localhost', { fetch })
+          .list()
+          .catch((error: unknown) => error);
+        const { retryAfter = -1 } = failure as RequestError;
+        expect([retryAfter >= 0, retryAfter <= limit]).toEqual([true, true]);
+      }
+    } finally {
+      if (TZ === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = TZ;
+    }
+  });
 });
 
 describe('mirror that is closed', () => {

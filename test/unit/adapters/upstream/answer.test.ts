@@ -113,6 +113,22 @@ describe('Retry-After', () => {
     const headers = new Headers(date === undefined ? { 'retry-after': value } : { 'retry-after': value, date });
     expect(parseRetryAfter(headers, now)).toBe(expected);
   });
+
+  it.each([
+    ['Fri May  1 12:02:00 2026', 'Fri May  1 12:01:30 2026'],
+    ['Friday, 01-May-26 12:02:00 GMT', 'Fri May  1 12:01:30 2026'],
+  ])('"%s" with the date %s is in UTC, in any time zone', (value, date) => {
+    const { TZ } = process.env;
+    process.env['TZ'] = 'America/Los_Angeles';
+    try {
+      expect(parseRetryAfter(new Headers({ 'retry-after': value }), Date.parse('2026-05-01T12:01:30Z'))).toBe(30_000);
+      const skewed = new Headers({ 'retry-after': value, date });
+      expect(parseRetryAfter(skewed, now)).toBe(30_000);
+    } finally {
+      if (TZ === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = TZ;
+    }
+  });
 });
 
 describe('response above the size limit', () => {
