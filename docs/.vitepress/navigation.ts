@@ -75,6 +75,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly pages: read
         ['Testing', 'internals/testing'],
         ['Simulation', 'internals/simulation'],
         ['Threat model', 'internals/threat-model'],
+        ['Field reports', 'internals/field-reports'],
       ],
     },
   ];

@@ -87,6 +87,15 @@ describe('invalid HTTP', () => {
     expect(await exchange(url, request)).toMatch(/^HTTP\/1\.1 200 .*pong$/s);
   });
 
+  test.each(['GET', 'POST'])('a request of HTTP/2 for a %s is ignored, and its body is read', async (method) => {
+    const { url } = await listening(pongAfterBody);
+    const upgrade =
+      'connection: upgrade, http2-settings, close\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQCAAAAAAIAAAAA';
+    const [length, body] = method === 'POST' ? [2, '{}'] : [0, ''];
+    const request = `${method} / HTTP/1.1\r\nhost: x\r\n${upgrade}\r\ncontent-length: ${length}\r\n\r\n${body}`;
+    expect(await exchange(url, request)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test('a response after the rejection of its body is not sent', async () => {
     const { url } = await listening((request, response) => {
       request.on('error', () => {});
