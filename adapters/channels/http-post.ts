@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { formatNetwork, parseHttpDate, parseIpAddress } from '#internal';
+import { formatNetwork, parseIpAddress } from '#internal';
 import type { AddressGuard } from './address-guard.ts';
 import { createNameResolver, type Resolve } from './resolve-name.ts';
 
@@ -96,6 +96,13 @@ function parseRetryAfter({ 'retry-after': value = '', date = '' }: IncomingHttpH
   // A date is compared with the clock of the receiver, if that is known.
   const seconds = (parseHttpDate(value) - (parseHttpDate(date) || Date.now())) / 1000;
   return seconds > 0 ? Math.ceil(seconds) : 0;
+}
+
+/** Parses a date of HTTP (RFC 9110, 5.6.7). Its oldest format has no zone, and is in UTC. NaN for another text. */
+function parseHttpDate(text: string): number {
+  // A date begins with the day of the week. `Date.parse` accepts many other texts, and assumes local time.
+  if (!/^[A-Za-z]/.test(text)) return Number.NaN;
+  return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
 }
 
 /** The address has its maximum number of attempts. No connection was made. */

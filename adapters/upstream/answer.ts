@@ -1,5 +1,4 @@
 import type { UpstreamClass, UpstreamRejection } from 'intentbook';
-import { parseHttpDate } from '#internal';
 import type { PauseRequest } from './pause.ts';
 
 /** A response that was read to its end. */
@@ -80,6 +79,13 @@ export function parseRetryAfter(headers: Headers, now: number): number | undefin
     ? Number(text) * 1000
     : parseHttpDate(text) - (Number.isNaN(serverTime) ? now : serverTime);
   return Number.isNaN(delay) ? undefined : Math.min(Math.max(delay, 0), MAX_RETRY_AFTER);
+}
+
+/** Parses a date of HTTP (RFC 9110, 5.6.7). Its oldest format has no zone, and is in UTC. NaN for another text. */
+export function parseHttpDate(text: string): number {
+  // A date begins with the day of the week. `Date.parse` accepts many other texts, and assumes local time.
+  if (!/^[A-Za-z]/.test(text)) return Number.NaN;
+  return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
 }
 
 function parseJson(text: string): unknown {

@@ -4,12 +4,11 @@ import {
   getEndpoint,
   keccak256,
   onAbort,
-  parseHttpDate,
   readMonotonic,
   readResponseText,
   withDeadline,
 } from '#internal';
-import { classifyAnswer, classifyError, type Verdict } from './answer.ts';
+import { classifyAnswer, classifyError, parseHttpDate, type Verdict } from './answer.ts';
 import { type Budget, getBudget, type Reserve, type Turn } from './budget.ts';
 import { type Access, areHeaders, isHeaderValue } from './options.ts';
 import type { CallEnd } from './pause.ts';
