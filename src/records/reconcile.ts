@@ -107,7 +107,8 @@ export function toPlacement(found: UpstreamOrder, order: NewOrder): PlacementCha
   const { uid, onchainUser: sender, userValidTo = null, placementError: error } = found;
   if (sender === undefined) return undefined;
   // An error of a later release is an error.
-  const placementError = PLACEMENT_ERRORS.find((name) => name === error) ?? (error === undefined ? null : 'PreValidationError');
+  const placementError =
+    PLACEMENT_ERRORS.find((name) => name === error) ?? (error === undefined ? null : 'PreValidationError');
   return { type: 'placement', uid, order, sender, userValidTo, placementError, ...UNPLACED };
 }
 

@@ -218,9 +218,9 @@ function getDifferences({ method, path }: Endpoint): readonly CodeDifference[] {
 
 function toRejectionResponse(codes: readonly ErrorCode[]): object {
   const description = codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n');
-  const schema = {
-    allOf: [ref('Error'), { type: 'object', properties: { errorType: { enum: codes } }, required: ['errorType'] }],
-  };
+  const properties = { errorType: { enum: codes } };
+  const coded = { type: 'object', properties, required: ['errorType'], additionalProperties: true };
+  const schema = { allOf: [ref('Error'), coded] };
   const retryable = codes.some((code) => ERRORS[code].retryable);
   return {
     description,
