@@ -210,7 +210,7 @@ describe('native price source', () => {
     const token = COW.toLowerCase() as `0x${string}`;
     expect(await source.usdPrice({ chainId: SEPOLIA, token }, call())).toBe(0.25);
     await book.close();
-    await expect(source.usdPrice({ chainId: SEPOLIA, token }, call())).rejects.toThrow('not started');
+    await expect(source.usdPrice({ chainId: SEPOLIA, token }, call())).rejects.toThrow('the book is closed');
   });
 
   test.each([
