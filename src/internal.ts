@@ -46,7 +46,7 @@ export { assertSameChain } from './ports/chain-source.ts';
 export { readMonotonic } from './ports/clock.ts';
 export { assertSameDomain } from './ports/store.ts';
 export { array, bytes, bytes32, decodeWords, type Encoded, encodeCall, tuple, word } from './protocol/abi-encoding.ts';
-export { affiliateDomainSeparator } from './protocol/affiliate.ts';
+export { affiliateDomainSeparator, PRODUCTION_DOMAIN_NAME } from './protocol/affiliate.ts';
 export { appDataHash } from './protocol/app-data.ts';
 export { type BoundedCall, type BoundedResult, compileCalls, decodeCalls } from './protocol/bounded-calls.ts';
 export type { ChainInfo, Deployment, Environment } from './protocol/chains.ts';

@@ -2,7 +2,7 @@ import { createOrderBook, type OrderBook, type RecoveryBackend } from 'intentboo
 import { type Accounts, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { fixedUsdPrices } from 'intentbook/prices';
-import { NATIVE_MARKER } from '#internal';
+import { NATIVE_MARKER, PRODUCTION_DOMAIN_NAME } from '#internal';
 import type { SandboxChain } from './chain.ts';
 import { createSandboxClock, type SandboxClock } from './clock.ts';
 import { createFaults, type Faults } from './faults.ts';
@@ -25,9 +25,6 @@ const AFFILIATE_TERMS = {
   revenueSplitTraderPct: 50,
   revenueSplitDaoPct: 0,
 } as const;
-
-/** The name for which the front ends of production sign affiliate codes. */
-const PRODUCTION_DOMAIN = 'CoW Swap Affiliate';
 
 /** The parts of a sandbox, and the operations that need several of them. */
 export interface World {
@@ -182,7 +179,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     tokens: (_, address) => tokens.find((each) => each.address === address),
     usdPrices: { sources: [usdPrices(chainId, tokens)] },
     pools: [createPools(readPrice)],
-    affiliates: { domainName: PRODUCTION_DOMAIN, terms: AFFILIATE_TERMS, statistics: 'own' },
+    affiliates: { domainName: PRODUCTION_DOMAIN_NAME, terms: AFFILIATE_TERMS, statistics: 'own' },
     ...(simulator === undefined ? {} : { simulators: { [chainId]: simulator } }),
     slippage: { dollarTokens: dollarTokens(chainId, tokens) },
   });

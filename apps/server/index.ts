@@ -6,7 +6,7 @@ import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
 import { createRequestClient, createRouteNames, jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './books/chain-monitor.ts';
-import { openAccounts } from './books/open-accounts.ts';
+import { getAffiliateDomain, openAccounts } from './books/open-accounts.ts';
 import type { OpenBook } from './books/open-books.ts';
 import { openBooks } from './books/open-books.ts';
 import type { ReadinessWatch, WatchedPart } from './books/readiness-watch.ts';
@@ -175,7 +175,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
           books: deployments.map(toExplorerBook),
           accounts,
           docs,
-          webPush: accounts && toExplorerWebPush(plan.settings),
+          webPush: accounts && toExplorerWebPush(plan),
           ...gate,
         })
       : undefined;
@@ -258,8 +258,10 @@ function toExplorerBook({ apiOptions, ...shown }: OpenBook): ExplorerBook {
 }
 
 /** Returns the web push channel for the explorer, if it is configured. */
-function toExplorerWebPush({ vapidPublicKey: publicKey, affiliateDomain: domainName }: ServerPlan['settings']) {
+function toExplorerWebPush(plan: ServerPlan) {
+  const { vapidPublicKey: publicKey } = plan.settings;
   if (publicKey === undefined) return undefined;
+  const domainName = getAffiliateDomain(plan);
   return { publicKey, ...(domainName === undefined ? {} : { domainName }) };
 }
 

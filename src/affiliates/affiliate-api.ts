@@ -6,7 +6,7 @@ import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AffiliateStatistics, PayoutSource, StatisticsResponse } from '../ports/affiliate-statistics.ts';
 import type { Affiliate } from '../ports/affiliate-store.ts';
-import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate.ts';
+import { affiliateDigest, affiliateDomainSeparator, formatExpectedDomain } from '../protocol/affiliate.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { type Address, bytesToHex, parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
@@ -182,7 +182,9 @@ export function createAffiliateApi(
     separator ??= affiliateDomainSeparator(domainName);
     const digest = affiliateDigest(separator, { walletAddress, code });
     const result = await verify(walletAddress, digest, signedMessage);
-    if (result.status === 'invalid') return new AccountError(401, 'Affiliate has invalid signature');
+    if (result.status === 'invalid') {
+      return new AccountError(401, `Affiliate has invalid signature ${formatExpectedDomain(domainName)}`);
+    }
     if (result.status === 'unverifiable') return createUnverifiableError(result.reason);
     const createdAt = clock.now();
     const signature = { digest: bytesToHex(digest), signedMessage: result.signature };

@@ -8,7 +8,8 @@ import { OrderBookError } from '../errors.ts';
 import type { Channel } from '../ports/channel.ts';
 import { NOTIFICATION_TYPES, type NotificationType } from '../ports/notification-store.ts';
 import type { InvitationLimit, Subscription } from '../ports/subscription-store.ts';
-import { affiliateDomainSeparator } from '../protocol/affiliate.ts';
+import { affiliateDomainSeparator, formatExpectedDomain } from '../protocol/affiliate.ts';
+import { formatValue } from '../protocol/format-value.ts';
 import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
@@ -165,7 +166,11 @@ export function createSubscriptions(
     const numbers = { nonce: BigInt(proof.nonce), deadline: BigInt(proof.deadline) };
     const digest = subscriptionDigest(separator, { account, ...signed, ...numbers });
     const result = await context.verify(account, digest, proof.signature);
-    if (result.status === 'invalid') throw new AccountError(401, 'Subscription has invalid signature');
+    if (result.status === 'invalid') {
+      const target = signed.channel === '' ? `, with the target ${formatValue(signed.target)}` : '';
+      const expected = formatExpectedDomain(context.domainName) + target;
+      throw new AccountError(401, `Subscription has invalid signature ${expected}`);
+    }
     if (result.status === 'unverifiable') throw new AccountError(503, 'Contract signatures cannot be verified now', 5);
   }
 

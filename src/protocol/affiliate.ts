@@ -9,6 +9,12 @@ export const AFFILIATE_CODE_TYPE = 'AffiliateCode(address walletAddress,string c
 /** The default `name` of the affiliate domain. Its `version` is "1". */
 export const AFFILIATE_DOMAIN_NAME = 'Service Affiliate';
 
+/** The `name` for which the front ends of production sign. */
+export const PRODUCTION_DOMAIN_NAME = 'CoW Swap Affiliate';
+
+/** Returns the end of a message about an invalid signature. Most of them are made for the domain of another service. */
+export const formatExpectedDomain = (name: string = AFFILIATE_DOMAIN_NAME) => `for the domain "${name}", version "1"`;
+
 /** Every affiliate code is registered for Ethereum mainnet, independent of the chain of the trades. */
 export const AFFILIATE_CHAIN_ID = 1;
 

@@ -2,6 +2,7 @@ import { join, parse, resolve } from 'node:path';
 import type { AccountStore, Channel } from 'intentbook';
 import type { Accounts, AffiliatesOptions } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
+import { PRODUCTION_DOMAIN_NAME } from '#internal';
 import { getAddress, type Pooler, type ServerPlan } from '../config/plan.ts';
 import { requirePackage } from '../require-package.ts';
 import { payoutFile } from './affiliate-payouts.ts';
@@ -66,8 +67,16 @@ export async function openAccounts({
   return accounts;
 }
 
-function affiliateOptions({ settings }: ServerPlan, folder: string): AffiliatesOptions {
-  const { affiliateDomain: domainName, affiliateTerms: terms, affiliateTermsByCode: termsByCode } = settings;
+/** Returns the name of the signing domain. With the profile of production, its front ends are expected. */
+export function getAffiliateDomain({ settings, books }: Pick<ServerPlan, 'settings' | 'books'>): string | undefined {
+  const isProduction = books.length > 0 && books.every((book) => book.settings.profile === 'production');
+  return settings.affiliateDomain ?? (isProduction ? PRODUCTION_DOMAIN_NAME : undefined);
+}
+
+function affiliateOptions(plan: ServerPlan, folder: string): AffiliatesOptions {
+  const { settings } = plan;
+  const domainName = getAffiliateDomain(plan);
+  const { affiliateTerms: terms, affiliateTermsByCode: termsByCode } = settings;
   const { affiliateStatistics: source, affiliatePayouts: payouts } = settings;
   return {
     ...(domainName === undefined ? {} : { domainName }),

@@ -108,7 +108,7 @@ export const SERVER_SETTINGS = {
     affiliateDomain: {
       type: text('<name>', 'a name'),
       help: 'Name of the EIP-712 domain of affiliate codes.',
-      defaultText: '`Service Affiliate`',
+      defaultText: '`Service Affiliate`; `CoW Swap Affiliate` if all books have the profile `production`',
     },
     affiliateRpc: {
       type: httpUrls(),

@@ -87,6 +87,26 @@ test("affiliates sign under the configured domain name, and contract wallets are
   expect(node.requests.length).toBeGreaterThan(0);
 });
 
+test.each([
+  [{ profile: 'production' }, 'CoW Swap Affiliate'],
+  [{ profile: 'production', affiliateDomain: 'Acme Affiliate' }, 'Acme Affiliate'],
+  [{}, 'Service Affiliate'],
+] as const)(
+  'affiliates of the server %j sign for the domain %s, which the rejection of another one names',
+  async (settings, name) => {
+    const owner = account(2);
+    const get = await startServer({ db: ':memory:', ...settings });
+    const register = async (domainName: string) => {
+      const domain = { name: domainName, version: '1' };
+      const signedMessage = await owner.signTypedData(affiliateTypedData(owner.address, 'PROFILE', domain));
+      return get(`/affiliate/${owner.address}`, { walletAddress: owner.address, code: 'PROFILE', signedMessage });
+    };
+    const message = `Affiliate has invalid signature for the domain "${name}", version "1"`;
+    expect(await register('Other')).toEqual([401, { message }]);
+    expect(await register(name)).toMatchObject([201, { code: 'PROFILE' }]);
+  },
+);
+
 test('server shows the configured terms, and statistics of a service', async () => {
   const wallet = account(1).address.toLowerCase();
   const { url, requests } = await double(() => ({ total_volume: 12.5 }));

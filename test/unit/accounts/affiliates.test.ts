@@ -10,6 +10,7 @@ import { scriptedChain } from '../../support/chain.ts';
 import { account } from '../../support/orders.ts';
 import { accountFixture } from './account-api-fixture.ts';
 
+const INVALID_SIGNATURE = 'Affiliate has invalid signature for the domain "Service Affiliate", version "1"';
 const DOMAIN = { name: 'Service Affiliate', version: '1' };
 const ALICE = account(7_001);
 const BOB = account(7_002);
@@ -121,7 +122,7 @@ describe('POST /affiliate/{wallet_address}', () => {
       ['an odd number of digits', '0x1'],
     ] as const) {
       const answer = await post(fixture, at(ALICE), { ...body, signedMessage });
-      assert.deepEqual(answer, rejection(401, 'Affiliate has invalid signature'), what);
+      assert.deepEqual(answer, rejection(401, INVALID_SIGNATURE), what);
     }
     assert.equal((await post(fixture, at(ALICE), body))[0], 201);
   });
@@ -202,7 +203,7 @@ describe('affiliate contract wallet', () => {
   test('is verified on chain 1 (ERC-1271)', async () => {
     const mainnet = scriptedChain({ isValidSignature: ({ signature }) => ({ valid: signature !== '0xbad0' }) });
     const fixture = await accountFixture({ mainnet });
-    assert.deepEqual(await post(fixture, path, body('0xbad0')), rejection(401, 'Affiliate has invalid signature'));
+    assert.deepEqual(await post(fixture, path, body('0xbad0')), rejection(401, INVALID_SIGNATURE));
     assert.equal((await post(fixture, path, body('0xABCDEF')))[0], 201);
     const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined, allowDeployment: true };
     assert.deepEqual(mainnet.recordedCalls[1]?.query, query);
