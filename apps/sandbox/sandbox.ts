@@ -13,6 +13,7 @@ import {
   checkSeconds,
   checkTimeout,
 } from './arguments.ts';
+import { createBalanceSessions } from './balance-sessions.ts';
 import type { SandboxAccount } from './chain.ts';
 import { createControlApi } from './control-api.ts';
 import { loadKeyRing } from './keys.ts';
@@ -60,7 +61,10 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     books: [{ book, chain: chainById(chainId)?.segment ?? String(chainId), blockExplorer: false }],
     accounts: accountInterface,
     operatorToken: OPERATOR_TOKEN,
-    apis: { '/sandbox': createControlApi(() => sandbox) },
+    apis: {
+      '/sandbox': createControlApi(() => sandbox),
+      ...createBalanceSessions({ chainId, accounts: accountInterface, tokens }),
+    },
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
     ...(options.host === undefined ? {} : { host: options.host }),
     port: options.port ?? 0,

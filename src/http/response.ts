@@ -8,7 +8,7 @@ type Headers = Readonly<Record<string, string>>;
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers':
-    'Origin, Content-Type, Cache-Control, If-None-Match, X-API-Key, X-AppId, X-Auth-Token, Authorization, Last-Event-ID',
+    'Origin, Content-Type, Cache-Control, If-None-Match, X-API-Key, X-AppId, X-Auth-Token, X-Client-Id, Authorization, Last-Event-ID',
   'access-control-expose-headers': 'Link, ETag, Retry-After',
 } as const;
 

@@ -181,6 +181,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'GET /api/v2/trades',
   'GET {bff_url}/accounts/{account}/orders',
   'GET {bff_url}/accounts/{account}/notifications',
+  'GET {bff_url}/notification-list/{account}',
   'GET {bff_url}/accounts/{account}/notifications/stream',
   'GET {bff_url}/{chain_id}/accounts/{account}/balances',
   'GET {bff_url}/{chain_id}/tokens/{token_address}/usdPrice',

@@ -1,10 +1,12 @@
 import { assertNotAborted, countRows } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
-import type { NotificationQuery } from '../../notifications/index.ts';
-import { readCost, readCount, resumedRows } from '../cost.ts';
+import { keccak256Text } from '../../crypto/keccak.ts';
+import type { Notification, NotificationQuery } from '../../notifications/index.ts';
+import { bytesToHex } from '../../protocol/hex.ts';
+import { READ, readCost, readCount, resumedRows } from '../cost.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
-import { jsonText } from '../response.ts';
+import { jsonResponse, jsonText } from '../response.ts';
 import { toStreamOptions } from '../route.ts';
 import { lastEventId, resumableEventStream } from '../sse.ts';
 import type { AccountRoute } from './route.ts';
@@ -56,8 +58,37 @@ const streamNotifications: AccountRoute = {
   },
 };
 
+/** Lists the newest notifications in the form of a content system, which the front ends of production read. */
+const listContent: AccountRoute = {
+  method: 'GET',
+  path: '/notification-list/:account',
+  cost: READ,
+  async handle({ accounts, param, work }) {
+    await nextStep(work);
+    const { notifications } = await accounts.notifications.list(param('account'), { limit: CONTENT_LIMIT });
+    return jsonResponse(200, notifications.map(toContent), { 'cache-control': 'no-cache' });
+  },
+};
+
 /** The routes of notifications. */
-export const NOTIFICATION_ROUTES: readonly AccountRoute[] = [listNotifications, streamNotifications];
+export const NOTIFICATION_ROUTES: readonly AccountRoute[] = [listNotifications, streamNotifications, listContent];
+
+/** Maximum number of notifications in the form of a content system, which has no pages. */
+const CONTENT_LIMIT = 100;
+
+function toContent({ id, account, type, message, timestamp }: Notification) {
+  const words = type === 'cms' ? 'announcement' : type.replaceAll('_', ' ');
+  return {
+    // The ids of content systems are numbers: 48 bits of a hash.
+    id: Number(bytesToHex(keccak256Text(id)).slice(0, 14)),
+    account,
+    title: words.charAt(0).toUpperCase() + words.slice(1),
+    description: message,
+    createdAt: timestamp,
+    url: null,
+    thumbnail: null,
+  };
+}
 
 const CACHE_HEADERS = { 'cache-control': 'public, max-age=300' };
 

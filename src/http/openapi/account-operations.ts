@@ -36,6 +36,11 @@ export const ACCOUNT_OPERATIONS: Readonly<Record<string, Operation>> = {
     query: { ...PAGE, limit: integer('Page size, 1 to 1000. Default: all notifications.') },
     success: { 200: { description: 'Newest first.', body: ['Notification'], headers: ['Link'] } },
   },
+  'GET /notification-list/:account': {
+    summary: 'Lists the newest 100 notifications of an account, in the form of a content system',
+    tag: 'accounts',
+    success: { 200: { description: 'Newest first.', body: ['ContentNotification'] } },
+  },
   'GET /accounts/:account/orders': {
     summary: 'Lists the orders of an account in all books',
     tag: 'accounts',

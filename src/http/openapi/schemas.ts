@@ -267,6 +267,15 @@ export function createSchemas() {
       timestamp: moment('Time of its cause.'),
       metadata: z.record(z.string(), z.unknown()),
     }),
+    ContentNotification: z.object({
+      id: z.int().describe('Unique and stable.'),
+      account: address(),
+      title: z.string().describe('The type in words, such as `Order filled`.'),
+      description: z.string(),
+      createdAt: moment('Time of its cause.'),
+      url: z.null(),
+      thumbnail: z.null(),
+    }),
     SubscriptionRequest: z.object({
       channel: z.string().describe('`webhook`, `telegram`, `email` or `webpush`, if the channel is configured.'),
       target: z

@@ -206,6 +206,7 @@ const BOUNDED: readonly Example[] = [
   ['GET /accounts/{account}/orders', () => `/accounts/${ALICE}/orders?limit=50`],
   ['GET /accounts/{account}/trades', () => `/accounts/${ALICE}/trades?limit=50`],
   ['GET /accounts/{account}/notifications', () => `/accounts/${BOB}/notifications`],
+  ['GET /notification-list/{account}', () => `/notification-list/${ALICE}`],
   ['GET /accounts/{account}/notifications/stream', () => `/accounts/${BOB}/notifications/stream`],
   ['GET /accounts/{account}/subscriptions', () => `/accounts/${BOB}/subscriptions`],
   ['GET /restricted/deliveries', () => '/restricted/deliveries', { headers: { authorization: 'Bearer secret' } }],

@@ -90,7 +90,75 @@ describe('chain of a sandbox, for a front end', () => {
   });
 });
 
+/** Reads the events of a stream until there are as many as requested. */
+async function readBalances(response: Response, count: number): Promise<Record<string, string>[]> {
+  const found: Record<string, string>[] = [];
+  let text = '';
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    const blocks = [...text.matchAll(/event: balance_update\ndata: (.*)\n\n/g)];
+    found.splice(0, found.length, ...blocks.map(([, data = '']) => JSON.parse(data).balances));
+    if (found.length >= count) break;
+  }
+  return found;
+}
+
 describe('services of a sandbox, for a front end', () => {
+  it('lists notifications as the bell reads them', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    await trader.placeOrder({ sell: ['1', 'WETH'], for: ['2000', 'USDC'] });
+    const { timestamp, message } = await sandbox.waitForNotification(trader, 'order_filled');
+    const response = await fetch(`${sandbox.url}/notification-list/${trader.address}`);
+    const list = (await response.json()) as { title: string; id: number }[];
+    expect(list).toContainEqual({
+      id: expect.any(Number),
+      account: trader.address,
+      title: 'Order filled',
+      description: message,
+      createdAt: timestamp,
+      url: null,
+      thumbnail: null,
+    });
+    expect(list.every(({ id }) => Number.isSafeInteger(id))).toBe(true);
+    expect((await fetch(`${sandbox.url}/notification-list/0x12`)).status).toBe(400);
+  });
+
+  it('streams balances of a session: all of them, and then those that change', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const weth = sandbox.token('WETH').address;
+    const session = (method: string, body: object) =>
+      fetch(`${sandbox.url}/${sandbox.chainId}/sessions/${trader.address}`, {
+        method,
+        headers: { 'content-type': 'application/json', 'x-client-id': 'test' },
+        body: JSON.stringify(body),
+      });
+    const stream = `${sandbox.url}/sse/${sandbox.chainId}/balances/${trader.address}?client_id=test`;
+    const tokens = { tokensListsUrls: ['https://example.com/list.json'], customTokens: [] };
+    const missing = await fetch(stream);
+    expect([missing.status, await missing.json()]).toMatchObject([404, { code: 404, message: expect.any(String) }]);
+    expect((await session('PUT', tokens)).status).toBe(404);
+    expect((await session('POST', { tokensListsUrls: [], customTokens: [] })).status).toBe(400);
+    expect((await session('POST', { ...tokens, customTokens: ['WETH'] })).status).toBe(400);
+    expect((await session('POST', tokens)).status).toBe(200);
+    const response = await fetch(stream);
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    const read = readBalances(response, 2);
+    await sandbox.fund(trader, { WETH: '2' });
+    const [first, second] = await read;
+    expect(Object.keys(first ?? {})).toEqual(
+      expect.arrayContaining([
+        '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+        ...sandbox.tokens.map(({ address }) => address),
+      ]),
+    );
+    expect(second).toEqual({ [weth]: String(3n * 10n ** 18n) });
+  }, 20_000);
+
+  it('allows the headers that its requests have', async () => {
+    const response = await fetch(`${sandbox.url}/1/sessions/0x`, { method: 'OPTIONS' });
+    expect(response.headers.get('access-control-allow-headers')).toContain('X-Client-Id');
+  });
+
   it('registers an affiliate code that is signed for the domain of production', async () => {
     const user = createClient(sandbox.url).account(firstAccount(), { domainName: 'CoW Swap Affiliate' });
     expect(await user.affiliate.register('sandbox')).toMatchObject({ code: 'SANDBOX' });
