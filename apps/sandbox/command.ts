@@ -1,6 +1,7 @@
 import { parseArgs, styleText } from 'node:util';
 import { CHAINS, chainBySegment, formatUnknownName } from '#internal';
 import { describeSandbox } from './describe.ts';
+import { FRONT_ENDS, type FrontEnd, formatFrontEndEnv } from './front-end-env.ts';
 import { stopIdleNodes } from './node-chain.ts';
 import { createSandbox } from './sandbox.ts';
 import type { Sandbox, SandboxOptions } from './sandbox-types.ts';
@@ -24,6 +25,7 @@ const FLAGS = {
   tokens: { type: 'string' },
   solver: { type: 'string' },
   seed: { type: 'string' },
+  env: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -47,6 +49,7 @@ Flags
   --solver <mode>          auto: settles orders as soon as possible; manual: settles on POST /sandbox/settle;
                            off: does not settle. Default: auto
   --seed <number>          seed of the keys of the accounts. Default: the keys of Foundry and Hardhat
+  --env <front end>        print the variables of cowswap or cow-explorer as an .env file, and keep running
   --json                   print one JSON object instead of text, and keep running
 
 Packages
@@ -111,9 +114,9 @@ export async function runSandboxCommand(args: readonly string[], host: CommandHo
   host.on('SIGINT', stop);
   host.on('SIGTERM', stop);
   sandbox = await createSandbox(flags.options).catch((error: unknown) => fail(FAILED, error));
-  host.stdout.write(
-    flags.json ? `${JSON.stringify(describeSandbox(sandbox))}\n` : banner(sandbox, performance.now() - started, host),
-  );
+  if (flags.env !== undefined) host.stdout.write(formatFrontEndEnv(flags.env, sandbox));
+  else if (flags.json) host.stdout.write(`${JSON.stringify(describeSandbox(sandbox))}\n`);
+  else host.stdout.write(banner(sandbox, performance.now() - started, host));
 }
 
 async function closeAll(sandbox: Sandbox): Promise<void> {
@@ -164,7 +167,12 @@ function readFlags(args: readonly string[]) {
     solver: parseSolver(text('solver') ?? 'auto'),
     ...seed,
   };
-  return { options, json: values.json === true, help: values.help === true };
+  const env = text('env') === undefined ? undefined : parseFrontEnd(text('env') ?? '');
+  if (env !== undefined && values.json === true) throw new TypeError('--env and --json exclude each other');
+  // A front end reads balances from the node.
+  if (env !== undefined && options.chain === 'simulated')
+    throw new TypeError('--env must not be given with --simulated');
+  return { options, env, json: values.json === true, help: values.help === true };
 }
 
 function parseChain(text: string): number {
@@ -172,6 +180,12 @@ function parseChain(text: string): number {
   if (Number.isSafeInteger(chainId) && chainId > 0) return chainId;
   const names = CHAINS.map(({ segment }) => segment).join(', ');
   throw new TypeError(`--chain must be a chain id or one of ${names}, got "${text}"`);
+}
+
+function parseFrontEnd(text: string): FrontEnd {
+  const found = FRONT_ENDS.find((each) => each === text);
+  if (found !== undefined) return found;
+  throw new TypeError(`--env must be one of ${FRONT_ENDS.join(', ')}, got "${text}"`);
 }
 
 function parseSolver(text: string): 'auto' | 'manual' | 'off' {

@@ -50,6 +50,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Eligibility',
   'Valuation',
   'Webhook',
+  'Front ends',
   'Market data',
   'Price history',
   'Slippage',

@@ -48,6 +48,35 @@ describe('intentbook sandbox', () => {
     await expect.poll(() => exits).toEqual([0]);
   });
 
+  it.each([
+    [['--env', 'uniswap'], '--env must be one of cowswap, cow-explorer, got "uniswap"'],
+    [['--env', 'cowswap', '--json'], '--env and --json exclude each other'],
+    [['--env', 'cowswap', '--simulated'], '--env must not be given with --simulated'],
+  ])('rejects %j', async (args, message) => {
+    const { host, written, exits } = createHost();
+    await expect(runSandboxCommand(args, host)).rejects.toThrow('the command has ended');
+    expect([exits, written.join('')]).toEqual([[2], `intentbook: ${message}\n`]);
+  });
+
+  it('prints the variables of a front end', async () => {
+    const { host, signals, written, exits } = createHost();
+    const args = ['--port', '0', '--rpc-port', '0', '--env', 'cowswap'];
+    await runSandboxCommand(args, { ...host, exit: (code) => exits.push(code) as never });
+    const lines = written.join('').trim().split('\n');
+    const variables = new Map(lines.map((line) => [line.split('=')[0], line.slice(line.indexOf('=') + 1)] as const));
+    const { 11155111: url } = JSON.parse(variables.get('REACT_APP_ORDER_BOOK_URLS') ?? '');
+    expect((await fetch(`${url}/api/v1/version`)).status).toBe(200);
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] });
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+    const node = await fetch(variables.get('REACT_APP_NETWORK_URL_11155111') ?? '', init);
+    expect(await node.json()).toMatchObject({ result: '0xaa36a7' });
+    for (const name of ['BFF', 'CMS', 'BALANCES_WATCHER']) {
+      expect(variables.get(`REACT_APP_${name}_BASE_URL`)).toBe(url);
+    }
+    signals.emit('SIGINT');
+    await expect.poll(() => exits).toEqual([0]);
+  });
+
   it('exits at a signal during its start', async () => {
     const { host, signals, exits } = createHost();
     const args = [...ARGS, '--tokens', 'NONE']; // the start fails after the signal
