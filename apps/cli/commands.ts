@@ -206,7 +206,7 @@ the limits of rateLimit, separate from those of its address. Nothing is written 
   },
   ...MAINTENANCE,
   { name: 'help', argument: '[command]', summary: 'prints the help of a command', flags: [], examples: ['help serve'] },
-  { name: 'version', summary: 'prints the version', flags: [], examples: [] },
+  { name: 'version', summary: 'prints the version', flags: named('json'), examples: ['version --json'] },
 ];
 
 /** Returns the command with a name. */

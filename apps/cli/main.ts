@@ -41,7 +41,7 @@ async function run(): Promise<void> {
       if (command.of === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(['--help']);
       return console.log(helpText(command.of, createStyle(process.stdout, process.env), command.all).trimEnd());
     case 'version':
-      return console.log(version);
+      return console.log(command.json ? JSON.stringify({ version, node: process.versions.node }) : version);
     case 'migrate':
       return runMigration(command);
     case 'init': {

@@ -29,7 +29,7 @@ interface Audited {
 /** A parsed command line. */
 export type Command =
   | { readonly name: 'help'; readonly of?: string; readonly all?: true }
-  | { readonly name: 'version' }
+  | { readonly name: 'version'; readonly json?: true }
   | ({ readonly name: 'command'; readonly options: CommandOptions } & Audited)
   | ({ readonly name: 'migrate'; readonly options: MigrateOptions; readonly json: boolean } & Audited)
   /** Options override those of the configuration file. */
@@ -59,6 +59,7 @@ export function parseCommand(
   args: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
 ): Command {
+  if (args.length === 0) return { name: 'help' };
   const { given, words, special, all } = splitArgs(args);
   const [word, argument] = words;
   if (special === 'version') return { name: 'version' };
@@ -69,7 +70,7 @@ export function parseCommand(
   if (unexpected !== undefined) {
     throw new UsageError(`unexpected argument "${unexpected}"; flags begin with two dashes`);
   }
-  if (command.name === 'version') return { name: 'version' };
+  if (command.name === 'version') return { name: 'version', ...(given.has('json') && { json: true as const }) };
   if (argument === STANDARD_OUTPUT && command.name !== 'export') {
     throw new UsageError(`${command.name} cannot use the standard input or output; "./-" is the file of this name`);
   }

@@ -249,6 +249,8 @@ describe('command-line flags', () => {
     [['--version'], { name: 'version' }],
     [['-v'], { name: 'version' }],
     [['version'], { name: 'version' }],
+    [['version', '--json'], { name: 'version', json: true }],
+    [[], { name: 'help' }],
   ])('%j prints %j', (args, command) => expect(parseCommand(args, {})).toEqual(command));
 
   test.each(COMMANDS.flatMap(({ name, flags }) => flags.map((flag) => [name, flag] as const)))(
@@ -281,7 +283,6 @@ describe('command-line flags', () => {
 
   const twelve = CHAINS.map(({ segment }) => segment).join(', ');
   test.each([
-    [[], {}, 'a command is missing: run "intentbook serve", or "intentbook --help"'],
     [['help', 'verfy'], {}, 'unknown command "verfy", did you mean "verify"?'],
     [['sreve'], {}, 'unknown command "sreve", did you mean "serve"?'],
     [['--port', '1'], {}, 'a command is missing: run "intentbook serve", or "intentbook --help"'],
