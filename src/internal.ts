@@ -30,7 +30,6 @@ export type { Endpoint } from './http/route.ts';
 export { createRouteNames } from './http/route-names.ts';
 export type { Match } from './http/router.ts';
 export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
-export { eventStream } from './http/sse.ts';
 export type { IpRange } from './limits/index.ts';
 export {
   createClientResolver,

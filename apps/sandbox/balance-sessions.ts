@@ -1,7 +1,7 @@
 import type { Api, ApiRequest, ApiResponse, Hex } from 'intentbook';
 import type { Accounts, BalanceEvent } from 'intentbook/accounts';
 import * as z from 'zod/mini';
-import { eventStream, jsonResponse, NATIVE_MARKER, readJson } from '#internal';
+import { jsonResponse, NATIVE_MARKER, readJson } from '#internal';
 import type { SandboxToken } from './tokens.ts';
 
 /** Maximum size of a request, in bytes. */
@@ -50,7 +50,8 @@ export function createBalanceSessions({ chainId, accounts, tokens }: BalanceSess
     const watched = sessions.get(owner);
     if (watched === undefined) return problem(404, `the account has no session: POST /${chainId}/sessions/${owner}`);
     const events = accounts.balances.watch(chainId, owner, [...watched], signal === undefined ? {} : { signal });
-    return eventStream(selectBalances(events), toServerSentEvent, accounts.clock);
+    const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform' };
+    return { status: 200, headers, body: renderBalances(events) };
   }
 
   const createApi = (methods: readonly string[], respond: (owner: string, request: ApiRequest) => unknown): Api => ({
@@ -72,20 +73,18 @@ export function createBalanceSessions({ chainId, accounts, tokens }: BalanceSess
   };
 }
 
-/** Balances in atoms by token. */
-type Balances = Readonly<Record<string, string>>;
-
-/** Returns all balances, and then those that change. */
-async function* selectBalances(events: AsyncIterable<BalanceEvent>): AsyncGenerator<Balances> {
+/** Renders all balances, and then those that change, in atoms by token. */
+async function* renderBalances(events: AsyncIterable<BalanceEvent>): AsyncGenerator<string> {
   for await (const event of events) {
     if (event.type === 'initial_balances') {
-      yield Object.fromEntries(event.balances.map(({ token, balance }) => [token.address, balance]));
+      yield renderEvent(Object.fromEntries(event.balances.map(({ token, balance }) => [token.address, balance])));
     } else if (event.type === 'balance_update' && event.update.type === 'balance_change') {
-      yield { [event.update.tokenAddress]: event.update.newBalance };
+      yield renderEvent({ [event.update.tokenAddress]: event.update.newBalance });
     }
   }
 }
 
-const toServerSentEvent = (balances: Balances) => ({ event: 'balance_update', data: JSON.stringify({ balances }) });
+const renderEvent = (balances: Readonly<Record<string, string>>) =>
+  `event: balance_update\ndata: ${JSON.stringify({ balances })}\n\n`;
 const toLower = (address: string) => address.toLowerCase() as Hex; // compared with addresses
 const problem = (code: number, message: string): ApiResponse => jsonResponse(code, { code, message });
