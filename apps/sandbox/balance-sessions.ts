@@ -75,6 +75,7 @@ export function createBalanceSessions({ chainId, accounts, tokens }: BalanceSess
 
 /** Renders all balances, and then those that change, in atoms by token. */
 async function* renderBalances(events: AsyncIterable<BalanceEvent>): AsyncGenerator<string> {
+  yield ': stream\n\n'; // the headers are sent at once
   for await (const event of events) {
     if (event.type === 'initial_balances') {
       yield renderEvent(Object.fromEntries(event.balances.map(({ token, balance }) => [token.address, balance])));

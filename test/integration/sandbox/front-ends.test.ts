@@ -90,17 +90,18 @@ describe('chain of a sandbox, for a front end', () => {
   });
 });
 
-/** Reads the events of a stream until there are as many as requested. */
-async function readBalances(response: Response, count: number): Promise<Record<string, string>[]> {
-  const found: Record<string, string>[] = [];
+/** Reads the balances of the events of a stream. */
+async function* readBalances(response: Response): AsyncGenerator<Record<string, string>> {
   let text = '';
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
     text += chunk;
-    const blocks = [...text.matchAll(/event: balance_update\ndata: (.*)\n\n/g)];
-    found.splice(0, found.length, ...blocks.map(([, data = '']) => JSON.parse(data).balances));
-    if (found.length >= count) break;
+    const blocks = text.split('\n\n');
+    text = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const [, data] = /^event: balance_update\ndata: (.*)$/.exec(block) ?? [];
+      if (data !== undefined) yield JSON.parse(data).balances;
+    }
   }
-  return found;
 }
 
 describe('services of a sandbox, for a front end', () => {
@@ -142,9 +143,11 @@ describe('services of a sandbox, for a front end', () => {
     expect((await session('POST', tokens)).status).toBe(200);
     const response = await fetch(stream);
     expect(response.headers.get('content-type')).toContain('text/event-stream');
-    const read = readBalances(response, 2);
+    const balances = readBalances(response);
+    const { value: first } = await balances.next();
     await sandbox.fund(trader, { WETH: '2' });
-    const [first, second] = await read;
+    const { value: second } = await balances.next();
+    await balances.return(undefined);
     expect(Object.keys(first ?? {})).toEqual(
       expect.arrayContaining([
         '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
