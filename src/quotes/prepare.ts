@@ -12,7 +12,7 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import { getHooksGas, getInteractions, type Interactions } from '../protocol/trampoline.ts';
 import { getFixedAmount } from './fee.ts';
-import type { CandidateContext } from './quote-candidate.ts';
+import type { CandidateContext, GasBounds } from './quote-candidate.ts';
 import { getValidTo, type ParsedQuoteRequest, parseQuoteRequest } from './request.ts';
 
 /** The dependencies of request validation. */
@@ -26,6 +26,7 @@ export interface PrepareContext extends PolicyCheckContext, Pick<OrderCheckConte
   readonly hooksTrampoline: Address;
   /** Returns the volume fee in parts per million; `undefined` if these tokens have none. */
   readonly volumeFee: (sellToken: Address, buyToken: Address) => number | undefined;
+  readonly unverifiedGas: GasBounds;
   /** The default and the maximum time limit for the estimators, in milliseconds. */
   readonly timeouts: { readonly usual: number; readonly longest: number };
 }
@@ -81,6 +82,7 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
     hooks: getInteractions(document.content.hooks, context.hooksTrampoline),
     extraGas: BigInt(request.signing.gas) + getHooksGas(document.content.hooks),
     unwrapGas: unwraps ? UNWRAP_GAS : 0n,
+    unverifiedGas: context.unverifiedGas,
     volumeFee: context.volumeFee(sellToken, request.buyToken),
     timeout: Math.min(request.timeout ?? usual, longest),
   };

@@ -19,6 +19,14 @@ export interface CandidateContext {
   readonly unwrapGas: bigint;
   /** Parts per million. */
   readonly volumeFee: number | undefined;
+  /** Bounds of the gas of estimates that were not simulated. */
+  readonly unverifiedGas: GasBounds;
+}
+
+/** Bounds of gas units, inclusive. */
+export interface GasBounds {
+  readonly min: bigint;
+  readonly max: bigint;
 }
 
 /** An estimate with its fee and amounts. */
@@ -40,7 +48,7 @@ export function createQuoteCandidate(
   cost: GasCost,
 ): QuoteCandidate | undefined {
   const { side } = context;
-  const gas = estimate.gas + context.unwrapGas;
+  const gas = boundGas(estimate, context.unverifiedGas) + context.unwrapGas;
   const fee = computeNetworkFee(gas + context.extraGas, cost);
   const candidate = { estimate, gas, fee, netRate: computeNetRate(side, estimate.amount, fee) };
   const before = computeQuoteAmounts(side, estimate.amount, fee);
@@ -49,6 +57,12 @@ export function createQuoteCandidate(
   // The owner pays both amounts together.
   const fits = isAmount(amounts.sellAmount) && isAmount(amounts.buyAmount) && amounts.sellAmount + fee <= MAX_UINT256;
   return fits ? { ...candidate, amounts } : undefined;
+}
+
+/** Returns the gas of an estimate. The claim of a solver that nothing has verified is kept within bounds. */
+function boundGas({ gas, verified }: ValidatedEstimate, { min, max }: GasBounds): bigint {
+  if (verified) return gas;
+  return gas < min ? min : gas > max ? max : gas;
 }
 
 /** Whether a candidate is strictly better than another one, or than none. */

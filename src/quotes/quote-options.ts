@@ -5,6 +5,7 @@ import { type Decimal, parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 import { assertKnownOptions, MAX_TIMER, requireInteger } from '../validation/options.ts';
+import type { GasBounds } from './quote-candidate.ts';
 
 /** Options of quoting. */
 export interface QuoteOptions {
@@ -16,6 +17,11 @@ export interface QuoteOptions {
    * estimators report whether their estimate is verified.
    */
   readonly verifier?: QuoteVerifier;
+  /**
+   * Bounds of the gas of estimates that are not verified, in gas units: a lower or higher claim counts as the bound.
+   * Default: none.
+   */
+  readonly unverifiedGas?: { readonly min?: number; readonly max?: number };
   /** Gas price in wei per unit, or a function that is called for each quote, such as `() => client.getGasPrice()`. */
   readonly gasPrice: GasPrice;
   /**
@@ -50,6 +56,7 @@ export interface QuoteOptions {
 const OPTIONS = [
   'estimators',
   'verifier',
+  'unverifiedGas',
   'gasPrice',
   'volumeFee',
   'timeout',
@@ -69,6 +76,7 @@ export type ParsedGasPrice = Decimal | Exclude<GasPrice, DecimalInput>;
 export interface ParsedQuoteOptions {
   readonly estimators: readonly Estimator[];
   readonly verifier: QuoteVerifier | undefined;
+  readonly unverifiedGas: GasBounds;
   readonly gasPrice: ParsedGasPrice;
   readonly volumeFee: (sellToken: Address, buyToken: Address) => number | undefined;
   readonly timeouts: { readonly usual: number; readonly longest: number };
@@ -88,6 +96,7 @@ export function parseQuoteOptions(options: QuoteOptions): ParsedQuoteOptions {
   return {
     estimators: nameEstimators(options.estimators),
     verifier: options.verifier,
+    unverifiedGas: toGasBounds(options.unverifiedGas ?? {}),
     gasPrice,
     priceAmount,
     volumeFee: toVolumeFee(options),
@@ -150,6 +159,15 @@ function duration(
   standard: number,
 ): number {
   return requireInteger(`createOrderBook: quotes.${name}`, options[name] ?? standard, 0, MAX_TIMER);
+}
+
+/** Estimates have safe integers as gas. */
+function toGasBounds(bounds: NonNullable<QuoteOptions['unverifiedGas']>): GasBounds {
+  assertKnownOptions('createOrderBook, quotes.unverifiedGas', bounds, ['min', 'max']);
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = bounds;
+  requireInteger('createOrderBook: quotes.unverifiedGas.min', min, 0);
+  requireInteger('createOrderBook: quotes.unverifiedGas.max', max, Math.max(min, 1));
+  return { min: BigInt(min), max: BigInt(max) };
 }
 
 const MILLION = 1_000_000;

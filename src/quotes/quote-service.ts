@@ -63,6 +63,7 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
     gasPrice: createGasPrice(options.gasPrice, { clock, timeout: usual, lifetime: quoteCacheTtl, onFailure }),
     persister: createQuotePersister(store.quotes, clock, options.lifetimes),
     volumeFee,
+    unverifiedGas: options.unverifiedGas,
     timeouts,
     hooksTrampoline: book.hooksTrampoline,
     verification:

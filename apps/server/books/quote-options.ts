@@ -18,6 +18,9 @@ export interface PriceOptions {
   readonly volumeFee?: QuoteOptions['volumeFee'] | undefined;
   /** Time for the quote of an order without a matching one, in milliseconds. */
   readonly orderQuoteTimeout?: number | undefined;
+  /** Bounds of the gas of unverified quotes, in units. */
+  readonly minUnverifiedGas?: number | undefined;
+  readonly maxUnverifiedGas?: number | undefined;
   /** Whether quotes are simulated on the nodes. */
   readonly verifyQuotes?: boolean | undefined;
   /** URLs of nodes. */
@@ -56,6 +59,8 @@ export async function quoteOptions({
   gasPrice = DEFAULT_GAS_PRICE,
   volumeFee,
   orderQuoteTimeout: orderTimeout,
+  minUnverifiedGas: min = 0,
+  maxUnverifiedGas: max = Number.MAX_SAFE_INTEGER,
   verifyQuotes = false,
   rpc = [],
 }: PriceOptions) {
@@ -70,9 +75,11 @@ export async function quoteOptions({
   if (wei === undefined || wei.digits / 10n ** BigInt(wei.scale) >= 2n ** 256n) {
     throw new TypeError(`gasPrice must be a decimal number of wei below 2^256, got "${gasPrice}"`);
   }
+  if (min > max) throw new TypeError(`minUnverifiedGas must be at most maxUnverifiedGas, got ${min} and ${max}`);
   const options: QuoteOptions = {
     estimators,
     gasPrice,
+    unverifiedGas: { min, max },
     ...(volumeFee === undefined ? {} : { volumeFee }),
     ...(orderTimeout === undefined ? {} : { orderTimeout }),
     ...(verifyQuotes && rpc.length > 0 ? { verifier: await createQuoteVerifier(rpc) } : {}),

@@ -349,6 +349,16 @@ export const COMMON_SETTINGS = {
       default: false,
       requires: 'rpc',
     },
+    minUnverifiedGas: {
+      type: integer(0, 0xffff_ffff, '<gas>'),
+      help: 'Least gas of a quote that is not verified, in units. A lower claim of a solver counts as this.',
+      default: 0,
+    },
+    maxUnverifiedGas: {
+      type: integer(1, 0xffff_ffff, '<gas>'),
+      help: 'Most gas of a quote that is not verified, in units. A higher claim of a solver counts as this.',
+      default: 0xffff_ffff,
+    },
     gasPrice: {
       type: decimal('<wei>', 'a decimal number of wei'),
       help: 'Gas price for quotes, in wei.',

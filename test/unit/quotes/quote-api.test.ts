@@ -93,6 +93,7 @@ describe('quote candidate', () => {
     side,
     extraGas: 1n,
     unwrapGas: 2n,
+    unverifiedGas: { min: 0n, max: 10n ** 9n },
     volumeFee,
   });
   const buy = context({ kind: 'buy', buyAmountAfterFee: 100n });
@@ -103,6 +104,17 @@ describe('quote candidate', () => {
       fee: 13n,
       amounts: { sellAmount: 50n, buyAmount: 100n },
     });
+  });
+
+  test.each<[gas: bigint, verified: boolean, expected: bigint]>([
+    [1n, false, 402n],
+    [500n, false, 502n],
+    [9000n, false, 802n],
+    [1n, true, 3n],
+    [9000n, true, 9002n],
+  ])('bounds %d gas from 400 to 800 unless it is verified (%j)', (gas, verified, expected) => {
+    const bounded = { ...buy, unverifiedGas: { min: 400n, max: 800n } };
+    expect(createQuoteCandidate(bounded, { ...estimateOf(50n), gas, verified }, COST)?.gas).toBe(expected);
   });
 
   test('is not possible if the owner would pay more than 256 bits', () => {

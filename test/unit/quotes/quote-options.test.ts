@@ -34,6 +34,8 @@ describe('quote options', () => {
     [{ quoteCacheTtl: '5' }, `quoteCacheTtl must be an integer from 0 to ${MAX_TIMER}, got "5"`],
     [{ priceCacheTtl: -1 }, `priceCacheTtl must be an integer from 0 to ${MAX_TIMER}, got -1`],
     [{ estimators: 'https://solver.example' }, 'estimators must be a list of estimators'],
+    [{ unverifiedGas: { min: -1 } }, `unverifiedGas.min must be an integer from 0 up, got -1`],
+    [{ unverifiedGas: { min: 5, max: 4 } }, `unverifiedGas.max must be an integer from 5 up, got 4`],
     [{ volumeFee: -1 }, 'volumeFee must be an integer from 0 to 999999 (parts per million), got -1'],
     [{ volumeFee: 1_000_000 }, 'volumeFee must be an integer from 0 to 999999 (parts per million), got 1000000'],
     [{ volumeFee: 0.5 }, 'volumeFee must be an integer from 0 to 999999 (parts per million), got 0.5'],

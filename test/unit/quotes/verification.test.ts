@@ -102,6 +102,7 @@ describe('estimate verification', () => {
       hooks: hooks ?? { pre: [], post: [] },
       extraGas: 0n,
       unwrapGas: 0n,
+      unverifiedGas: { min: 0n, max: 10n ** 9n },
       volumeFee: undefined,
     } as unknown as Prepared; // the members that are used
   };
@@ -413,6 +414,23 @@ describe('quote verification', () => {
     for (const change of changes) {
       const { request } = await open([1000n], succeed, { interactions: [], ...change } as Partial<Estimate>);
       expect(await request()).toBe('NoLiquidity');
+    }
+  });
+
+  it('charges the least gas for an unverified quote, and the observed gas for a verified one', async () => {
+    const unverifiedGas = { min: 400_000 };
+    for (const [outcome, gas] of [
+      [FAILED, '400000'],
+      [{ status: 'verified', amount: 1000n, gas: 90_000 }, '90000'],
+    ] as const) {
+      const { book } = await quotesFixture({
+        estimators: [source('low', () => ({ amount: 1000n, gas: 1, interactions: CALLS }))],
+        verifier: { verify: async () => outcome },
+        unverifiedGas,
+      });
+      const result = await book.quotes.request(SELL);
+      expect(result.status === 'quoted' && result.quote.quote.gasAmount).toBe(gas);
+      await book.close();
     }
   });
 
