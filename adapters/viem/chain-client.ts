@@ -12,8 +12,10 @@ import type {
 } from 'intentbook';
 import type { BoundedResult } from '#internal';
 import { assertKnownOptions, assertSameChain, NATIVE_MARKER, parseAddress, requireInteger } from '#internal';
+import { createBalanceSlots } from './balance-slots.ts';
 import { boundedCalls } from './bounded-calls.ts';
 import { encodeIsValidSignature, getSignatureRejection, unwrapSignature } from './contract-signature.ts';
+import { getLoanOverride } from './flashloan.ts';
 import { callRpc, parseAmount, parseHexResult, parseQuantity, type RpcClient, requireClient } from './rpc.ts';
 import { type SimulatedCall, type SimulatedResult, simulateCalls, toInteractionCalls } from './simulation.ts';
 import { readTokenInfo, readTokensInfo } from './token-info.ts';
@@ -49,7 +51,7 @@ const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
  * - A signature of an account may include the deployment of its contract (ERC-6492); one of an order may not.
  * - Orders with pre-hooks are simulated with `eth_simulateV1`. If the node does not support this method, hooks are
  *   skipped: the allowance, which hooks may set, is not checked, and contract signatures are checked without them.
- * - Flash loans are not simulated, so their funds are missing in the simulation.
+ * - The receiver of a flash loan has the borrowed tokens in the simulation. This needs `eth_createAccessList` as well.
  *
  * @param client - A `PublicClient`. Its transport controls retries.
  * @throws TypeError if an option is unknown or malformed.
@@ -61,6 +63,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   const contract = options.settlementContract ?? PRODUCTION;
   const settlementContract = parseAddress('viemChain', 'settlementContract', contract);
   requireInteger(`viemChain: signatureGas`, signatureGas, 1);
+  const slots = createBalanceSlots(client);
 
   async function readFunds(queries: readonly FundsQuery[], signal: AbortSignal): Promise<(Funds | undefined)[]> {
     const natives = queries.filter(({ token }) => token === NATIVE_MARKER);
@@ -82,11 +85,13 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     return queries.map((query) => funds.get(query));
   }
 
-  async function checkSignature({ owner, digest, signature, pre }: ContractSignatureQuery, signal: AbortSignal) {
+  async function checkSignature(query: ContractSignatureQuery, signal: AbortSignal) {
+    const { owner, digest, signature, pre, flashloan } = query;
     const data = encodeIsValidSignature(digest, signature);
     if (pre.length > 0) {
       const before = toInteractionCalls(settlementContract, pre);
-      const simulated = await simulateSignature(settlementContract, owner, data, before, signal);
+      const loan = await getLoanOverride(slots, flashloan, signal);
+      const simulated = await simulateSignature(settlementContract, owner, data, before, signal, loan);
       if (simulated !== undefined) return simulated;
     }
     const [result] = await boundedCalls(client, [{ to: owner, data, gas: signatureGas }], signal);
@@ -101,9 +106,10 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     data: Hex,
     before: readonly SimulatedCall[],
     signal: AbortSignal,
+    stateOverrides?: object,
   ): Promise<BoundedResult | undefined> {
     const call = { from, to: owner, data, gas: signatureGas };
-    const results = await simulateCalls(client, [...before, call], signal);
+    const results = await simulateCalls(client, [...before, call], signal, stateOverrides);
     const result = results?.at(-1);
     // A call to an address without code succeeds and returns nothing.
     return result && { ...readFirstWord(result), data: result.data, exists: result.data !== '0x' || !result.success };
@@ -137,7 +143,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     },
 
     async simulate(query, { signal }): Promise<Simulation> {
-      const { owner, token, spender, pre, amount } = query;
+      const { owner, token, spender, pre, amount, flashloan } = query;
       const results = await simulateCalls(
         client,
         [
@@ -147,6 +153,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
           { from: spender, to: token, data: encodeTransferFrom(owner, settlementContract, amount) },
         ],
         signal,
+        await getLoanOverride(slots, flashloan, signal),
       );
       if (results === undefined) return simulateWithoutHooks(query, signal);
       const [balance, allowance, transfer] = results.slice(-3);

@@ -2,6 +2,7 @@ import type { Address, Hex, OrderSimulator, OrderToSimulate } from 'intentbook';
 import { NATIVE_MARKER } from '#internal';
 import { createBalanceSlots, toWord } from './balance-slots.ts';
 import { ALLOW_ALL } from './call-sequence.ts';
+import { getLoanOverride, joinOverrides, type StateOverrides } from './flashloan.ts';
 import { callRpc, NodeError, parseQuantity, type RpcClient, requireClient, toQuantity } from './rpc.ts';
 import type { BlockCall } from './settlement.ts';
 import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
@@ -19,7 +20,7 @@ export function viemOrderSimulator(client: RpcClient): OrderSimulator {
   const authorize = createAuthorizations(client);
 
   /** Returns the override that gives the settlement contract the bought tokens. */
-  async function fund(order: OrderToSimulate, signal: AbortSignal): Promise<Readonly<Record<Address, object>>> {
+  async function fund(order: OrderToSimulate, signal: AbortSignal): Promise<StateOverrides> {
     const { settlementContract: holder, order: terms } = order;
     const amount = getBoughtAmount(order);
     if (terms.buyToken === NATIVE_MARKER) return { [holder]: { balance: toQuantity(amount) } };
@@ -60,7 +61,9 @@ export function viemOrderSimulator(client: RpcClient): OrderSimulator {
         const block = order.block ?? parseQuantity(await callRpc(client, signal, 'eth_blockNumber', []));
         const [authorization, stateOverrides] = await Promise.all([
           authorize(settlementContract, signal, { block: toQuantity(block) }),
-          fund(order, signal),
+          Promise.all([fund(order, signal), getLoanOverride(slots, order.flashloan, signal)]).then(([funds, loan]) =>
+            joinOverrides(funds, loan),
+          ),
         ]);
         const input = encodeSettlement({ ...order, hooks, interactions: [] });
         const settle = createCall(SOLVER, settlementContract, input, SETTLE_GAS);

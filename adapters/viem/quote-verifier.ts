@@ -2,6 +2,7 @@ import type { Address, Hex, QuoteVerification, QuoteVerifier, VerificationOutcom
 import { bytes, encodeCall, word } from '#internal';
 import { createBalanceSlots, toWord } from './balance-slots.ts';
 import { ALLOW_ALL, simulateSequence } from './call-sequence.ts';
+import { getLoanOverride, joinOverrides, type StateOverrides } from './flashloan.ts';
 import { callRpc, NodeError, parseHexResult, type RpcClient, requireClient } from './rpc.ts';
 import type { BlockCall, BlockCallResult, SingleSettlement } from './settlement.ts';
 import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
@@ -31,14 +32,16 @@ export function viemQuoteVerifier(client: RpcClient): QuoteVerifier {
   const slots = createBalanceSlots(client);
   const authorize = createAuthorizations(client);
 
-  /** Returns the override that gives the owner the sold tokens. `undefined` if the balance is sufficient. */
-  async function fund({ order, owner }: QuoteVerification, signal: AbortSignal) {
+  /** Returns the override that gives the owner the sold tokens, unless the balance is sufficient, and the loan. */
+  async function fund({ order, owner, flashloan }: QuoteVerification, signal: AbortSignal) {
     const { sellToken, sellAmount } = order;
     const data: Hex = `${SELECTORS.balanceOf}${toWord(BigInt(owner)).slice(2)}`;
     const result = parseHexResult(await callRpc(client, signal, 'eth_call', [{ to: sellToken, data }, 'latest']));
-    if (result.length >= 66 && BigInt(result.slice(0, 66)) >= sellAmount) return undefined;
+    const loan = await getLoanOverride(slots, flashloan, signal);
+    if (result.length >= 66 && BigInt(result.slice(0, 66)) >= sellAmount) return loan;
     const slot = await slots.find(sellToken, owner, signal);
-    return slot === undefined ? 'unknown' : { [slot.contract]: { stateDiff: { [slot.key]: toWord(sellAmount) } } };
+    if (slot === undefined) return 'unknown';
+    return joinOverrides(loan, { [slot.contract]: { stateDiff: { [slot.key]: toWord(sellAmount) } } });
   }
 
   /** Whether the node has rejected `eth_simulateV1` as unknown. */
@@ -47,7 +50,7 @@ export function viemQuoteVerifier(client: RpcClient): QuoteVerifier {
   async function simulate(
     quote: QuoteVerification,
     authorization: BlockCall,
-    override: Readonly<Record<Address, object>> | undefined,
+    override: StateOverrides,
     signal: AbortSignal,
   ): Promise<readonly BlockCallResult[]> {
     const calls = createCalls(quote);

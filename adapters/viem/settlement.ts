@@ -77,7 +77,7 @@ export async function simulateBlock(
   block = 'latest',
 ): Promise<readonly BlockCallResult[]> {
   const blockOverrides = { gasLimit: toQuantity(BLOCK_GAS) };
-  const simulated = { blockOverrides, calls, ...(stateOverrides === undefined ? {} : { stateOverrides }) };
+  const simulated = { blockOverrides, calls, ...(isEmpty(stateOverrides) ? {} : { stateOverrides }) };
   const params = [{ blockStateCalls: [simulated], validation: false }, block];
   const result = record(list(await callRpc(client, signal, 'eth_simulateV1', params))[0]);
   const results = list(result['calls']).map((each): BlockCallResult => {
@@ -95,6 +95,8 @@ export async function simulateBlock(
   if (results.length === calls.length) return results;
   throw new TypeError(`the node simulated ${results.length} calls instead of ${calls.length}`);
 }
+
+const isEmpty = (overrides: object | undefined) => Object.keys(overrides ?? {}).length === 0;
 
 /** A settlement of one order. */
 export interface SingleSettlement {

@@ -19,14 +19,17 @@ export interface SimulatedResult {
 /**
  * Simulates calls in sequence on the newest block (`eth_simulateV1`). Each call sees the effects of the earlier ones.
  *
+ * @param stateOverrides - Values that replace the state. Default: none.
  * @returns Undefined if the node does not support the method.
  */
 export async function simulateCalls(
   client: RpcClient,
   calls: readonly SimulatedCall[],
   signal: AbortSignal,
+  stateOverrides: object = {},
 ): Promise<SimulatedResult[] | undefined> {
   const block = {
+    ...(Object.keys(stateOverrides).length === 0 ? {} : { stateOverrides }),
     calls: calls.map(({ from, to, data, value = 0n, gas }) => ({
       from,
       to,

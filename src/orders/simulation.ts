@@ -4,6 +4,7 @@ import type { Address } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { getInteractions } from '../protocol/trampoline.ts';
 import type { Order } from '../records/order-json.ts';
+import { readMetadata } from '../records/spending.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
 
@@ -61,7 +62,9 @@ function toSimulation(stored: Order): Simulation {
   // The interactions before the trade run once, with the first fill.
   const pre = sold === '0' ? interactions.pre : [];
   const executed = rest > 0n ? rest : 0n;
-  return { order, owner, signingScheme, signature, interactions: { pre, post: interactions.post }, executed };
+  const { flashloan } = readMetadata(stored.fullAppData);
+  const calls = { pre, post: interactions.post };
+  return { order, owner, signingScheme, signature, interactions: calls, flashloan, executed };
 }
 
 function fromCreation(
@@ -76,6 +79,7 @@ function fromCreation(
     signingScheme: creation.signingScheme,
     signature: signature.hex,
     interactions: toInteractions(document.content.hooks, hooksTrampoline),
+    flashloan: document.content.flashloan,
     executed: data.kind === 'sell' ? data.sellAmount : data.buyAmount,
   };
 }

@@ -1,4 +1,5 @@
 import type { Address, Hex } from '../protocol/hex.ts';
+import type { Flashloan } from '../protocol/metadata.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Interactions } from '../protocol/trampoline.ts';
@@ -12,6 +13,8 @@ export interface OrderToSimulate {
   /** As in the wire format. */
   readonly signature: Hex;
   readonly interactions: Interactions;
+  /** The loan whose tokens its receiver has before the interactions. */
+  readonly flashloan: Flashloan | undefined;
   /** The amount to execute, in atoms of the token with the fixed amount. */
   readonly executed: bigint;
   readonly settlementContract: Address;

@@ -1,4 +1,5 @@
 import type { Address, Hex } from '../protocol/hex.ts';
+import type { Flashloan } from '../protocol/metadata.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { InteractionData, Interactions } from '../protocol/trampoline.ts';
 import type { ChainCall } from './chain-client.ts';
@@ -22,6 +23,8 @@ export interface QuoteVerification {
   readonly txOrigin: Address | undefined;
   /** The hooks of the order. */
   readonly hooks: Interactions;
+  /** The loan whose tokens its receiver has before the hooks. */
+  readonly flashloan: Flashloan | undefined;
 }
 
 /** The result of a simulation. */

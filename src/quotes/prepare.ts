@@ -10,6 +10,7 @@ import type { AppDataStore } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import type { Flashloan } from '../protocol/metadata.ts';
 import { getHooksGas, getInteractions, type Interactions } from '../protocol/trampoline.ts';
 import { getFixedAmount } from './fee.ts';
 import type { CandidateContext, GasBounds } from './quote-candidate.ts';
@@ -40,6 +41,7 @@ export interface Prepared extends CandidateContext {
   readonly trade: Trade;
   /** The calls of the hooks in the app data. */
   readonly hooks: Interactions;
+  readonly flashloan: Flashloan | undefined;
   /** Milliseconds. */
   readonly timeout: number;
 }
@@ -80,6 +82,7 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
     // Frozen, so that an estimator cannot change the trade of the others.
     trade: Object.freeze({ sellToken, buyToken, kind: side.kind, amount: getFixedAmount(side) }),
     hooks: getInteractions(document.content.hooks, context.hooksTrampoline),
+    flashloan: document.content.flashloan,
     extraGas: BigInt(request.signing.gas) + getHooksGas(document.content.hooks),
     unwrapGas: unwraps ? UNWRAP_GAS : 0n,
     unverifiedGas: context.unverifiedGas,

@@ -69,9 +69,9 @@ export function createEstimateVerification(context: VerificationContext): Estima
     const owner = prepared.request.from === ZERO_ADDRESS ? STAND_IN : prepared.request.from;
     const order = toOrder(prepared, estimate);
     const uid = packUid({ digest: bytesToHex(hasher.digest(order)), owner, validTo: order.validTo });
-    const { hooks } = prepared;
+    const { hooks, flashloan } = prepared;
     const route = { interactions, preInteractions, jitOrders, txOrigin };
-    const quote = { order, uid, owner, settlementContract, vaultRelayer, hooks, ...route };
+    const quote = { order, uid, owner, settlementContract, vaultRelayer, hooks, flashloan, ...route };
     try {
       const outcome = await withDeadline(clock, TIMEOUT, (signal) => verifier.verify(quote, { signal }));
       return outcome.status === 'verified' ? toObserved(prepared, estimate, outcome) : estimate;

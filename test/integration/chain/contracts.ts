@@ -22,6 +22,24 @@ contract Wallet {
   }
 }
 
+interface IToken {
+  function approve(address, uint256) external returns (bool);
+  function transfer(address, uint256) external returns (bool);
+}
+
+/// A wallet of one key that allows a spender to move a token.
+contract LoanWallet is Wallet {
+  constructor(address signer_, IToken token, address spender) Wallet(signer_) { token.approve(spender, type(uint256).max); }
+}
+
+/// Receives a flash loan. It deploys the wallet of a trader and moves the borrowed tokens to it.
+contract LoanFactory {
+  function deploy(bytes32 salt, address signer, IToken token, address spender, uint256 amount) external {
+    LoanWallet wallet = new LoanWallet{salt: salt}(signer, token, spender);
+    require(token.transfer(address(wallet), amount), "no loan");
+  }
+}
+
 /// Answers signatures in ways that a node should be spared.
 contract TrustsSettlement {
   address public immutable settlement;
@@ -108,7 +126,9 @@ export interface Compiled {
 let compiled: Record<string, { abi: Abi; evm: { bytecode: { object: string } } }> | undefined;
 
 /** Compiles the contracts of the tests once. */
-export function contract(name: 'Wallet' | 'TrustsSettlement' | 'Rogue' | 'OddToken' | 'Flow' | 'Relay'): Compiled {
+export function contract(
+  name: 'Wallet' | 'LoanWallet' | 'LoanFactory' | 'TrustsSettlement' | 'Rogue' | 'OddToken' | 'Flow' | 'Relay',
+): Compiled {
   compiled ??= compile();
   const found = compiled[name];
   if (found === undefined) throw new Error(`there is no contract ${name}`);

@@ -311,6 +311,44 @@ describe('viem chain simulation', () => {
     });
   });
 
+  /** The queries of an order whose wallet a hook deploys, and funds with a flash loan. */
+  async function borrow() {
+    const factory = lower(await deploy(fixture.client, contract('LoanFactory').bytecode));
+    const token = lower(fixture.sellToken);
+    const { abi, bytecode } = contract('LoanWallet');
+    const salt = toHex(7, { size: 32 });
+    const init = encodeDeployData({ abi, bytecode, args: [KEY.address, token, RELAYER] });
+    const owner = lower(getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecode: init }));
+    const args = [salt, KEY.address, token, RELAYER, 900n];
+    const callData = encodeFunctionData({ abi: contract('LoanFactory').abi, functionName: 'deploy', args });
+    const loan = { liquidityProvider: factory, protocolAdapter: factory, receiver: factory, token, amount: 1000n };
+    const funds = { owner, token, spender: lower(RELAYER), amount: 900n };
+    return { loan, funds, pre: [{ target: factory, value: '0', callData }] };
+  }
+
+  test('gives a flash loan to its receiver before the hooks, which deploy and fund the wallet', async () => {
+    const { loan, funds, pre } = await borrow();
+    const signature = await KEY.sign({ hash: DIGEST });
+    const signed = { owner: funds.owner, digest: DIGEST, signature, pre };
+    expect(await chain.simulate?.({ ...funds, pre, flashloan: loan }, call())).toEqual({
+      balance: 900n,
+      allowance: 2n ** 256n - 1n,
+      transferRevert: undefined,
+    });
+    expect(await chain.isValidSignature?.({ ...signed, flashloan: loan }, call())).toEqual({ valid: true });
+    // Without a loan, or with one that is too small, the hook reverts.
+    for (const flashloan of [undefined, { ...loan, amount: 899n }, { ...loan, receiver: lower(RELAYER) }]) {
+      expect(await chain.simulate?.({ ...funds, pre, flashloan }, call())).toMatchObject({ balance: 0n });
+      expect(await chain.isValidSignature?.({ ...signed, flashloan }, call())).toMatchObject({ valid: false });
+    }
+  });
+
+  test('treats a flash loan as absent if the node cannot list the slots of a balance', async () => {
+    const { loan, funds, pre } = await borrow();
+    const blind = viemChain(client({ eth_createAccessList: unsupported }));
+    expect(await blind.simulate?.({ ...funds, pre, flashloan: loan }, call())).toMatchObject({ balance: 0n });
+  });
+
   // The settlement contract accepts no data, or one word that is not zero (GPv2SafeERC20.sol).
   test.each([
     ['0x', true],

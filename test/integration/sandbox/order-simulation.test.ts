@@ -3,8 +3,11 @@ import { createSandbox } from 'intentbook/sandbox';
 import { appDataDocument } from 'intentbook/sign';
 import type { RpcClient } from 'intentbook/viem';
 import { viemOrderSimulator } from 'intentbook/viem';
-import { createPublicClient, http } from 'viem';
+import { createPublicClient, encodeFunctionData, erc20Abi, http } from 'viem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** The contract that makes the calls of hooks (HooksTrampoline.sol). */
+const TRAMPOLINE = '0x60bf78233f48ec42ee3f101b9a05ec7878728006';
 
 const TERMS = { sell: ['1', 'WETH'], for: ['2000', 'USDC'] } as const;
 
@@ -99,6 +102,23 @@ describe('simulation of an order', () => {
     expect((await send('/simulation', { ...body, blockNumber: 'latest' })).status).toBe(400);
   });
 
+  it('has the tokens of a flash loan, with which a book accepts an order of an owner without funds', async () => {
+    const trader = await sandbox.createTrader({});
+    await trader.approve('WETH', '1');
+    const { address: token } = sandbox.token('WETH');
+    const args = [trader.address, 10n ** 18n] as const;
+    const callData = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args });
+    const hooks = { pre: [{ target: token, callData, gasLimit: 100_000 }] };
+    const parties = { liquidityProvider: token, protocolAdapter: token, receiver: TRAMPOLINE };
+    const flashloan = { ...parties, token, amount: String(10n ** 18n) };
+    const place = (metadata: Readonly<Record<string, unknown>>) =>
+      trader.placeOrder(TERMS, { appData: appDataDocument({ hooks, metadata }) });
+    const uid = await place({ flashloan });
+    expect((await send(`/simulation/${uid}`)).body).toMatchObject({ error: null });
+    for (const metadata of [{}, { flashloan: { ...flashloan, amount: '1' } }])
+      await expect(place(metadata)).rejects.toMatchObject({ code: 'InsufficientBalance' });
+  });
+
   it('is for operators, and for known orders', async () => {
     const unknown = `0x${'00'.repeat(56)}`;
     expect((await send(`/simulation/${unknown}`)).status).toBe(404);
@@ -121,6 +141,7 @@ describe('simulation of an order', () => {
       signingScheme,
       signature,
       interactions,
+      flashloan: undefined,
       executed: amounts.sellAmount,
       settlementContract: sandbox.settlementContract,
     };
