@@ -1,4 +1,5 @@
 import { OrderBookError } from '../errors.ts';
+import { chainByName } from '../protocol/chains.ts';
 
 /**
  * Reads a query parameter that may occur once.
@@ -33,6 +34,16 @@ export function queryInteger(query: URLSearchParams, name: string): number | und
 export function parseChainId(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw invalidParameter('chainId', 'must be a whole number');
+}
+
+/**
+ * Parses a chain id or the name of a chain, such as `sepolia` or `gnosis`.
+ *
+ * @returns `undefined` for a name that is not known.
+ * @throws OrderBookError `InvalidParameter` if the text is neither.
+ */
+export function parseChain(text: string): number | undefined {
+  return /^[a-z][0-9a-z_-]{2,29}$/.test(text) ? chainByName(text)?.chainId : parseChainId(text);
 }
 
 /** Creates the rejection of a path or query parameter. */

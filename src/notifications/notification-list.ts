@@ -21,8 +21,17 @@ export interface NotificationPage {
   readonly next?: string;
 }
 
+/** Announcements for an account. */
+export interface Announced {
+  readonly announcements: readonly Announcement[];
+  /** Whether the content system has failed, so that some may be missing. */
+  readonly failed: boolean;
+}
+
 /** A page of notifications as JSON texts. */
 export interface RenderedNotifications {
+  /** Whether announcements may be missing, because the content system has failed. */
+  readonly isIncomplete: boolean;
   readonly notifications: readonly string[];
   readonly next?: string;
 }
@@ -39,7 +48,7 @@ export async function listNotifications(
   store: AccountStore,
   account: string,
   { cursor, limit = MAX_NOTIFICATION_LIMIT }: NotificationQuery,
-  announce: (account: Address) => Promise<readonly Announcement[]>,
+  announce: (account: Address) => Promise<Announced>,
 ): Promise<RenderedNotifications> {
   const owner = requireAccount(account);
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_NOTIFICATION_LIMIT) {
@@ -48,7 +57,7 @@ export async function listNotifications(
   const after = cursor === undefined ? undefined : parseCursor(cursor);
   // One extra entry shows whether there is another page.
   const query = { account: owner, limit: limit + 1 };
-  const [own, announcements] = await Promise.all([
+  const [own, { announcements, failed: isIncomplete }] = await Promise.all([
     store.notifications.list(after === undefined ? query : { ...query, after: { at: after.at, seq: after.seq } }),
     announce(owner),
   ]);
@@ -56,9 +65,9 @@ export async function listNotifications(
   const page = entries.slice(0, limit);
   const last = page.at(-1);
   const notifications = page.map(({ body }) => body);
-  if (last === undefined || entries.length === page.length) return { notifications };
+  if (last === undefined || entries.length === page.length) return { notifications, isIncomplete };
   const { at, seq, number } = last;
-  return { notifications, next: number === undefined ? `${at}-${seq}` : `${at}-${seq}-${number}` };
+  return { notifications, isIncomplete, next: number === undefined ? `${at}-${seq}` : `${at}-${seq}-${number}` };
 }
 
 function parseCursor(text: string): ListCursor {

@@ -5,7 +5,7 @@ import { requireAccount } from '../account-tools/parameters.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { StreamLimits } from '../limits/index.ts';
-import type { Announcement, AnnouncementSource } from '../ports/announcements.ts';
+import type { AnnouncementSource } from '../ports/announcements.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-store.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -18,7 +18,7 @@ import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
 import type { Notification } from './notification.ts';
 import { createNotificationIndexer } from './notification-indexer.ts';
-import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
+import type { Announced, NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import { listNotifications } from './notification-list.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
 import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
@@ -133,15 +133,15 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
     assertStarted();
   }
 
-  async function announce(account: Address): Promise<readonly Announcement[]> {
+  async function announce(account: Address): Promise<Announced> {
     const { announcements } = settings;
-    if (announcements === undefined) return [];
+    if (announcements === undefined) return { announcements: [], failed: false };
     try {
       const result = await withDeadline(clock, tools.deadline, (signal) => announcements(account, { signal }));
-      return selectAnnouncements(result, onFailure);
+      return { announcements: selectAnnouncements(result, onFailure), failed: false };
     } catch (failure) {
       onFailure(failure); // own notifications do not depend on the content system
-      return [];
+      return { announcements: [], failed: true };
     }
   }
 
@@ -159,9 +159,9 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
   return {
     methods: {
       async list(account, query) {
-        const page = await rendered.list(account, query);
-        const parsed = page.notifications.map((text) => JSON.parse(text) as Notification); // JSON of notifications
-        return { ...page, notifications: parsed };
+        const { notifications, next } = await rendered.list(account, query);
+        const parsed = notifications.map((text) => JSON.parse(text) as Notification); // JSON of notifications
+        return next === undefined ? { notifications: parsed } : { notifications: parsed, next };
       },
       async stream(account, options) {
         return mapAsync(await rendered.stream(account, options), toNotificationStreamEvent);

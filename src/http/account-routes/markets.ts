@@ -7,7 +7,7 @@ import type { AccountRoute } from './route.ts';
 /** Time for which clients may cache a tolerance, as in production. */
 const CACHE_HEADERS = { 'cache-control': 'public, max-age=120' };
 
-/** Returns the suggested slippage tolerance of a pair. Only a computed tolerance is cacheable, not the default. */
+/** Returns the suggested slippage tolerance of a pair. */
 const getSlippageTolerance: AccountRoute = {
   method: 'GET',
   path: '/:chainId/markets/:base-:quote/slippageTolerance',
@@ -18,8 +18,8 @@ const getSlippageTolerance: AccountRoute = {
       throw invalidParameter('market', 'must be two addresses with a hyphen between them');
     }
     const chainId = parseChainId(param('chainId'));
-    const { slippageBps, known } = await accounts.slippage.get(chainId, base, quote, readOrder(query));
-    return jsonResponse(200, { slippageBps }, known ? CACHE_HEADERS : {});
+    const { slippageBps } = await accounts.slippage.get(chainId, base, quote, readOrder(query));
+    return jsonResponse(200, { slippageBps }, CACHE_HEADERS);
   },
 };
 

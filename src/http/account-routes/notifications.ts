@@ -32,12 +32,14 @@ const listNotifications: AccountRoute = {
       return found;
     };
     const page = await list(request);
+    // A cache must not keep a list that lacks announcements.
+    const caching = page.isIncomplete ? {} : CACHE_HEADERS;
     if (page.next !== undefined && request.limit === undefined) {
       const body = streamAll(page.notifications, page.next, (cursor) => list({ cursor }));
-      return { ...jsonText(200, '', CACHE_HEADERS), body };
+      return { ...jsonText(200, '', caching), body };
     }
     const body = `[${page.notifications.join(',')}]`;
-    return jsonText(200, body, { ...CACHE_HEADERS, ...nextPageLink(query, page.next) });
+    return jsonText(200, body, { ...caching, ...nextPageLink(query, page.next) });
   },
 };
 

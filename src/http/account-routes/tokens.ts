@@ -1,19 +1,25 @@
 import { AccountError } from '../../account-tools/account-error.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { parseTokenAddresses } from '../../market/index.ts';
+import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import { fewRows, READ, readCost } from '../cost.ts';
-import { parseChainId } from '../query.ts';
+import { parseChain, parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 
-/** Returns the price of a token in US dollars. Cacheable as long as the price is cached here. */
+/**
+ * Returns the price of a token in US dollars. Cacheable as long as the price is cached here. As in production, the chain
+ * can have a name, and `-` stands for native currency.
+ */
 const getUsdPrice: AccountRoute = {
   method: 'GET',
   path: '/:chainId/tokens/:token/usdPrice',
   cost: { ...READ, growth: 'number of price sources' },
   async handle({ accounts, param }) {
-    const result = await accounts.usdPrices.get(parseChainId(param('chainId')), param('token'));
+    const [chainId, token] = [parseChain(param('chainId')), param('token')];
+    const result =
+      chainId === undefined ? undefined : await accounts.usdPrices.get(chainId, token === '-' ? NATIVE_MARKER : token);
     if (result === undefined) throw new AccountError(404, 'Price not found');
     const seconds = Math.floor(result.freshFor / 1000);
     const headers = seconds > 0 ? { 'cache-control': `public, max-age=${seconds}` } : {};

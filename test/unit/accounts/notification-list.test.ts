@@ -14,7 +14,10 @@ async function list(
 ) {
   const store = memoryAccountStore();
   await store.open({ clock: manualClock() });
-  const { notifications, next } = await listNotifications(store, ALICE, query, async () => announcements);
+  const { notifications, next } = await listNotifications(store, ALICE, query, async () => ({
+    announcements,
+    failed: false,
+  }));
   return { ids: notifications.map((text) => JSON.parse(text).id), next };
 }
 

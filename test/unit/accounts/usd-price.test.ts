@@ -41,12 +41,25 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
     assert.equal((await send('GET', path(WETH))).status, 404);
   });
 
+  test('accepts names of chains, and "-" for native currency', async () => {
+    const native = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+    const { send } = await accountFixture({
+      usdPrices: { sources: [fixedUsdPrices({ [SEPOLIA]: { [WETH]: 5, [native]: 6 }, 100: { [native]: 7 } })] },
+    });
+    const read = async (target: string) => (await send('GET', target)).json();
+    assert.deepEqual(await read(path(WETH, 'sepolia')), { price: 5 });
+    assert.deepEqual(await read(path('-')), { price: 6 });
+    for (const name of ['xdai', 'gnosis']) assert.deepEqual(await read(path('-', name)), { price: 7 });
+    const unknown = await send('GET', path('-', 'goerli'));
+    assert.deepEqual([unknown.status, unknown.json()], [404, { message: 'Price not found' }]);
+  });
+
   test.each([
     [path('0x12'), 'token: must be 0x and 40 hex digits'],
     [path('weth'), 'token: must be 0x and 40 hex digits'],
     [path(WETH, '0'), 'chainId: must be a whole number'],
     [path(WETH, '9'.repeat(30)), 'chainId: must be a whole number'],
-    [path(WETH, 'mainnet'), 'chainId: must be a whole number'],
+    [path(WETH, 'AB'), 'chainId: must be a whole number'],
   ])('rejects %s with 400', async (target, message) => {
     const answer = await (await accountFixture()).send('GET', target);
     assert.deepEqual([answer.status, answer.json()], [400, { message }]);

@@ -73,6 +73,10 @@ describe('announcements', () => {
     const { send, failures } = await fixture([10], undefined as unknown as Announcement[]);
     const answer = await send('GET', PATH);
     assert.deepEqual([answer.status, idsOf(answer.text)], [200, ['id-0']]);
+    // A cache must not keep the short list.
+    assert.equal(answer.header('cache-control'), 'no-store');
+    const complete = await fixture([10], []);
+    assert.equal((await complete.send('GET', PATH)).header('cache-control'), 'public, max-age=300');
     assert.deepEqual(failures.map(String), ['TypeError: the announcements must be a list, got undefined']);
   });
 
