@@ -68,7 +68,10 @@ export function viemOrderSimulator(client: RpcClient): OrderSimulator {
         const input = encodeSettlement({ ...order, hooks, interactions: [] });
         const settle = createCall(SOLVER, settlementContract, input, SETTLE_GAS);
         const error = await simulate(authorization, settle, stateOverrides, toQuantity(block), signal);
-        const settlement = { from: SOLVER, to: settlementContract, input, gas: SETTLE_GAS, stateOverrides };
+        // Another simulator of this transaction needs a solver that is allowed as well.
+        const overrides = { ...stateOverrides, [authorization.to]: { code: ALLOW_ALL } };
+        const transaction = { from: SOLVER, to: settlementContract, input, gas: SETTLE_GAS };
+        const settlement = { ...transaction, stateOverrides: overrides };
         return { status: 'simulated', block, error, settlement };
       } catch (error) {
         if (error instanceof NodeError && error.unsupported) return { status: 'unsupported' };

@@ -34,8 +34,36 @@ function parseBlock(value: unknown): number | undefined {
   throw invalidParameter('blockNumber', 'must be the number of a block');
 }
 
+/** Converts a simulation to the response of production: the request that repeats it at Tenderly, and the error. */
 function toResponse(result: SimulateResult, chainId: number): object {
   if (result.status === 'rejected') throw result.error;
   const { block, error, settlement } = result;
-  return { request: { chainId, blockNumber: block, ...settlement }, error };
+  const { from, to, input, gas, stateOverrides } = settlement;
+  const tenderlyRequest = {
+    network_id: String(chainId),
+    // The first transaction of the next block has the state of the simulated block.
+    block_number: block + 1,
+    transaction_index: 0,
+    from,
+    to,
+    input,
+    gas,
+    simulation_type: 'full',
+    save: true,
+    save_if_fails: true,
+    state_objects: Object.fromEntries(
+      Object.entries(stateOverrides).map(([key, value]) => [key, toStateObject(value)]),
+    ),
+  };
+  return { tenderlyRequest, error: formatError(error) };
+}
+
+/** Converts an override of JSON-RPC, whose changed slots are `stateDiff`. */
+function toStateObject({ stateDiff, ...rest }: { readonly stateDiff?: object }): object {
+  return stateDiff === undefined ? rest : { ...rest, storage: stateDiff };
+}
+
+/** Adds that the settlement reverts, unless the reason contains it. */
+function formatError(error: string | null): string | null {
+  return error === null || /reverted/i.test(error) ? error : `execution reverted: ${error}`;
 }

@@ -1,3 +1,4 @@
+import type { Competition, CompetitionSolution, FilterReason } from '../auctions/index.ts';
 import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { OrderBookError } from '../errors.ts';
@@ -6,6 +7,7 @@ import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { EventLog } from '../records/event-log.ts';
 import { formatIsoDate, type Order } from '../records/order-json.ts';
+import type { OrderTrade } from '../records/results.ts';
 
 /** Maximum number of trades in a report. */
 const MAX_TRADES = 100;
@@ -32,20 +34,86 @@ export async function createOrderReport(book: OrderBook, uid: string, work: Read
     simulateOpenOrder(book, order),
     readHistory(order.uid, book.log, work),
   ]);
+  const filterReason = selection?.filtered.get(order.uid) ?? null;
+  const listed = selection?.listed.has(order.uid) === true;
+  const now = book.clock.now();
   return {
+    orderUid: order.uid,
     order,
     competitionStatus,
-    auction: selection && {
-      id: selection.id,
-      block: selection.block,
-      listed: selection.listed.has(order.uid),
-      filterReason: selection.filtered.get(order.uid) ?? null,
-    },
-    trades,
+    auction: selection && { id: selection.id, block: selection.block, listed, filterReason },
+    trades: trades.map((trade) => ({ ...trade, ...findAuction(trade, competitions) })),
     ...history,
-    competitions: competitions.map(({ auctionId, solutions }) => ({ auctionId, solutions })),
+    // The last auction may be older than the end of the order.
+    events:
+      order.status === 'open' ? [...history.events, ...toSelectionEvent(listed, filterReason, now)] : history.events,
+    auctions: competitions.map((each) => toAuction(each, order, trades)).reverse(),
     simulation,
   };
+}
+
+/** Returns the auction that a trade belongs to, if its competition is among the newest. */
+function findAuction({ txHash }: OrderTrade, competitions: readonly Competition[]): { auctionId?: number } {
+  const found = competitions.find(({ transactionHashes }) => transactionHashes.includes(txHash));
+  return found === undefined ? {} : { auctionId: found.auctionId };
+}
+
+/** Labels and reasons of production for open orders that an auction leaves out. Others have no reason there. */
+const FILTER_LABELS: Readonly<Partial<Record<FilterReason, readonly [label: string, reason: string]>>> = {
+  deniedToken: ['invalid', 'unsupported_token'],
+  deniedAddress: ['invalid', 'banned_user'],
+  invalidSignature: ['invalid', 'invalid_signature'],
+  unfunded: ['invalid', 'insufficient_balance'],
+  inFlight: ['filtered', 'in_flight'],
+  dust: ['filtered', 'dust_order'],
+  unpriced: ['filtered', 'missing_native_price'],
+};
+
+/** Returns the event of the last auction: production stores it, this book derives it when the report is created. */
+function toSelectionEvent(listed: boolean, filterReason: FilterReason | null, now: number) {
+  const timestamp = formatIsoDate(now);
+  if (listed) return [{ label: 'ready', timestamp }];
+  const [label, reason] = (filterReason && FILTER_LABELS[filterReason]) ?? [];
+  return label === undefined || reason === undefined ? [] : [{ label, reason, timestamp }];
+}
+
+/** Converts a competition with the order to the form of production. */
+function toAuction(competition: Competition, order: Order, trades: readonly OrderTrade[]) {
+  const { auctionId: id, auctionStartBlock: block, auctionDeadlineBlock: deadline, auction, solutions } = competition;
+  const traded = trades.filter((trade) => findAuction(trade, [competition]).auctionId !== undefined);
+  const nativePrices = Object.entries(auction.prices).filter(
+    ([token]) => token === order.sellToken || token === order.buyToken,
+  );
+  return {
+    id,
+    block,
+    deadline,
+    nativePrices: Object.fromEntries(nativePrices),
+    proposedSolutions: solutions.map((solution) => toProposedSolution(solution, order.uid)),
+    executions: traded.map(({ blockNumber, executedProtocolFees }) => ({
+      // The total of the order. Production has the fee of the single trade.
+      executedFee: order.executedFee,
+      executedFeeToken: order.executedFeeToken,
+      blockNumber,
+      protocolFees: executedProtocolFees.map(({ token, amount }) => ({ token, amount })),
+    })),
+    settlementAttempts: [],
+    feePolicies: traded.slice(0, 1).flatMap((trade) => trade.executedProtocolFees.map(toFeePolicy)),
+  };
+}
+
+function toProposedSolution({ ranking, solverAddress: solver, ...solution }: CompetitionSolution, uid: Hex) {
+  const { isWinner, filteredOut, score, orders } = solution;
+  const { sellAmount: executedSell = '0', buyAmount: executedBuy = '0' } = orders.find(({ id }) => id === uid) ?? {};
+  return { solutionUid: ranking - 1, ranking, solver, isWinner, filteredOut, score, executedSell, executedBuy };
+}
+
+/** Converts `{ surplus: { factor } }` to `{ kind: 'surplus', surplusFactor }`, and the others in the same way. */
+function toFeePolicy({ policy }: OrderTrade['executedProtocolFees'][number]) {
+  const [[kind = '', values] = []] = Object.entries(policy);
+  const factors = Object.entries(Object(values)).filter(([, value]) => typeof value === 'number');
+  const toName = (name: string) => `${kind}${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return { kind, ...Object.fromEntries(factors.map(([name, value]) => [toName(name), value])) };
 }
 
 /** Creates the rejection of an unknown UID. */
@@ -78,5 +146,5 @@ async function readHistory(uid: Hex, log: EventLog, work: ReadOptions) {
 
 function toEntry({ type, at, cause }: StoredEvent) {
   const txHash = cause?.position.transactionHash;
-  return { type, timestamp: formatIsoDate(at), ...(txHash === undefined ? {} : { txHash }) };
+  return { label: type, timestamp: formatIsoDate(at), ...(txHash === undefined ? {} : { txHash }) };
 }

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
-import { signOrder } from '../support/orders.ts';
+import { SEPOLIA_DOMAIN, signOrder } from '../support/orders.ts';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - an order that is not stored: 200 with an error that contains "reverted" without funds, and no error with funds: held
+ * - a stored order at a block without funds: an error that contains "reverted": held, without an allowance
+ * - the same at a block with funds, and at the newest block: no error: held
+ * - the request for Tenderly has the settlement contract, the type `full` and no value: held
+ * - an order that is filled in part needs the funds of the rest only: held in
+ *   `test/integration/sandbox/order-simulation.test.ts`
+ */
 export const scenario: Scenario = {
   shows: 'operators simulate stored and custom orders, at the newest block and at an older one',
   async run(world) {
@@ -18,7 +27,9 @@ export const scenario: Scenario = {
     const errorOf = async (query = '') => {
       const { status, body } = await book.operator('GET', `${path}${query}`);
       assert.equal(status, 200, JSON.stringify(body));
-      assert.notEqual(body.request, undefined);
+      assert.equal(body.tenderlyRequest.simulation_type, 'full');
+      assert.equal(body.tenderlyRequest.to, SEPOLIA_DOMAIN.settlementContract);
+      assert.equal(body.tenderlyRequest.value, undefined);
       return body.error;
     };
     assert.equal((await book.send('GET', `/restricted/api/v1${path}`)).status, 403);
@@ -29,14 +40,14 @@ export const scenario: Scenario = {
     // Without the allowance it reverts, and at the block before it does not.
     const block = Number(await world.client.getBlockNumber());
     await world.approve(trader.address, 'WETH', 0n);
-    assert.notEqual(await errorOf(), null);
+    assert.match(await errorOf(), /reverted/);
     assert.equal(await errorOf(`?block_number=${block}`), null);
 
     // An order that is not stored.
     const validTo = Math.floor(Date.now() / 1000) + 3600;
     const custom = await signOrder(trader, { ...terms, sellAmount: '5000', validTo });
     const simulate = (changes: object = {}) => book.operator('POST', '/debug/simulation', { ...custom, ...changes });
-    assert.notEqual((await simulate()).body.error, null);
+    assert.match((await simulate()).body.error, /reverted/);
     await world.approve(trader.address, 'WETH');
     const { status, body } = await simulate();
     assert.deepEqual([status, body.error], [200, null], JSON.stringify(body));

@@ -277,3 +277,63 @@ export const orderStatus = z.union([
   z.strictObject({ type: z.enum(['open', 'scheduled', 'active', 'cancelled']) }),
   z.strictObject({ type: z.enum(['solved', 'executing', 'traded']), value: inclusions }),
 ]);
+
+const decimalMap = z.record(address, integer);
+const label = z.enum(['created', 'ready', 'filtered', 'invalid', 'executing', 'considered', 'traded', 'cancelled']);
+
+/** The members of production in `GET /restricted/api/v1/debug/order/{uid}`. The report has others besides. */
+export const debugReport = z.looseObject({
+  orderUid: uid,
+  order,
+  events: z.array(z.looseObject({ label, timestamp: date, reason: z.string().optional() })),
+  auctions: z.array(
+    z.strictObject({
+      id: count,
+      block: count,
+      deadline: count,
+      nativePrices: decimalMap,
+      proposedSolutions: z.array(
+        z.strictObject({
+          solutionUid: count,
+          ranking: count,
+          solver: address,
+          isWinner: z.boolean(),
+          filteredOut: z.boolean(),
+          score: integer,
+          executedSell: integer,
+          executedBuy: integer,
+        }),
+      ),
+      executions: z.array(
+        z.strictObject({
+          executedFee: integer,
+          executedFeeToken: address,
+          blockNumber: count,
+          protocolFees: z.array(z.strictObject({ token: address, amount: integer })),
+        }),
+      ),
+      settlementAttempts: z.array(z.never()),
+      feePolicies: z.array(
+        z.strictObject({
+          kind: z.enum(['surplus', 'volume', 'priceImprovement']),
+          surplusFactor: factor.optional(),
+          surplusMaxVolumeFactor: factor.optional(),
+          volumeFactor: factor.optional(),
+          priceImprovementFactor: factor.optional(),
+          priceImprovementMaxVolumeFactor: factor.optional(),
+        }),
+      ),
+    }),
+  ),
+  trades: z.array(
+    z.looseObject({
+      blockNumber: count,
+      logIndex: count,
+      buyAmount: integer,
+      sellAmount: integer,
+      sellAmountBeforeFees: integer,
+      txHash: hash.optional(),
+      auctionId: count.optional(),
+    }),
+  ),
+});

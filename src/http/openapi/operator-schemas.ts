@@ -7,6 +7,7 @@ import { address, bytes, callData } from './primitives.ts';
 
 /** The schemas that the routes for operators share with the others. */
 interface ReportParts {
+  readonly uid: z.ZodType;
   readonly creation: typeof orderCreation;
   readonly order: z.ZodType;
   readonly trade: z.ZodType;
@@ -14,10 +15,44 @@ interface ReportParts {
 }
 
 /** Creates the schemas of the routes that explain orders to operators. */
-export function createOperatorSchemas({ creation, order, trade, competitionStatus }: ReportParts) {
+export function createOperatorSchemas({ uid, creation, order, trade, competitionStatus }: ReportParts) {
   const simulationError = z.string().nullable().describe('The reason of the revert; null if the settlement succeeds.');
+  const amount = z.string().describe('Decimal.');
+  const debugAuction = z.object({
+    id: z.int(),
+    block: z.int(),
+    deadline: z.int(),
+    nativePrices: z.record(z.string(), amount).describe('Of the sell token and the buy token.'),
+    proposedSolutions: z.array(
+      z.object({
+        solutionUid: z.int(),
+        ranking: z.int(),
+        solver: address(),
+        isWinner: z.boolean(),
+        filteredOut: z.boolean(),
+        score: amount,
+        executedSell: amount,
+        executedBuy: amount,
+      }),
+    ),
+    executions: z
+      .array(
+        z.object({
+          executedFee: amount.describe('Total fee of the order.'),
+          executedFeeToken: address(),
+          blockNumber: z.int(),
+          protocolFees: z.array(z.object({ token: address(), amount })),
+        }),
+      )
+      .describe('The trades of the auction.'),
+    settlementAttempts: z.array(z.looseObject({})).max(0).describe('Always empty: attempts are not recorded.'),
+    feePolicies: z
+      .array(z.looseObject({ kind: z.enum(['surplus', 'volume', 'priceImprovement']) }))
+      .describe('The policies of the trades. A factor has the kind in its name, such as `surplusFactor`.'),
+  });
   return {
     OrderDebug: z.object({
+      orderUid: uid,
       order,
       competitionStatus,
       auction: z
@@ -29,36 +64,49 @@ export function createOperatorSchemas({ creation, order, trade, competitionStatu
         })
         .optional()
         .describe('The last auction. Absent before the first.'),
-      trades: z.array(trade).describe('The newest, at most 100.'),
+      trades: z.array(trade).describe('The newest, at most 100. `auctionId` is that of a recent competition.'),
       events: z
         .array(
           z.object({
-            type: z.enum(ORDER_EVENTS),
+            label: z.enum([...ORDER_EVENTS, 'ready', 'invalid', 'filtered']),
             timestamp: z.string(),
+            reason: z.string().describe('The reason for which the last auction leaves the order out.').optional(),
             txHash: bytes(32, 'Transaction that caused it.').optional(),
           }),
         )
-        .describe('The entries of the log, oldest first.'),
+        .describe('The entries of the log, oldest first, and the result of the last auction.'),
       searchedEntries: z.int().describe('Number of the newest log entries that were searched, at most 20,000.'),
       isComplete: z.boolean().describe('Whether the entries begin with the creation of the order.'),
-      competitions: z
-        .array(z.object({ auctionId: z.int(), solutions: z.array(z.looseObject({})) }))
-        .describe('The recent competitions with the order, newest first.'),
+      auctions: z.array(debugAuction).describe('The recent auctions with a solution of the order, oldest first.'),
       simulation: z
         .nullable(z.object({ blockNumber: z.int(), error: simulationError }))
         .describe('The simulation of an open order. null for other orders, and without a simulator.'),
     }),
-    OrderSimulationRequest: z.looseObject({ owner: address(), ...omit(creation, { from: true }).shape }),
+    OrderSimulationRequest: z.looseObject({
+      owner: address(),
+      blockNumber: z
+        .int()
+        .min(0)
+        .nullish()
+        .describe('The block after which the order is settled. Default: the newest.'),
+      ...omit(creation, { from: true }).shape,
+    }),
     OrderSimulation: z.object({
-      request: z.object({
-        chainId: z.int(),
-        blockNumber: z.int(),
-        from: address(),
-        to: address(),
-        input: callData(),
-        gas: z.int(),
-        stateOverrides: z.record(z.string(), z.looseObject({})),
-      }),
+      tenderlyRequest: z
+        .object({
+          network_id: z.string(),
+          block_number: z.int(),
+          transaction_index: z.int(),
+          from: address(),
+          to: address(),
+          input: callData(),
+          gas: z.int(),
+          simulation_type: z.literal('full'),
+          save: z.boolean(),
+          save_if_fails: z.boolean(),
+          state_objects: z.record(z.string(), z.looseObject({})),
+        })
+        .describe('The simulated transaction, as a request of the Tenderly API.'),
       error: simulationError,
     }),
   };

@@ -248,7 +248,7 @@ export function createSchemas() {
       status: z.enum(ORDER_STATUSES).describe('The status in that read.').optional(),
       final: z.boolean().describe('Whether nothing can change any more.'),
     }),
-    ...createOperatorSchemas({ creation, order, trade, competitionStatus }),
+    ...createOperatorSchemas({ uid, creation, order, trade, competitionStatus }),
     AppDataDocument: z.object({ fullAppData: z.string() }),
     Surplus: z.object({ totalSurplus: atoms('In wei.') }),
     NativePrice: z.object({ price: z.number().describe('Wei for one atom of the token.') }),

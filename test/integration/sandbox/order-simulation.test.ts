@@ -5,6 +5,7 @@ import type { RpcClient } from 'intentbook/viem';
 import { viemOrderSimulator } from 'intentbook/viem';
 import { createPublicClient, encodeFunctionData, erc20Abi, http } from 'viem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { getContracts } from '../../../apps/sandbox/deployment.ts';
 
 /** The contract that makes the calls of hooks (HooksTrampoline.sol). */
 const TRAMPOLINE = '0x60bf78233f48ec42ee3f101b9a05ec7878728006';
@@ -41,14 +42,21 @@ describe('simulation of an order', () => {
       200,
       {
         error: null,
-        request: {
-          chainId: sandbox.chainId,
-          blockNumber: expect.any(Number),
+        tenderlyRequest: {
+          network_id: String(sandbox.chainId),
+          block_number: expect.any(Number),
+          transaction_index: 0,
           from: expect.stringMatching(/^0x/),
           to: sandbox.settlementContract,
           input: expect.stringMatching(/^0x13d79a0b/),
           gas: expect.any(Number),
-          stateOverrides: { [sandbox.token('USDC').address]: { stateDiff: expect.any(Object) } },
+          simulation_type: 'full',
+          save: true,
+          save_if_fails: true,
+          state_objects: {
+            [sandbox.token('USDC').address]: { storage: expect.any(Object) },
+            [getContracts(sandbox.chainId, sandbox.tokens).authenticator]: { code: expect.stringMatching(/^0x/) },
+          },
         },
       },
     ]);
@@ -60,14 +68,15 @@ describe('simulation of an order', () => {
     const trader = await sandbox.createTrader({ WETH: '1' });
     const uid = await trader.placeOrder(TERMS);
     await trader.approve('WETH', '1');
-    const before = (await send(`/simulation/${uid}`)).body['request'] as { blockNumber: number };
+    const before = (await send(`/simulation/${uid}`)).body['tenderlyRequest'] as { block_number: number };
+    const block = before.block_number - 1;
     // The sandbox writes allowances into the state of the newest block, so each one needs a block.
     await sandbox.mine(1);
     await trader.approve('WETH', '0');
     await sandbox.mine(1);
-    expect((await send(`/simulation/${uid}`)).body).toMatchObject({ error: expect.stringMatching(/./) });
-    const past = await send(`/simulation/${uid}?block_number=${before.blockNumber}`);
-    expect(past.body).toMatchObject({ error: null, request: { blockNumber: before.blockNumber } });
+    expect((await send(`/simulation/${uid}`)).body).toMatchObject({ error: expect.stringContaining('reverted') });
+    const past = await send(`/simulation/${uid}?block_number=${block}`);
+    expect(past.body).toMatchObject({ error: null, tenderlyRequest: { block_number: block + 1 } });
   });
 
   it('fills the rest of an order that is filled in part', async () => {
@@ -203,9 +212,9 @@ describe('debug report of an order', () => {
     expect((await send(`/order/${uid}`)).body).toMatchObject({
       order: { uid, status: 'fulfilled' },
       trades: [{ orderUid: uid }],
-      events: [{ type: 'created' }, { type: 'traded', txHash: trade?.txHash }],
+      events: [{ label: 'created' }, { label: 'traded', txHash: trade?.txHash }],
       isComplete: true,
-      competitions: [{ auctionId: expect.any(Number), solutions: [{ isWinner: true, orders: [{ id: uid }] }] }],
+      auctions: [{ id: expect.any(Number), proposedSolutions: [{ isWinner: true }], executions: [{}] }],
       simulation: null,
     });
     expect((await send(`/order/0x${'00'.repeat(56)}`)).status).toBe(404);

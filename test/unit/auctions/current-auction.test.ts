@@ -21,6 +21,7 @@ import { manualClock } from '../../support/clock.ts';
 import { wonWith } from '../../support/competitions.ts';
 import type { OrderChoice } from '../../support/orders.ts';
 import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
+import { debugReport } from '../../support/production-schemas.ts';
 import { settleData } from '../../support/settlement.ts';
 
 const ALICE = account(1);
@@ -493,14 +494,15 @@ test('debug report shows the reason for operators only', async () => {
   expect([answer.status, answer.json()]).toEqual([
     200,
     {
+      orderUid: order.uid,
       order,
       competitionStatus: { type: 'open' },
       auction: { id: expect.any(Number), block: 0, listed: false, filterReason: 'notYetValid' },
       trades: [],
-      events: [{ type: 'created', timestamp: order.creationDate }],
+      events: [{ label: 'created', timestamp: order.creationDate }],
       searchedEntries: 1,
       isComplete: true,
-      competitions: [],
+      auctions: [],
       simulation: null,
     },
   ]);
@@ -629,6 +631,41 @@ describe('competition', () => {
   ])('with an invalid %s is rejected by name', async (path, changes) => {
     const answer = await record(competitionOf(7, await orderOf(), changes));
     expect([answer.status, answer.json()]).toMatchObject([422, { errorType: 'InvalidBody', data: { path } }]);
+  });
+
+  test('is in the debug report of its orders, in the form of production', async () => {
+    const metadata = { partnerFee: { bps: 100, recipient: SOLVER } };
+    const order = await orderOf({ appData: JSON.stringify({ metadata }) });
+    const { id } = await book.auctions.current();
+    const read = async () => {
+      const path = `/restricted/api/v1/debug/order/${order.uid}`;
+      return debugReport.parse((await http.send('GET', path, { headers: AUTHORIZATION })).json());
+    };
+    await record(competitionOf(id, order));
+    expect((await read()).events.map(({ label }) => label)).toEqual(['created', 'ready']);
+
+    const [through, transactionHash] = [blockOf(8), hashOf('a settlement with a fee')];
+    const data = settleData([{ order }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, id);
+    const happenings = [tradeOf(order, 1000n, 600n, transactionHash), { ...SETTLEMENT_HAPPENING, transactionHash }];
+    const settleCalls = new Map([[transactionHash, [data]]]);
+    await book.chain.apply({ events: eventsIn(through, happenings), through, settleCalls });
+    const { events, trades, auctions } = await read();
+    expect(events.map(({ label }) => label)).toEqual(['created', 'traded']);
+    expect(trades).toMatchObject([{ txHash: transactionHash, auctionId: id }]);
+    expect(auctions).toMatchObject([
+      {
+        id,
+        block: 5,
+        deadline: 10,
+        nativePrices: { [WETH_]: String(10n ** 18n), [COW_]: String(2n * 10n ** 18n) },
+        proposedSolutions: [
+          { solutionUid: 1, ranking: 2, executedSell: '1000', executedBuy: '580' },
+          { solutionUid: 0, ranking: 1, executedSell: '1000', executedBuy: '590', isWinner: true },
+        ],
+        executions: [{ blockNumber: 8, protocolFees: [{ token: order.buyToken, amount: '6' }] }],
+        feePolicies: [{ kind: 'volume', volumeFactor: 0.01 }],
+      },
+    ]);
   });
 
   test('lists its settlement transactions while they are on chain', async () => {
