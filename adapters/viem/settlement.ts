@@ -40,7 +40,10 @@ export function createCall(from: Address, to: Address, input: Hex, gas = CALL_GA
   return { from, to, input, gas: toQuantity(gas) };
 }
 
-/** Returns the call that allows a solver to settle (default: `SOLVER`), from the manager of the settlement contract's allow list. */
+/**
+ * Returns the call that allows a solver to settle (default: `SOLVER`), from the manager of the settlement contract's
+ * allow list.
+ */
 export type CreateAuthorization = (
   settlement: Address,
   signal: AbortSignal,

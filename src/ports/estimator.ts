@@ -4,7 +4,9 @@ import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protoco
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 
-/** A trade to estimate. Both tokens are contracts: native currency on the buy side is replaced by its wrapped token. */
+/**
+ * A trade to estimate. Both tokens are contracts: native currency on the buy side is replaced by its wrapped token.
+ */
 export interface Trade {
   readonly sellToken: Address;
   readonly buyToken: Address;
@@ -44,8 +46,8 @@ export interface Estimate {
   /** Calls before the transfers of the settlement. They count to the maximum of `interactions`. Default: none. */
   readonly preInteractions?: readonly InteractionData[];
   /**
-   * Orders that the solver provides for the settlement, at most 16. They exchange the two tokens of the trade at their
-   * limit prices. Default: none.
+   * Orders that the solver provides for the settlement, at most 16. They exchange the two tokens of the trade
+   * at their limit prices. Default: none.
    */
   readonly jitOrders?: readonly JitOrder[];
   /** The account that must send the settlement, if `jitOrders` are only valid for it. Default: the solver. */
@@ -73,7 +75,9 @@ export interface JitOrder {
   readonly sellTokenSource: SellTokenSource;
   readonly buyTokenDestination: BuyTokenDestination;
   readonly signingScheme: SigningScheme;
-  /** As the settlement contract receives it: a contract signature follows its contract; a pre-signature is the owner. */
+  /**
+   * As the settlement contract receives it: a contract signature follows its contract; a pre-signature is the owner.
+   */
   readonly signature: Hex;
 }
 
@@ -95,8 +99,8 @@ export interface SolverRejection {
 
 /**
  * The result of an estimator; `undefined` if it has no route. An estimator may return up to 16 alternatives, such as
- * one with more pools and more gas. The book knows the gas price and selects the alternative with the best result after
- * gas costs.
+ * one with more pools and more gas. The book knows the gas price and selects the alternative with the best
+ * result after gas costs.
  */
 export type EstimatorResponse = Estimate | readonly Estimate[] | UnsupportedToken | SolverRejection | undefined;
 

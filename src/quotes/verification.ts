@@ -108,7 +108,9 @@ export function createEstimateVerification(context: VerificationContext): Estima
   };
 }
 
-/** Returns whether an order of a solver exchanges the tokens of the trade. Others could spend tokens of the contract. */
+/**
+ * Returns whether an order of a solver exchanges the tokens of the trade. Others could spend tokens of the contract.
+ */
 function isOfTrade({ sellToken, buyToken }: JitOrder, { trade }: Prepared): boolean {
   const tokens: readonly Address[] = [trade.sellToken, trade.buyToken];
   return tokens.includes(sellToken) && tokens.includes(buyToken);

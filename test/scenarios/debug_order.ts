@@ -4,8 +4,8 @@ import type { Scenario } from './support/scenario.ts';
 /**
  * Assertions of the original:
  * - the report of a traded order is 200, with its UID and its order: held
- * - its events are created, ready, executing, then traded or filtered: in part. The log has created and traded; ready is
- *   derived from the last auction while the order is open; executing is not recorded
+ * - its events are created, ready, executing, then traded or filtered: in part. The log has created and traded;
+ *   ready is derived from the last auction while the order is open; executing is not recorded
  * - it has a trade: held
  * - its first auction has native prices, proposed solutions and an execution: held in
  *   `test/unit/auctions/current-auction.test.ts`, since this scenario settles without a competition

@@ -7,13 +7,13 @@ const SECOND_SOLVER = '0x00000000000000000000000000000000000050b2';
  * Assertions of the original:
  * - a single order is traded, and its class is `limit`: held
  * - two orders are traded, in one or in two settlements: held
- * - two solvers win in one auction: two transactions, one winning solution each, with the order and its amounts, and the
- *   reference score of each: held; reference scores in `test/unit/auctions/drivers`
+ * - two solvers win in one auction: two transactions, one winning solution each, with the order and its amounts,
+ *   and the reference score of each: held; reference scores in `test/unit/auctions/drivers`
  * - fees of both orders are positive: not held, since the reference solver charges no network fee
  * - one order above the limit is `TooManyLimitOrders`: held
  * - orders in the market do not count to the limit: not held, each open order counts
- * - an order without liquidity is accepted without a quote and traded later, with a fee of its surplus: in part. It is
- *   accepted and left out of the auction
+ * - an order without liquidity is accepted without a quote and traded later, with a fee of its surplus: in part.
+ *   It is accepted and left out of the auction
  * - a solver that keeps a part of what it has received, in both directions: not held, a matter of its driver
  * - two orders on copies of public chains: excluded, they need archives of these chains
  */

@@ -4,7 +4,8 @@ import type { Scenario } from './support/scenario.ts';
 
 /**
  * Assertions of the original:
- * - an order that is not stored: 200 with an error that contains "reverted" without funds, and no error with funds: held
+ * - an order that is not stored: 200 with an error that contains "reverted" without funds, and no error with
+ *   funds: held
  * - a stored order at a block without funds: an error that contains "reverted": held, without an allowance
  * - the same at a block with funds, and at the newest block: no error: held
  * - the request for Tenderly has the settlement contract, the type `full` and no value: held

@@ -268,16 +268,6 @@ export const competition = z.strictObject({
   ),
 });
 
-const inclusions = z.array(
-  z.strictObject({ solver: address, executedAmounts: z.strictObject({ sell: amount, buy: amount }).nullable() }),
-);
-
-/** `GET /api/v1/orders/{uid}/status`. */
-export const orderStatus = z.union([
-  z.strictObject({ type: z.enum(['open', 'scheduled', 'active', 'cancelled']) }),
-  z.strictObject({ type: z.enum(['solved', 'executing', 'traded']), value: inclusions }),
-]);
-
 const decimalMap = z.record(address, integer);
 const label = z.enum(['created', 'ready', 'filtered', 'invalid', 'executing', 'considered', 'traded', 'cancelled']);
 

@@ -9,8 +9,8 @@ import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 
 /**
- * Returns the price of a token in US dollars. Cacheable as long as the price is cached here. As in production, the chain
- * can have a name, and `-` stands for native currency.
+ * Returns the price of a token in US dollars. Cacheable as long as the price is cached here. As in production,
+ * the chain can have a name, and `-` stands for native currency.
  */
 const getUsdPrice: AccountRoute = {
   method: 'GET',
