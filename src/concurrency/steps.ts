@@ -8,5 +8,5 @@ const steps = /* @__PURE__ */ createThrottle(1);
  * other requests are served in between, however many long reads run concurrently. Clients take turns.
  */
 export function nextStep({ client }: Pick<ReadOptions, 'client'> = {}): Promise<void> {
-  return steps.acquire(client?.());
+  return steps.acquire(client);
 }

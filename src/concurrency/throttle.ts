@@ -8,9 +8,9 @@ export interface Throttle {
   /**
    * Waits until the caller may work. Clients take turns; callers of one client are admitted in the order of arrival.
    *
-   * @param client - Default: the process itself.
+   * @param client - Returns the client; called only if the caller must wait. Default: the process itself.
    */
-  acquire(client?: string): Promise<void>;
+  acquire(client?: () => string): Promise<void>;
 }
 
 /**
@@ -32,8 +32,8 @@ export function createThrottle(perTick: number, nextTick: () => Promise<void> = 
     get waiting() {
       return queue.size;
     },
-    acquire(client = '') {
-      if (admitted === perTick) return new Promise((resolve) => queue.push(client, resolve));
+    acquire(client) {
+      if (admitted === perTick) return new Promise((resolve) => queue.push(client?.() ?? '', resolve));
       if (admitted++ === 0) void release();
       return Promise.resolve();
     },

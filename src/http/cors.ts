@@ -6,19 +6,17 @@ export type CorsOption = false | { readonly origin: string | readonly string[] }
 
 type Headers = Readonly<Record<string, string>>;
 
-const NONE: Headers = {};
-
 /**
- * Creates a function that returns the CORS headers of a response. `*` allows any origin. A list is compared with the
- * `Origin` of the request, and a response for another origin has no CORS headers.
+ * Returns the CORS headers of all responses, or a function that returns those of one. `*` allows any origin. A list is
+ * compared with the `Origin` of the request, and a response for another origin has no CORS headers.
  *
  * @throws TypeError for an option of another form.
  */
-export function createCors(option: CorsOption | undefined): (request: ApiRequest) => Headers {
-  if (option === undefined) return () => CORS_HEADERS;
-  if (option === false) return () => NONE;
+export function createCors(option: CorsOption | undefined): Headers | ((request: ApiRequest) => Headers) {
+  if (option === undefined) return CORS_HEADERS;
+  if (option === false) return {};
   const { origin: allowed } = Object(option) as { readonly origin?: unknown }; // JavaScript callers may pass anything
-  if (allowed === '*') return () => CORS_HEADERS;
+  if (allowed === '*') return CORS_HEADERS;
   const origins = (Array.isArray(allowed) ? allowed : [allowed]).map(parseOrigin);
   if (origins.includes(undefined)) {
     throw new TypeError(`cors.origin must be "*", an origin or a list of origins, got ${JSON.stringify(allowed)}`);

@@ -1,9 +1,9 @@
 import { AbortedError, type AbortState } from '../concurrency/abort.ts';
+import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import { type CorsOption, createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
-import { createRateLimitGuard } from './rate-limit-guard.ts';
 import { createRequestClient } from './request-client.ts';
 import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
 import { type Endpoint, getRequestCost } from './route.ts';
@@ -33,7 +33,11 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
   const router = createRouter(host.routes);
   const cors = createCors(host.cors);
   const getClient = createRequestClient(host.rateLimit);
-  const guard = createRateLimitGuard(host.rateLimit, getClient, host.report);
+  const { limiter } = host.rateLimit;
+  // The code for a limiter is loaded with the first request.
+  const guard =
+    limiter &&
+    lazy(async () => (await import('./limiter-guard.ts')).createLimiterGuard(limiter, getClient, host.report));
   const firstSegments = new Set(host.routes.map(({ path }) => firstSegment(path)));
   const hasChainSegment = firstSegments.has(CHAIN_SEGMENT);
 
@@ -41,13 +45,14 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
     if (request.method === 'OPTIONS') return { status: 204, headers: host.cors === false ? {} : PREFLIGHT_HEADERS };
     try {
       const match = find(router, request);
-      // A request that matches no route is charged too.
-      const cost = getRequestCost(match instanceof OrderBookError ? undefined : match.route, request);
-      return await guard(request, cost, (meter) =>
+      const run = (meter: RequestMeter) =>
         match instanceof OrderBookError
           ? Promise.reject(match)
-          : host.call(match, request, () => getClient(request), meter),
-      );
+          : host.call(match, request, () => getClient(request), meter);
+      if (guard === undefined) return await run({ rows: 0, bytes: 0 });
+      // A request that matches no route is charged too.
+      const cost = getRequestCost(match instanceof OrderBookError ? undefined : match.route, request);
+      return await guard.use((admit) => admit(request, cost, run));
     } catch (error) {
       const rejection = host.reject(error);
       if (rejection !== undefined) return rejection;
@@ -67,7 +72,11 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
       const response = request.method === 'HEAD' ? await omitBody(full) : full;
       const { status } = response; // a spread would take longer than finding the route
       const body = watchBody(response.body, request, host.report);
-      return { status, headers: joinHeaders(cors(request), response.headers), body };
+      return {
+        status,
+        headers: joinHeaders(typeof cors === 'function' ? cors(request) : cors, response.headers),
+        body,
+      };
     },
   };
 }

@@ -107,11 +107,11 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     async getManyBytes(uids, options) {
       const keys = toKeys(uids);
       const waitForStore = async () => {
-        await lists.acquire(options?.client?.());
+        await lists.acquire(options?.client);
         assertNotAborted(options?.signal);
       };
       if (share === readAlone) {
-        await cachedLists.acquire(options?.client?.());
+        await cachedLists.acquire(options?.client);
         assertNotAborted(options?.signal);
         return readManyBytes(keys, reading, { waitForStore, allocate: options?.allocate });
       }

@@ -6,10 +6,10 @@ import type { Verifier } from '../verification/index.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { OrderCache } from './cache.ts';
 import type { ExpirySweepContext } from './expiry.ts';
+import { createSubmissionQueue } from './group-commit.ts';
 import { createOrderApi, type OrderApi, type OrderApiContext } from './order-api.ts';
 import { createPendingOrders } from './pending-orders.ts';
 import { readOrders } from './read.ts';
-import { createSubmissionQueue } from './submission-queue.ts';
 import { getMaxDuration, prepareSubmissions } from './submit.ts';
 
 /** The parsed options of a book that its orders need, and what the book provides to them. */

@@ -9,7 +9,7 @@ import type {
   StoredNotification,
 } from 'intentbook';
 import { DELIVERY_WINDOW } from 'intentbook/store-kit';
-import { createEpochStart } from '../log-epoch.ts';
+import { createEpochStart } from '../events.ts';
 import { toBytes, toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 

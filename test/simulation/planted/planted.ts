@@ -120,7 +120,7 @@ export const PLANTED: readonly PlantedFault[] = [
     name: 'a book that closes does not wait for submissions',
     area: 'group commit',
     store: 'memory',
-    file: 'src/orders/submission-queue.ts',
+    file: 'src/orders/group-commit.ts',
     find: 'while (active.size > 0)',
     replace: 'while (active.size > 1e9)',
   },

@@ -85,8 +85,8 @@ describe('throttle', () => {
     let tick = () => {};
     const throttle = createThrottle(1, () => new Promise((resolve) => (tick = resolve)));
     const admitted: string[] = [];
-    for (const n of range(50)) void throttle.acquire('many').then(() => admitted.push(`many ${n}`));
-    void throttle.acquire('one').then(() => admitted.push('one'));
+    for (const n of range(50)) void throttle.acquire(() => 'many').then(() => admitted.push(`many ${n}`));
+    void throttle.acquire(() => 'one').then(() => admitted.push('one'));
     for (let i = 0; i < 3; i++) {
       await flush();
       tick();

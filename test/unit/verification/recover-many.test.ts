@@ -8,10 +8,8 @@ import { PACKED_SIGNATURE, recoverPacked } from '../../../src/crypto/packed.ts';
 import { wasmRecovery } from '../../../src/crypto/wasm.ts';
 import { OrderBookError } from '../../../src/errors.ts';
 import { parseEcdsaSignature } from '../../../src/protocol/signature.ts';
-import type { SignedDigest } from '../../../src/verification/recover-many.ts';
-import { recoverEach } from '../../../src/verification/recover-many.ts';
-import type { Verifier } from '../../../src/verification/verifier.ts';
-import { createVerifier } from '../../../src/verification/verifier.ts';
+import type { SignedDigest, Verifier } from '../../../src/verification/verifier.ts';
+import { createVerifier, recoverEach } from '../../../src/verification/verifier.ts';
 import { SEPOLIA_DOMAIN } from '../../support/orders.ts';
 
 const SIGNER = privateKeyToAccount(keccak256(toHex('a key')));
