@@ -65,26 +65,6 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   requireInteger(`viemChain: signatureGas`, signatureGas, 1);
   const slots = createBalanceSlots(client);
 
-  async function readFunds(queries: readonly FundsQuery[], signal: AbortSignal): Promise<(Funds | undefined)[]> {
-    const natives = queries.filter(({ token }) => token === NATIVE_MARKER);
-    const tokens = queries.filter(({ token }) => token !== NATIVE_MARKER);
-    const calls = tokens.flatMap(({ owner, token, spender }) => [
-      { to: token, data: encodeBalanceOf(owner), gas: READ_GAS },
-      { to: token, data: encodeAllowance(owner, spender), gas: READ_GAS },
-    ]);
-    const results = calls.length === 0 ? [] : await boundedCalls(client, calls, signal);
-    const funds = new Map<FundsQuery, Funds>();
-    for (const [i, query] of tokens.entries()) {
-      const [balance, allowance] = [toAmount(results[2 * i]), toAmount(results[2 * i + 1])];
-      if (balance !== undefined && allowance !== undefined) funds.set(query, { balance, allowance });
-    }
-    for (const query of natives) {
-      const balance = parseAmount(await callRpc(client, signal, 'eth_getBalance', [query.owner, 'latest']));
-      funds.set(query, { balance, allowance: 0n });
-    }
-    return queries.map((query) => funds.get(query));
-  }
-
   async function checkSignature(query: ContractSignatureQuery, signal: AbortSignal) {
     const { owner, digest, signature, pre, flashloan } = query;
     const data = encodeIsValidSignature(digest, signature);
@@ -116,9 +96,9 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   }
 
   return {
-    balanceAndAllowance: async (query, { signal }) => (await readFunds([query], signal))[0],
+    balanceAndAllowance: async (query, { signal }) => (await readFunds(client, [query], signal))[0],
 
-    balancesAndAllowances: (queries, { signal }) => readFunds(queries, signal),
+    balancesAndAllowances: (queries, { signal }) => readFunds(client, queries, signal),
 
     vaultFunds: (query, { signal }) => readVaultFunds(client, query, signal),
 
@@ -174,10 +154,35 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   };
 
   async function simulateWithoutHooks(query: SimulationQuery, signal: AbortSignal): Promise<Simulation> {
-    const [funds] = await readFunds([query], signal);
+    const [funds] = await readFunds(client, [query], signal);
     const { balance } = funds ?? { balance: query.amount };
     return { balance, allowance: UNLIMITED, transferRevert: funds === undefined ? '0x' : undefined };
   }
+}
+
+/** Reads balances and allowances. An amount that the token does not return is undefined. */
+async function readFunds(
+  client: RpcClient,
+  queries: readonly FundsQuery[],
+  signal: AbortSignal,
+): Promise<(Funds | undefined)[]> {
+  const natives = queries.filter(({ token }) => token === NATIVE_MARKER);
+  const tokens = queries.filter(({ token }) => token !== NATIVE_MARKER);
+  const calls = tokens.flatMap(({ owner, token, spender }) => [
+    { to: token, data: encodeBalanceOf(owner), gas: READ_GAS },
+    { to: token, data: encodeAllowance(owner, spender), gas: READ_GAS },
+  ]);
+  const results = calls.length === 0 ? [] : await boundedCalls(client, calls, signal);
+  const funds = new Map<FundsQuery, Funds>();
+  for (const [i, query] of tokens.entries()) {
+    const [balance, allowance] = [toAmount(results[2 * i]), toAmount(results[2 * i + 1])];
+    if (balance !== undefined && allowance !== undefined) funds.set(query, { balance, allowance });
+  }
+  for (const query of natives) {
+    const balance = parseAmount(await callRpc(client, signal, 'eth_getBalance', [query.owner, 'latest']));
+    funds.set(query, { balance, allowance: 0n });
+  }
+  return queries.map((query) => funds.get(query));
 }
 
 /** Checks that chain id and settlement contract of the node are those of the book. */

@@ -53,25 +53,7 @@ interface Pair {
  */
 export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions): PoolSource {
   requireClient('uniswapV2Pools', client);
-  assertKnownOptions('uniswapV2Pools', options, OPTIONS);
-  const { chainId, usdPrice, project = 'Uniswap V2', fee = 0.3, maxBlocks = 10_000 } = options;
-  const parse = (name: string, text: string) => parseAddress('uniswapV2Pools', name, text);
-  requireInteger(`uniswapV2Pools: chainId`, chainId, 1);
-  if (typeof usdPrice !== 'function') {
-    throw new TypeError(`uniswapV2Pools: usdPrice must be a function, got ${formatSecret(usdPrice)}`);
-  }
-  if (typeof fee !== 'number' || !(fee >= 0 && fee <= 100)) {
-    throw new TypeError(`uniswapV2Pools: fee must be a number from 0 to 100, got ${fee}`);
-  }
-  if (!Array.isArray(options.tokens)) {
-    throw new TypeError(`uniswapV2Pools: tokens must be a list, got ${String(options.tokens)}`);
-  }
-  const factory = parse('factory', options.factory);
-  const tokens = [...new Set(options.tokens.map((token: string) => parse('tokens', token)))].sort();
-  if (tokens.length < 2 || tokens.length > MAX_TOKENS) {
-    throw new TypeError(`uniswapV2Pools: tokens must have 2 to ${MAX_TOKENS} addresses, got ${tokens.length}`);
-  }
-  requireInteger(`uniswapV2Pools: maxBlocks`, maxBlocks, 1);
+  const { chainId, usdPrice, project, fee, maxBlocks, factory, tokens } = parseOptions(options);
 
   async function findPairs(signal: AbortSignal): Promise<Pair[]> {
     // A pair sorts its tokens by address (UniswapV2Factory.sol, `createPair`).
@@ -167,6 +149,29 @@ export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions
       });
     },
   };
+}
+
+function parseOptions(options: UniswapV2PoolsOptions) {
+  assertKnownOptions('uniswapV2Pools', options, OPTIONS);
+  const { chainId, usdPrice, project = 'Uniswap V2', fee = 0.3, maxBlocks = 10_000 } = options;
+  const parse = (name: string, text: string) => parseAddress('uniswapV2Pools', name, text);
+  requireInteger(`uniswapV2Pools: chainId`, chainId, 1);
+  if (typeof usdPrice !== 'function') {
+    throw new TypeError(`uniswapV2Pools: usdPrice must be a function, got ${formatSecret(usdPrice)}`);
+  }
+  if (typeof fee !== 'number' || !(fee >= 0 && fee <= 100)) {
+    throw new TypeError(`uniswapV2Pools: fee must be a number from 0 to 100, got ${fee}`);
+  }
+  if (!Array.isArray(options.tokens)) {
+    throw new TypeError(`uniswapV2Pools: tokens must be a list, got ${String(options.tokens)}`);
+  }
+  const factory = parse('factory', options.factory);
+  const tokens = [...new Set(options.tokens.map((token: string) => parse('tokens', token)))].sort();
+  if (tokens.length < 2 || tokens.length > MAX_TOKENS) {
+    throw new TypeError(`uniswapV2Pools: tokens must have 2 to ${MAX_TOKENS} addresses, got ${tokens.length}`);
+  }
+  requireInteger(`uniswapV2Pools: maxBlocks`, maxBlocks, 1);
+  return { chainId, usdPrice, project, fee, maxBlocks, factory, tokens };
 }
 
 const OPTIONS = [

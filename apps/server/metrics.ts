@@ -109,31 +109,7 @@ export async function createMetrics(
 
   if (accounts !== undefined) {
     await instrumentAccounts(register, accounts);
-    const look = shared(accounts);
-    new Gauge({
-      name: 'intentbook_deliveries',
-      help: 'Notification deliveries by state: pending or dead; and suspended subscriptions.',
-      labelNames: ['state'],
-      registers,
-      async collect() {
-        const { pending, dead, suspended } = (await look())?.deliveries ?? {};
-        if (pending !== undefined) this.set({ state: 'pending' }, pending);
-        if (dead !== undefined) this.set({ state: 'dead' }, dead);
-        if (suspended !== undefined) this.set({ state: 'suspended' }, suspended);
-      },
-    });
-    new Gauge({
-      name: 'intentbook_notification_lag_entries',
-      help: 'Log entries of a book that the notification indexer has not processed.',
-      labelNames: ['book'],
-      registers,
-      async collect() {
-        for (const { book, entries } of (await look())?.books ?? []) {
-          const path = deployments.find((each) => each.book === book)?.path;
-          if (path !== undefined) this.set({ book: path }, entries);
-        }
-      },
-    });
+    addBacklog(Gauge, register, accounts, deployments);
   }
 
   return {
@@ -144,6 +120,40 @@ export async function createMetrics(
     },
     render: () => register.metrics(),
   };
+}
+
+/** Adds the backlog of deliveries and notifications. */
+function addBacklog(
+  Gauge: typeof import('prom-client').Gauge,
+  register: Registry,
+  accounts: Accounts,
+  deployments: readonly OpenBook[],
+): void {
+  const look = shared(accounts);
+  new Gauge({
+    name: 'intentbook_deliveries',
+    help: 'Notification deliveries by state: pending or dead; and suspended subscriptions.',
+    labelNames: ['state'],
+    registers: [register],
+    async collect() {
+      const { pending, dead, suspended } = (await look())?.deliveries ?? {};
+      if (pending !== undefined) this.set({ state: 'pending' }, pending);
+      if (dead !== undefined) this.set({ state: 'dead' }, dead);
+      if (suspended !== undefined) this.set({ state: 'suspended' }, suspended);
+    },
+  });
+  new Gauge({
+    name: 'intentbook_notification_lag_entries',
+    help: 'Log entries of a book that the notification indexer has not processed.',
+    labelNames: ['book'],
+    registers: [register],
+    async collect() {
+      for (const { book, entries } of (await look())?.books ?? []) {
+        const path = deployments.find((each) => each.book === book)?.path;
+        if (path !== undefined) this.set({ book: path }, entries);
+      }
+    },
+  });
 }
 
 /** Shares one query among concurrent scrapes. A failed query is reported, and the other metrics are still served. */

@@ -135,17 +135,7 @@ export const affiliateRegistration = /* @__PURE__ */ (() =>
     signedMessage: z.string().check(z.minLength(1, { error: 'must be hex text' })),
   }))();
 
-/**
- * Creates the affiliate methods.
- *
- * @param ownStatistics - Returns the statistics of the books, for `statistics: 'own'`.
- * @throws TypeError naming the option that is unknown or invalid.
- */
-export function createAffiliateApi(
-  options: AffiliatesOptions,
-  tools: AccountTools,
-  ownStatistics: () => AffiliateStatistics,
-): AffiliateApi {
+function assertOptions(options: AffiliatesOptions): void {
   assertKnownOptions('createAccounts, affiliates', options, OPTIONS);
   const { domainName, terms, termsByCode = {} } = options;
   if (domainName !== undefined && (typeof domainName !== 'string' || domainName === '')) {
@@ -164,6 +154,21 @@ export function createAffiliateApi(
     }
     assertTerms(`affiliates.termsByCode.${code}`, own);
   }
+}
+
+/**
+ * Creates the affiliate methods.
+ *
+ * @param ownStatistics - Returns the statistics of the books, for `statistics: 'own'`.
+ * @throws TypeError naming the option that is unknown or invalid.
+ */
+export function createAffiliateApi(
+  options: AffiliatesOptions,
+  tools: AccountTools,
+  ownStatistics: () => AffiliateStatistics,
+): AffiliateApi {
+  assertOptions(options);
+  const { domainName, terms, termsByCode = {} } = options;
   const { verify, clock, deadline, onFailure, observer, assertStarted } = tools;
   const store = tools.store.affiliates;
   const getStatistics = () => (options.statistics === 'own' ? ownStatistics() : options.statistics);

@@ -36,53 +36,7 @@ const MISSING_TTL = 600_000;
 export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 'available'> {
   const { chain, vaultRelayer, clock, deadline, onFailure } = context;
   const native: TokenInfo = getNativeCurrency(context.chainId);
-  /** Tokens, and when they were queried, in milliseconds of `readMonotonic`. */
-  const cache = new Map<Address, { readonly info: TokenInfo; readonly queriedAt: number }>();
-  /** Addresses without a token, and when they were queried, in milliseconds of `readMonotonic`. */
-  const missing = new Map<Address, number>();
-
-  /** Returns whether an address had no token a short time ago. */
-  function isMissing(token: Address): boolean {
-    const queriedAt = missing.get(token);
-    return queriedAt !== undefined && isRecent(clock, queriedAt, MISSING_TTL);
-  }
-
-  /** Returns the metadata of a token that was queried recently. */
-  function getCached(token: Address): TokenInfo | undefined {
-    if (token === NATIVE_MARKER) return native;
-    const entry = cache.get(token);
-    const ttl = entry?.info.decimals === undefined ? MISSING_TTL : TOKEN_TTL;
-    return entry !== undefined && isRecent(clock, entry.queriedAt, ttl) ? entry.info : undefined;
-  }
-
-  /** Returns the metadata of tokens. Only addresses that are not cached are queried. */
-  async function getTokensInfo(tokens: readonly Address[], call: ChainCall): Promise<Map<Address, TokenInfo>> {
-    const known = new Map<Address, TokenInfo>();
-    const unknown: Address[] = [];
-    for (const token of tokens) {
-      const info = getCached(token);
-      if (info !== undefined) known.set(token, info);
-      else if (!isMissing(token)) unknown.push(token);
-    }
-    for (let i = 0; i < unknown.length; i += PAIRS_PER_QUERY) {
-      const batch = unknown.slice(i, i + PAIRS_PER_QUERY);
-      const infos = await queryTokens(batch, call);
-      for (const [n, token] of batch.entries()) {
-        const info = toTokenInfo(infos[n]);
-        if (info === undefined) putBounded(missing, token, readMonotonic(clock));
-        else {
-          putBounded(cache, token, { info, queriedAt: readMonotonic(clock) });
-          known.set(token, info);
-        }
-      }
-    }
-    return known;
-  }
-
-  async function queryTokens(tokens: readonly Address[], call: ChainCall): Promise<readonly (TokenInfo | undefined)[]> {
-    if (chain?.tokensInfo !== undefined) return requireComplete(await chain.tokensInfo(tokens, call), tokens);
-    return Promise.all(tokens.map((token) => chain?.tokenInfo?.(token, call)));
-  }
+  const getTokensInfo = createTokenInfoReader(chain, native, clock);
 
   async function getBalances(owner: Address, tokens: readonly Address[], call: ChainCall): Promise<TokenBalance[]> {
     const readsInfo = chain?.tokenInfo !== undefined || chain?.tokensInfo !== undefined;
@@ -152,6 +106,58 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
       return (await runQuery((call) => getTokensInfo([token], call), options)).get(token);
     },
   };
+}
+
+/** Creates the function that returns the metadata of tokens. Only addresses that are not cached are queried. */
+function createTokenInfoReader(chain: ChainClient | undefined, native: TokenInfo, clock: Clock) {
+  /** Tokens, and when they were queried, in milliseconds of `readMonotonic`. */
+  const cache = new Map<Address, { readonly info: TokenInfo; readonly queriedAt: number }>();
+  /** Addresses without a token, and when they were queried, in milliseconds of `readMonotonic`. */
+  const missing = new Map<Address, number>();
+
+  /** Returns whether an address had no token a short time ago. */
+  function isMissing(token: Address): boolean {
+    const queriedAt = missing.get(token);
+    return queriedAt !== undefined && isRecent(clock, queriedAt, MISSING_TTL);
+  }
+
+  /** Returns the metadata of a token that was queried recently. */
+  function getCached(token: Address): TokenInfo | undefined {
+    if (token === NATIVE_MARKER) return native;
+    const entry = cache.get(token);
+    const ttl = entry?.info.decimals === undefined ? MISSING_TTL : TOKEN_TTL;
+    return entry !== undefined && isRecent(clock, entry.queriedAt, ttl) ? entry.info : undefined;
+  }
+
+  async function getTokensInfo(tokens: readonly Address[], call: ChainCall): Promise<Map<Address, TokenInfo>> {
+    const known = new Map<Address, TokenInfo>();
+    const unknown: Address[] = [];
+    for (const token of tokens) {
+      const info = getCached(token);
+      if (info !== undefined) known.set(token, info);
+      else if (!isMissing(token)) unknown.push(token);
+    }
+    for (let i = 0; i < unknown.length; i += PAIRS_PER_QUERY) {
+      const batch = unknown.slice(i, i + PAIRS_PER_QUERY);
+      const infos = await queryTokens(batch, call);
+      for (const [n, token] of batch.entries()) {
+        const info = toTokenInfo(infos[n]);
+        if (info === undefined) putBounded(missing, token, readMonotonic(clock));
+        else {
+          putBounded(cache, token, { info, queriedAt: readMonotonic(clock) });
+          known.set(token, info);
+        }
+      }
+    }
+    return known;
+  }
+
+  async function queryTokens(tokens: readonly Address[], call: ChainCall): Promise<readonly (TokenInfo | undefined)[]> {
+    if (chain?.tokensInfo !== undefined) return requireComplete(await chain.tokensInfo(tokens, call), tokens);
+    return Promise.all(tokens.map((token) => chain?.tokenInfo?.(token, call)));
+  }
+
+  return getTokensInfo;
 }
 
 /** Adds an entry to a cache and removes the oldest entry above the maximum. */

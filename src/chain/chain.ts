@@ -1,8 +1,8 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { lazy } from '../concurrency/lazy.ts';
-import { ChainMismatch } from '../ports/chain-source.ts';
+import { ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
 import type { ApplyOutcome } from '../ports/chain-store.ts';
-import { seconds } from '../ports/clock.ts';
+import { type Clock, seconds } from '../ports/clock.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerState } from './indexer-options.ts';
@@ -118,16 +118,7 @@ export function createChain(context: ChainContext): Chain {
       const remote = createDeadlineLimiter(clock, HEAD_TIMEOUT);
       const heads = await Promise.all(
         options.sources.map((node) =>
-          remote
-            .run(node.id, async (signal) => {
-              const head = await node.head({ signal });
-              if (head.number <= indexedBlock.number) return { number: head.number, lag: 0 };
-              const block = await node.block(indexedBlock.number, { signal });
-              if (block === undefined || head.timestamp > seconds(clock) + MAX_FUTURE) return undefined;
-              const lag = head.timestamp - block.timestamp;
-              return { number: Math.min(head.number, block.number + MAX_BLOCK_RATE * (Math.max(lag, 0) + 1)), lag };
-            })
-            .catch(() => undefined),
+          remote.run(node.id, (signal) => readHead(node, indexedBlock.number, clock, signal)).catch(() => undefined),
         ),
       );
       const found = heads.flatMap((each) => each ?? []);
@@ -141,18 +132,7 @@ export function createChain(context: ChainContext): Chain {
     }),
     async prepare() {
       if (indexer !== undefined) await Promise.all([indexer.load(), writer.load()]);
-      const nodes = [context.chain, ...(options?.sources ?? [])];
-      const remote = createDeadlineLimiter(clock, context.checkTimeout);
-      await Promise.all(
-        nodes.map(async (node) => {
-          try {
-            await remote.run(settlementContract, async (signal) => node?.verify?.(domain, { signal }));
-          } catch (failure) {
-            if (failure instanceof ChainMismatch) throw failure;
-            onFailure(failure);
-          }
-        }),
-      );
+      await verifyNodes(context);
     },
     start() {
       closing = new AbortController();
@@ -163,4 +143,32 @@ export function createChain(context: ChainContext): Chain {
       await indexer?.loaded?.stop();
     },
   };
+}
+
+/** Returns the newest block of a node, and the seconds by which the indexed block is behind it. */
+async function readHead(node: ChainSource, indexed: number, clock: Clock, signal: AbortSignal) {
+  const head = await node.head({ signal });
+  if (head.number <= indexed) return { number: head.number, lag: 0 };
+  const block = await node.block(indexed, { signal });
+  if (block === undefined || head.timestamp > seconds(clock) + MAX_FUTURE) return undefined;
+  const lag = head.timestamp - block.timestamp;
+  return { number: Math.min(head.number, block.number + MAX_BLOCK_RATE * (Math.max(lag, 0) + 1)), lag };
+}
+
+/** Verifies the chain of the nodes. A node that is unreachable is reported. */
+async function verifyNodes(context: ChainContext): Promise<void> {
+  const { chain, indexer, chainId, settlementContract, clock, checkTimeout, onFailure } = context;
+  const remote = createDeadlineLimiter(clock, checkTimeout);
+  await Promise.all(
+    [chain, ...(indexer?.sources ?? [])].map(async (node) => {
+      try {
+        await remote.run(settlementContract, async (signal) =>
+          node?.verify?.({ chainId, settlementContract }, { signal }),
+        );
+      } catch (failure) {
+        if (failure instanceof ChainMismatch) throw failure;
+        onFailure(failure);
+      }
+    }),
+  );
 }

@@ -75,6 +75,9 @@ const ONCHAIN_ORDER_TOPICS: readonly Hex[] = [
   EVENT_TOPICS.OrderRefund,
 ];
 
+/** Runs a request to a node with a timeout. */
+type Run = <T>(request: (call: ChainCall) => Promise<T>) => Promise<T>;
+
 /** Creates a reader of the settlement contract and of contracts that place orders. */
 export function createLogReader(
   onchainOrderContracts: readonly Address[],
@@ -85,8 +88,7 @@ export function createLogReader(
     isStopping,
   }: {
     readonly domain: Domain;
-    /** Runs a request to a node with a timeout. */
-    readonly run: <T>(request: (call: ChainCall) => Promise<T>) => Promise<T>;
+    readonly run: Run;
     readonly observe: (observation: IndexerObservation) => void;
     readonly isStopping: () => boolean;
   },
@@ -125,18 +127,6 @@ export function createLogReader(
       if (!addresses.includes(log.address) || topic === undefined || !expected.includes(topic)) return [];
       return decodeLog(log) ?? [];
     });
-  }
-
-  /** Adds block times to placements, whose creation date is the block time. Not every node returns it with a log. */
-  async function addTimestamps(node: ChainSource, events: readonly ProtocolEvent[]): Promise<ProtocolEvent[]> {
-    const times = new Map<number, number>();
-    for (const { event, timestamp, blockNumber } of events) {
-      if (event !== 'OrderPlacement' || timestamp != null || times.has(blockNumber)) continue;
-      const block = await run((call) => node.block(blockNumber, call));
-      if (block === undefined) throw new Inconsistent(`it has logs of block ${blockNumber}, but not the block`);
-      times.set(blockNumber, block.timestamp);
-    }
-    return events.map((event) => ({ ...event, timestamp: event.timestamp ?? times.get(event.blockNumber) ?? null }));
   }
 
   /** Adds the calldata of settlements. */
@@ -181,8 +171,22 @@ export function createLogReader(
       const events = decodeLogs(logs);
       return addCalls(
         node,
-        timestamp === undefined ? await addTimestamps(node, events) : events.map((event) => ({ ...event, timestamp })),
+        timestamp === undefined
+          ? await addTimestamps(node, events, run)
+          : events.map((event) => ({ ...event, timestamp })),
       );
     },
   };
+}
+
+/** Adds block times to placements, whose creation date is the block time. Not every node returns it with a log. */
+async function addTimestamps(node: ChainSource, events: readonly ProtocolEvent[], run: Run): Promise<ProtocolEvent[]> {
+  const times = new Map<number, number>();
+  for (const { event, timestamp, blockNumber } of events) {
+    if (event !== 'OrderPlacement' || timestamp != null || times.has(blockNumber)) continue;
+    const block = await run((call) => node.block(blockNumber, call));
+    if (block === undefined) throw new Inconsistent(`it has logs of block ${blockNumber}, but not the block`);
+    times.set(blockNumber, block.timestamp);
+  }
+  return events.map((event) => ({ ...event, timestamp: event.timestamp ?? times.get(event.blockNumber) ?? null }));
 }

@@ -15,7 +15,7 @@ import type { StoredEvent } from '../ports/store.ts';
 import { isAfterGap } from '../records/log-gap.ts';
 import { getCorrectionKey, isCorrectable } from './corrections.ts';
 import { createHashedId } from './hashed-id.ts';
-import { deriveNotifications } from './notification-rules.ts';
+import { type DerivedNotifications, deriveNotifications } from './notification-rules.ts';
 
 /** Log entries that are read in one step. */
 const BATCH_SIZE = 200;
@@ -92,7 +92,7 @@ export function createNotificationIndexer({
   /** Called after notifications may have been written. */
   readonly onAppended: () => void;
 }): NotificationIndexer {
-  const { log, orders } = book.book;
+  const { log } = book.book;
   const { feed } = book;
   let unwatch = () => {};
   let isVerified = false;
@@ -133,22 +133,7 @@ export function createNotificationIndexer({
       const pruned = await log.prunedThrough();
       if (pruned > after) onFailure(createGapError(book, after, pruned));
     }
-    const uidsWithType = (types: readonly OrderEventType[]) => [
-      ...new Set(events.filter(({ type }) => types.includes(type)).map(({ uid }) => uid)),
-    ];
-    const corrected = revertedNotifications ? events.filter(isCorrectable).map(getCorrectionKey) : [];
-    const [results, markers] = await Promise.all([
-      orders.getMany(uidsWithType(revertedNotifications ? [...TYPES_WITH_ORDER, 'reverted'] : TYPES_WITH_ORDER)),
-      store.notifications.marks(feed, [...uidsWithType(TYPES_WITH_MARKER), ...new Set(corrected)]),
-    ]);
-    const loaded = results.flatMap(({ order }) => (order === undefined ? [] : [order]));
-    const { changes, marks } = deriveNotifications(events, {
-      book,
-      orders: new Map(loaded.map((order) => [order.uid, order])),
-      getTokens: await findTokens(loaded, (token) => tokens(book.book.chainId, token), onFailure),
-      marks: new Map(markers.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
-      revertedNotifications,
-    });
+    const { changes, marks } = await derive(events, { book, store, tokens, onFailure }, revertedNotifications);
     const batch = {
       feed,
       after,
@@ -182,4 +167,34 @@ export function createNotificationIndexer({
       await worker.stop();
     },
   };
+}
+
+/** Derives the notifications of log entries, with their orders, tokens and progress markers. */
+async function derive(
+  events: readonly StoredEvent[],
+  {
+    book,
+    store,
+    tokens,
+    onFailure,
+  }: Pick<AccountTools, 'store' | 'tokens' | 'onFailure'> & { readonly book: KnownBook },
+  revertedNotifications: boolean,
+): Promise<DerivedNotifications> {
+  const { chainId, orders } = book.book;
+  const uidsWithType = (types: readonly OrderEventType[]) => [
+    ...new Set(events.filter(({ type }) => types.includes(type)).map(({ uid }) => uid)),
+  ];
+  const corrected = revertedNotifications ? events.filter(isCorrectable).map(getCorrectionKey) : [];
+  const [results, markers] = await Promise.all([
+    orders.getMany(uidsWithType(revertedNotifications ? [...TYPES_WITH_ORDER, 'reverted'] : TYPES_WITH_ORDER)),
+    store.notifications.marks(book.feed, [...uidsWithType(TYPES_WITH_MARKER), ...new Set(corrected)]),
+  ]);
+  const loaded = results.flatMap(({ order }) => (order === undefined ? [] : [order]));
+  return deriveNotifications(events, {
+    book,
+    orders: new Map(loaded.map((order) => [order.uid, order])),
+    getTokens: await findTokens(loaded, (token) => tokens(chainId, token), onFailure),
+    marks: new Map(markers.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
+    revertedNotifications,
+  });
 }

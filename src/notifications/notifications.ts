@@ -5,6 +5,7 @@ import { requireAccount } from '../account-tools/parameters.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { StreamLimits } from '../limits/index.ts';
+import type { AccountStore } from '../ports/account-store.ts';
 import type { AnnouncementSource } from '../ports/announcements.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-store.ts';
@@ -133,22 +134,10 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
     assertStarted();
   }
 
-  async function announce(account: Address): Promise<Announced> {
-    const { announcements } = settings;
-    if (announcements === undefined) return { announcements: [], failed: false };
-    try {
-      const result = await withDeadline(clock, tools.deadline, (signal) => announcements(account, { signal }));
-      return { announcements: selectAnnouncements(result, onFailure), failed: false };
-    } catch (failure) {
-      onFailure(failure); // own notifications do not depend on the content system
-      return { announcements: [], failed: true };
-    }
-  }
-
   const rendered: NotificationApi['rendered'] = {
     async list(account, query = {}) {
       assertOn();
-      return listNotifications(store, account, query, announce);
+      return listNotifications(store, account, query, (given) => announce(given, tools, settings.announcements));
     },
     async stream(account, options) {
       assertOn();
@@ -176,28 +165,10 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
         return subscriptions.create(account, request, caller);
       },
     },
-    deliveries: {
-      async list({ limit = 100, ...query }) {
-        assertStarted();
-        return store.deliveries.list({ ...query, limit });
-      },
-      async replay(seqs) {
-        assertStarted();
-        const now = clock.now();
-        const replayed = await store.deliveries.replay(seqs === undefined ? { now } : { seqs, now });
-        dispatcher.wake();
-        return replayed;
-      },
-    },
+    deliveries: createDeliveryApi(tools, dispatcher.wake),
     async backlog() {
       assertStarted();
-      const entries = async ({ book, feed }: KnownBook) => {
-        const cursor = (await store.notifications.cursor(feed)) ?? 0;
-        const last = await book.log.last();
-        // A log that ends before the cursor was made anew, and is read from its start.
-        return { book, entries: cursor > last ? last : last - cursor };
-      };
-      const backlogs = mode === 'off' ? [] : await Promise.all(books.map(entries));
+      const backlogs = mode === 'off' ? [] : await Promise.all(books.map((book) => readBacklog(book, store)));
       return { deliveries: await store.deliveries.count(), books: backlogs };
     },
     workers() {
@@ -216,4 +187,43 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
       await stopChannels(channels, onFailure);
     },
   };
+}
+
+/** Returns the announcements for an account. Without the content system, there are none. */
+async function announce(
+  account: Address,
+  { clock, deadline, onFailure }: AccountTools,
+  announcements: AnnouncementSource | undefined,
+): Promise<Announced> {
+  if (announcements === undefined) return { announcements: [], failed: false };
+  try {
+    const result = await withDeadline(clock, deadline, (signal) => announcements(account, { signal }));
+    return { announcements: selectAnnouncements(result, onFailure), failed: false };
+  } catch (failure) {
+    onFailure(failure); // own notifications do not depend on the content system
+    return { announcements: [], failed: true };
+  }
+}
+
+function createDeliveryApi({ store, clock, assertStarted }: AccountTools, wake: () => void): DeliveryApi {
+  return {
+    async list({ limit = 100, ...query }) {
+      assertStarted();
+      return store.deliveries.list({ ...query, limit });
+    },
+    async replay(seqs) {
+      assertStarted();
+      const now = clock.now();
+      const replayed = await store.deliveries.replay(seqs === undefined ? { now } : { seqs, now });
+      wake();
+      return replayed;
+    },
+  };
+}
+
+async function readBacklog({ book, feed }: KnownBook, store: AccountStore): Promise<AccountBacklog['books'][number]> {
+  const cursor = (await store.notifications.cursor(feed)) ?? 0;
+  const last = await book.log.last();
+  // A log that ends before the cursor was made anew, and is read from its start.
+  return { book, entries: cursor > last ? last : last - cursor };
 }

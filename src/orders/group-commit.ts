@@ -67,7 +67,7 @@ export function createGroupCommit({
       const group = take();
       const step = thenAlways(commit(group), () => committing.delete(step));
       committing.add(step);
-      await waitAtMost(step);
+      await waitAtMost(step, clock);
       if (committing.has(step)) for (const member of group) limit(member, step);
     }
     draining = undefined;
@@ -89,16 +89,6 @@ export function createGroupCommit({
     const group = end < 0 ? queue : queue.slice(0, end);
     queue = end < 0 ? [] : queue.slice(end);
     return group;
-  }
-
-  /** Waits for a step, at most `MAX_GROUP_WAIT_MS`, so that a slow step does not delay later groups. */
-  async function waitAtMost(step: Promise<void>): Promise<void> {
-    let cancel = () => {};
-    const late = new Promise<void>((resolve) => {
-      cancel = clock.after(MAX_GROUP_WAIT_MS, resolve);
-    });
-    await Promise.race([step, late]);
-    cancel();
   }
 
   /** Reports an unknown outcome if a step does not end in time. The step continues: its orders may be stored. */
@@ -158,6 +148,16 @@ export function createGroupCommit({
       while (draining !== undefined || committing.size > 0) await Promise.all([draining, ...committing]);
     },
   };
+}
+
+/** Waits for a step, at most `MAX_GROUP_WAIT_MS`, so that a slow step does not delay later groups. */
+async function waitAtMost(step: Promise<void>, clock: Clock): Promise<void> {
+  let cancel = () => {};
+  const late = new Promise<void>((resolve) => {
+    cancel = clock.after(MAX_GROUP_WAIT_MS, resolve);
+  });
+  await Promise.race([step, late]);
+  cancel();
 }
 
 function countOrders(queue: readonly Member[]): number {

@@ -58,88 +58,8 @@ export interface OrderApiContext {
 /** Creates the order methods of a book. */
 export function createOrderApi(context: OrderApiContext): OrderApi {
   const { reading, wake, onSubmitted } = context;
-  const { store, clock } = reading;
-  const cachedLists = createThrottle(CACHED_LISTS_PER_TICK);
-  const lists = createThrottle(LISTS_PER_TICK);
-  // A store with one writer returns before another read could arrive, so there is nothing to share.
-  const share = store.traits.writers === 'many' ? createSharing() : readAlone;
-  // Shared reads are found by their valid UIDs. Other reads check only the UIDs that the cache does not contain.
-  const toKeys = (uids: readonly string[]) => {
-    const list = requireList('uids', uids);
-    return share === readAlone ? list : list.map(requireUid);
-  };
-
-  /** Reads a page. A shared page belongs to several callers: none of them ends its read or provides its memory. */
-  function readPage<P, O extends ReadOptions>(
-    name: string,
-    query: ListQuery,
-    options: O | undefined,
-    { read, count }: PageReader<P, O>,
-  ): Promise<P> {
-    return listing.use(async (lists) => {
-      const filter = await lists.parseQueryOfBook(query, context.convertCodes);
-      if (share === readAlone) return read(lists, filter, options);
-      const page = await share(
-        () => `${name} ${JSON.stringify(filter)}`,
-        () => read(lists, filter),
-      );
-      countRows(options ?? {}, count(page));
-      return page;
-    });
-  }
-
-  const rendered: OrderApi['rendered'] = {
-    async get(uid) {
-      const parsed = requireUid(uid);
-      // Without `await`, the result would need two more turns.
-      return await share(
-        () => `get ${parsed}`,
-        () => readOrder(parsed, reading),
-      );
-    },
-    async getMany(uids) {
-      const keys = toKeys(uids);
-      return share(
-        () => `getMany ${keys.join()}`,
-        () => readOrders(keys, reading),
-      );
-    },
-    async getManyBytes(uids, options) {
-      const keys = toKeys(uids);
-      const waitForStore = async () => {
-        await lists.acquire(options?.client);
-        assertNotAborted(options?.signal);
-      };
-      if (share === readAlone) {
-        await cachedLists.acquire(options?.client);
-        assertNotAborted(options?.signal);
-        return readManyBytes(keys, reading, { waitForStore, allocate: options?.allocate });
-      }
-      // The bytes of a shared read belong to several callers, so none of them provides the memory.
-      await waitForStore();
-      return share(
-        () => `getManyBytes ${keys.join()}`,
-        () => readManyBytes(keys, reading),
-      );
-    },
-    list: (query = {}, options) =>
-      readPage('list', query, options, {
-        read: ({ listOrders }, filter, given) => listOrders(filter, reading, given),
-        count: ({ orders }) => orders.length,
-      }),
-    listBytes: (query = {}, options) =>
-      readPage('listBytes', query, options, {
-        read: ({ listOrderBytes }, filter, given) => listOrderBytes(filter, reading, given),
-        count: ({ count }) => count,
-      }),
-    async listByTransaction(hash, options) {
-      return transaction.use(({ readTransaction }) => readTransaction(hash, reading, options));
-    },
-    async stream(filter, options) {
-      context.admission();
-      return context.streams.use((streams) => streams.subscribe(filter, options));
-    },
-  };
+  const { clock } = reading;
+  const rendered = createRenderedReads(context);
 
   const orders: OrderApi = {
     rendered,
@@ -194,6 +114,91 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
   };
   return orders;
+}
+
+/** Creates the reads of orders as JSON text. */
+function createRenderedReads({ reading, streams, admission, convertCodes }: OrderApiContext): OrderApi['rendered'] {
+  const cachedLists = createThrottle(CACHED_LISTS_PER_TICK);
+  const lists = createThrottle(LISTS_PER_TICK);
+  // A store with one writer returns before another read could arrive, so there is nothing to share.
+  const share = reading.store.traits.writers === 'many' ? createSharing() : readAlone;
+  // Shared reads are found by their valid UIDs. Other reads check only the UIDs that the cache does not contain.
+  const toKeys = (uids: readonly string[]) => {
+    const list = requireList('uids', uids);
+    return share === readAlone ? list : list.map(requireUid);
+  };
+
+  /** Reads a page. A shared page belongs to several callers: none of them ends its read or provides its memory. */
+  function readPage<P, O extends ReadOptions>(
+    name: string,
+    query: ListQuery,
+    options: O | undefined,
+    { read, count }: PageReader<P, O>,
+  ): Promise<P> {
+    return listing.use(async (lists) => {
+      const filter = await lists.parseQueryOfBook(query, convertCodes);
+      if (share === readAlone) return read(lists, filter, options);
+      const page = await share(
+        () => `${name} ${JSON.stringify(filter)}`,
+        () => read(lists, filter),
+      );
+      countRows(options ?? {}, count(page));
+      return page;
+    });
+  }
+
+  return {
+    async get(uid) {
+      const parsed = requireUid(uid);
+      // Without `await`, the result would need two more turns.
+      return await share(
+        () => `get ${parsed}`,
+        () => readOrder(parsed, reading),
+      );
+    },
+    async getMany(uids) {
+      const keys = toKeys(uids);
+      return share(
+        () => `getMany ${keys.join()}`,
+        () => readOrders(keys, reading),
+      );
+    },
+    async getManyBytes(uids, options) {
+      const keys = toKeys(uids);
+      const waitForStore = async () => {
+        await lists.acquire(options?.client);
+        assertNotAborted(options?.signal);
+      };
+      if (share === readAlone) {
+        await cachedLists.acquire(options?.client);
+        assertNotAborted(options?.signal);
+        return readManyBytes(keys, reading, { waitForStore, allocate: options?.allocate });
+      }
+      // The bytes of a shared read belong to several callers, so none of them provides the memory.
+      await waitForStore();
+      return share(
+        () => `getManyBytes ${keys.join()}`,
+        () => readManyBytes(keys, reading),
+      );
+    },
+    list: (query = {}, options) =>
+      readPage('list', query, options, {
+        read: ({ listOrders }, filter, given) => listOrders(filter, reading, given),
+        count: ({ orders }) => orders.length,
+      }),
+    listBytes: (query = {}, options) =>
+      readPage('listBytes', query, options, {
+        read: ({ listOrderBytes }, filter, given) => listOrderBytes(filter, reading, given),
+        count: ({ count }) => count,
+      }),
+    async listByTransaction(hash, options) {
+      return transaction.use(({ readTransaction }) => readTransaction(hash, reading, options));
+    },
+    async stream(filter, options) {
+      admission();
+      return streams.use(({ subscribe }) => subscribe(filter, options));
+    },
+  };
 }
 
 /** Reads a page and counts its orders. */
