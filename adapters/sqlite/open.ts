@@ -1,0 +1,75 @@
+import type { Clock, Domain } from 'intentbook';
+import { connectSqlite, type SqliteConnection, type SqliteSource } from './connection.ts';
+import { toStoreError } from './database-driver.ts';
+import { assertOwnSchema, migrate } from './migrate.ts';
+import { connectReadOnly, createReaderLease } from './read-only.ts';
+import type { Migration } from './schema.ts';
+import { type SqliteSession, transact } from './session.ts';
+import { acquireLease, type Lease } from './writer-lease.ts';
+
+/** The schema of a store, and the domain that its file records. */
+export interface StoreSchema {
+  readonly domain: Domain;
+  readonly migrations: readonly Migration[];
+}
+
+/**
+ * Opens the database of a store. Connects and acquires the writer lease before the schema is changed. A file that is
+ * opened for reads needs no lease, and writes are rejected.
+ *
+ * @param assemble - Creates the operations of the store.
+ * @param onRenewal - Called with the time until which the lease is held, in milliseconds since 1970.
+ */
+export async function openDatabase<Operations extends { close(): void }>(
+  source: SqliteSource,
+  schema: StoreSchema,
+  clock: Clock,
+  assemble: (connection: SqliteConnection, lease: Lease, clock: Clock) => Operations,
+  onRenewal?: (expires: number) => void,
+): Promise<Operations> {
+  const { domain, migrations } = schema;
+  if (source.kind === 'file' && source.readOnly === true) {
+    const connection = await connectReadOnly(source, domain, migrations.length, async () => {
+      (await openDatabase({ ...source, readOnly: false }, schema, clock, assemble)).close();
+    });
+    return assemble(connection, createReaderLease(connection), clock);
+  }
+  const connection = await connectSqlite(source);
+  let lease: Lease | undefined;
+  try {
+    lease = transact(connection.database, 'open', () => {
+      assertOwnSchema(connection, domain, migrations.length);
+      return acquireLease(connection, clock, onRenewal);
+    });
+    migrate(connection, migrations, lease.assertHeld);
+    const operations = assemble(connection, lease, clock);
+    lease.startRenewal();
+    return operations;
+  } catch (cause) {
+    try {
+      lease?.release();
+    } catch {
+      // The lease expires; the first failure is reported.
+    }
+    connection.disconnect();
+    throw toStoreError('open', cause);
+  }
+}
+
+/** Creates the operations that concern the whole database. */
+export function createDatabaseOperations(connection: SqliteConnection, lease: Lease, session: SqliteSession) {
+  return {
+    /** Commits an empty write transaction. The lease renewals show that pages can be written. */
+    async check(): Promise<void> {
+      lease.assertRenewed();
+      session.write('be written to', () => {});
+    },
+    close(): void {
+      try {
+        lease.release();
+      } finally {
+        connection.disconnect();
+      }
+    },
+  };
+}
