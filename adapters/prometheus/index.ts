@@ -1,12 +1,6 @@
 import type { OrderBook, UpstreamApi, UpstreamState } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
-import type {
-  CounterConfiguration,
-  Counter as CounterMetric,
-  HistogramConfiguration,
-  Histogram as HistogramMetric,
-  Registry,
-} from 'prom-client';
+import type { Counter as CounterMetric, Histogram as HistogramMetric, Registry } from 'prom-client';
 import { importPackage } from '#internal';
 
 /** The `Registry` of prom-client. Declared by its shape, so that other hosts need no types of the package. */
@@ -93,141 +87,60 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
   for (const { name, chain } of added) if (chain !== undefined) state.chains.push({ name, chain });
   for (const { name, book } of added)
     if (book.upstream !== undefined) state.upstreams.push({ name, upstream: book.upstream });
-  const { chains } = state;
 
-  const orders = counter({
-    name: 'intentbook_orders_submitted_total',
-    help: 'Submitted orders by result: "accepted" or the rejection code.',
-    labelNames: ['book', 'outcome'],
-  });
-  const submission = histogram({
-    name: 'intentbook_submission_seconds',
-    help: 'Duration of submissions until all orders were stored or rejected.',
-    labelNames: ['book'],
-    buckets: SECONDS,
-  });
-  const signatures = counter({
-    name: 'intentbook_signatures_recovered_total',
-    help: 'Recovered signers by backend.',
-    labelNames: ['book', 'backend'],
-  });
-  const recovery = counter({
-    name: 'intentbook_signature_recovery_seconds_total',
-    help: 'Duration of signer recovery by backend.',
-    labelNames: ['book', 'backend'],
-  });
-  const store = histogram({
-    name: 'intentbook_store_seconds',
-    help: 'Duration of store operations.',
-    labelNames: ['book', 'operation', 'outcome'],
-    buckets: SECONDS,
-  });
-  const sources = histogram({
-    name: 'intentbook_estimator_seconds',
-    help: 'Duration of estimator queries by outcome.',
-    labelNames: ['book', 'source', 'request', 'outcome'],
-    buckets: SECONDS,
-  });
-  const drivers = histogram({
-    name: 'intentbook_driver_seconds',
-    help: 'Duration of calls of drivers by step and outcome. A call of settle is a win.',
-    labelNames: ['book', 'driver', 'step', 'outcome'],
-    buckets: DRIVER_SECONDS,
-  });
-  const pruned = counter({
-    name: 'intentbook_pruned_total',
-    help: 'Rows that retention has deleted.',
-    labelNames: ['book', 'data'],
-  });
-  const reorganisations = counter({
-    name: 'intentbook_reorganisations_total',
-    help: 'Chain reorganisations.',
-    labelNames: ['book'],
-  });
-  const calls = histogram({
-    name: 'intentbook_upstream_seconds',
-    help: 'Duration of requests to the upstream by class and outcome.',
-    labelNames: ['book', 'class', 'outcome'],
-    buckets: SECONDS,
-  });
-  const differences = counter({
-    name: 'intentbook_upstream_differences_total',
-    help: 'Differences of followed orders by field and by what has resolved them.',
-    labelNames: ['book', 'field', 'resolution'],
-  });
-  const failures = counter({
-    name: 'intentbook_failures_total',
-    help: 'Failures without a caller.',
-    labelNames: ['book'],
-  });
+  const orders = counter(
+    'intentbook_orders_submitted_total',
+    'Submitted orders by result: "accepted" or the rejection code.',
+    ['book', 'outcome'],
+  );
+  const submission = histogram(
+    'intentbook_submission_seconds',
+    'Duration of submissions until all orders were stored or rejected.',
+    ['book'],
+    SECONDS,
+  );
+  const signatures = counter('intentbook_signatures_recovered_total', 'Recovered signers by backend.', [
+    'book',
+    'backend',
+  ]);
+  const recovery = counter('intentbook_signature_recovery_seconds_total', 'Duration of signer recovery by backend.', [
+    'book',
+    'backend',
+  ]);
+  const store = histogram(
+    'intentbook_store_seconds',
+    'Duration of store operations.',
+    ['book', 'operation', 'outcome'],
+    SECONDS,
+  );
+  const sources = histogram(
+    'intentbook_estimator_seconds',
+    'Duration of estimator queries by outcome.',
+    ['book', 'source', 'request', 'outcome'],
+    SECONDS,
+  );
+  const drivers = histogram(
+    'intentbook_driver_seconds',
+    'Duration of calls of drivers by step and outcome. A call of settle is a win.',
+    ['book', 'driver', 'step', 'outcome'],
+    DRIVER_SECONDS,
+  );
+  const pruned = counter('intentbook_pruned_total', 'Rows that retention has deleted.', ['book', 'data']);
+  const reorganisations = counter('intentbook_reorganisations_total', 'Chain reorganisations.', ['book']);
+  const calls = histogram(
+    'intentbook_upstream_seconds',
+    'Duration of requests to the upstream by class and outcome.',
+    ['book', 'class', 'outcome'],
+    SECONDS,
+  );
+  const differences = counter(
+    'intentbook_upstream_differences_total',
+    'Differences of followed orders by field and by what has resolved them.',
+    ['book', 'field', 'resolution'],
+  );
+  const failures = counter('intentbook_failures_total', 'Failures without a caller.', ['book']);
 
-  if (isNew) createGauges();
-
-  function createGauges(): void {
-    new Gauge({
-      name: 'intentbook_chain_up',
-      help: 'Whether a node of the chain responded to the last request: 1 or 0.',
-      labelNames: ['book'],
-      registers: [registry],
-      collect() {
-        for (const { name, chain } of chains) {
-          // A process that stands by does not know, and must not cause an alert.
-          if (chain.standingBy === true) this.remove({ book: name });
-          else this.set({ book: name }, chain.up === true ? 1 : 0);
-        }
-      },
-    });
-    const upstreamGauge = (name: string, help: string, read: (state: UpstreamState) => number) =>
-      new Gauge({
-        name,
-        help,
-        labelNames: ['book'],
-        registers: [registry],
-        async collect() {
-          for (const { name: book, upstream } of state.upstreams) {
-            const current = await upstream.state().catch(() => undefined); // the book is closed
-            if (current !== undefined) this.set({ book }, read(current));
-          }
-        },
-      });
-    upstreamGauge(
-      'intentbook_upstream_lag_seconds',
-      'Time by which the oldest due read of the upstream is late.',
-      ({ lag }) => lag / 1000,
-    );
-    upstreamGauge(
-      'intentbook_upstream_relayed',
-      'Orders on their way to the upstream, and those that it has rejected in the last week.',
-      ({ relayed }) => relayed,
-    );
-    upstreamGauge('intentbook_upstream_orders', 'Orders that are followed.', ({ orders: followed }) => followed);
-    upstreamGauge(
-      'intentbook_upstream_paused',
-      'Classes of requests to the upstream that are paused.',
-      ({ paused }) => Object.keys(paused).length,
-    );
-    new Gauge({
-      name: 'intentbook_indexer_lag_blocks',
-      help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node, and in a process that stands by.',
-      labelNames: ['book'],
-      registers: [registry],
-      collect() {
-        for (const { name, chain } of chains) this.set({ book: name }, chain.lag ?? Number.NaN);
-      },
-    });
-    new Gauge({
-      name: 'intentbook_chain_head_timestamp_seconds',
-      help: 'Time of the newest block of a node, in seconds since 1970.',
-      labelNames: ['book'],
-      registers: [registry],
-      collect() {
-        for (const { name, chain } of chains) {
-          if (chain.headTimestamp === undefined) this.remove({ book: name });
-          else this.set({ book: name }, chain.headTimestamp);
-        }
-      },
-    });
-  }
+  if (isNew) createGauges(Gauge, registry, state);
 
   function follow({ name, book }: InstrumentedBook): void {
     const label = { book: name };
@@ -268,6 +181,77 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
   }
 }
 
+/** Creates the metrics that are read when they are collected. */
+function createGauges(
+  Gauge: typeof import('prom-client').Gauge,
+  registry: Registry,
+  { chains, upstreams }: RegistryState,
+): void {
+  new Gauge({
+    name: 'intentbook_chain_up',
+    help: 'Whether a node of the chain responded to the last request: 1 or 0.',
+    labelNames: ['book'],
+    registers: [registry],
+    collect() {
+      for (const { name, chain } of chains) {
+        // A process that stands by does not know, and must not cause an alert.
+        if (chain.standingBy === true) this.remove({ book: name });
+        else this.set({ book: name }, chain.up === true ? 1 : 0);
+      }
+    },
+  });
+  const upstreamGauge = (name: string, help: string, read: (state: UpstreamState) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['book'],
+      registers: [registry],
+      async collect() {
+        for (const { name: book, upstream } of upstreams) {
+          const current = await upstream.state().catch(() => undefined); // the book is closed
+          if (current !== undefined) this.set({ book }, read(current));
+        }
+      },
+    });
+  upstreamGauge(
+    'intentbook_upstream_lag_seconds',
+    'Time by which the oldest due read of the upstream is late.',
+    ({ lag }) => lag / 1000,
+  );
+  upstreamGauge(
+    'intentbook_upstream_relayed',
+    'Orders on their way to the upstream, and those that it has rejected in the last week.',
+    ({ relayed }) => relayed,
+  );
+  upstreamGauge('intentbook_upstream_orders', 'Orders that are followed.', ({ orders: followed }) => followed);
+  upstreamGauge(
+    'intentbook_upstream_paused',
+    'Classes of requests to the upstream that are paused.',
+    ({ paused }) => Object.keys(paused).length,
+  );
+  new Gauge({
+    name: 'intentbook_indexer_lag_blocks',
+    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node, and in a process that stands by.',
+    labelNames: ['book'],
+    registers: [registry],
+    collect() {
+      for (const { name, chain } of chains) this.set({ book: name }, chain.lag ?? Number.NaN);
+    },
+  });
+  new Gauge({
+    name: 'intentbook_chain_head_timestamp_seconds',
+    help: 'Time of the newest block of a node, in seconds since 1970.',
+    labelNames: ['book'],
+    registers: [registry],
+    collect() {
+      for (const { name, chain } of chains) {
+        if (chain.headTimestamp === undefined) this.remove({ book: name });
+        else this.set({ book: name }, chain.headTimestamp);
+      }
+    },
+  });
+}
+
 /** The books whose metrics a registry has. */
 interface RegistryState {
   readonly books: Set<OrderBook>;
@@ -294,11 +278,12 @@ function getMetrics(
   return {
     isNew,
     state,
-    counter: (options: CounterConfiguration<string>) =>
-      (registry.getSingleMetric(options.name) as CounterMetric | undefined) ?? new Counter({ ...options, registers }),
-    histogram: (options: HistogramConfiguration<string>) =>
-      (registry.getSingleMetric(options.name) as HistogramMetric | undefined) ??
-      new Histogram({ ...options, registers }),
+    counter: (name: string, help: string, labelNames: readonly string[]) =>
+      (registry.getSingleMetric(name) as CounterMetric | undefined) ??
+      new Counter({ name, help, labelNames, registers }),
+    histogram: (name: string, help: string, labelNames: readonly string[], buckets: number[]) =>
+      (registry.getSingleMetric(name) as HistogramMetric | undefined) ??
+      new Histogram({ name, help, labelNames, buckets, registers }),
   };
 }
 
