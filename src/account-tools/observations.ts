@@ -1,3 +1,4 @@
+import { EventEmitter } from 'eventemitter3';
 import { QueueFullError } from '../concurrency/deadline.ts';
 import { callListener } from '../listeners.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
@@ -41,16 +42,17 @@ export interface SourceObserver {
 
 /** Creates an observer. An error of a listener is reported, and the query is not affected. */
 export function createSourceObserver(clock: Clock, onFailure: (failure: unknown) => void): SourceObserver {
-  const listeners = new Set<SourceListener>();
+  const emitter = new EventEmitter<{ observation: SourceListener }>();
 
   function notify(observation: SourceObservation): void {
-    for (const listener of listeners) callListener(listener, observation, onFailure);
+    // The `emit` of eventemitter3 ends at the first listener that throws.
+    for (const listener of emitter.listeners('observation')) callListener(listener, observation, onFailure);
   }
 
   return {
     observe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+      emitter.on('observation', listener);
+      return () => void emitter.off('observation', listener);
     },
     cached: (subject) => notify({ subject, source: 'cache', outcome: 'cached', ms: 0 }),
     async measure(subject, source, query) {
