@@ -32,13 +32,6 @@ export interface AuctionFeed {
   close(): void;
 }
 
-export interface AuctionFeedContext {
-  readonly clock: Clock;
-  /** Returns the current auction, a new one if something has changed. */
-  readonly build: () => Promise<Auction>;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /** Milliseconds between two auctions while there are subscribers. */
 const INTERVAL = 1000;
 
@@ -60,7 +53,11 @@ interface Subscriber {
 }
 
 /** Creates the streams. Auctions are built in an interval while there are subscribers. */
-export function createAuctionFeed({ clock, build, onFailure }: AuctionFeedContext): AuctionFeed {
+export function createAuctionFeed(
+  clock: Clock,
+  build: () => Promise<Auction>,
+  onFailure: (failure: unknown) => void,
+): AuctionFeed {
   const past: Auction[] = [];
   const subscribers = new Set<Subscriber>();
   /** Deltas to the newest auction, by their base. */

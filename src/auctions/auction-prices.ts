@@ -23,14 +23,6 @@ export type PriceToken = (
   | { readonly status: 'rejected'; readonly error: OrderBookError }
 >;
 
-export interface AuctionPricingContext {
-  readonly clock: Clock;
-  readonly wrappedNative: Address | undefined;
-  /** Absent: no prices are queried. */
-  readonly nativePrice: PriceToken | undefined;
-  readonly onFailure: (failure: unknown) => void;
-}
-
 /** Maximum milliseconds that an auction waits for prices. */
 const MAX_WAIT_MS = 2000;
 
@@ -49,9 +41,16 @@ const MAX_TOKENS = 500;
 /** Maximum number of concurrent queries. */
 const MAX_CONCURRENT = 16;
 
-/** Creates the pricing of auctions. */
-export function createAuctionPricing(context: AuctionPricingContext): AuctionPricing {
-  const { clock, wrappedNative, nativePrice, onFailure } = context;
+/**
+ * Creates the pricing of auctions.
+ *
+ * @param nativePrice - `undefined`: no prices are queried.
+ */
+export function createAuctionPricing(
+  { clock, onFailure }: { readonly clock: Clock; readonly onFailure: (failure: unknown) => void },
+  wrappedNative: Address | undefined,
+  nativePrice: PriceToken | undefined,
+): AuctionPricing {
   // Times are milliseconds of `readMonotonic`.
   const unpriced = new Map<Address, { readonly at: number; readonly ttl: number }>();
   /** The time of the last price of each token. */

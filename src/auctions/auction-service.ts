@@ -55,7 +55,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
   const failed = new Map<string, number>();
   const runs = new Set<AuctionRun>();
   let started = 0;
-  const feed = createAuctionFeed({ clock, onFailure, build: () => auctions.current() });
+  const feed = createAuctionFeed(clock, () => auctions.current(), onFailure);
   const auctions = createCurrentAuction({
     store,
     clock,
@@ -83,12 +83,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
             onChange: () => auctions.changed(),
             onFailure,
           }),
-    pricing: createAuctionPricing({
-      clock,
-      onFailure,
-      wrappedNative: tokens.wrappedNative,
-      nativePrice: quotes === undefined ? undefined : nativePrice,
-    }),
+    pricing: createAuctionPricing(context, tokens.wrappedNative, quotes === undefined ? undefined : nativePrice),
   });
 
   async function record(input: Competition): Promise<RecordResult> {
@@ -139,7 +134,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, query),
     },
-    status: (uid) => competitionStatus(uid, { store, now: seconds(clock), selection: auctions.selection }),
+    status: (uid) => competitionStatus(uid, store, seconds(clock), auctions.selection),
     async close() {
       feed.close();
       await Promise.all([...runs].map((run) => run.stop()));

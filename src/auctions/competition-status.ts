@@ -8,24 +8,22 @@ import type { AuctionSelection } from './auction-api.ts';
 import type { Competition, CompetitionSolution } from './competition.ts';
 import { competitionOfSettlement, hasOrder, pendingCompetitions } from './competition.ts';
 
-export interface CompetitionStatusContext {
-  readonly store: Store;
-  /** In seconds since 1970. */
-  readonly now: number;
-  /** The last auction. */
-  readonly selection: Pick<AuctionSelection, 'block' | 'listed' | 'filtered'> | undefined;
-}
-
 /**
  * Returns the status of an order, from its state, its newest trade, and its solutions in the competitions whose
  * deadline block has not passed. See docs/internals/decisions.md#d4-3. Without recorded competitions only the order
  * itself counts. An order that was left out of the last auction is `open`. A part that is left after a fill has its own
  * status.
  *
+ * @param now - Seconds since 1970.
+ * @param selection - The last auction.
  * @throws OrderBookError `NotFound` if neither the order nor a trade of it exists.
  */
-export async function competitionStatus(uid: Hex, context: CompetitionStatusContext): Promise<CompetitionStatus> {
-  const { store, now, selection } = context;
+export async function competitionStatus(
+  uid: Hex,
+  store: Store,
+  now: number,
+  selection: Pick<AuctionSelection, 'block' | 'listed' | 'filtered'> | undefined,
+): Promise<CompetitionStatus> {
   const [[order], [trade]] = await Promise.all([
     store.orders.get([uid]),
     store.chain.trades({ filter: { uid }, limit: 1 }),

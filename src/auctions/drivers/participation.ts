@@ -14,14 +14,6 @@ export interface Participation {
   update(indexedBlock: number): Promise<void>;
 }
 
-export interface ParticipationContext {
-  readonly clock: Clock;
-  /** Returns whether a settlement of a solution is indexed. */
-  readonly isSettled: (solution: SolutionId) => Promise<boolean>;
-  /** Aborted when the run ends. */
-  readonly signal: AbortSignal;
-}
-
 /** An auction that a driver has won. */
 interface Win {
   readonly solutions: readonly SolutionId[];
@@ -32,10 +24,15 @@ interface Win {
 /**
  * Creates the record of settlements. The chain decides, not the response of a driver. It is kept by this process, and
  * begins empty.
+ *
+ * @param isSettled - Returns whether a settlement of a solution is indexed.
+ * @param signal - Aborted when the run ends.
  */
 export function createParticipation(
   { drivers, banAfter, banTime, revealTime }: AuctionRunSettings,
-  { clock, isSettled, signal }: ParticipationContext,
+  clock: Clock,
+  isSettled: (solution: SolutionId) => Promise<boolean>,
+  signal: AbortSignal,
 ): Participation {
   /** The auctions since the last one that is known to be settled, by driver, in order. */
   const wins = new Map<string, readonly Win[]>();

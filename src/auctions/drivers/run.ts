@@ -50,7 +50,7 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   const stopped = new AbortController();
   const observed = options.drivers.map((driver) => observedDriver(driver, clock, context.driverObserver));
   const settings = { ...options, drivers: observed };
-  const participation = createParticipation(settings, { clock, isSettled, signal: stopped.signal });
+  const participation = createParticipation(settings, clock, isSettled, stopped.signal);
   let last = 0;
 
   async function isSettled({ auctionId, ranking }: SolutionId): Promise<boolean> {

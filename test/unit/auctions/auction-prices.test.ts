@@ -8,12 +8,11 @@ const TOKEN = `0x${'ab'.repeat(20)}` as const;
 
 function pricing(error: OrderBookError) {
   const failures: unknown[] = [];
-  const { find } = createAuctionPricing({
-    clock: manualClock(0),
-    wrappedNative: undefined,
-    nativePrice: async () => ({ status: 'rejected', error }),
-    onFailure: (failure) => failures.push(failure),
-  });
+  const { find } = createAuctionPricing(
+    { clock: manualClock(0), onFailure: (failure) => failures.push(failure) },
+    undefined,
+    async () => ({ status: 'rejected', error }),
+  );
   return { find, failures };
 }
 
@@ -32,15 +31,10 @@ test('auction prices: omit a token without a price', async () => {
 function scriptedPricing(isPriced: (token: string) => boolean, error = new OrderBookError('NoLiquidity')) {
   const clock = manualClock(0);
   const queried: string[] = [];
-  const { find } = createAuctionPricing({
-    clock,
-    wrappedNative: undefined,
-    nativePrice: async (token) => {
-      queried.push(token);
-      if (isPriced(token)) return { status: 'priced', price: '1' };
-      return { status: 'rejected', error };
-    },
-    onFailure: () => {},
+  const { find } = createAuctionPricing({ clock, onFailure: () => {} }, undefined, async (token) => {
+    queried.push(token);
+    if (isPriced(token)) return { status: 'priced', price: '1' };
+    return { status: 'rejected', error };
   });
   const size = async (tokens: Iterable<`0x${string}`>) => Object.keys(await find(tokens)).length;
   return { clock, queried, size };

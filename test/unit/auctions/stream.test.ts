@@ -250,13 +250,12 @@ describe('auction id', () => {
   test('does not depend on the order in which prices arrive', async () => {
     const waiting: (() => void)[] = [];
     const clock = manualClock(NOW * 1000);
-    const pricing = createAuctionPricing({
-      clock,
-      wrappedNative: undefined,
-      nativePrice: () =>
+    const pricing = createAuctionPricing(
+      { clock, onFailure: () => {} },
+      undefined,
+      () =>
         new Promise((resolve) => waiting.push(() => resolve({ status: 'priced', price: '1' } as NativePriceResult))),
-      onFailure: () => {},
-    });
+    );
     const tokens = range(5).map(address);
     const texts = new Set<string>();
     for (const reversed of [false, true]) {
@@ -271,7 +270,11 @@ describe('auction id', () => {
 });
 
 test('auction feed keeps the bytes of the newest auction only', async () => {
-  const feed = createAuctionFeed({ clock: manualClock(), build: () => Promise.reject(), onFailure: () => {} });
+  const feed = createAuctionFeed(
+    manualClock(),
+    () => Promise.reject(),
+    () => {},
+  );
   const create = (id: number): Auction => ({
     id,
     block: id,
