@@ -10,7 +10,7 @@ const readWithHandle = (used: string) => `
     const { connectSqlite } = await import('./connection.ts');
     const book = assembleBook(reader, lease, clock);
     const own = assembleBook(await connectSqlite(source), lease, clock);
-    return withWrites({ ...book, ${used} }, writer);
+    return withWrites({ ...book, ${used} }, writer, watch);
 `;
 
 /** Faults of transactions of the application. */
