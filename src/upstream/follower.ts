@@ -221,7 +221,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     interval: INTERVAL,
     onFailure,
     async run(isStopping) {
-      await findBeginning();
+      if (isChainFollowed()) await findBeginning();
       // Orders before owners: an import must not delay what people wait for.
       while (!isStopping() && (await acquireLease())) {
         const hasRead = await readOrders();
