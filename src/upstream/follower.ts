@@ -82,6 +82,11 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
   /** Applies a read of an order. */
   async function apply(order: StoredOrder, found: UpstreamOrder): Promise<void> {
     const { events, needsTrades, differences } = reconcile(order, found, isChainFollowed(), seconds(clock));
+    if (order.placement === null && !isChainsOwn(found, await findBeginning())) {
+      const record = toInsert(found, book);
+      const placement = record && toPlacement(found, record.order);
+      if (placement !== undefined) await adopt([placement], found.creationDate);
+    }
     if (events.length > 0) await adopt(events);
     if (needsTrades) {
       const read = await upstream.listTrades({ uid: order.uid }, { offset: 0, limit: 1000 });
@@ -138,13 +143,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
       const filter = { uid: order.uid };
       facts.push(...toFacts(order, order.executedFee > 0n ? await store.chain.trades({ filter, limit: 1000 }) : []));
     }
-    await adopt(facts, oldest);
-    if (records.length > 0) await insert(records.map(({ record }) => record));
-    await adopt(
-      records.flatMap(({ order, record }) => toPlacement(order, record.order) ?? []),
-      oldest,
-    );
-    book.wake();
+    // Before the orders: after a crash, an order that is stored is not read as a new one again.
     const now = clock.now();
     const live = records.filter(({ order }) => !isFinal(order, now));
     await tasks.write(
@@ -152,6 +151,13 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
         put('order', uid, now, { ecdsa: signingScheme === 'eip712' || signingScheme === 'ethsign' }, 0),
       ),
     );
+    await adopt(facts, oldest);
+    if (records.length > 0) await insert(records.map(({ record }) => record));
+    await adopt(
+      records.flatMap(({ order, record }) => toPlacement(order, record.order) ?? []),
+      oldest,
+    );
+    book.wake();
   }
 
   /** Returns when this book began to read the chain, in milliseconds since 1970. */

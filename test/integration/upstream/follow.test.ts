@@ -1,4 +1,5 @@
 import type { Hex, Order } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
 import { upstreamWorld } from '../../support/upstream/world.ts';
@@ -236,6 +237,23 @@ describe('the import of an owner', () => {
     await here.other.orders.cancel(await here.cancellation([open]));
     await here.pass(60_000);
     expect(await here.status(open)).toBe('cancelled');
+  });
+
+  test('follows the orders of a page whose import was interrupted after they were stored', async () => {
+    const inner = memoryStore();
+    let failures = 0;
+    const write: typeof inner.tasks.write = async (changes) => {
+      if (changes.some(({ kind }) => kind === 'order') && failures++ === 0) throw new Error('the process is killed');
+      return inner.tasks.write(changes);
+    };
+    const here = await world({}, { store: { ...inner, tasks: { ...inner.tasks, write } } });
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await untilCurrent(here);
+    expect(failures).toBeGreaterThan(0);
+    await here.other.orders.cancel(await here.cancellation([uid]));
+    await here.pass(120_000, 5000);
+    expect(await here.status(uid)).toBe('cancelled');
   });
 
   test('scenario 18: leaves out a row that cannot be read, and reads all others', async () => {
