@@ -1,5 +1,6 @@
 import type { TokenPolicy } from '../admission/limits.ts';
 import { OrderBookError } from '../errors.ts';
+import type { Estimator } from '../ports/estimator.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
@@ -7,7 +8,7 @@ import { createEstimatorPool } from './estimators.ts';
 import { createGasPrice } from './gas-price.ts';
 import { createNativePrices } from './native-price.ts';
 import { requestQuote } from './quote.ts';
-import type { QuoteApi, QuotesContext } from './quote-api.ts';
+import type { OtherQuotes, QuoteApi, QuotesContext } from './quote-api.ts';
 import { createQuotePersister } from './quote-cache.ts';
 import type { ParsedQuoteOptions } from './quote-options.ts';
 import { streamQuotes } from './quote-stream.ts';
@@ -23,7 +24,12 @@ export interface QuoteService {
 
 export function createQuoteService(options: ParsedQuoteOptions, book: QuotesContext): QuoteService {
   const { store, clock, limits, tokens, host, remote, onFailure, observe, convertCodes } = book;
-  const { estimators, priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
+  const { priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
+  // The native prices of the book behind this one have the cache of prices.
+  const estimators =
+    options.estimators.length > 0 || book.otherQuotes === undefined
+      ? options.estimators
+      : [createPriceEstimator(book.otherQuotes)];
   const { wrappedNative } = tokens;
   const { usual } = timeouts;
   const raceCache = createRaceCache(clock, quoteCacheTtl);
@@ -102,4 +108,12 @@ function parseToken(text: string, { deniedTokens }: TokenPolicy): Address | Orde
   }
   if (!deniedTokens.has(token)) return token;
   return new OrderBookError('UnsupportedToken', `token ${token} is deny-listed`, { token });
+}
+
+function createPriceEstimator({ nativePrice }: OtherQuotes): Estimator {
+  return {
+    name: 'upstream',
+    estimate: async () => undefined,
+    nativePrice: (token, { signal }) => nativePrice(token, signal),
+  };
 }

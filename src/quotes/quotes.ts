@@ -1,6 +1,5 @@
 import { lazy } from '../concurrency/lazy.ts';
-import type { Estimator } from '../ports/estimator.ts';
-import type { OtherQuotes, QuoteApi, QuotesContext } from './quote-api.ts';
+import type { QuoteApi, QuotesContext } from './quote-api.ts';
 import { getOrderQuoting, NO_ESTIMATORS, parseQuoteOptions, type QuoteOptions } from './quote-options.ts';
 import { createQuoteSweeper } from './quote-sweeper.ts';
 
@@ -26,7 +25,7 @@ export interface Quotes {
  */
 export function createQuotes(given: QuoteOptions | undefined, book: QuotesContext): Quotes {
   const other = given === undefined ? book.otherQuotes : undefined;
-  const options = parseQuoteOptions(given ?? (other === undefined ? NO_ESTIMATORS : onlyPrices(other)));
+  const options = parseQuoteOptions(given ?? NO_ESTIMATORS);
   const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
   const service = lazy(async () => {
     const { createQuoteService } = await import('./quote-service.ts');
@@ -62,14 +61,4 @@ export function createQuotes(given: QuoteOptions | undefined, book: QuotesContex
       await sweep.stop();
     },
   };
-}
-
-/** Options of the service for the native prices of the book behind this one, which have its cache. */
-function onlyPrices({ nativePrice }: OtherQuotes): QuoteOptions {
-  const estimator: Estimator = {
-    name: 'upstream',
-    estimate: () => undefined,
-    nativePrice: (token, { signal }) => nativePrice(token, signal),
-  };
-  return { ...NO_ESTIMATORS, estimators: [estimator] };
 }

@@ -87,7 +87,9 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     const { page } = await show(`#/orders/${open}`);
     const amount = page.locator('.amount', { hasText: '9,000.5' }).first();
     expect(await amount.textContent()).toBe('9,000.5 USDC');
-    expect(await amount.getAttribute('title')).toBe('9,000.5 USDC (9\u202f000\u202f500\u202f000 atoms)');
+    expect(await amount.getAttribute('title')).toBe(
+      '9,000.5 USDC (9\u202f000\u202f500\u202f000\u202f000\u202f000\u202f000\u202f000 atoms)',
+    );
     expect(await textOf(page)).not.toMatch(/× 10|atoms of/);
   });
 

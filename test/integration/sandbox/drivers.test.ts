@@ -110,6 +110,8 @@ it('driver: quotes a trade, and responds to malformed requests with a kind', asy
   expect(await estimator.estimate(sale, context)).toEqual({
     amount: 2000n * 10n ** 18n,
     gas: 250_000,
+    jitOrders: [],
+    preInteractions: [],
     solver: sandbox.solverAddress,
     interactions: [expect.objectContaining({ target: buyToken })],
   });
