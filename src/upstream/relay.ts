@@ -167,8 +167,10 @@ export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
     reason: string,
     due = clock.now() + READS[0],
   ): Promise<RelayedCancellation> {
-    const [key] = uids;
-    if (key !== undefined)
+    const [key = ''] = uids;
+    const [known] = await tasks.get('cancellation', [key]);
+    // A client that repeats its request does not postpone the one that is kept.
+    if (known?.value.uids.join() !== uids.join())
       await tasks.write([put('cancellation', key, due, { request, uids, since: clock.now(), sent: 1 })]);
     wakeWorker();
     const description = `${upstream.name} has not confirmed the cancellation yet: ${reason}`;

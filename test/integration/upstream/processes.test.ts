@@ -13,7 +13,9 @@ afterAll(async () => await place[Symbol.asyncDispose]());
 
 const ORDERS = 40;
 
-test('two books on one PostgreSQL store relay each order once, and both know what happens to it', async () => {
+test('two books on one PostgreSQL store relay each order once, and both know what happens to it', {
+  timeout: 240_000,
+}, async () => {
   const second = await startSecondBook({ limits: { maxOpenOrders: 1000 } });
   const proxy = await startBadProxy({ target: second.url, faults: { 'cut-after': 0.1, '502-after': 0.05 } });
   const { url, schema } = place;
@@ -43,7 +45,7 @@ test('two books on one PostgreSQL store relay each order once, and both know wha
   const cancellation = { orderUids, ...(await signCancellation(account(1), { orderUids })) };
   // The order may still wait for the proof that it has arrived.
   const cancel = async () => (await books[1]?.orders.cancel(cancellation))?.status;
-  await expect.poll(cancel, { timeout: 60_000 }).toBe('cancelled');
+  await expect.poll(cancel, { timeout: 120_000 }).toBe('cancelled');
   for (const book of [...books, second.book]) {
     const getStatus = async () => (await book.orders.get(orderUids[0] as Hex))?.status;
     await expect.poll(getStatus, { timeout: 10_000 }).toBe('cancelled');

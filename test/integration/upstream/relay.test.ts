@@ -268,6 +268,19 @@ describe('a relayed cancellation', () => {
     expect(await log(uid)).toEqual(['created', 'cancelled']);
   });
 
+  test('of an order that is on its way is not postponed by a client that repeats it', async () => {
+    const { book, order, cancellation, upstream, pass, status } = await world({ relay: 'queue' });
+    upstream.faults.push('lost');
+    const { uid } = (await book.orders.submit((await order()) as never)) as { uid: Hex };
+    await pass(250, 50);
+    const request = await cancellation([uid]);
+    for (let i = 0; i < 60 && (await status(uid)) !== 'cancelled'; i++) {
+      await book.orders.cancel(request);
+      await pass(500, 100);
+    }
+    expect(await status(uid)).toBe('cancelled');
+  });
+
   test('scenario 8: of a list with a filled order changes nothing', async () => {
     const { book, other, order, cancellation, status, tell } = await world();
     const [a, b] = [
