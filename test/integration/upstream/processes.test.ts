@@ -43,12 +43,15 @@ test('two books on one PostgreSQL store relay each order once, and both know wha
 
   const orderUids = [uids[0] as Hex];
   const cancellation = { orderUids, ...(await signCancellation(account(1), { orderUids })) };
-  // The order may still wait for the proof that it has arrived.
-  const cancel = async () => (await books[1]?.orders.cancel(cancellation))?.status;
-  await expect.poll(cancel, { timeout: 120_000 }).toBe('cancelled');
+  // The order may still wait for the proof that it has arrived, and the answer to the cancellation may be lost.
+  const cancel = async () => {
+    await books[1]?.orders.cancel(cancellation);
+    return (await second.book.orders.get(orderUids[0] as Hex))?.status;
+  };
+  await expect.poll(cancel, { timeout: 60_000, interval: 200 }).toBe('cancelled');
   for (const book of [...books, second.book]) {
     const getStatus = async () => (await book.orders.get(orderUids[0] as Hex))?.status;
-    await expect.poll(getStatus, { timeout: 10_000 }).toBe('cancelled');
+    await expect.poll(getStatus, { timeout: 60_000 }).toBe('cancelled');
   }
   const writes = proxy.requests.filter(({ class: name, method }) => name === 'write' && method === 'POST');
   const lost = writes.filter(({ fault }) => fault !== 'none');
