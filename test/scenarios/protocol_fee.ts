@@ -9,7 +9,7 @@ const ETHER = 10n ** 18n;
  * - surplus, price improvement and volume fees together reach the expected shares of limit and market orders: held in
  *   `test/unit/auctions/fee-policies.test.ts` and by the exact fractions of `test/unit/protocol/protocol-fees.test.ts`
  * - executed fees equal the balance of the settlement contract afterwards: not held here, since this scenario settles
- *   with amounts of its own
+ *   with other amounts
  * - three partner fees of a trade give three executed fees, with the capped factors: held in the unit tests
  * - volume fee of a purchase, also with policies that apply later: held in the unit tests
  * - buckets replace the factor of a pair; a factor of 0 stays a fee of 0: held in the unit tests

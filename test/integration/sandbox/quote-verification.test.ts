@@ -130,7 +130,7 @@ describe('quote verification', () => {
     });
   });
 
-  /** A quote of a market maker, who sells USDC for the WETH of the trade by an order of its own. */
+  /** A quote of a market maker, who sells USDC for the WETH of the trade by a separate order. */
   async function rfqQuote(change: (order: Record<string, unknown>) => object = (order) => order, txOrigin?: Hex) {
     const maker = await sandbox.createTrader({ USDC: '10000' });
     const body = maker.createOrder({ sell: ['5000', 'USDC'], for: ['1', 'WETH'] }, { scheme: 'eip712' });

@@ -20,7 +20,7 @@ afterAll(async () => {
   for (const close of closers.reverse()) await close();
 });
 
-/** A book in front of another one over HTTP, with everything that it serves, and no order of its own. */
+/** A book in front of another one over HTTP, with everything that it serves, and without orders. */
 async function start() {
   const other = await startSecondBook();
   const upstream = orderBookUpstream({ url: other.url, budget: { read: 1e6, write: 1e6, quote: 1e6 } });

@@ -68,7 +68,7 @@ test('the import of an owner continues after each kill -9, and reads no page twi
   await second.close();
 
   expect(count).toBe(ORDERS);
-  expect(entries).toBe(ORDERS); // each was told once
+  expect(entries).toBe(ORDERS); // one for each order
   // A page that was read but not stored at a kill is read again.
   expect(pages().length).toBeLessThanOrEqual(Math.ceil(ORDERS / 984) + KILLS + 1);
   expect(proxy.requests.length / seconds).toBeLessThanOrEqual(READS_PER_SECOND);

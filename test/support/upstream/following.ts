@@ -172,12 +172,12 @@ export async function playFollowing(plan: FollowingPlan, store: Store = memorySt
   for (const [uid, { fills: expected, isCancelled }] of truth) {
     fills += expected;
     const [mine, theirs] = await Promise.all([book.orders.get(uid), other.orders.get(uid)]);
-    const told = (name: string) => counts.get(`${name} ${uid}`) ?? 0;
+    const countOf = (name: string) => counts.get(`${name} ${uid}`) ?? 0;
     const facts = {
       state: [mine?.status, theirs?.status],
       sold: [mine?.executedSellAmount, theirs?.executedSellAmount],
-      fills: [told('traded') - told('reverted'), expected],
-      cancellations: [told('cancelled'), isCancelled ? 1 : 0],
+      fills: [countOf('traded') - countOf('reverted'), expected],
+      cancellations: [countOf('cancelled'), isCancelled ? 1 : 0],
     };
     for (const [name, [is, should]] of Object.entries(facts)) {
       if (is !== should) problems.push(`${uid.slice(0, 10)} ${name}: ${is}, not ${should}`);

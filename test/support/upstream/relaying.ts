@@ -115,8 +115,8 @@ export async function playRelay(plan: RelayPlan, store: Store = memoryStore()): 
     const [mine, theirs] = await Promise.all([book.orders.get(uid), other.orders.get(uid)]);
     const relay = (await book.upstream?.order(uid))?.relay?.state;
     // A queue has promised only to send. Where the other book rejects, the order ends here.
-    const isTold = plan.relay === 'queue' && mine?.status === 'cancelled' && relay === 'rejected';
-    if (theirs === undefined ? !isTold : mine?.status !== theirs.status || relay === 'rejected')
+    const isReported = plan.relay === 'queue' && mine?.status === 'cancelled' && relay === 'rejected';
+    if (theirs === undefined ? !isReported : mine?.status !== theirs.status || relay === 'rejected')
       problems.push(`${uid.slice(0, 10)}: ${mine?.status} here (${relay}), ${theirs?.status} there`);
   }
   // Also an order whose outcome was called unknown is here in the end, if the other book has it.
