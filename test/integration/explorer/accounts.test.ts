@@ -140,7 +140,8 @@ describe.skipIf(CHROMIUM === undefined)(`explorer accounts${SKIP_REASON}`, () =>
       const [first] = sandbox.accounts;
       const wallet = privateKeyToAccount(first?.privateKey ?? '0x');
       affiliate = wallet.address.toLowerCase();
-      const signedMessage = await wallet.signTypedData(affiliateTypedData(wallet.address, 'EXPLORER'));
+      const domain = { name: 'CoW Swap Affiliate', version: '1' };
+      const signedMessage = await wallet.signTypedData(affiliateTypedData(wallet.address, 'EXPLORER', domain));
       const registration = { walletAddress: wallet.address, code: 'EXPLORER', signedMessage };
       const response = await fetch(`${sandbox.url}/affiliate/${wallet.address}`, {
         method: 'POST',
