@@ -149,9 +149,9 @@ function parseName<Name extends string>(value: unknown, names: readonly Name[]):
   return names.find((name) => name === value);
 }
 
-/** Parses a date of RFC 3339, with up to nine digits of its second. Returns milliseconds since 1970. */
+/** Parses a date of RFC 3339 with up to nine digits of its second, in UTC if it has no zone. Returns milliseconds. */
 function parseDate(value: unknown): number | undefined {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT/.test(value)) return undefined;
-  const time = Date.parse(value);
+  const time = Date.parse(/(?:Z|[+-]\d\d:\d\d)$/i.test(value) ? value : `${value}Z`);
   return Number.isNaN(time) ? undefined : time;
 }

@@ -211,7 +211,7 @@ export interface ChainStore {
    * Projects them like `apply`, but moves no checkpoint. The hash of their blocks is {@link UNKNOWN_HASH}. An event
    * with block number 0 has an unknown position, before all others: the store assigns its log index. MUST skip events
    * that are known, and those that contradict an indexed event. A known trade that was adopted with another
-   * `executedFee` is replaced, without a log entry.
+   * `executedFee` is replaced, without a log entry, unless the new one is null.
    *
    * A later batch replaces the adopted events of the blocks after the checkpoint up to its `through` by its own. An
    * event that both have keeps its log entry; one that the batch lacks is reverted.

@@ -101,12 +101,13 @@ export function findAdoptable(
   return { added: found.sort(compareLogPositions), replaced };
 }
 
-/** Returns whether a stored event is the adopted form of a trade, with another fee. */
+/** Returns whether a stored event is the adopted form of a trade whose fee is known now, or has changed. */
 function isLessKnown(stored: ChainEvent, event: OrderChainEvent): boolean {
   return (
     stored.type === 'trade' &&
     event.type === 'trade' &&
     stored.blockHash === UNKNOWN_HASH &&
+    event.executedFee !== null &&
     stored.executedFee !== event.executedFee &&
     compareLogPositions(stored, event) === 0
   );

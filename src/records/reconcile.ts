@@ -147,8 +147,9 @@ export function toChainEvents(trades: readonly UpstreamTrade[], fees: ReadonlyMa
 
 /** The other book reports the sum of the fees of an order: the newest of its trades carries it. 0: not known yet. */
 function withFee(trades: readonly TradeChainEvent[], fee: bigint): TradeChainEvent[] {
-  const signed = trades.reduce((sum, { feeAmount }) => sum + BigInt(feeAmount), 0n);
-  return trades.map((trade, i) => ({ ...trade, executedFee: i === 0 && fee > signed ? String(fee - signed) : null }));
+  const rest = trades.reduce((left, { feeAmount }) => left - BigInt(feeAmount), fee);
+  if (rest <= 0n) return trades.map((trade) => ({ ...trade, executedFee: null }));
+  return trades.map((trade, i) => ({ ...trade, executedFee: i === 0 ? String(rest) : '0' }));
 }
 
 const isSigned = ({ signingScheme, status }: UpstreamOrder) =>

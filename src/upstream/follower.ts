@@ -82,7 +82,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
   /** Applies a read of an order. */
   async function apply(order: StoredOrder, found: UpstreamOrder): Promise<void> {
     const { events, needsTrades, differences } = reconcile(order, found, isChainFollowed(), seconds(clock));
-    if (order.placement === null && !isChainsOwn(found, await findBeginning())) {
+    if (found.onchainUser !== undefined && order.placement === null && !isChainsOwn(found, await findBeginning())) {
       const record = toInsert(found, book);
       const placement = record && toPlacement(found, record.order);
       if (placement !== undefined) await adopt([placement], found.creationDate);

@@ -125,6 +125,7 @@ export const ADOPT: readonly Rule[] = [
       const before = await store.events.after(0, 100);
       assert.equal(await store.chain.adopt([{ ...unknown, executedFee: '7' }], SEEN_AT + 1), 1);
       assert.equal(await store.chain.adopt([{ ...unknown, executedFee: '7' }], SEEN_AT + 2), 0);
+      assert.equal(await store.chain.adopt([unknown], SEEN_AT + 2), 0); // what is known is not forgotten
       const [found] = await store.orders.get([SELL.uid]);
       const signedFee = Number(found?.executedFeeAmount);
       assert.deepEqual([found?.executedFee, found?.executedSellAmount], [String(signedFee + 7), '40']);

@@ -76,6 +76,22 @@ describe('the fee of an order that is filled', () => {
     await becomes(here, order.uid, { executedSellAmount: '1000', executedFee: '25' });
   });
 
+  test('is kept when the trades of the owner are read again', async () => {
+    const here = await world();
+    const order = await postElsewhere(here);
+    await here.tell(here.other, 7, [tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount))]);
+    reportFee(here, '99');
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await becomes(here, order.uid, { status: 'fulfilled', executedFee: '99' });
+    // The import begins again, and the list of trades has no fees.
+    await here.book.upstream?.unfollow({ owners: [here.alice.address] });
+    const { listTrades } = here.upstream.calls;
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await here.pass(30_000, 5000);
+    expect(here.upstream.calls.listTrades).toBeGreaterThan(listTrades);
+    expect(await here.book.orders.get(order.uid)).toMatchObject({ executedFee: '99' });
+  });
+
   test('that was imported is the sum that the other book reports', async () => {
     const here = await world();
     const order = await postElsewhere(here);

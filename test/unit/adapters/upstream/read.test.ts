@@ -133,6 +133,15 @@ describe('orders of a newer version', () => {
     expect(parseOrders([{ ...shapes.order, [name]: value }, null, 5, shapes.order])).toHaveLength(1);
   });
 
+  it('have the same time in every time zone of the host if their date has no zone', () => {
+    const { TZ } = process.env;
+    process.env['TZ'] = 'America/Los_Angeles';
+    const [order] = parseOrders([{ ...shapes.order, creationDate: '2026-05-11T08:09:10.123' }]);
+    if (TZ === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = TZ;
+    expect(order?.creationDate).toBe(Date.parse('2026-05-11T08:09:10.123Z'));
+  });
+
   it('have no document whose hash differs', () => {
     const [order] = parseOrders([{ ...shapes.order, fullAppData: '{"appCode":"other"}' }]);
     expect(order?.fullAppData).toBeUndefined();
