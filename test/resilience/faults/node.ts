@@ -56,7 +56,7 @@ export async function startNode(
         case 'nothing':
           return response.end(answer(null));
         case 'another hash':
-          return response.end(right.replace(/"hash":"0x../, '"hash":"0xdd'));
+          return response.end(right.replace(/(?<="hash":"0x)../, (byte) => (byte === 'dd' ? 'ee' : 'dd')));
         case 'error':
           return response.end(
             JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'header not found' } }),

@@ -132,7 +132,7 @@ test('pages of trades continue at the position of their cursor, also after newer
 
 test('trades of unknown orders are listed, and those of orders placed on chain by their user', async () => {
   const order = await orderOf();
-  const otherOwner = { ...order, uid: `${order.uid.slice(0, -1)}0` as Hex };
+  const otherOwner = { ...order, uid: `${order.uid.slice(0, -1)}${order.uid.endsWith('0') ? 1 : 0}` as Hex };
   await applyBlock(5, [
     tradeOf(otherOwner, 1n, 1n),
     placementOf({ sellToken: order.sellToken, buyToken: order.buyToken }),
