@@ -85,7 +85,7 @@ export async function createRandomOrders(sandbox: Sandbox, seed: number): Promis
     const recipient = '0x00000000000000000000000000000000000fee00';
     const fees = volumeBps === 0 ? {} : { metadata: { partnerFee: { volumeBps, recipient } } };
     const appData = appDataDocument({ ...hooks, ...fees });
-    const terms = { sell: [amount(sell, size), sell], for: [amount(buy, size * margin), buy], kind } as const;
+    const terms = { sell: [amount(sell, size), sell], buy: [amount(buy, size * margin), buy], kind } as const;
     const validFor = 3600 + Math.floor(random() * 80_000);
     const body = trader.createOrder(terms, { scheme, partiallyFillable, appData, validFor });
     const result = await sandbox.book.orders.submit(body);
