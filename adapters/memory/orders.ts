@@ -11,6 +11,7 @@ import type {
   OrderCursor,
   OrderInsert,
   OrderQuery,
+  OrderQuote,
   OrderScan,
   PruneRequest,
   ReinstateRequest,
@@ -38,6 +39,7 @@ export interface MemoryOrders {
   scan(query: OrderQuery, examine: number): OrderScan;
   filterPlaced(account: string, uids: readonly Hex[]): Hex[];
   cancel(request: CancelRequest): CancelOutcome;
+  addQuote(uid: string, quote: OrderQuote): boolean;
   count(owner: string, now: number): OrderCounts;
   expire(now: number, limit: number): number;
   reinstate(request: ReinstateRequest): number;
@@ -292,6 +294,13 @@ export function createMemoryOrders({
     scan,
     filterPlaced: (account, uids) => uids.filter((uid) => rows.get(uid)?.onchainUser === account),
     cancel,
+    addQuote(uid, quote) {
+      const row = rows.get(uid);
+      if (row === undefined || row.quote !== null) return false;
+      row.quote = quote;
+      row.version++;
+      return true;
+    },
     count: (owner, now) => ({ open: count(owner, 'open', now), pending: count(owner, 'pending', now) }),
     expire,
     reinstate,

@@ -13,8 +13,8 @@ import {
   getScheme,
   PHASES,
   QUOTA_CLASSES,
+  renderQuote,
   SCHEMES,
-  SEPARATOR,
   toByteArray,
   toBytes,
   toKey,
@@ -143,7 +143,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       hashes,
       orders.map(({ body }) => body),
       version,
-      orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`)),
+      orders.map(({ quote }) => (quote === undefined ? null : renderQuote(quote))),
       toNumberArray(orders.map(({ body }) => getChecksum(body))),
     );
     await run(refer, hashes, toNumberArray(orders.map(getEndTime)));

@@ -8,6 +8,7 @@ import type {
   InsertOptions,
   InsertOutcome,
   OrderInsert,
+  OrderQuote,
   StoredOrder,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
@@ -20,6 +21,7 @@ import {
   getOwner,
   getPhase,
   QUOTA_CLASSES,
+  renderQuote,
   SCHEMES,
   SEPARATOR,
   toByteArray,
@@ -36,6 +38,7 @@ export interface PgOrderTable {
   get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]>;
   filterPlaced(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]>;
   cancel(request: CancelRequest): Promise<CancelOutcome>;
+  addQuote(uid: Hex, quote: OrderQuote): Promise<boolean>;
 }
 
 /** Whether an insert skips locked owners, and whether the caller applies stored chain events itself. */
@@ -64,6 +67,11 @@ export function createOrderTable(
   const parameters = Array.from({ length: 19 }, (_, i) => `$${i + 1}`).join();
   const insert = prepare<readonly [codes: string]>(`SELECT ${s}.insert_orders(${parameters})::text`);
   const cancel = prepare<readonly [code: number]>(`SELECT ${s}.cancel_orders($1, $2, $3)`);
+  const addQuote = prepare<readonly [1]>(
+    `WITH changed AS (UPDATE ${s}.orders SET quote = $2, version = version + 1 WHERE key = $1 AND quote IS NULL ` +
+      `RETURNING key), filled AS (UPDATE ${s}.fills f SET version = f.version + 1 FROM changed c WHERE f.key = c.key) ` +
+      'SELECT 1 FROM changed',
+  );
   const refer = prepare(referDocuments(s, '$1::bytea[], $2::bytea[], $3::text[], $4::bigint[]', 'true', '$5::bigint'));
   const selectTransaction = prepare<readonly [number]>(`SELECT ${XID}`);
   const selectAttempts = prepare<readonly [key: Hex, attempt: number]>(
@@ -224,6 +232,10 @@ export function createOrderTable(
       const [uid, reason] = [unique[Math.floor(code / 10) - 1], REASONS[(code % 10) - 1]];
       return uid === undefined || reason === undefined ? { status: 'cancelled' } : { status: 'rejected', uid, reason };
     },
+
+    async addQuote(uid, quote) {
+      return (await call('add a quote to an order', (run) => run(addQuote, toKey(uid), renderQuote(quote)))).length > 0;
+    },
   };
 }
 
@@ -248,7 +260,7 @@ function toParameters(inserts: readonly OrderInsert[], { skip, split, attempt, h
     app,
     orders.map(({ body }) => body).join(SEPARATOR),
     toNumberArray(orders.map(({ body }) => getChecksum(body))),
-    nullable(orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`))),
+    nullable(orders.map(({ quote }) => (quote === undefined ? null : renderQuote(quote)))),
     toNumberArray(inserts.map(({ quota = null }) => quota)),
     nullable(inserts.map(({ replaces }) => (replaces === undefined ? null : toKey(replaces)))),
     hasDocuments ? [] : hashes,

@@ -1,7 +1,10 @@
-import type { Address, Hex, OrderEventType, OrderState, QuotaClass } from 'intentbook';
+import type { Address, Hex, OrderEventType, OrderQuote, OrderState, QuotaClass } from 'intentbook';
 
 /** Separates texts that are JSON, in which this character can only occur as an escape sequence. */
 export const SEPARATOR = '\x1e';
+
+/** Renders the two texts of a quote as one. */
+export const renderQuote = ({ body, metadata }: OrderQuote) => `${body}${SEPARATOR}${metadata}`;
 
 /** Codes are indexes in these lists. They are stored in databases: append only. */
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;

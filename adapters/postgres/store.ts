@@ -120,6 +120,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
       filterPlaced: (account, uids) =>
         readers.read('read orders placed on chain', (query) => orders.filterPlaced(query, account, uids)),
       cancel: orders.cancel,
+      addQuote: orders.addQuote,
       count: owners.read,
       total: createOrderTotal(session),
       expire: createExpirySweeper(session, chainEvents),

@@ -7,6 +7,7 @@ import type {
   InsertOptions,
   InsertOutcome,
   OrderInsert,
+  OrderQuote,
   QuotaClass,
   StoredOrder,
 } from 'intentbook';
@@ -27,6 +28,7 @@ export interface OrderTable {
   get(uids: readonly Hex[]): StoredOrder[];
   getEncoded(uids: readonly Hex[]): EncodedOrder[];
   cancel(request: CancelRequest): CancelOutcome;
+  addQuote(uid: Hex, quote: OrderQuote): boolean;
 }
 
 /** Columns that are needed to check and cancel an order. */
@@ -74,6 +76,10 @@ export function createOrderTable(
       'cancelled_off_chain = 1, ' +
       'version = version + 1 WHERE id = ?',
   );
+  const insertQuote = prepare(
+    `INSERT OR IGNORE INTO ${p}order_quotes (order_id, body, metadata) SELECT id, ?, ? FROM ${p}orders WHERE uid = ?`,
+  );
+  const incrementVersion = prepare(`UPDATE ${p}orders SET version = version + 1 WHERE uid = ?`);
   const selectOne = prepareOrderByUid(session);
   const selects = BATCHES.map((size) => ({ size, query: prepareBatch(session, size) }));
 
@@ -194,6 +200,14 @@ export function createOrderTable(
         if (rejected !== undefined) return rejected;
         for (const order of records) cancelOne(order, cancelledAt);
         return { status: 'cancelled' };
+      }),
+
+    addQuote: (hex, { body, metadata }) =>
+      write('add a quote to an order', () => {
+        const uid = toBytes(hex);
+        const isAdded = insertQuote.run(body, metadata, uid).changes > 0;
+        if (isAdded) incrementVersion.run(uid);
+        return isAdded;
       }),
   };
 }

@@ -84,6 +84,7 @@ function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['w
         return outcomes;
       },
       cancel: run('cancelOrders'),
+      addQuote: run('addQuote'),
       expire: run('expireOrders'),
       reinstate: run('reinstateOrders'),
       prune: run('pruneOrders'),

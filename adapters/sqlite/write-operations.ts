@@ -8,6 +8,7 @@ export const createWriteOperations = (store: Store) => ({
   check: store.check,
   insertOrders: store.orders.insert,
   cancelOrders: store.orders.cancel,
+  addQuote: store.orders.addQuote,
   expireOrders: store.orders.expire,
   reinstateOrders: store.orders.reinstate,
   pruneOrders: store.orders.prune,

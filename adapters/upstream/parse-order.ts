@@ -1,8 +1,10 @@
-import { type Hex, UPSTREAM_STATUSES, type UpstreamOrder, type UpstreamTrade } from 'intentbook';
+import { type Hex, type OrderQuote, UPSTREAM_STATUSES, type UpstreamOrder, type UpstreamTrade } from 'intentbook';
 import {
   appDataHash,
   BUY_TOKEN_DESTINATIONS,
+  formatDecimal,
   ORDER_KINDS,
+  parseDecimal,
   parseHex,
   SELL_TOKEN_SOURCES,
   SIGNING_SCHEMES,
@@ -96,9 +98,38 @@ function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOr
     onchainUser: parseHex(order['onchainUser'], 20) ?? sender,
     userValidTo: isObject(ethflow) ? parseSeconds(ethflow['userValidTo']) : undefined,
     placementError: typeof placementError === 'string' ? placementError : undefined,
+    quote: parseQuote(order['quote']),
   };
 }
 
+/** Parses the quote of an order: `undefined` if it lacks an amount. */
+function parseQuote(quote: unknown): OrderQuote | undefined {
+  if (!isObject(quote)) return undefined;
+  const [sellAmount, buyAmount, feeAmount] = [quote['sellAmount'], quote['buyAmount'], quote['feeAmount']].map(
+    parseAmount,
+  );
+  if (sellAmount === undefined || buyAmount === undefined || feeAmount === undefined) return undefined;
+  const body = {
+    gasAmount: toDecimal(quote['gasAmount']),
+    gasPrice: toDecimal(quote['gasPrice']),
+    sellTokenPrice: toDecimal(quote['sellTokenPrice']),
+    sellAmount: String(sellAmount),
+    buyAmount: String(buyAmount),
+    feeAmount: String(feeAmount),
+    solver: parseHex(quote['solver'], 20) ?? ZERO_ADDRESS,
+    verified: quote['verified'] === true,
+  };
+  const metadata = isObject(quote['metadata']) ? quote['metadata'] : {};
+  return { body: JSON.stringify(body), metadata: JSON.stringify(metadata) };
+}
+
+/** Returns a plain decimal without an exponent; "0" if the other book does not report it. */
+function toDecimal(value: unknown): string {
+  const decimal = parseDecimal(value);
+  return decimal === undefined ? '0' : formatDecimal(decimal);
+}
+
+const ZERO_ADDRESS = `0x${'00'.repeat(20)}`;
 const CLASSES = ['market', 'limit', 'liquidity'] as const;
 
 function parseTrade(trade: Members): UpstreamTrade {

@@ -224,6 +224,13 @@ export interface OrderStore {
   reinstate(request: ReinstateRequest): Promise<number>;
 
   /**
+   * Adds a quote to an order that has none, without a log entry. Increments the version of the order.
+   *
+   * @returns Whether it was added: false if the order has a quote, or does not exist.
+   */
+  addQuote(uid: Hex, quote: OrderQuote): Promise<boolean>;
+
+  /**
    * Deletes old orders with their quotes, oldest first, at most `request.limit`. An order is deleted if it was created
    * before `request.before` and its effective `validTo` is before it too. It must also be cancelled, fulfilled or
    * recorded as expired. Their documents, log entries and chain events are kept. MAY skip orders of an owner with a

@@ -2,6 +2,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Clock } from './clock.ts';
+import type { OrderQuote } from './quote-store.ts';
 
 /**
  * Another order book behind this one, such as the production order book of CoW Protocol: orders are relayed to it, and
@@ -202,6 +203,8 @@ export interface UpstreamOrder {
   /** The validity that the user of the native-currency flow chose, in seconds since 1970. */
   readonly userValidTo: number | undefined;
   readonly placementError: string | undefined;
+  /** The quote that the other book has linked to it. Lists of an owner's orders do not have it. */
+  readonly quote: OrderQuote | undefined;
 }
 
 /** The statuses of orders in wire format. */

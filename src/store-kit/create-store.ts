@@ -29,6 +29,7 @@ const ORDERS = [
   'list',
   'filterPlaced',
   'cancel',
+  'addQuote',
   'count',
   'total',
   'expire',

@@ -88,6 +88,8 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
       if (placement !== undefined) await adopt([placement], found.creationDate);
     }
     if (events.length > 0) await adopt(events);
+    if (order.quote === null && found.quote !== undefined && (await store.orders.addQuote(order.uid, found.quote)))
+      book.cache?.forget([order.uid]);
     if (needsTrades) {
       const read = await upstream.listTrades({ uid: order.uid }, { offset: 0, limit: 1000 });
       const fees = new Map([[order.uid, found.executedFee]]);

@@ -1,7 +1,7 @@
 import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
 import type { QuoteStore } from '../ports/quote-store.ts';
 import type { UpstreamQuote } from '../ports/upstream.ts';
-import { parseDecimal } from '../protocol/decimal.ts';
+import { formatDecimal, parseDecimal } from '../protocol/decimal.ts';
 import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { QuoteResponse, QuoteResult, QuoteStreamEvent } from '../records/quote-results.ts';
 import type { UpstreamBook } from './context.ts';
@@ -102,8 +102,8 @@ function toAmount(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^[0-9]{1,78}$/.test(value) ? BigInt(value) : undefined;
 }
 
-/** Returns a plain decimal; "0" if the other book does not report it. */
+/** Returns a plain decimal without an exponent; "0" if the other book does not report it. */
 function toNumber(value: unknown): string {
-  const text = String(value);
-  return parseDecimal(text) === undefined ? '0' : text;
+  const decimal = parseDecimal(value);
+  return decimal === undefined ? '0' : formatDecimal(decimal);
 }

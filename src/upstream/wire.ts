@@ -54,7 +54,7 @@ export interface OrderOrigin {
  * @returns `undefined` if its UID is not that of its terms: it is signed for another chain or contract.
  */
 export function toInsert(order: UpstreamOrder, origin: OrderOrigin): OrderInsert | undefined {
-  const { uid, owner, signingScheme, signature, creationDate, fullAppData, userValidTo } = order;
+  const { uid, owner, signingScheme, signature, creationDate, fullAppData, userValidTo, quote } = order;
   const { hasher, settlementContract, hooksTrampoline } = origin;
   const expected = packUid({ digest: bytesToHex(hasher.digest(order)), owner, validTo: order.validTo });
   if (uid !== expected) return undefined;
@@ -76,7 +76,7 @@ export function toInsert(order: UpstreamOrder, origin: OrderOrigin): OrderInsert
     userValidTo === undefined ? {} : { validTo: userValidTo },
   );
   const document = fullAppData === undefined ? {} : { document: { hash: order.appData, document: fullAppData } };
-  return { order: record, ...document };
+  return { order: quote === undefined ? record : { ...record, quote }, ...document };
 }
 
 /** Returns whether an order has ended by the word of the other book. */

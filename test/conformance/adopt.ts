@@ -3,7 +3,7 @@ import type { Hex, OrderChainEvent, Store } from 'intentbook';
 import { UNKNOWN_HASH } from 'intentbook';
 import { at, batch, invalidation, presignature, SELL, trade } from './chain.ts';
 import type { Rule } from './harness.ts';
-import { NOW, order, PLACED_AT, place, presignOrder } from './orders.ts';
+import { NOW, order, PLACED_AT, place, presignOrder, uid } from './orders.ts';
 
 const SEEN_AT = PLACED_AT + 5000;
 
@@ -27,6 +27,29 @@ const listEvents = async (store: Store) =>
   (await store.events.after(0, 100)).map(({ type, at: time, cause }) => [type, time, cause?.position.blockNumber]);
 
 export const ADOPT: readonly Rule[] = [
+  {
+    name: 'adds a quote to an order that has none, once, and increments the version of the order',
+    async run({ store }) {
+      const quote = { body: '{"gasAmount":"1"}', metadata: '{}' };
+      const quoted = order(2, { quote });
+      await place(store, SELL, quoted);
+      await store.chain.adopt([reported(trade(SELL, 5))], SEEN_AT);
+      const [before] = await store.orders.get([SELL.uid]);
+      const last = await store.events.last();
+      const other = { body: '{"gasAmount":"2.5"}', metadata: '{"version":"1.0"}' };
+      assert.equal(await store.orders.addQuote(SELL.uid, other), true);
+      assert.equal(await store.orders.addQuote(SELL.uid, quote), false);
+      assert.equal(await store.orders.addQuote(quoted.uid, other), false);
+      assert.equal(await store.orders.addQuote(uid(99), other), false);
+      const [added] = await store.orders.get([SELL.uid]);
+      assert.deepEqual(added, before && { ...before, quote: other, version: before.version + 1 });
+      assert.deepEqual(
+        (await store.orders.get([quoted.uid])).map((each) => [each.quote, each.version]),
+        [[quote, 1]],
+      );
+      assert.equal(await store.events.last(), last);
+    },
+  },
   {
     name: 'projects an adopted trade, with an event and without a checkpoint',
     async run({ store }) {

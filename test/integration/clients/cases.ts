@@ -246,7 +246,9 @@ const TRADING_SDK: readonly ClientCase[] = [
       ]);
       const order = await api.getOrder(orderId);
       expect(order).toMatchObject({ sellAmount: '123456789', buyAmount: '987654321', status: 'open' });
-      expect(order.quote).toMatchObject({ sellAmount: '123456789' });
+      // A book in front of another one reads the quote there, after it has accepted the order.
+      const readQuote = async () => (await api.getOrder(orderId)).quote;
+      await expect.poll(readQuote, { timeout: 10_000 }).toMatchObject({ sellAmount: '123456789' });
     },
   },
   {

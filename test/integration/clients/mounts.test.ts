@@ -27,8 +27,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** A URL of a book for a client. */
 interface Place {
   readonly name: string;
-  /** A case that cannot hold there, with the reason. */
-  readonly except?: readonly [name: string, reason: string];
   open(): Promise<{ readonly url: string; close(): Promise<void> }>;
 }
 
@@ -53,10 +51,6 @@ const mounted = (mount: Mount, name = mount.name, store: () => Store = memorySto
 /** A book in front of another one, which has the prices. */
 const inFront: Place = {
   name: 'a book in front of another one',
-  except: [
-    'postLimitOrder requests no quote, and the book quotes the order itself',
-    'the other book quotes it, and the book in front does not see that quote',
-  ],
   async open() {
     const quotes = await quoteOptions({ chain: 'sepolia' });
     const second = await startSecondBook({ profile: 'specification', ...(quotes && { quotes }) });
@@ -110,7 +104,7 @@ test('client packages have the tested versions', () => {
   expect(createRequire(import.meta.url).resolve('@cowprotocol/cow-sdk')).toContain('cow-sdk');
 });
 
-describe.each(PLACES)('published clients, unmodified, against $name', ({ open, except }) => {
+describe.each(PLACES)('published clients, unmodified, against $name', ({ open }) => {
   const original = globalThis.fetch;
   const requests: string[] = [];
   let opened: Awaited<ReturnType<Place['open']>>;
@@ -133,9 +127,5 @@ describe.each(PLACES)('published clients, unmodified, against $name', ({ open, e
     await opened.close();
   });
 
-  for (const { name, run } of CLIENT_CASES) {
-    const [excepted, reason] = except ?? [];
-    if (name === excepted) test.skip(`${name} (${reason})`);
-    else test(name, () => run(fixture));
-  }
+  for (const { name, run } of CLIENT_CASES) test(name, () => run(fixture));
 });

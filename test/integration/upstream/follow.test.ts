@@ -327,6 +327,24 @@ describe('a quote of the other book', () => {
     expect(sent).toEqual([2, undefined]);
   });
 
+  test('that it has linked to an order is the quote of the order here, relayed, imported or followed', async () => {
+    const quotes = { estimators: [estimator as never], gasPrice: 15e9 };
+    const here = await world({}, { other: { quotes } });
+    const [early = '0x', followed = '0x'] = await postElsewhere(here, 2);
+    const relayed = await here.book.orders.submit((await here.order()) as never);
+    if (relayed.status !== 'accepted') throw relayed.error;
+    expect(await here.book.orders.get(relayed.uid)).not.toHaveProperty('quote');
+    await here.book.upstream?.follow({ uids: [followed] });
+    await here.pass(3000);
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await untilCurrent(here);
+    for (const uid of [early, followed, relayed.uid]) {
+      const { quote } = await get(here, uid);
+      expect(quote).toMatchObject({ gasAmount: expect.stringMatching(/^[1-9]/), verified: false });
+      expect((await here.book.orders.get(uid))?.quote).toEqual(quote);
+    }
+  });
+
   test('that is rejected is passed on', async () => {
     const here = await world();
     const request = { sellToken: '0x' } as never;

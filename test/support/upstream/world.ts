@@ -5,11 +5,30 @@ import type { Happening } from '../chain-events.ts';
 import { blockOf, eventsIn } from '../chain-events.ts';
 import { manualClock } from '../clock.ts';
 import { account, SEPOLIA, signCancellation, signOrder } from '../orders.ts';
-import { directUpstream } from './direct-upstream.ts';
+import { type DirectUpstream, directUpstream } from './direct-upstream.ts';
 
 /** Lets promises settle. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 12; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const CALLS = ['submitOrder', 'cancelOrders', 'cancelOrder', 'getOrders', 'listOrders', 'listTrades', 'quote'] as const;
+
+/** Counts the running calls of an upstream. A call may load modules, in real time. */
+function countCalls(upstream: DirectUpstream): () => number {
+  let running = 0;
+  for (const name of CALLS) {
+    const call = upstream[name] as (...parameters: unknown[]) => Promise<never>;
+    upstream[name] = async (...parameters: unknown[]) => {
+      running++;
+      try {
+        return await call(...parameters);
+      } finally {
+        running--;
+      }
+    };
+  }
+  return () => running;
 }
 
 /** Creates a book in front of another one, on one clock. The test applies the chain to each. */
@@ -21,6 +40,7 @@ export async function upstreamWorld(
   const common = { chainId: SEPOLIA, clock, expiryInterval: 1000 } as const;
   const other = createOrderBook({ ...common, store: memoryStore(), profile: 'production', ...otherOptions });
   const upstream = directUpstream(other, clock);
+  const running = countCalls(upstream);
   const failures: unknown[] = [];
   const start = async () => {
     const book = createOrderBook({ ...common, store, upstream, ...options });
@@ -62,6 +82,9 @@ export async function upstreamWorld(
     async pass(ms: number, step = 1000) {
       for (let left = ms; left > 0; left -= step) {
         clock.advance(Math.min(step, left));
+        await settle();
+        if (running() === 0) continue;
+        for (let i = 0; i < 1000 && running() > 0; i++) await new Promise((resolve) => setTimeout(resolve, 1));
         await settle();
       }
       // Modules are loaded on first use, in real time.
