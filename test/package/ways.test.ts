@@ -73,6 +73,13 @@ async function fill(uid: string): Promise<void> {
   await until(() => target.received.length > received);
 }
 
+/** Records a request several times and returns the shortest way: work at intervals may run meanwhile. */
+async function recordOften(requests: readonly (() => Promise<unknown>)[]) {
+  const ways = [];
+  for (const request of requests) ways.push(await coverage.record(request));
+  return ways.reduce((a, b) => (b.files.length < a.files.length ? b : a));
+}
+
 /** The numbers of source files through which a request of a warm book goes. */
 const MAX_FILES = { 'POST /orders': 61, 'POST /orders/by_uids from the cache': 25, 'a trade to a webhook': 73 };
 
@@ -80,17 +87,17 @@ test('requests go through few files', async () => {
   const uids: string[] = [];
   const postOrder = async (body: string) => void uids.push((await post('/orders', body, 201)) as string); // the UID
   for (let i = 0; i < 3; i++) await postOrder(await sign());
-  const body = await sign();
-  const posted = await coverage.record(() => postOrder(body));
+  const bodies = await Promise.all(Array.from({ length: 5 }, sign));
+  const posted = await recordOften(bodies.map((body) => () => postOrder(body)));
 
   const query = JSON.stringify(uids);
   for (let i = 0; i < 3; i++) await post('/orders/by_uids', query, 200);
-  const read = await coverage.record(() => post('/orders/by_uids', query, 200));
+  const read = await recordOften(Array.from({ length: 5 }, () => () => post('/orders/by_uids', query, 200)));
 
   await accounts.start();
   await accounts.subscriptions.create(ALICES, await proof('webhook', target.url, ['order_filled']));
-  for (const uid of uids.slice(1)) await fill(uid);
-  const notified = await coverage.record(() => fill(uids[0] ?? ''));
+  for (const uid of uids.slice(3)) await fill(uid);
+  const notified = await recordOften(uids.slice(0, 3).map((uid) => () => fill(uid)));
 
   const ways = {
     'POST /orders': posted,
