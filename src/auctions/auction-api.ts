@@ -28,7 +28,7 @@ export interface AuctionSelection {
   /** The newest indexed block. */
   readonly block: number;
   /** The UIDs of its orders. */
-  readonly listed: ReadonlySet<Hex>;
+  readonly listed: Pick<ReadonlySet<Hex>, 'has'>;
   /** The open orders that were left out, with the reason of each. */
   readonly filtered: ReadonlyMap<Hex, FilterReason>;
   /** Number of left-out orders by reason. Reasons without an order are absent. */

@@ -72,6 +72,8 @@ export interface AuctionCandidate {
   readonly validFrom: number;
   /** Required balance and allowance in atoms of the sell token. `undefined` if it cannot be determined beforehand. */
   readonly needs: bigint | undefined;
+  /** What remains of the limits of a partially fillable order, in atoms. `undefined` for other orders. */
+  readonly rest: { readonly sell: bigint; readonly buy: bigint } | undefined;
   /** The query that checks the signature of a contract. `undefined` for other schemes and orders placed on chain. */
   readonly signatureQuery: ContractSignatureQuery | undefined;
 }
@@ -128,7 +130,22 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
   const { digest } = unpackUid(uid);
   const { owner, signature, preInteractions: pre } = order;
   const signatureQuery = isChecked ? { owner, digest, signature, pre, flashloan: metadata.flashloan } : undefined;
-  return { order, created, validTo, validFrom, needs: getSpending(body, metadata), signatureQuery };
+  return {
+    order,
+    created,
+    validTo,
+    validFrom,
+    needs: getSpending(body, metadata),
+    rest: getRest(order),
+    signatureQuery,
+  };
+}
+
+function getRest({ partiallyFillable, kind, ...amounts }: AuctionOrder): AuctionCandidate['rest'] {
+  if (!partiallyFillable) return undefined;
+  const [sell, buy, executed] = [BigInt(amounts.sellAmount), BigInt(amounts.buyAmount), BigInt(amounts.executed)];
+  const [whole, rest] = kind === 'sell' ? [sell, sell - executed] : [buy, buy - executed];
+  return rest <= 0n ? { sell: 0n, buy: 0n } : { sell: (sell * rest) / whole, buy: (buy * rest) / whole };
 }
 
 function toAuctionQuote(quote: OrderQuote | null): AuctionQuote | undefined {

@@ -4,7 +4,7 @@ import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import type { AuctionSelection } from './auction-api.ts';
-import type { Auction, AuctionCandidate, AuctionOrder } from './auction-order.ts';
+import type { Auction, AuctionCandidate } from './auction-order.ts';
 import type { AuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
 import type { FeeRules, GetFeeRules } from './fee-policies.ts';
@@ -79,14 +79,9 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
       return latest;
     }
     const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS, firstId);
-    const orders: AuctionOrder[] = [];
-    const listed = new Set<Hex>();
-    await visitAll(chosen, ({ order }) => {
-      orders.push(order);
-      listed.add(order.uid);
-    });
+    const orders = chosen.map(({ order }) => order);
     const auction = { id, block, prices, surplusCapturingJitOrderOwners: [], orders };
-    latest = { key, head, ...times, chosen, prices: stored, auction, listed, reasons };
+    latest = { key, head, ...times, chosen, prices: stored, auction, reasons };
     onAuction(auction);
     return latest;
   }
@@ -110,19 +105,21 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
     });
     const denied = await findDenied(open);
     const inFlight = await findInFlight();
-    const free = await keep(open, reasons, ({ order }) => {
+    const isFree = ({ order }: AuctionCandidate) => {
       if (getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
       return inFlight.has(order.uid) ? 'inFlight' : undefined;
-    });
-    const invalid = signatures?.findInvalid(free);
-    const signed = await keep(free, reasons, ({ order }) => (invalid?.has(order.uid) ? 'invalidSignature' : undefined));
+    };
+    // Each pass over many orders takes milliseconds. Most auctions need few of them.
+    const free = denied.size + inFlight.size === 0 ? open : await keep(open, reasons, isFree);
+    const invalid = signatures?.findInvalid(free) ?? new Set();
+    const isSigned = ({ order }: AuctionCandidate) => (invalid.has(order.uid) ? 'invalidSignature' : undefined);
+    const signed = invalid.size === 0 ? free : await keep(free, reasons, isSigned);
     const funds = await findFunds(signed);
-    const funded = await keep(signed, reasons, (candidate) => {
-      return checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
-    });
     const tokens = new Set<Address>();
-    await visitAll(funded, ({ order: { sellToken, buyToken } }) => {
-      tokens.add(sellToken).add(buyToken);
+    const funded = await keep(signed, reasons, (candidate) => {
+      const reason = checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
+      if (reason === undefined) tokens.add(candidate.order.sellToken).add(candidate.order.buyToken);
+      return reason;
     });
     const prices = await pricing.find(tokens);
     if (!pricing.required) return { chosen: funded, prices, reasons, fees };
@@ -185,7 +182,8 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
     rendered: async () => renderOnce((await build()).auction),
     get selection() {
       if (latest === undefined) return undefined;
-      const { auction, listed, reasons: filtered } = latest;
+      const { auction, reasons: filtered } = latest;
+      const listed = { has: (uid: Hex) => openOrders.isOneOf(uid, auction.orders) };
       return { id: auction.id, block: auction.block, listed, filtered, counts: countReasons(filtered) };
     },
     changed() {
@@ -220,7 +218,6 @@ interface AuctionSnapshot {
   /** The stored prices and fee rules. */
   readonly prices: string;
   readonly auction: Auction;
-  readonly listed: ReadonlySet<Hex>;
   readonly reasons: ReadonlyMap<Hex, FilterReason>;
 }
 

@@ -36,25 +36,21 @@ export function getParties({ owner, receiver }: AuctionOrder): readonly Address[
  * @param isChecked - Whether the book can read funds. Otherwise every order counts as funded.
  */
 export function checkFunds(
-  { order, needs }: AuctionCandidate,
+  { rest, needs }: AuctionCandidate,
   available: bigint | undefined,
   isChecked: boolean,
 ): FilterReason | undefined {
   // A contract or a hook may acquire more funds than the owner has now.
-  if (needs === undefined) return isDust(order, undefined) ? 'dust' : undefined;
+  if (needs === undefined) return isDust(rest, undefined) ? 'dust' : undefined;
   if (isChecked && (available ?? -1n) < needs) return 'unfunded';
-  return isDust(order, available) ? 'dust' : undefined;
+  return isDust(rest, available) ? 'dust' : undefined;
 }
 
 /** Returns whether the part of a partially fillable order that its funds cover rounds to nothing. */
-function isDust(order: AuctionOrder, available: bigint | undefined): boolean {
-  if (!order.partiallyFillable) return false;
-  const [sell, buy, executed] = [BigInt(order.sellAmount), BigInt(order.buyAmount), BigInt(order.executed)];
-  const [whole, rest] = order.kind === 'sell' ? [sell, sell - executed] : [buy, buy - executed];
-  if (rest <= 0n) return true;
-  const [restSell, restBuy] = [(sell * rest) / whole, (buy * rest) / whole];
-  if (restSell === 0n || restBuy === 0n) return true;
-  return available !== undefined && available < restSell && (restBuy * available) / restSell === 0n;
+function isDust(rest: AuctionCandidate['rest'], available: bigint | undefined): boolean {
+  if (rest === undefined) return false;
+  if (rest.sell === 0n || rest.buy === 0n) return true;
+  return available !== undefined && available < rest.sell && (rest.buy * available) / rest.sell === 0n;
 }
 
 /** Checks that both tokens have a price. Native currency has one. */

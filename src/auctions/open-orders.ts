@@ -2,7 +2,7 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OrderCursor, Store, StoredEvent, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/log-gap.ts';
-import { type AuctionCandidate, auctionCandidate, compareAuctionOrders } from './auction-order.ts';
+import { type AuctionCandidate, type AuctionOrder, auctionCandidate, compareAuctionOrders } from './auction-order.ts';
 import type { FeeRules } from './fee-policies.ts';
 
 /** The open orders of a book, kept up to date with the event log. */
@@ -15,6 +15,8 @@ export interface OpenOrders {
    * @param fees - The fee rules. Other rules than before replace all candidates.
    */
   update(now: number, fees: FeeRules): Promise<readonly AuctionCandidate[]>;
+  /** Returns whether an open order is one of the orders of an auction. */
+  isOneOf(uid: Hex, orders: readonly AuctionOrder[]): boolean;
 }
 
 /** Orders that are read in one tick of the event loop. */
@@ -40,33 +42,19 @@ export function createOpenOrders(
   /** The fee rules of the candidates. */
   let rules: FeeRules | undefined;
 
-  /** Returns the first index whose candidate is not older. */
-  function indexOf(candidate: AuctionCandidate): number {
-    const newest = sorted.at(-1);
-    if (newest === undefined || compareAge(newest, candidate) < 0) return sorted.length;
-    let [low, high] = [0, sorted.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const at = sorted[middle];
-      if (at !== undefined && compareAge(at, candidate) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
   function remove(uid: Hex): void {
     const candidate = known.get(uid);
     if (candidate === undefined) return;
     known.delete(uid);
-    sorted.splice(indexOf(candidate), 1);
+    sorted.splice(indexOf(sorted, candidate, compareAge), 1);
   }
 
   function put(candidate: AuctionCandidate): void {
     const { uid } = candidate.order;
     const before = known.get(uid);
     if (before !== undefined)
-      sorted[indexOf(before)] = candidate; // the creation date of a UID does not change
-    else sorted.splice(indexOf(candidate), 0, candidate);
+      sorted[indexOf(sorted, before, compareAge)] = candidate; // the creation date of a UID does not change
+    else sorted.splice(indexOf(sorted, candidate, compareAge), 0, candidate);
     known.set(uid, candidate);
   }
 
@@ -150,7 +138,25 @@ export function createOpenOrders(
       }
       return sorted;
     },
+    isOneOf(uid, list) {
+      const order = known.get(uid)?.order;
+      return order !== undefined && list[indexOf(list, order, compareAuctionOrders)]?.uid === uid;
+    },
   };
+}
+
+/** Returns the first index of a sorted list whose item is not before another one. */
+function indexOf<T>(list: readonly T[], item: T, compare: (a: T, b: T) => number): number {
+  let [low, high] = [0, list.length];
+  const last = list.at(-1);
+  if (last === undefined || compare(last, item) < 0) return high;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compare(list[middle] as T, item) < 0)
+      low = middle + 1; // within the list
+    else high = middle;
+  }
+  return low;
 }
 
 function compareAge(a: AuctionCandidate, b: AuctionCandidate): number {
