@@ -13,12 +13,7 @@ const CHECK_INTERVAL = 1_000;
 const FAILURE_PERIOD = 5_000;
 
 /** The readiness of a book. */
-export interface ReadinessCheck {
-  /** Returns whether the book can serve, and the state of each check. Never rejects. */
-  check(): Promise<Readiness>;
-  /** Observes an insert and returns it. While inserts fail, the book is not ready, although the store responds. */
-  observe<T>(insert: Promise<T>): Promise<T>;
-}
+export type ReadinessCheck = ReturnType<typeof createReadinessCheck>;
 
 /** Creates the readiness check of a book. */
 export function createReadinessCheck({
@@ -38,7 +33,7 @@ export function createReadinessCheck({
   };
   /** The state of the upstream, if the book has one. */
   readonly upstream: (() => UpstreamStatus) | undefined;
-}): ReadinessCheck {
+}) {
   // Times are milliseconds of `readMonotonic`.
   let checked: { readonly at: number; readonly result: Promise<void> } | undefined;
   let failed: { readonly at: number; readonly failure: StoreError } | undefined;
@@ -62,7 +57,8 @@ export function createReadinessCheck({
   }
 
   return {
-    async check() {
+    /** Returns whether the book can serve, and the state of each check. Never rejects. */
+    async check(): Promise<Readiness> {
       try {
         assertStarted();
         await checkStore();
@@ -73,7 +69,8 @@ export function createReadinessCheck({
         return { ready: false, checks: { store: code, ...checks() } };
       }
     },
-    observe(insert) {
+    /** Observes an insert and returns it. While inserts fail, the book is not ready, although the store responds. */
+    observe<T>(insert: Promise<T>): Promise<T> {
       insert.then(
         () => {
           failed = undefined;

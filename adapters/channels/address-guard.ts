@@ -1,10 +1,7 @@
 import { type IpRange, isInRange, isIpv4, parseIpAddress, parseIpRange } from '#internal';
 
 /** Restricts the addresses that subscribers may name to public ones. See docs/internals/decisions.md#d5-7. */
-export interface AddressGuard {
-  /** Returns whether a connection to an IPv4 or IPv6 address is allowed. */
-  allows(address: string): boolean;
-}
+export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
 /** IPv4 ranges that are not part of the public internet (IANA special-purpose registries). */
 const PRIVATE_V4 = [
@@ -35,10 +32,11 @@ const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
  * @param where - The name of the channel's function and the option, for errors.
  * @throws TypeError with the range that is not valid.
  */
-export function createAddressGuard(allow: readonly string[], where: string): AddressGuard {
+export function createAddressGuard(allow: readonly string[], where: string) {
   const allowed = parseRanges(allow, where);
   return {
-    allows(text) {
+    /** Returns whether a connection to an IPv4 or IPv6 address is allowed. */
+    allows(text: string): boolean {
       const address = parseIpAddress(text);
       if (address === undefined) return false;
       const isV4 = isIpv4(address);

@@ -1,17 +1,10 @@
 import type { NewDocument } from 'intentbook';
 
 /** App-data documents by their hash. */
-export interface MemoryAppData {
-  put(document: NewDocument, keep?: number): 'known' | 'stored';
-  get(hash: string): string | undefined;
-  /** Marks a hash as referenced by an order until a time in seconds, and stores its document if it is new. */
-  refer(hash: string, until: number, document?: NewDocument): void;
-  /** Deletes documents of orders that ended before a time, at most `limit`. @returns their number. */
-  prune(before: number, limit: number): number;
-}
+export type MemoryAppData = ReturnType<typeof createMemoryAppData>;
 
 /** Creates documents without entries. */
-export function createMemoryAppData(): MemoryAppData {
+export function createMemoryAppData() {
   const documents = new Map<string, string>();
   // Hashes of documents to which no order refers, the oldest first.
   const unreferenced = new Set<string>();
@@ -19,7 +12,7 @@ export function createMemoryAppData(): MemoryAppData {
   const usedUntil = new Map<string, number>();
 
   return {
-    put({ hash, document }, keep = Number.POSITIVE_INFINITY) {
+    put({ hash, document }: NewDocument, keep: number = Number.POSITIVE_INFINITY): 'known' | 'stored' {
       if (documents.has(hash)) return 'known';
       documents.set(hash, document);
       unreferenced.add(hash);
@@ -30,13 +23,15 @@ export function createMemoryAppData(): MemoryAppData {
       }
       return 'stored';
     },
-    get: (hash) => documents.get(hash),
-    refer(hash, until, document) {
+    get: (hash: string): string | undefined => documents.get(hash),
+    /** Marks a hash as referenced by an order until a time in seconds, and stores its document if it is new. */
+    refer(hash: string, until: number, document?: NewDocument): void {
       if (document !== undefined && !documents.has(document.hash)) documents.set(document.hash, document.document);
       if (documents.has(hash)) usedUntil.set(hash, Math.max(until, usedUntil.get(hash) ?? 0));
       unreferenced.delete(hash);
     },
-    prune(before, limit) {
+    /** Deletes documents of orders that ended before a time, at most `limit`. @returns their number. */
+    prune(before: number, limit: number): number {
       const due = [...usedUntil].filter(([, end]) => end < before).slice(0, limit);
       for (const [hash] of due) {
         documents.delete(hash);

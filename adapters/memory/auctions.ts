@@ -2,23 +2,17 @@ import type { NewAuction, StoredAuction, StoredCompetition, StoredCompetitionQue
 import { SortedList } from './sorted-list.ts';
 
 /** Auctions and competitions in memory. All methods are synchronous, so each is one atomic step. */
-export interface MemoryAuctions {
-  insert(auction: NewAuction, keep: number, least: number): number;
-  get(id: number): StoredAuction | undefined;
-  record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced';
-  competition(auctionId: number): StoredCompetition | undefined;
-  competitions(query: StoredCompetitionQuery): StoredCompetition[];
-}
+export type MemoryAuctions = ReturnType<typeof createMemoryAuctions>;
 
 /** Creates auctions and competitions without entries. */
-export function createMemoryAuctions(): MemoryAuctions {
+export function createMemoryAuctions() {
   const auctions = new Map<number, StoredAuction>();
   const competitions = new Map<number, StoredCompetition>();
   const highestFirst = new SortedList<number>((a, b) => b - a);
   let last = 0;
 
   return {
-    insert(auction, keep, least) {
+    insert(auction: NewAuction, keep: number, least: number): number {
       last = Math.max(last + 1, least);
       const id = last;
       auctions.set(id, { ...auction, id });
@@ -28,8 +22,8 @@ export function createMemoryAuctions(): MemoryAuctions {
       }
       return id;
     },
-    get: (id) => auctions.get(id),
-    record(competition, keep) {
+    get: (id: number): StoredAuction | undefined => auctions.get(id),
+    record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced' {
       const { auctionId } = competition;
       const isNew = !competitions.has(auctionId);
       competitions.set(auctionId, competition);
@@ -40,8 +34,12 @@ export function createMemoryAuctions(): MemoryAuctions {
       }
       return isNew ? 'recorded' : 'replaced';
     },
-    competition: (auctionId) => competitions.get(auctionId),
-    competitions({ limit, deadlineAbove = -1, deadlineBelow = Number.POSITIVE_INFINITY }) {
+    competition: (auctionId: number): StoredCompetition | undefined => competitions.get(auctionId),
+    competitions({
+      limit,
+      deadlineAbove = -1,
+      deadlineBelow = Number.POSITIVE_INFINITY,
+    }: StoredCompetitionQuery): StoredCompetition[] {
       const page: StoredCompetition[] = [];
       for (const auctionId of highestFirst.from(0)) {
         const competition = competitions.get(auctionId);

@@ -43,24 +43,10 @@ export interface MemoryChainTarget {
 }
 
 /** Chain events in memory. All methods are synchronous, so each is one atomic step. */
-export interface MemoryChain {
-  progress(): ChainProgress;
-  apply(batch: ChainEventBatch): ApplyOutcome;
-  adopt(events: readonly OrderChainEvent[], at: number): number;
-  rollback(request: RollbackRequest): RollbackOutcome;
-  trades(query: TradeQuery): TradeChainEvent[];
-  settlements(transactionHash: Hex): SettlementChainEvent[];
-  /** Returns the chain events of an order by log position. */
-  listEventsOfOrder(uid: string): OrderChainEvent[];
-  settlementsOfAuction(auctionId: number): SettlementChainEvent[];
-  firstTrade(token: string): number | undefined;
-  /** Applies chain events stored earlier to an order that was just inserted. */
-  projectNewOrder(uid: string, at: number): void;
-  prune(request: ChainEventPruneRequest): ChainEventPruneOutcome;
-}
+export type MemoryChain = ReturnType<typeof createMemoryChain>;
 
 /** Creates chain events without entries. */
-export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
+export function createMemoryChain(target: MemoryChainTarget) {
   const chainEvents = new SortedList<ChainEvent>(compareLogPositions);
   const byUid = new Map<string, SortedList<OrderChainEvent>>();
   const hashes = new Map<number, Hex>();
@@ -68,6 +54,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
   let indexedBlock: BlockRef | null = null;
   let rolledBackTo: number | undefined;
 
+  /** Returns the chain events of an order by log position. */
   const listEventsOfOrder = (uid: string): OrderChainEvent[] => [...(byUid.get(uid)?.from(0) ?? [])];
 
   function findPlacement(uid: string): PlacementChainEvent | undefined {
@@ -169,13 +156,13 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
   }
 
   return {
-    progress: () => ({
+    progress: (): ChainProgress => ({
       indexedBlock,
       blocks: [...hashes].map(([number, hash]) => ({ number, hash })).sort((a, b) => b.number - a.number),
       ...(rolledBackTo !== undefined && { rolledBackTo }),
     }),
 
-    apply(batch) {
+    apply(batch: ChainEventBatch): ApplyOutcome {
       if (isBatchStale(batch, indexedBlock, rolledBackTo)) return { status: 'moved', indexedBlock };
       const batchHashes = blockHashes(batch);
       for (const [number, hash] of batchHashes) {
@@ -206,7 +193,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       return { status: 'applied', applied: added.length, known: batch.events.length - added.length, indexedBlock };
     },
 
-    adopt(events, at) {
+    adopt(events: readonly OrderChainEvent[], at: number): number {
       const lastUnknown = chainEvents.firstWhere(({ blockNumber }) => blockNumber > 0) - 1;
       const { added, replaced } = findAdoptable(events, {
         ofBlocks: listOfBlocks(events),
@@ -222,7 +209,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       return added.length;
     },
 
-    rollback({ to, after, at }) {
+    rollback({ to, after, at }: RollbackRequest): RollbackOutcome {
       if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
       const removed = [...chainEvents.from(chainEvents.firstWhere((event) => event.blockNumber > to))];
       changeAndProject(removed, at, () => {
@@ -241,7 +228,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
 
     prune,
 
-    trades({ filter, after, offset = 0, limit }) {
+    trades({ filter, after, offset = 0, limit }: TradeQuery): TradeChainEvent[] {
       let isMatch: (event: TradeChainEvent) => boolean;
       if ('uid' in filter) isMatch = ({ uid }) => uid === filter.uid;
       else if ('transactionHash' in filter) isMatch = (event) => event.transactionHash === filter.transactionHash;
@@ -259,20 +246,21 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
 
     listEventsOfOrder,
 
-    firstTrade: (token) => firstTrades.get(token),
+    firstTrade: (token: string): number | undefined => firstTrades.get(token),
 
-    settlements: (transactionHash) =>
+    settlements: (transactionHash: Hex): SettlementChainEvent[] =>
       [...chainEvents.from(0)].filter(
         (event): event is SettlementChainEvent =>
           event.type === 'settlement' && event.transactionHash === transactionHash,
       ),
 
-    settlementsOfAuction: (auctionId) =>
+    settlementsOfAuction: (auctionId: number): SettlementChainEvent[] =>
       [...chainEvents.from(0)].filter(
         (event): event is SettlementChainEvent => event.type === 'settlement' && event.auctionId === auctionId,
       ),
 
-    projectNewOrder(uid, at) {
+    /** Applies chain events stored earlier to an order that was just inserted. */
+    projectNewOrder(uid: string, at: number): void {
       const after = listEventsOfOrder(uid);
       if (after.length === 0) return;
       const order = target.find(uid);

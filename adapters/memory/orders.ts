@@ -32,23 +32,7 @@ type Row = Omit<NewOrder, 'state' | 'quotaClass' | 'validTo' | 'quote'> &
   };
 
 /** Orders with their indexes. All methods are synchronous, so each is one atomic step. */
-export interface MemoryOrders {
-  insert(inserts: readonly OrderInsert[]): InsertOutcome[];
-  get(uids: readonly string[]): StoredOrder[];
-  list(query: OrderQuery): StoredOrder[];
-  scan(query: OrderQuery, examine: number): OrderScan;
-  filterPlaced(account: string, uids: readonly Hex[]): Hex[];
-  cancel(request: CancelRequest): CancelOutcome;
-  addQuote(uid: string, quote: OrderQuote): boolean;
-  count(owner: string, now: number): OrderCounts;
-  expire(now: number, limit: number): number;
-  reinstate(request: ReinstateRequest): number;
-  prune(request: PruneRequest): number;
-  total(endedBefore?: number): number;
-  find(uid: string): Row | undefined;
-  /** Applies a change that follows from chain events. */
-  change(change: RowChange): void;
-}
+export type MemoryOrders = ReturnType<typeof createMemoryOrders>;
 
 /** Creates orders without entries. */
 export function createMemoryOrders({
@@ -66,7 +50,7 @@ export function createMemoryOrders({
   listEventsOfOrder(uid: string): readonly OrderChainEvent[];
   /** Returns the version of an order that is placed on chain. */
   getPlacementVersion(): number;
-}): MemoryOrders {
+}) {
   const rows = new Map<string, Row>();
   const byAge = new SortedList<Row>(newestFirst);
   const byAccount = new Map<string, SortedList<Row>>();
@@ -152,6 +136,7 @@ export function createMemoryOrders({
     removeLive(row);
   }
 
+  /** Applies a change that follows from chain events. */
   function change(change: RowChange): void {
     if (change.type === 'insert') {
       const { order, progress } = change;
@@ -285,28 +270,32 @@ export function createMemoryOrders({
   }
 
   return {
-    insert: (inserts) => inserts.map(insertOne),
-    get(uids) {
+    insert: (inserts: readonly OrderInsert[]): InsertOutcome[] => inserts.map(insertOne),
+    get(uids: readonly string[]): StoredOrder[] {
       const found = [...new Set(uids)].map((uid) => rows.get(uid)).filter((row) => row !== undefined);
       return found.map((row) => toStoredOrder(row));
     },
     list,
     scan,
-    filterPlaced: (account, uids) => uids.filter((uid) => rows.get(uid)?.onchainUser === account),
+    filterPlaced: (account: string, uids: readonly Hex[]): Hex[] =>
+      uids.filter((uid) => rows.get(uid)?.onchainUser === account),
     cancel,
-    addQuote(uid, quote) {
+    addQuote(uid: string, quote: OrderQuote): boolean {
       const row = rows.get(uid);
       if (row === undefined || row.quote !== null) return false;
       row.quote = quote;
       row.version++;
       return true;
     },
-    count: (owner, now) => ({ open: count(owner, 'open', now), pending: count(owner, 'pending', now) }),
+    count: (owner: string, now: number): OrderCounts => ({
+      open: count(owner, 'open', now),
+      pending: count(owner, 'pending', now),
+    }),
     expire,
     reinstate,
     prune,
-    total: (before) => (before === undefined ? byAge.length : endedBefore(before).length),
-    find: (uid) => rows.get(uid),
+    total: (before?: number): number => (before === undefined ? byAge.length : endedBefore(before).length),
+    find: (uid: string): Row | undefined => rows.get(uid),
     change,
   };
 }

@@ -6,21 +6,17 @@ interface Row extends NewQuote {
 }
 
 /** Quotes in memory. All methods are synchronous, so each is one atomic step. */
-export interface MemoryQuotes {
-  insert(quote: NewQuote): number;
-  match(query: QuoteQuery): OrderQuote | undefined;
-  prune(now: number, limit: number): number;
-}
+export type MemoryQuotes = ReturnType<typeof createMemoryQuotes>;
 
 /** Creates quotes without entries. */
-export function createMemoryQuotes(): MemoryQuotes {
+export function createMemoryQuotes() {
   const rows = new Map<number, Row>();
   const byTerms = new Map<string, SortedList<Row>>();
   const byExpiry = new SortedList<Row>((a, b) => a.expiresAt - b.expiresAt || a.id - b.id);
   let last = 0;
 
   return {
-    insert(quote) {
+    insert(quote: NewQuote): number {
       const row = { ...quote, id: ++last };
       rows.set(row.id, row);
       byExpiry.add(row);
@@ -29,7 +25,7 @@ export function createMemoryQuotes(): MemoryQuotes {
       list.add(row);
       return row.id;
     },
-    match(query) {
+    match(query: QuoteQuery): OrderQuote | undefined {
       const byId = query.id === undefined ? undefined : rows.get(query.id);
       if (byId !== undefined && toKey(byId) === toKey(query) && byId.expiresAt >= query.now) return byId.quote;
       for (const row of byTerms.get(toKey(query))?.from(0) ?? []) {
@@ -37,7 +33,7 @@ export function createMemoryQuotes(): MemoryQuotes {
       }
       return undefined;
     },
-    prune(now, limit) {
+    prune(now: number, limit: number): number {
       const expired: Row[] = [];
       for (const row of byExpiry.from(0)) {
         if (row.expiresAt >= now || expired.length === limit) break;

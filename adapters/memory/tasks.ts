@@ -2,15 +2,10 @@ import type { Task, TaskChange } from 'intentbook';
 import { SortedList } from './sorted-list.ts';
 
 /** Durable tasks in memory. All methods are synchronous, so each is one atomic step. */
-export interface MemoryTasks {
-  get(kind: string, keys: readonly string[]): Task[];
-  due(kind: string, before: number, limit: number): Task[];
-  write(changes: readonly TaskChange[]): boolean[];
-  count(kind: string): number;
-}
+export type MemoryTasks = ReturnType<typeof createMemoryTasks>;
 
 /** Creates tasks without entries. */
-export function createMemoryTasks(): MemoryTasks {
+export function createMemoryTasks() {
   const kinds = new Map<string, { readonly byKey: Map<string, Task>; readonly byDue: SortedList<Task> }>();
 
   function ofKind(kind: string) {
@@ -33,8 +28,9 @@ export function createMemoryTasks(): MemoryTasks {
   }
 
   return {
-    get: (kind, keys) => [...new Set(keys)].flatMap((key) => ofKind(kind).byKey.get(key) ?? []),
-    due(kind, before, limit) {
+    get: (kind: string, keys: readonly string[]): Task[] =>
+      [...new Set(keys)].flatMap((key) => ofKind(kind).byKey.get(key) ?? []),
+    due(kind: string, before: number, limit: number): Task[] {
       const { byDue } = ofKind(kind);
       return byDue.slice(
         0,
@@ -44,8 +40,8 @@ export function createMemoryTasks(): MemoryTasks {
         ),
       );
     },
-    write: (changes) => changes.map(write),
-    count: (kind) => ofKind(kind).byKey.size,
+    write: (changes: readonly TaskChange[]): boolean[] => changes.map(write),
+    count: (kind: string): number => ofKind(kind).byKey.size,
   };
 }
 

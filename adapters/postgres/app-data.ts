@@ -5,12 +5,9 @@ import type { PostgresSession } from './session.ts';
 import { isVisible } from './sql/insert-orders.ts';
 
 /** Table of app-data documents by hash. Inserting orders stores their documents itself, see orders.ts. */
-export interface PgAppDataTable {
-  put(document: NewDocument, keep?: number): Promise<'stored' | 'known'>;
-  get(run: Query, hash: Hex): Promise<string | undefined>;
-}
+export type PgAppDataTable = ReturnType<typeof createAppDataTable>;
 
-export function createAppDataTable({ schema: s, prepare, call }: PostgresSession): PgAppDataTable {
+export function createAppDataTable({ schema: s, prepare, call }: PostgresSession) {
   const find = prepare<readonly [string]>(
     `SELECT document FROM ${s}.documents d WHERE hash = $1 AND ${isVisible('d.creators')}`,
   );
@@ -26,11 +23,11 @@ export function createAppDataTable({ schema: s, prepare, call }: PostgresSession
       'FOR UPDATE SKIP LOCKED))) SELECT FROM stored',
   );
   return {
-    async put({ hash, document }, keep) {
+    async put({ hash, document }: NewDocument, keep?: number): Promise<'stored' | 'known'> {
       const store = (run: Query) => run(insert, toBytes(hash), document, keep ?? null);
       const stored = await call('store a document', store, { repeatable: true });
       return stored.length === 0 ? 'known' : 'stored';
     },
-    get: async (run, hash) => (await run(find, toBytes(hash)))[0]?.[0],
+    get: async (run: Query, hash: Hex): Promise<string | undefined> => (await run(find, toBytes(hash)))[0]?.[0],
   };
 }

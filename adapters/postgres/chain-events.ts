@@ -21,32 +21,7 @@ import { toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** Table of chain events. */
-export interface PgChainEventTable {
-  /** Stores chain events. Their log positions must be free. */
-  add(run: Query, events: readonly ChainEvent[]): Promise<void>;
-  listOfBlocks(run: Query, blocks: readonly number[]): Promise<readonly ChainEvent[]>;
-  listByOrders(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderChainEvent[]>>;
-  /**
-   * Returns the stored hashes of the given blocks.
-   *
-   * @param indexedBlock - Above it, only blocks with events have hashes: a rollback may keep events above the next
-   * checkpoint.
-   */
-  hashes(run: Query, blocks: readonly number[], indexedBlock: number): Promise<ReadonlyMap<number, Hex>>;
-  /** Deletes the events without the hash of their block, after one block up to another, and returns them. */
-  removeAdopted(
-    run: Query,
-    range: { readonly after: number; readonly through: number },
-  ): Promise<readonly ChainEvent[]>;
-  remove(run: Query, events: readonly ChainEvent[]): Promise<void>;
-  /** Returns the greatest log index of a block; -1 if it has no events. */
-  lastLog(run: Query, block: number): Promise<number>;
-  removeAbove(run: Query, block: number): Promise<readonly ChainEvent[]>;
-  trades(run: Query, query: TradeQuery): Promise<TradeChainEvent[]>;
-  settlements(run: Query, transactionHash: Hex): Promise<SettlementChainEvent[]>;
-  settlementsOfAuction(run: Query, auctionId: number): Promise<SettlementChainEvent[]>;
-  firstTrade(run: Query, token: Address): Promise<number | undefined>;
-}
+export type PgChainEventTable = ReturnType<typeof createChainEventTable>;
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
@@ -126,11 +101,12 @@ function prepareStatements({ schema: s, prepare }: PostgresSession) {
   };
 }
 
-export function createChainEventTable(session: PostgresSession): PgChainEventTable {
+export function createChainEventTable(session: PostgresSession) {
   const sql = prepareStatements(session);
 
   return {
-    async add(run, events) {
+    /** Stores chain events. Their log positions must be free. */
+    async add(run: Query, events: readonly ChainEvent[]): Promise<void> {
       if (events.length === 0) return;
       const placed = getAffectedUids(events.filter(({ type }) => type === 'placement'));
       await run(
@@ -158,9 +134,13 @@ export function createChainEventTable(session: PostgresSession): PgChainEventTab
       }
     },
 
-    removeAdopted: async (run, { after, through }) => (await run(sql.removeAdopted, after, through)).map(readRow),
+    /** Deletes the events without the hash of their block, after one block up to another, and returns them. */
+    removeAdopted: async (
+      run: Query,
+      { after, through }: { readonly after: number; readonly through: number },
+    ): Promise<readonly ChainEvent[]> => (await run(sql.removeAdopted, after, through)).map(readRow),
 
-    async remove(run, events) {
+    async remove(run: Query, events: readonly ChainEvent[]): Promise<void> {
       if (events.length === 0) return;
       await run(
         sql.remove,
@@ -169,23 +149,31 @@ export function createChainEventTable(session: PostgresSession): PgChainEventTab
       );
     },
 
-    lastLog: async (run, block) => (await run(sql.lastLog, block))[0]?.[0] ?? -1,
+    /** Returns the greatest log index of a block; -1 if it has no events. */
+    lastLog: async (run: Query, block: number): Promise<number> => (await run(sql.lastLog, block))[0]?.[0] ?? -1,
 
-    listOfBlocks: async (run, blocks) => (await run(sql.selectOfBlocks, blocks)).map(readRow),
+    listOfBlocks: async (run: Query, blocks: readonly number[]): Promise<readonly ChainEvent[]> =>
+      (await run(sql.selectOfBlocks, blocks)).map(readRow),
 
-    async listByOrders(run, uids) {
+    async listByOrders(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderChainEvent[]>> {
       const byOrder = new Map<Hex, OrderChainEvent[]>(uids.map((uid) => [uid, []]));
       const rows = uids.length === 0 ? [] : await run(sql.selectByKeys, toByteArray(uids.map(toKey)));
       for (const event of rows.map(readRow)) if (isOrderChainEvent(event)) byOrder.get(event.uid)?.push(event);
       return byOrder;
     },
 
-    async hashes(run, blocks, indexedBlock) {
+    /**
+     * Returns the stored hashes of the given blocks.
+     *
+     * @param indexedBlock - Above it, only blocks with events have hashes: a rollback may keep events above the next
+     * checkpoint.
+     */
+    async hashes(run: Query, blocks: readonly number[], indexedBlock: number): Promise<ReadonlyMap<number, Hex>> {
       const rows = await run(sql.hashes, blocks, indexedBlock);
       return new Map(rows.filter(([, hash]) => hash !== null));
     },
 
-    async removeAbove(run, block) {
+    async removeAbove(run: Query, block: number): Promise<readonly ChainEvent[]> {
       await run(sql.deleteFirstTradesAbove, block);
       const removed = (await run(sql.removeAbove, block)).map(readRow);
       const placed = getAffectedUids(removed.filter(({ type }) => type === 'placement'));
@@ -193,9 +181,10 @@ export function createChainEventTable(session: PostgresSession): PgChainEventTab
       return removed;
     },
 
-    firstTrade: async (run, token) => (await run(sql.firstTrade, toBytes(token)))[0]?.[0],
+    firstTrade: async (run: Query, token: Address): Promise<number | undefined> =>
+      (await run(sql.firstTrade, toBytes(token)))[0]?.[0],
 
-    async trades(run, { filter, after, limit, offset = 0 }) {
+    async trades(run: Query, { filter, after, limit, offset = 0 }: TradeQuery): Promise<TradeChainEvent[]> {
       const page = [limit, offset, after?.blockNumber ?? Number.MAX_SAFE_INTEGER, after?.logIndex ?? 0];
       let rows: readonly ChainEventRow[];
       if ('uid' in filter) rows = await run(sql.tradesOfUid, toKey(filter.uid), ...page);
@@ -204,10 +193,10 @@ export function createChainEventTable(session: PostgresSession): PgChainEventTab
       return rows.map(readRow).filter((event) => event.type === 'trade');
     },
 
-    settlementsOfAuction: async (run, auctionId) =>
+    settlementsOfAuction: async (run: Query, auctionId: number): Promise<SettlementChainEvent[]> =>
       (await run(sql.selectByAuction, auctionId)).map(readRow).filter((event) => event.type === 'settlement'),
 
-    settlements: async (run, hash) =>
+    settlements: async (run: Query, hash: Hex): Promise<SettlementChainEvent[]> =>
       (await run(sql.settlements, toBytes(hash))).map(readRow).filter((event) => event.type === 'settlement'),
   };
 }

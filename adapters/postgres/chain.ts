@@ -30,23 +30,12 @@ import type { Query } from './query.ts';
 import { getOwner, toByteArray, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-export interface PgChainOperations {
-  progress(): Promise<ChainProgress>;
-  apply(batch: ChainEventBatch): Promise<ApplyOutcome>;
-  adopt(events: readonly OrderChainEvent[], at: number): Promise<number>;
-  rollback(request: RollbackRequest): Promise<RollbackOutcome>;
-  /** Applies chain events stored earlier to orders that were just inserted. Must run within that transaction. */
-  projectNewOrders(run: Query, uids: readonly Hex[], at: number): Promise<void>;
-}
+export type PgChainOperations = ReturnType<typeof createChainStore>;
 
 /** The hash is null after a rollback that left no stored hash; both are null before the first batch. */
 type BlockRow = readonly [number: number | null, hash: Hex | null];
 
-export function createChainStore(
-  session: PostgresSession,
-  chainEvents: PgChainEventTable,
-  owners: PgOwnerCounts,
-): PgChainOperations {
+export function createChainStore(session: PostgresSession, chainEvents: PgChainEventTable, owners: PgOwnerCounts) {
   const { schema: s, prepare, read, write } = session;
   const projection = createOrderProjectionTable(session);
   const newest = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress WHERE id = 1`);
@@ -93,7 +82,7 @@ export function createChainStore(
   }
 
   return {
-    progress: () =>
+    progress: (): Promise<ChainProgress> =>
       read('read the progress of the indexer', async (run) => {
         const [row] = await run(newest);
         const rolledBackTo = getRolledBackTo(row);
@@ -104,7 +93,7 @@ export function createChainStore(
         };
       }),
 
-    apply: (batch) =>
+    apply: (batch: ChainEventBatch): Promise<ApplyOutcome> =>
       write('apply chain events', async (run): Promise<ApplyOutcome> => {
         const [row] = await run(lock);
         const indexedBlock = toBlockRef(row);
@@ -147,7 +136,7 @@ export function createChainStore(
         };
       }),
 
-    adopt: (events, at) =>
+    adopt: (events: readonly OrderChainEvent[], at: number): Promise<number> =>
       write('adopt chain events', async (run) => {
         await run(lock);
         const uids = getAffectedUids(events);
@@ -165,7 +154,7 @@ export function createChainStore(
         return added.length;
       }),
 
-    rollback: ({ to, after, at }) =>
+    rollback: ({ to, after, at }: RollbackRequest): Promise<RollbackOutcome> =>
       write('roll back chain events', async (run): Promise<RollbackOutcome> => {
         const [row] = await run(lock);
         const indexedBlock = toBlockRef(row);
@@ -191,7 +180,8 @@ export function createChainStore(
         return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
       }),
 
-    async projectNewOrders(run, uids, at) {
+    /** Applies chain events stored earlier to orders that were just inserted. Must run within that transaction. */
+    async projectNewOrders(run: Query, uids: readonly Hex[], at: number): Promise<void> {
       const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
       const affected = uids.map((uid) => ({ uid, order: orders.get(uid), before: [], after: stored.get(uid) ?? [] }));
       await projection.write(run, projectOrderState(affected, at), orders);

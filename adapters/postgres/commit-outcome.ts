@@ -16,14 +16,7 @@ export interface StartedTransaction {
 }
 
 /** Determines the outcome of transactions whose connection broke during the commit. */
-export interface CommitOutcomeResolver {
-  begin(client: PgClient): Promise<StartedTransaction>;
-  /**
-   * Returns whether a transaction was committed; `undefined` if this cannot be determined in time, or if the
-   * synchronous standby may lack it.
-   */
-  wasCommitted(transaction: StartedTransaction): Promise<boolean | undefined>;
-}
+export type CommitOutcomeResolver = ReturnType<typeof createCommitOutcomeResolver>;
 
 /** Number and interval of the queries, in milliseconds. The caller waits for them. */
 const RETRIES = { times: 8, interval: 250 };
@@ -34,11 +27,7 @@ const INVALID_PARAMETER = '22023';
 const SERVER_EPOCH = '(SELECT stats_reset FROM pg_stat_bgwriter)::text';
 
 /** @param settings - SQL for further settings of each transaction. */
-export function createCommitOutcomeResolver(
-  pool: PgPool,
-  wait: (ms: number) => Promise<void>,
-  settings = '',
-): CommitOutcomeResolver {
+export function createCommitOutcomeResolver(pool: PgPool, wait: (ms: number) => Promise<void>, settings = '') {
   // A connection does not survive a crash, so the epoch is queried once per connection.
   const epochs = new WeakMap<PgClient, string>();
   // A standby may lack the transaction, and does not know whether the primary commits it.
@@ -85,7 +74,7 @@ export function createCommitOutcomeResolver(
   }
 
   return {
-    async begin(client) {
+    async begin(client: PgClient): Promise<StartedTransaction> {
       const serverEpoch = await getEpoch(client);
       // The id is assigned immediately, because every transaction of the store writes.
       const text = `${BEGIN}; ${LOCAL_LIMITS}; ${settings}SELECT pg_current_xact_id()::text AS number`;
@@ -95,7 +84,11 @@ export function createCommitOutcomeResolver(
       return { number, serverEpoch };
     },
 
-    async wasCommitted(transaction) {
+    /**
+     * Returns whether a transaction was committed; `undefined` if this cannot be determined in time, or if the
+     * synchronous standby may lack it.
+     */
+    async wasCommitted(transaction: StartedTransaction): Promise<boolean | undefined> {
       for (let i = 0; i < RETRIES.times; i++) {
         if (i > 0) await wait(RETRIES.interval);
         try {

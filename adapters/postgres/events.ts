@@ -6,10 +6,7 @@ import { EVENT_TYPES, getOwner, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** Event log of orders. */
-export interface PgEventTable {
-  last(): Promise<number>;
-  after(id: number, limit: number): Promise<StoredEvent[]>;
-}
+export type PgEventTable = ReturnType<typeof createEventTable>;
 
 type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause: string | null];
 
@@ -38,7 +35,7 @@ export function createEventTable(
   { schema: s, prepare, call }: PostgresSession,
   { channel, signature }: { readonly channel: string | null; readonly signature: string },
   onRead: (run: Query) => Promise<void> = async () => {},
-): PgEventTable {
+) {
   const number = prepare<readonly [number]>(`SELECT ${s}.number_events($1, $2)`);
   const select = prepare<EventRow>(`SELECT * FROM ${s}.read_events($1, $2, $3, $4)`);
 
@@ -54,8 +51,8 @@ export function createEventTable(
   }
 
   return {
-    last: () => readEvents(async (run, to) => (await run(number, to, signature))[0]?.[0] ?? 0),
-    after: (id, limit) =>
+    last: (): Promise<number> => readEvents(async (run, to) => (await run(number, to, signature))[0]?.[0] ?? 0),
+    after: (id: number, limit: number): Promise<StoredEvent[]> =>
       readEvents(async (run, to) => {
         const rows = await run(select, id, limit, to, signature);
         if (rows.length > 0) await onRead(run);

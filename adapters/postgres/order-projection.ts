@@ -33,11 +33,7 @@ export interface ProjectedRow extends KnownOrder {
 }
 
 /** Order rows with the effects of chain events. All methods run within a transaction that has locked the owners. */
-export interface PgOrderProjectionTable {
-  find(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, ProjectedRow>>;
-  /** Writes a projection. @param before - The rows from which it was computed. */
-  write(run: Query, projection: OrderStateProjection, before: ReadonlyMap<Hex, ProjectedRow>): Promise<void>;
-}
+export type PgOrderProjectionTable = ReturnType<typeof createOrderProjectionTable>;
 
 type OrderStateRow = readonly [
   key: Hex,
@@ -60,7 +56,7 @@ interface Change {
   readonly versions: 0 | 1;
 }
 
-export function createOrderProjectionTable({ schema: s, prepare }: PostgresSession): PgOrderProjectionTable {
+export function createOrderProjectionTable({ schema: s, prepare }: PostgresSession) {
   const selectOrders = prepare<OrderStateRow>(
     'SELECT o.key, o.body, o.signing_scheme, o.quota_class, o.cancelled_off_chain, o.placed_on_chain, o.phase, o.valid_to, ' +
       `o.invalidated, o.placement, o.onchain_user FROM ${ordersByKey(s, '$1::bytea[]')}`,
@@ -182,12 +178,17 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
   }
 
   return {
-    async find(run, uids) {
+    async find(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, ProjectedRow>> {
       const rows = uids.length === 0 ? [] : await run(selectOrders, toByteArray(uids.map(toKey)));
       return new Map(rows.map((row) => [toUid(row[0]), readProjectedRow(row)]));
     },
 
-    async write(run, { rows, events }, before) {
+    /** Writes a projection. @param before - The rows from which it was computed. */
+    async write(
+      run: Query,
+      { rows, events }: OrderStateProjection,
+      before: ReadonlyMap<Hex, ProjectedRow>,
+    ): Promise<void> {
       const inserted: NewOrder[] = [];
       const changes: Change[] = [];
       const filled: Change[] = [];

@@ -33,13 +33,7 @@ import {
 import type { PostgresSession } from './session.ts';
 import { OUTCOMES, referDocuments } from './sql/insert-orders.ts';
 
-export interface PgOrderTable {
-  insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
-  get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]>;
-  filterPlaced(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]>;
-  cancel(request: CancelRequest): Promise<CancelOutcome>;
-  addQuote(uid: Hex, quote: OrderQuote): Promise<boolean>;
-}
+export type PgOrderTable = ReturnType<typeof createOrderTable>;
 
 /** Whether an insert skips locked owners, and whether the caller applies stored chain events itself. */
 interface Mode {
@@ -58,7 +52,7 @@ export function createOrderTable(
   session: PostgresSession,
   owners: Pick<PgOwnerCounts, 'lock'>,
   projectNewOrders: (run: Query, uids: readonly Hex[], at: number) => Promise<void>,
-): PgOrderTable {
+) {
   const { schema: s, prepare, read, call, write, join, settle } = session;
   const select = prepare<PgOrderRow>(selectOrders(s, ordersWithKeys(s, '$1::bytea[]'), { quotes: true }));
   const selectPlaced = prepare<readonly [key: Hex]>(
@@ -192,7 +186,7 @@ export function createOrderTable(
   }
 
   return {
-    async insert(inserts, options) {
+    async insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]> {
       if (inserts.length === 0) return [];
       const transaction = options?.transaction;
       const attempt = randomInt(2 ** 31);
@@ -212,18 +206,18 @@ export function createOrderTable(
       }
     },
 
-    async get(run, uids) {
+    async get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]> {
       return uids.length === 0 ? [] : readOrders(await run(select, toByteArray([...new Set(uids)].map(toKey))));
     },
 
-    async filterPlaced(run, account, uids) {
+    async filterPlaced(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]> {
       if (uids.length === 0) return [];
       return (await run(selectPlaced, toBytes(account), toByteArray([...new Set(uids)].map(toKey)))).map(([key]) =>
         toUid(key),
       );
     },
 
-    async cancel({ uids, now, cancelledAt }) {
+    async cancel({ uids, now, cancelledAt }: CancelRequest): Promise<CancelOutcome> {
       const unique = [...new Set(uids)];
       if (unique.length === 0) return { status: 'cancelled' };
       const keys = toByteArray(unique.map(toKey));
@@ -233,7 +227,7 @@ export function createOrderTable(
       return uid === undefined || reason === undefined ? { status: 'cancelled' } : { status: 'rejected', uid, reason };
     },
 
-    async addQuote(uid, quote) {
+    async addQuote(uid: Hex, quote: OrderQuote): Promise<boolean> {
       return (await call('add a quote to an order', (run) => run(addQuote, toKey(uid), renderQuote(quote)))).length > 0;
     },
   };

@@ -14,10 +14,7 @@ export interface WatchSettings {
 }
 
 /** Hints that other processes may have written events. */
-export interface Watch {
-  add(hint: () => void): () => void;
-  close(): void;
-}
+export type Watch = ReturnType<typeof createWatch>;
 
 /**
  * Limits of the hints of other processes: a number in a row, and the time in milliseconds after which each one is
@@ -36,11 +33,7 @@ const LISTENING_FACTOR = 5;
  * Creates hints from a listening connection and from polling. Polling finds events that were missed while the
  * connection was down, and events that a terminated process left in the queue.
  */
-export function createWatch(
-  pool: PgPool,
-  clock: Clock,
-  { channel, signature, listen, pollInterval }: WatchSettings,
-): Watch {
+export function createWatch(pool: PgPool, clock: Clock, { channel, signature, listen, pollInterval }: WatchSettings) {
   const hints = new Set<() => void>();
   let stopPolling: Cancel | undefined;
   let stopListening: (() => void) | undefined;
@@ -113,7 +106,7 @@ export function createWatch(
   }
 
   return {
-    add(hint) {
+    add(hint: () => void): () => void {
       const own = () => hint(); // a listener that is added twice is called twice
       hints.add(own);
       if (stopPolling === undefined) poll();
@@ -123,7 +116,7 @@ export function createWatch(
         if (hints.size === 0) stop();
       };
     },
-    close() {
+    close(): void {
       hints.clear();
       stop();
     },

@@ -35,15 +35,10 @@ const PLATFORMS: Readonly<Record<number, string>> = {
 const MAX_BYTES = 65_536;
 
 /** Reads the CoinGecko API. */
-export interface CoinGeckoClient {
-  /** Returns the platform name of a chain, `undefined` if there is none. */
-  platform(chainId: number): string | undefined;
-  /** Returns the parsed response to a path. `undefined` for status 404. Rejects for any other status than 200. */
-  get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown>;
-}
+export type CoinGeckoClient = ReturnType<typeof createCoinGeckoClient>;
 
 /** Creates the client. Redirects are not followed. @throws TypeError if an option is unknown or malformed. */
-export function createCoinGeckoClient(name: string, options: CoinGeckoOptions): CoinGeckoClient {
+export function createCoinGeckoClient(name: string, options: CoinGeckoOptions) {
   assertKnownOptions(name, options, ['apiKey', 'plan', 'baseUrl', 'platforms', 'fetch']);
   const { apiKey, plan = 'pro', fetch: send = fetch } = options;
   if (plan !== 'pro' && plan !== 'demo') throw new TypeError(`${name}: plan must be "pro" or "demo"`);
@@ -54,8 +49,10 @@ export function createCoinGeckoClient(name: string, options: CoinGeckoOptions): 
   const headers = { accept: 'application/json', ...service.authorization, ...key };
 
   return {
-    platform: (chainId) => platforms[chainId],
-    async get(path, query, signal) {
+    /** Returns the platform name of a chain, `undefined` if there is none. */
+    platform: (chainId: number): string | undefined => platforms[chainId],
+    /** Returns the parsed response to a path. `undefined` for status 404. Rejects for any other status than 200. */
+    async get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown> {
       const url = getEndpoint(service, `api/v3/${path}`);
       for (const [parameter, value] of Object.entries(query)) url.searchParams.set(parameter, value);
       const response = await send(url, { headers, redirect: 'error', signal });

@@ -2,16 +2,10 @@ import type { NewAuction, StoredAuction, StoredCompetition, StoredCompetitionQue
 import type { SqliteSession } from './session.ts';
 
 /** Tables of auctions and competitions, as in `AuctionStore`. Each method is synchronous and one atomic step. */
-export interface AuctionTable {
-  insert(auction: NewAuction, keep: number, least: number): number;
-  get(id: number): StoredAuction | undefined;
-  record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced';
-  competition(auctionId: number): StoredCompetition | undefined;
-  competitions(query: StoredCompetitionQuery): StoredCompetition[];
-}
+export type AuctionTable = ReturnType<typeof createAuctionTable>;
 
 /** Creates the operations on auctions and competitions. */
-export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSession): AuctionTable {
+export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSession) {
   // AUTOINCREMENT never assigns an id twice.
   const insert = prepare(
     `INSERT INTO ${p}auctions (id, block, prices) VALUES ` +
@@ -39,20 +33,20 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
   ).raw();
 
   return {
-    insert: ({ block, prices }, keep, least) =>
+    insert: ({ block, prices }: NewAuction, keep: number, least: number): number =>
       write('store an auction', () => {
         const { lastInsertRowid } = insert.run(least, block, prices);
         deleteOldAuctions.run(keep);
         return Number(lastInsertRowid);
       }),
 
-    get: (id) =>
+    get: (id: number): StoredAuction | undefined =>
       read('read an auction', () => {
         const row = byId.get(id) as readonly [number, number, string] | undefined; // the columns selected
         return row && { id: row[0], block: row[1], prices: row[2] };
       }),
 
-    record: ({ auctionId, deadline, body }, keep) =>
+    record: ({ auctionId, deadline, body }: StoredCompetition, keep: number): 'recorded' | 'replaced' =>
       write('record a competition', () => {
         const isNew = exists.get(auctionId) === undefined;
         record.run(auctionId, deadline, body);
@@ -60,11 +54,15 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
         return isNew ? 'recorded' : 'replaced';
       }),
 
-    competition: (auctionId) =>
+    competition: (auctionId: number): StoredCompetition | undefined =>
       // The columns selected.
       read('read a competition', () => readCompetition(selectCompetition.get(auctionId) as CompetitionRow | undefined)),
 
-    competitions: ({ limit, deadlineAbove, deadlineBelow = Number.MAX_SAFE_INTEGER }) =>
+    competitions: ({
+      limit,
+      deadlineAbove,
+      deadlineBelow = Number.MAX_SAFE_INTEGER,
+    }: StoredCompetitionQuery): StoredCompetition[] =>
       read('read competitions', () => {
         const rows =
           deadlineAbove === undefined

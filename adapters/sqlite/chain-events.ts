@@ -5,33 +5,13 @@ import { hexOrNull, toBytes, toHex, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** Table of chain events. All methods run within a transaction or a read of the caller. */
-export interface ChainEventTable {
-  /** Stores a chain event. Its log position must be free. */
-  add(event: ChainEvent): void;
-  /** Returns the events of a block. */
-  listOfBlock(block: number): ChainEvent[];
-  listByOrder(uid: Buffer): OrderChainEvent[];
-  /** Returns the events without the hash of their block, after one block up to another. */
-  listAdopted(range: { readonly after: number; readonly through: number }): ChainEvent[];
-  remove(event: ChainEvent): void;
-  /** Returns the greatest log index of a block; -1 if it has no events. */
-  lastLog(block: number): number;
-  /** Returns the newest block that has chain events; -1 if there is none. */
-  newestBlock(): number;
-  /** Returns the hash of a block that has indexed chain events. */
-  blockHash(block: number): Hex | undefined;
-  listAbove(block: number): ChainEvent[];
-  removeAbove(block: number): void;
-  trades(query: TradeQuery): TradeChainEvent[];
-  settlements(transactionHash: Hex): SettlementChainEvent[];
-  settlementsOfAuction(auctionId: number): SettlementChainEvent[];
-}
+export type ChainEventTable = ReturnType<typeof createChainEventTable>;
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
 
 /** Creates the operations on chain events. */
-export function createChainEventTable({ prefix: p, prepare }: SqliteSession): ChainEventTable {
+export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
   const columns =
     `f.block, f.log, ${toHexText('f.block_hash')}, ${toHexText('f.transaction_hash')}, f.timestamp, f.type, ` +
     `${hexOrNull('f.uid')}, ${hexOrNull('f.owner')}, f.detail`;
@@ -75,8 +55,13 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.auction = ? ORDER BY f.block, f.log`,
   ).raw();
 
+  /** Reads rows that have the selected columns. */
+  const readAll = (rows: unknown) => (rows as ChainEventRow[]).map(readChainEvent);
+  const readSettlements = (rows: unknown) => readAll(rows).filter((event) => event.type === 'settlement');
+
   return {
-    add(event) {
+    /** Stores a chain event. Its log position must be free. */
+    add(event: ChainEvent): void {
       const { blockNumber, logIndex, blockHash, transactionHash, timestamp } = event;
       const uid = isOrderChainEvent(event) ? toBytes(event.uid) : null;
       const owner = event.type === 'trade' ? toBytes(event.owner) : null;
@@ -93,21 +78,25 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
         formatChainEventDetail(event),
       );
     },
-    // The columns selected.
-    listByOrder: (uid) => (selectByUid.all(uid) as ChainEventRow[]).map(readChainEvent).filter(isOrderChainEvent),
-    newestBlock: () => selectNewestBlock.get() as number, // an integer, or coalesced to one
-    blockHash(block) {
+    listByOrder: (uid: Buffer): OrderChainEvent[] => readAll(selectByUid.all(uid)).filter(isOrderChainEvent),
+    /** Returns the newest block that has chain events; -1 if there is none. */
+    newestBlock: (): number => selectNewestBlock.get() as number, // an integer, or coalesced to one
+    /** Returns the hash of a block that has indexed chain events. */
+    blockHash(block: number): Hex | undefined {
       const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && toHex(hash);
     },
-    // The columns selected.
-    listAdopted: ({ after, through }) => (selectAdopted.all(after, through) as ChainEventRow[]).map(readChainEvent),
-    remove: ({ blockNumber, logIndex }) => void remove.run(blockNumber, logIndex),
-    lastLog: (block) => selectLastLog.get(block) as number, // an integer, or coalesced to one
-    listOfBlock: (block) => (selectOfBlock.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
-    listAbove: (block) => (selectAbove.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
-    removeAbove: (block) => void removeAbove.run(block),
-    trades({ filter, after, limit, offset = 0 }) {
+    /** Returns the events without the hash of their block, after one block up to another. */
+    listAdopted: ({ after, through }: { readonly after: number; readonly through: number }): ChainEvent[] =>
+      readAll(selectAdopted.all(after, through)),
+    remove: ({ blockNumber, logIndex }: ChainEvent): void => void remove.run(blockNumber, logIndex),
+    /** Returns the greatest log index of a block; -1 if it has no events. */
+    lastLog: (block: number): number => selectLastLog.get(block) as number, // an integer, or coalesced to one
+    /** Returns the events of a block. */
+    listOfBlock: (block: number): ChainEvent[] => readAll(selectOfBlock.all(block)),
+    listAbove: (block: number): ChainEvent[] => readAll(selectAbove.all(block)),
+    removeAbove: (block: number): void => void removeAbove.run(block),
+    trades({ filter, after, limit, offset = 0 }: TradeQuery): TradeChainEvent[] {
       let rows: unknown[];
       const from = [after?.blockNumber ?? Number.MAX_SAFE_INTEGER, after?.logIndex ?? 0];
       if ('uid' in filter) rows = tradesOfUid.all(toBytes(filter.uid), ...from, limit, offset);
@@ -116,16 +105,10 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
         const part = [...from, limit + offset, 0];
         rows = tradesOfAccount.all(account, ...part, account, account, ...part, limit, offset);
       } else rows = tradesOfTransaction.all(toBytes(filter.transactionHash), ...from, limit, offset);
-      // The columns selected.
-      return (rows as ChainEventRow[]).map(readChainEvent).filter((event) => event.type === 'trade');
+      return readAll(rows).filter((event) => event.type === 'trade');
     },
-    settlementsOfAuction: (auctionId) =>
-      (selectByAuction.all(auctionId) as ChainEventRow[])
-        .map(readChainEvent)
-        .filter((event) => event.type === 'settlement'), // likewise
-    settlements: (hash) =>
-      (settlements.all(toBytes(hash)) as ChainEventRow[])
-        .map(readChainEvent)
-        .filter((event) => event.type === 'settlement'), // likewise
+    settlementsOfAuction: (auctionId: number): SettlementChainEvent[] =>
+      readSettlements(selectByAuction.all(auctionId)),
+    settlements: (hash: Hex): SettlementChainEvent[] => readSettlements(settlements.all(toBytes(hash))),
   };
 }

@@ -36,19 +36,7 @@ import { toBytes, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** The operations of `ChainStore`, and those that the insert of an order needs. All are synchronous. */
-export interface ChainOperations {
-  progress(): ChainProgress;
-  apply(batch: ChainEventBatch): ApplyOutcome;
-  adopt(events: readonly OrderChainEvent[], at: number): number;
-  rollback(request: RollbackRequest): RollbackOutcome;
-  trades(query: TradeQuery): TradeChainEvent[];
-  settlements(transactionHash: Hex): SettlementChainEvent[];
-  listEventsOfOrder(uid: Buffer): readonly OrderChainEvent[];
-  settlementsOfAuction(auctionId: number): SettlementChainEvent[];
-  firstTrade(token: Address): number | undefined;
-  /** Applies chain events stored earlier to an order row that was just inserted. Must run within a transaction. */
-  projectNewOrder(uid: Buffer, at: number): void;
-}
+export type ChainOperations = ReturnType<typeof createChainStore>;
 
 /** The hash of the checkpoint is null after a rollback that left no stored hash. */
 type BlockRow = readonly [number: number, hash: Buffer | null];
@@ -59,7 +47,7 @@ export function createChainStore(
   projection: OrderProjectionTable,
   documents: AppDataTable,
   events: EventTable,
-): ChainOperations {
+) {
   const { prefix: p, prepare, read } = session;
   const chainEvents = createChainEventTable(session);
   const newest = prepare(`SELECT number, hash FROM ${p}progress`).raw();
@@ -107,7 +95,7 @@ export function createChainStore(
   }
 
   return {
-    progress: () =>
+    progress: (): ChainProgress =>
       read('read the progress of the indexer', () => {
         const row = readProgress();
         const rolledBackTo = getRolledBackTo(row);
@@ -118,7 +106,7 @@ export function createChainStore(
         };
       }),
 
-    apply: (batch) =>
+    apply: (batch: ChainEventBatch): ApplyOutcome =>
       session.write('apply chain events', () => {
         const row = readProgress();
         const indexedBlock = toBlockRef(row);
@@ -158,7 +146,7 @@ export function createChainStore(
         };
       }),
 
-    adopt: (adopted, at) =>
+    adopt: (adopted: readonly OrderChainEvent[], at: number): number =>
       session.write('adopt chain events', () => {
         const numbers = new Set(adopted.map(({ blockNumber }) => blockNumber));
         numbers.delete(0);
@@ -175,7 +163,7 @@ export function createChainStore(
         return added.length;
       }),
 
-    rollback: ({ to, after, at }) =>
+    rollback: ({ to, after, at }: RollbackRequest): RollbackOutcome =>
       session.write('roll back chain events', () => {
         const row = readProgress();
         const indexedBlock = toBlockRef(row);
@@ -190,16 +178,18 @@ export function createChainStore(
         return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
       }),
 
-    trades: (query) => read('read trades', () => chainEvents.trades(query)),
-    firstTrade: (token) =>
+    trades: (query: TradeQuery): TradeChainEvent[] => read('read trades', () => chainEvents.trades(query)),
+    firstTrade: (token: Address): number | undefined =>
       // An INTEGER column.
       read('read the first trade of a token', () => firstTrade.get(toBytes(token)) as number | undefined),
-    settlements: (hash) => read('read settlements', () => chainEvents.settlements(hash)),
-    settlementsOfAuction: (auctionId) => read('read settlements', () => chainEvents.settlementsOfAuction(auctionId)),
+    settlements: (hash: Hex): SettlementChainEvent[] => read('read settlements', () => chainEvents.settlements(hash)),
+    settlementsOfAuction: (auctionId: number): SettlementChainEvent[] =>
+      read('read settlements', () => chainEvents.settlementsOfAuction(auctionId)),
 
     listEventsOfOrder: chainEvents.listByOrder,
 
-    projectNewOrder(bytes, at) {
+    /** Applies chain events stored earlier to an order row that was just inserted. Must run within a transaction. */
+    projectNewOrder(bytes: Buffer, at: number): void {
       const after = chainEvents.listByOrder(bytes);
       if (after.length > 0)
         write(projectOrderState([{ uid: toHex(bytes), order: projection.find(bytes), before: [], after }], at));

@@ -4,16 +4,7 @@ import { toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** Event log of orders. */
-export interface EventTable {
-  /** Appends an event. Must run within a transaction. */
-  record(event: NewEvent): void;
-  /** Appends an event without a cause. Must run within a transaction. */
-  append(type: OrderEventType, uid: Buffer, owner: Buffer, at: number): void;
-  last(): number;
-  after(id: number, limit: number): StoredEvent[];
-  /** Returns whether `id` is the newest event. False if only a query could show it. */
-  isNewest(id: number): boolean;
-}
+export type EventTable = ReturnType<typeof createEventTable>;
 
 type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Address, at: number, cause: string | null];
 
@@ -22,7 +13,7 @@ type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Add
  * query for it takes longer than the rest of a cached read.
  * @param now - Returns milliseconds since 1970.
  */
-export function createEventTable(session: SqliteSession, isExclusive: () => boolean, now: () => number): EventTable {
+export function createEventTable(session: SqliteSession, isExclusive: () => boolean, now: () => number) {
   const { prefix: p, prepare, read } = session;
   const insert = prepare(`INSERT INTO ${p}events (id, type, uid, owner, at, cause) VALUES (?, ?, ?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}events`).pluck();
@@ -38,22 +29,25 @@ export function createEventTable(session: SqliteSession, isExclusive: () => bool
     return end;
   }
 
+  /** Appends an event without a cause. Must run within a transaction. */
   function append(type: OrderEventType, uid: Buffer, owner: Buffer, at: number, cause?: NewEvent['cause']): void {
     end = undefined; // the transaction may still be rolled back
     insert.run(getEpochStart(), type, uid, owner, at, cause === undefined ? null : JSON.stringify(cause));
   }
 
   return {
-    record: ({ type, uid, owner, at, cause }) => append(type, toBytes(uid), toBytes(owner), at, cause),
+    /** Appends an event. Must run within a transaction. */
+    record: ({ type, uid, owner, at, cause }: NewEvent): void => append(type, toBytes(uid), toBytes(owner), at, cause),
     append,
-    isNewest(id) {
+    /** Returns whether `id` is the newest event. False if only a query could show it. */
+    isNewest(id: number): boolean {
       if (end !== id) return false;
       if (isExclusive()) return true;
       end = undefined; // it is not compared with the log again
       return false;
     },
-    last: () => read('read events', newestId),
-    after: (id, limit) =>
+    last: (): number => read('read events', newestId),
+    after: (id: number, limit: number): StoredEvent[] =>
       read('read events', () => {
         const last = newestId();
         if (id >= last) return [];

@@ -2,17 +2,7 @@ import { statSync } from 'node:fs';
 import { StoreError } from 'intentbook';
 
 /** Compares the files of a database with those that were opened. */
-export interface FileWatch {
-  /** Remembers the files. The write-ahead log exists after the first write. */
-  remember(): void;
-  /**
-   * Checks the files.
-   *
-   * @param onLogDeleted - Called if only the write-ahead log was deleted. Its content is still in the open file.
-   * @throws StoreError `WriterLost` if a file was replaced or deleted: later writes are lost.
-   */
-  assertUnchanged(onLogDeleted: () => void): void;
-}
+export type FileWatch = ReturnType<typeof createFileWatch>;
 
 /**
  * Creates a watch of the database file and its write-ahead log. A process keeps writing to a file that was deleted or
@@ -20,17 +10,24 @@ export interface FileWatch {
  *
  * @param path - Path of the database file. A database in memory has no files.
  */
-export function createFileWatch(path: string): FileWatch {
+export function createFileWatch(path: string) {
   const names = path === '' || path === ':memory:' || path.startsWith('file:') ? [] : [path, `${path}-wal`];
   let opened: readonly (readonly [name: string, identity: string])[] = [];
   return {
-    remember() {
+    /** Remembers the files. The write-ahead log exists after the first write. */
+    remember(): void {
       opened = names.flatMap((name) => {
         const identity = getIdentity(name);
         return identity === undefined ? [] : [[name, identity]];
       });
     },
-    assertUnchanged(onLogDeleted) {
+    /**
+     * Checks the files.
+     *
+     * @param onLogDeleted - Called if only the write-ahead log was deleted. Its content is still in the open file.
+     * @throws StoreError `WriterLost` if a file was replaced or deleted: later writes are lost.
+     */
+    assertUnchanged(onLogDeleted: () => void): void {
       for (const [name, identity] of opened) {
         const now = getIdentity(name);
         if (now === identity) continue;

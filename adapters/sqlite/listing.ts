@@ -14,14 +14,10 @@ export interface ListingSql {
 export type BoundedQuery = OrderQuery & { readonly through?: OrderCursor };
 
 /** Listing of orders, newest first. */
-export interface Listing {
-  list(query: OrderQuery): StoredOrder[];
-  /** Examines at most `examine` entries of each index that the listing reads. */
-  scan(query: OrderQuery, examine: number): OrderScan;
-}
+export type Listing = ReturnType<typeof createListing>;
 
 /** Creates the listing of orders. Statements are cached, one for each combination of filters. */
-export function createListing(session: SqliteSession): Listing {
+export function createListing(session: SqliteSession) {
   const { prefix, prepare, read } = session;
   const pages = new Map<string, OrderRowsQuery>();
   const frontiers = new Map<string, SqliteStatement>();
@@ -50,8 +46,10 @@ export function createListing(session: SqliteSession): Listing {
   }
 
   return {
-    list: (query) => read('list orders', () => readPage(query, hasPlacements(query.owner)).map(({ order }) => order)),
-    scan: (query, examine) =>
+    list: (query: OrderQuery): StoredOrder[] =>
+      read('list orders', () => readPage(query, hasPlacements(query.owner)).map(({ order }) => order)),
+    /** Examines at most `examine` entries of each index that the listing reads. */
+    scan: (query: OrderQuery, examine: number): OrderScan =>
       read('list orders', () => {
         const placements = hasPlacements(query.owner);
         const frontier = findFrontier(query, placements, examine);

@@ -6,13 +6,7 @@ import { getQuotaClass, isExpiryRecorded, QUOTA_CLASSES, SCHEMES, STATES, toByte
 import type { SqliteSession } from './session.ts';
 
 /** Order rows with the effects of chain events. All methods run within a transaction. */
-export interface OrderProjectionTable {
-  /** Inserts a row without executions. */
-  insert(order: NewOrder, uid: Buffer, owner: Buffer): void;
-  find(uid: Buffer): KnownOrder | undefined;
-  /** @param version - Returns the version of an inserted row. */
-  change(change: RowChange, version: () => number): void;
-}
+export type OrderProjectionTable = ReturnType<typeof createOrderProjectionTable>;
 
 type OrderStateRow = readonly [
   uid: Buffer,
@@ -27,10 +21,7 @@ type OrderStateRow = readonly [
 type CountedRow = readonly [id: number, owner: Buffer, live: number, quotaClass: number, isPlaced: number];
 
 /** Creates the operations on order rows. */
-export function createOrderProjectionTable(
-  { prefix: p, prepare }: SqliteSession,
-  owners: OwnerCounts,
-): OrderProjectionTable {
+export function createOrderProjectionTable({ prefix: p, prepare }: SqliteSession, owners: OwnerCounts) {
   const insert = prepare(
     `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, quota_class, ` +
       'live, app_data, body, checksum, placed_on_chain, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)',
@@ -108,9 +99,10 @@ export function createOrderProjectionTable(
   }
 
   return {
-    insert: (order, uid, owner) => add(order, uid, owner, false, 1),
+    /** Inserts a row without executions. */
+    insert: (order: NewOrder, uid: Buffer, owner: Buffer): void => add(order, uid, owner, false, 1),
 
-    find(bytes) {
+    find(bytes: Buffer): KnownOrder | undefined {
       const row = selectOrder.get(bytes) as OrderStateRow | undefined; // the columns selected
       if (row === undefined) return undefined;
       const [uid, body, scheme, quotaClass, cancelledOffChain, placedOnChain, validTo, expiryRecorded] = row;
@@ -127,7 +119,8 @@ export function createOrderProjectionTable(
       };
     },
 
-    change(change, version) {
+    /** @param version - Returns the version of an inserted row. */
+    change(change: RowChange, version: () => number): void {
       switch (change.type) {
         case 'insert': {
           const uid = toBytes(change.order.uid);

@@ -23,13 +23,7 @@ import { getQuotaClass, isExpiryRecorded, SCHEMES, STATES, toBytes } from './row
 import type { SqliteSession } from './session.ts';
 
 /** Table of orders: the operations of `OrderStore` on single orders. Each is synchronous and one atomic step. */
-export interface OrderTable {
-  insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[];
-  get(uids: readonly Hex[]): StoredOrder[];
-  getEncoded(uids: readonly Hex[]): EncodedOrder[];
-  cancel(request: CancelRequest): CancelOutcome;
-  addQuote(uid: Hex, quote: OrderQuote): boolean;
-}
+export type OrderTable = ReturnType<typeof createOrderTable>;
 
 /** Columns that are needed to check and cancel an order. */
 interface CancellableOrder {
@@ -63,7 +57,7 @@ export function createOrderTable(
   projection: OrderProjectionTable,
   projectNewOrder: (uid: Buffer, at: number) => void,
   logReinstatement: LogReinstatement,
-): OrderTable {
+) {
   const { prefix: p, prepare, read, write, join } = session;
   const exists = prepare(
     `SELECT 1 FROM ${p}orders WHERE uid = ? UNION ALL SELECT 1 FROM ${p}tombstones WHERE uid = ?`,
@@ -171,21 +165,21 @@ export function createOrderTable(
   }
 
   return {
-    insert(inserts, options) {
+    insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[] {
       const transaction = options?.transaction;
       const work = () => inserts.map(insertOne);
       if (transaction === undefined) return writeInserts(inserts, work);
       return join('insert orders', transaction, work);
     },
 
-    get(uids) {
+    get(uids: readonly Hex[]): StoredOrder[] {
       const [first] = uids;
       if (first !== undefined && uids.length === 1) return getOne(first);
       return getEncoded(uids).map(({ order }) => order);
     },
     getEncoded,
 
-    cancel: ({ uids, now, cancelledAt }) =>
+    cancel: ({ uids, now, cancelledAt }: CancelRequest): CancelOutcome =>
       write('cancel orders', () => {
         const records: CancellableOrder[] = [];
         let rejected: CancelOutcome | undefined;
@@ -202,7 +196,7 @@ export function createOrderTable(
         return { status: 'cancelled' };
       }),
 
-    addQuote: (hex, { body, metadata }) =>
+    addQuote: (hex: Hex, { body, metadata }: OrderQuote): boolean =>
       write('add a quote to an order', () => {
         const uid = toBytes(hex);
         const isAdded = insertQuote.run(body, metadata, uid).changes > 0;

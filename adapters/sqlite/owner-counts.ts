@@ -3,17 +3,7 @@ import { QUOTA_CLASSES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** Numbers of live orders by owner. */
-export interface OwnerCounts {
-  /** Returns an upper bound without counting: it includes expired orders whose expiry is not recorded yet. */
-  upperBound(owner: Buffer, quotaClass: QuotaClass): number;
-  /** @param now - Seconds since 1970. */
-  count(owner: Buffer, quotaClass: QuotaClass, now: number): number;
-  read(owner: Address, now: number): OrderCounts;
-  /** Must run within a transaction. */
-  add(owner: Buffer, quotaClass: QuotaClass): void;
-  /** Must run within a transaction. */
-  remove(owner: Buffer, quotaClass: QuotaClass): void;
-}
+export type OwnerCounts = ReturnType<typeof createOwnerCounts>;
 
 /** Maximum number of live but expired orders, of all owners, that a count reads to subtract those of one owner. */
 const MAX_EXPIRED_SCAN = 1000;
@@ -23,7 +13,7 @@ const MAX_EXPIRED_SCAN = 1000;
  * engine records expiries within seconds, so few orders are expired and still live. If these are many, the owner's
  * live orders are counted instead. Neither way grows with an owner's history.
  */
-export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): OwnerCounts {
+export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession) {
   const selectCounts = prepare(`SELECT live_open, live_pending FROM ${p}owners WHERE owner = ?`).raw();
   const expired = prepare(
     'SELECT count(*), count(CASE WHEN owner = ? AND quota_class = ? THEN 1 END) FROM ' +
@@ -41,11 +31,13 @@ export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): 
     `UPDATE ${p}owners SET live_open = live_open - ?, live_pending = live_pending - ? WHERE owner = ?`,
   );
 
+  /** Returns an upper bound without counting: it includes expired orders whose expiry is not recorded yet. */
   function upperBound(owner: Buffer, quotaClass: QuotaClass): number {
     const row = selectCounts.get(owner) as readonly number[] | undefined; // two counters, by quota class
     return row?.[QUOTA_CLASSES.indexOf(quotaClass)] ?? 0;
   }
 
+  /** @param now - Seconds since 1970. */
   function count(owner: Buffer, quotaClass: QuotaClass, now: number): number {
     const code = QUOTA_CLASSES.indexOf(quotaClass);
     const all = upperBound(owner, quotaClass);
@@ -58,13 +50,15 @@ export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): 
   return {
     upperBound,
     count,
-    read: (address, now) =>
+    read: (address: Address, now: number): OrderCounts =>
       read('count orders', () => {
         const owner = toBytes(address);
         return { open: count(owner, 'open', now), pending: count(owner, 'pending', now) };
       }),
-    add: (owner, quotaClass) => void insert.run(owner, ...toCounts(quotaClass)),
-    remove: (owner, quotaClass) => void subtract.run(...toCounts(quotaClass), owner),
+    /** Must run within a transaction. */
+    add: (owner: Buffer, quotaClass: QuotaClass): void => void insert.run(owner, ...toCounts(quotaClass)),
+    /** Must run within a transaction. */
+    remove: (owner: Buffer, quotaClass: QuotaClass): void => void subtract.run(...toCounts(quotaClass), owner),
   };
 }
 

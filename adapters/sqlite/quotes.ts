@@ -3,14 +3,10 @@ import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** Table of quotes, as in `QuoteStore`. Each method is synchronous and one atomic step. */
-export interface QuoteTable {
-  insert(quote: NewQuote): number;
-  match(query: QuoteQuery): OrderQuote | undefined;
-  prune(now: number, limit: number): number;
-}
+export type QuoteTable = ReturnType<typeof createQuoteTable>;
 
 /** Creates the operations on quotes. */
-export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSession): QuoteTable {
+export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const insert = prepare(
     `INSERT INTO ${p}quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -29,7 +25,7 @@ export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSess
   );
 
   return {
-    insert: ({ quoteKind, expiresAt, rank, quote, ...common }) =>
+    insert: ({ quoteKind, expiresAt, rank, quote, ...common }: NewQuote): number =>
       write('store a quote', () => {
         const kind = QUOTE_KINDS.indexOf(quoteKind);
         const { lastInsertRowid } = insert.run(
@@ -43,7 +39,7 @@ export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSess
         return Number(lastInsertRowid);
       }),
 
-    match: ({ id, quoteKind, now, ...common }) =>
+    match: ({ id, quoteKind, now, ...common }: QuoteQuery): OrderQuote | undefined =>
       read('match a quote', () => {
         const parameters = toParameters(common);
         const row =
@@ -54,7 +50,8 @@ export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSess
         return { body, metadata };
       }),
 
-    prune: (now, limit) => write('remove expired quotes', () => Number(prune.run(now, limit).changes)),
+    prune: (now: number, limit: number): number =>
+      write('remove expired quotes', () => Number(prune.run(now, limit).changes)),
   };
 }
 

@@ -2,17 +2,12 @@ import type { Task, TaskChange } from 'intentbook';
 import type { SqliteSession } from './session.ts';
 
 /** Table of tasks, as in `TaskStore`. Each method is synchronous and one atomic step. */
-export interface TaskTable {
-  get(kind: string, keys: readonly string[]): Task[];
-  due(kind: string, before: number, limit: number): Task[];
-  write(changes: readonly TaskChange[]): boolean[];
-  count(kind: string): number;
-}
+export type TaskTable = ReturnType<typeof createTaskTable>;
 
 type TaskRow = readonly [kind: string, key: string, due: number, version: number, value: string];
 
 /** Creates the operations on tasks. */
-export function createTaskTable({ prefix: p, prepare, read, write }: SqliteSession): TaskTable {
+export function createTaskTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const columns = 'kind, key, due, version, value';
   const select = prepare(
     `SELECT ${columns} FROM ${p}tasks WHERE kind = ? AND key IN (SELECT value FROM json_each(?))`,
@@ -38,11 +33,12 @@ export function createTaskTable({ prefix: p, prepare, read, write }: SqliteSessi
 
   return {
     // The columns selected.
-    get: (kind, keys) => read('read tasks', () => (select.all(kind, JSON.stringify(keys)) as TaskRow[]).map(toTask)),
-    due: (kind, before, limit) =>
+    get: (kind: string, keys: readonly string[]): Task[] =>
+      read('read tasks', () => (select.all(kind, JSON.stringify(keys)) as TaskRow[]).map(toTask)),
+    due: (kind: string, before: number, limit: number): Task[] =>
       read('read due tasks', () => (selectDue.all(kind, before, limit) as TaskRow[]).map(toTask)),
-    write: (changes) => write('change tasks', () => changes.map(change)),
-    count: (kind) => read('count tasks', () => countAll.get(kind) as number),
+    write: (changes: readonly TaskChange[]): boolean[] => write('change tasks', () => changes.map(change)),
+    count: (kind: string): number => read('count tasks', () => countAll.get(kind) as number),
   };
 }
 

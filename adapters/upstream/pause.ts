@@ -23,17 +23,10 @@ const PROBE_WAIT = 1000;
 export type CallEnd = 'answered' | 'lost' | 'cancelled' | PauseRequest;
 
 /** The pause of one class of calls. After it, one call is sent as a probe, and decides whether the class continues. */
-export interface Pause {
-  /** Returns why no call may be sent now. */
-  getBlock(): UpstreamBlock | undefined;
-  /** Admits a call that `getBlock` does not block. Returns whether it is the probe. */
-  enter(): boolean;
-  /** Ends an admitted call. */
-  leave(isProbe: boolean, end: CallEnd): void;
-}
+export type Pause = ReturnType<typeof createPause>;
 
 /** Creates a pause that has not begun. */
-export function createPause(clock: Clock): Pause {
+export function createPause(clock: Clock) {
   let current: PauseRequest | undefined;
   let endsAt = 0;
   /** Number of pauses in succession whose length was not given. */
@@ -50,18 +43,21 @@ export function createPause(clock: Clock): Pause {
   }
 
   return {
-    getBlock() {
+    /** Returns why no call may be sent now. */
+    getBlock(): UpstreamBlock | undefined {
       if (current === undefined) return undefined;
       const rest = endsAt - readMonotonic(clock);
       if (rest <= 0 && !isProbing) return undefined;
       const until = Math.ceil(clock.now() + (rest > 0 ? rest : PROBE_WAIT));
       return { status: 'blocked', reason: current.reason, until };
     },
-    enter() {
+    /** Admits a call that `getBlock` does not block. Returns whether it is the probe. */
+    enter(): boolean {
       isProbing = current !== undefined;
       return isProbing;
     },
-    leave(isProbe, end) {
+    /** Ends an admitted call. */
+    leave(isProbe: boolean, end: CallEnd): void {
       if (isProbe) isProbing = false;
       if (end === 'cancelled') return;
       if (typeof end === 'object') {
@@ -71,7 +67,10 @@ export function createPause(clock: Clock): Pause {
         return;
       }
       if (!isProbe || current === undefined) return;
-      if (end === 'lost') return begin({ kind: current.kind, reason: current.reason });
+      if (end === 'lost') {
+        begin({ kind: current.kind, reason: current.reason });
+        return;
+      }
       current = undefined;
       repeats = 0;
     },

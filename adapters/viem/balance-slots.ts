@@ -10,10 +10,7 @@ export interface BalanceSlot {
 }
 
 /** Finds the storage slots of balances. */
-export interface BalanceSlots {
-  /** Returns the slot of a balance. `undefined` if the balance is not stored as one plain number. */
-  find(token: Address, holder: Address, signal: AbortSignal): Promise<BalanceSlot | undefined>;
-}
+export type BalanceSlots = ReturnType<typeof createBalanceSlots>;
 
 /** The rule from which the slot of each holder derives: a mapping at a position, in the layout of a compiler. */
 interface MappingRule {
@@ -47,7 +44,7 @@ const EXECUTION_ERROR = /revert|out ?of ?gas|opcode|invalid jump|stack (?:under|
  * Creates a finder of balance slots. `eth_createAccessList` lists the slots that `balanceOf` reads; `eth_call` with a
  * state override shows which of them is the balance. The rule of a token is kept, so that other holders need no query.
  */
-export function createBalanceSlots(client: RpcClient): BalanceSlots {
+export function createBalanceSlots(client: RpcClient) {
   const rules = new Map<Address, MappingRule>();
   const failures = new Set<string>();
 
@@ -80,7 +77,8 @@ export function createBalanceSlots(client: RpcClient): BalanceSlots {
   }
 
   return {
-    async find(token, holder, signal) {
+    /** Returns the slot of a balance. `undefined` if the balance is not stored as one plain number. */
+    async find(token: Address, holder: Address, signal: AbortSignal): Promise<BalanceSlot | undefined> {
       const rule = rules.get(token);
       if (rule !== undefined) return { contract: rule.contract, key: getKey(rule, holder) };
       const name = `${token} ${holder}`;

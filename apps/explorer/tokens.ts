@@ -12,12 +12,7 @@ export interface ShownToken {
 }
 
 /** Reads tokens of a book. */
-export interface TokenReader {
-  /** Returns tokens by address, in lower case. Unknown addresses are left out. Never rejects. */
-  read(addresses: readonly string[]): Promise<Record<string, ShownToken>>;
-  /** Returns the addresses of tokens whose symbol is `symbol` in any case. Only tokens that were read are searched. */
-  find(symbol: string): string[];
-}
+export type TokenReader = ReturnType<typeof createTokenReader>;
 
 /** Maximum number of tokens that can be found by their symbol. */
 const MAX_SYMBOLS = 2_000;
@@ -29,7 +24,7 @@ const MAX_TEXT = 32;
  * Creates a reader. Tokens of the host are used as they are. Other tokens are described by the chain client, since the
  * same address may be another token on a test chain. Common tokens are used where the chain client has no answer.
  */
-export function createTokenReader(book: OrderBook, given: readonly KnownToken[] = []): TokenReader {
+export function createTokenReader(book: OrderBook, given: readonly KnownToken[] = []) {
   const own = new Map(given.map((token) => [token.address.toLowerCase(), token]));
   const common = commonTokens(book.chainId);
   const symbols = new Map([...common, ...own].map(([address, { symbol }]) => [address, symbol]));
@@ -46,7 +41,8 @@ export function createTokenReader(book: OrderBook, given: readonly KnownToken[] 
   }
 
   return {
-    async read(addresses) {
+    /** Returns tokens by address, in lower case. Unknown addresses are left out. Never rejects. */
+    async read(addresses: readonly string[]): Promise<Record<string, ShownToken>> {
       const found: [string, ShownToken][] = [];
       await Promise.all(
         [...new Set(addresses)].map(async (address) => {
@@ -56,7 +52,10 @@ export function createTokenReader(book: OrderBook, given: readonly KnownToken[] 
       );
       return Object.fromEntries(found);
     },
-    find(symbol) {
+    /**
+     * Returns the addresses of tokens whose symbol is `symbol` in any case. Only tokens that were read are searched.
+     */
+    find(symbol: string): string[] {
       const wanted = symbol.toLowerCase();
       const matches = [...symbols].filter(([, each]) => each.toLowerCase() === wanted).map(([address]) => address);
       return matches.filter((address) => address !== NATIVE_MARKER || matches.length === 1);

@@ -9,34 +9,28 @@ export type FaultPoint = (typeof FAULT_POINTS)[number];
 export const FAULT_POINTS = ['commit', 'read', 'node', 'quote'] as const;
 
 /** Failures that a test has requested. */
-export interface Faults {
-  /** Makes the next operations at a point fail. */
-  fail(point: FaultPoint, times: number): void;
-  /** Delays requests to the node, in milliseconds. */
-  delayNode(ms: number): void;
-  /** Makes everything work again. */
-  clear(): void;
-  /** Checks whether the next operation at a point will fail. */
-  isActive(point: FaultPoint): boolean;
-  /** Waits and throws, if the operation is to fail. */
-  pass(point: FaultPoint): Promise<void>;
-}
+export type Faults = ReturnType<typeof createFaults>;
 
 /** Creates a switchboard without failures. */
-export function createFaults(): Faults {
+export function createFaults() {
   const left = new Map<FaultPoint, number>();
   let nodeDelay = 0;
   return {
-    fail: (point, times) => void left.set(point, times),
-    delayNode(ms) {
+    /** Makes the next operations at a point fail. */
+    fail: (point: FaultPoint, times: number): void => void left.set(point, times),
+    /** Delays requests to the node, in milliseconds. */
+    delayNode(ms: number): void {
       nodeDelay = ms;
     },
-    clear() {
+    /** Makes everything work again. */
+    clear(): void {
       left.clear();
       nodeDelay = 0;
     },
-    isActive: (point) => (left.get(point) ?? 0) > 0,
-    async pass(point) {
+    /** Checks whether the next operation at a point will fail. */
+    isActive: (point: FaultPoint): boolean => (left.get(point) ?? 0) > 0,
+    /** Waits and throws, if the operation is to fail. */
+    async pass(point: FaultPoint): Promise<void> {
       if (point === 'node' && nodeDelay > 0) await new Promise((resolve) => setTimeout(resolve, nodeDelay));
       const times = left.get(point) ?? 0;
       if (times <= 0) return;

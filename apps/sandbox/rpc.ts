@@ -5,13 +5,7 @@ import type { Hex } from 'intentbook';
  * A JSON-RPC client of the node of a sandbox. Requests of one tick travel in one batch. A request rejects with an
  * `RpcError` if the node returns an error or no valid response, and if it does not respond in time.
  */
-export interface Rpc {
-  request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
-  /** Sends one request. The caller states the type of the result. */
-  call<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
-  /** Ends all requests. Those in progress reject. */
-  close(): void;
-}
+export type Rpc = ReturnType<typeof createRpc>;
 
 /** An error that the node has returned. */
 export class RpcError extends Error {
@@ -56,7 +50,7 @@ const TIMEOUT = 120_000;
  *
  * @param timeout - Maximum time of a request in milliseconds.
  */
-export function createRpc(url: string, timeout = TIMEOUT): Rpc {
+export function createRpc(url: string, timeout = TIMEOUT) {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const sent = new Set<ClientRequest>();
   let isClosed = false;
@@ -112,9 +106,11 @@ export function createRpc(url: string, timeout = TIMEOUT): Rpc {
 
   return {
     request,
+    /** Sends one request. The caller states the type of the result. */
     // The caller states the type.
-    call: <T>(method: string, ...params: readonly unknown[]) => request({ method, params }) as Promise<T>,
-    close() {
+    call: <T>(method: string, ...params: readonly unknown[]): Promise<T> => request({ method, params }) as Promise<T>,
+    /** Ends all requests. Those in progress reject. */
+    close(): void {
       isClosed = true;
       for (const each of [...sent]) each.destroy(createClosedError());
       agent.destroy();

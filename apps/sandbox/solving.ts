@@ -16,19 +16,7 @@ export interface SettleOptions {
 }
 
 /** The solver of a sandbox. */
-export interface SandboxSolver {
-  start(): void;
-  stop(): Promise<void>;
-  wake(): void;
-  /** Forgets which orders were settled and which have failed. */
-  reset(): void;
-  /** Solves the current auction. */
-  run(): Promise<SolverResult | undefined>;
-  /** Settles one order. @throws Error if that is not possible. */
-  settle(uid: Hex, options: SettleOptions): Promise<Hex>;
-  /** Returns why an open order is not settled. */
-  explain(uid: string): Promise<string>;
-}
+export type SandboxSolver = ReturnType<typeof createSandboxSolver>;
 
 /** Events after which there may be something to solve. */
 const EVENTS = [
@@ -41,7 +29,7 @@ const EVENTS = [
 ] as const;
 
 /** Creates the solver of a sandbox. */
-export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine?: SolverEngine): SandboxSolver {
+export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine?: SolverEngine) {
   const parts = chain.solverParts();
   const used = engine ?? parts.engine;
   const reasons = new Map<string, string>();
@@ -59,19 +47,23 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
   for (const event of EVENTS) book.on(event, () => solver.wake());
 
   return {
-    start: () => solver.start(),
-    stop: () => solver.stop(),
-    wake: () => solver.wake({ retry: true }),
-    reset: () => solver.wake({ retry: true }),
-    run: () => solver.run(),
-    async explain(uid) {
+    start: (): void => solver.start(),
+    stop: (): Promise<void> => solver.stop(),
+    wake: (): void => solver.wake({ retry: true }),
+    /** Forgets which orders were settled and which have failed. */
+    reset: (): void => solver.wake({ retry: true }),
+    /** Solves the current auction. */
+    run: (): Promise<SolverResult | undefined> => solver.run(),
+    /** Returns why an open order is not settled. */
+    async explain(uid: string): Promise<string> {
       const reason = reasons.get(uid);
       if (reason !== undefined) return `the last settlement failed with "${reason}"`;
       const { orders } = await book.auctions.current();
       return orders.some((each) => each.uid === uid) ? NO_PRICE : 'it is not in the auction, because it is not funded';
     },
 
-    async settle(uid, options) {
+    /** Settles one order. @throws Error if that is not possible. */
+    async settle(uid: Hex, options: SettleOptions): Promise<Hex> {
       const auction = await book.auctions.current();
       const order = auction.orders.find((each) => each.uid === uid);
       if (order === undefined) throw new Error(`order ${uid} must be in the auction; it is not open or not funded`);

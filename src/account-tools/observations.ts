@@ -31,17 +31,10 @@ export interface SourceObservation {
 export type SourceListener = (observation: SourceObservation) => void;
 
 /** Measures queries of sources. */
-export interface SourceObserver {
-  /** Adds a listener. @returns a function that removes it. */
-  observe(listener: SourceListener): () => void;
-  /** Reports a value that was cached. */
-  cached(subject: SourceSubject): void;
-  /** Runs a query and reports its outcome and its duration. */
-  measure<T>(subject: SourceSubject, source: string, query: () => Promise<T>): Promise<T>;
-}
+export type SourceObserver = ReturnType<typeof createSourceObserver>;
 
 /** Creates an observer. An error of a listener is reported, and the query is not affected. */
-export function createSourceObserver(clock: Clock, onFailure: (failure: unknown) => void): SourceObserver {
+export function createSourceObserver(clock: Clock, onFailure: (failure: unknown) => void) {
   const emitter = new EventEmitter<{ observation: SourceListener }>();
 
   function notify(observation: SourceObservation): void {
@@ -50,12 +43,15 @@ export function createSourceObserver(clock: Clock, onFailure: (failure: unknown)
   }
 
   return {
-    observe(listener) {
+    /** Adds a listener. @returns a function that removes it. */
+    observe(listener: SourceListener): () => void {
       emitter.on('observation', listener);
       return () => void emitter.off('observation', listener);
     },
-    cached: (subject) => notify({ subject, source: 'cache', outcome: 'cached', ms: 0 }),
-    async measure(subject, source, query) {
+    /** Reports a value that was cached. */
+    cached: (subject: SourceSubject): void => notify({ subject, source: 'cache', outcome: 'cached', ms: 0 }),
+    /** Runs a query and reports its outcome and its duration. */
+    async measure<T>(subject: SourceSubject, source: string, query: () => Promise<T>): Promise<T> {
       const since = readMonotonic(clock);
       const report = (outcome: SourceObservation['outcome']) =>
         notify({ subject, source, outcome, ms: Math.max(0, readMonotonic(clock) - since) });

@@ -27,12 +27,7 @@ const PRICE_TIMEOUT = 600_000;
 const PRICE_RETRY = 30_000;
 
 /** Adds the trades of a book to the ledger. */
-export interface StatisticsFollower {
-  /** Time at which the log was last read to its end, in milliseconds since 1970. `undefined` before. */
-  readonly updatedAt: number | undefined;
-  start(): void;
-  stop(): Promise<void>;
-}
+export type StatisticsFollower = ReturnType<typeof createStatisticsFollower>;
 
 /**
  * Creates a follower. It reads the log of the book from its first entry. The value of a trade is stored when the first
@@ -47,7 +42,7 @@ export function createStatisticsFollower(
     readonly affiliates: Pick<AffiliateStore, 'byCode'>;
     readonly value: Valuation;
   },
-): StatisticsFollower {
+) {
   const { book: known, ledger, store, clock, onFailure } = context;
   const { book } = known;
   const feed = `${REFERRAL_FEEDS}${known.feed}`;
@@ -186,15 +181,16 @@ export function createStatisticsFollower(
   let unwatch = () => {};
 
   return {
-    get updatedAt() {
+    /** Time at which the log was last read to its end, in milliseconds since 1970. `undefined` before. */
+    get updatedAt(): number | undefined {
       return updatedAt;
     },
-    start() {
+    start(): void {
       [cursor, retryAt, updatedAt, isIncomplete] = [0, 0, undefined, false];
       unwatch = book.log.watch(worker.wake);
       worker.start();
     },
-    async stop() {
+    async stop(): Promise<void> {
       unwatch();
       await worker.stop();
     },

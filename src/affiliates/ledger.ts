@@ -20,17 +20,7 @@ export interface TraderState extends TraderEvaluation {
 }
 
 /** The trades of all traders in all books. */
-export interface Ledger {
-  /** Adds a trade. A trade with the same key is replaced. */
-  add(entry: LedgerEntry): void;
-  /** Removes the trade of a block that was rolled back. */
-  remove(key: string): void;
-  clear(): void;
-  /** Returns the state of a trader; `undefined` without trades. */
-  trader(address: Address): TraderState | undefined;
-  /** Returns the states of the traders that are bound to a code. */
-  boundTo(code: string): TraderState[];
-}
+export type Ledger = ReturnType<typeof createLedger>;
 
 interface Trader {
   /** Oldest first. */
@@ -40,7 +30,7 @@ interface Trader {
 }
 
 /** Creates an empty ledger. */
-export function createLedger(getTerms: (code: string) => AffiliateTerms): Ledger {
+export function createLedger(getTerms: (code: string) => AffiliateTerms) {
   const traders = new Map<Address, Trader>();
   const entries = new Map<string, LedgerEntry>();
   /** The traders that have a trade with a code. */
@@ -57,6 +47,7 @@ export function createLedger(getTerms: (code: string) => AffiliateTerms): Ledger
     return trader.state;
   }
 
+  /** Removes the trade of a block that was rolled back. */
   function remove(key: string): void {
     const entry = entries.get(key);
     if (entry === undefined) return;
@@ -69,7 +60,8 @@ export function createLedger(getTerms: (code: string) => AffiliateTerms): Ledger
   }
 
   return {
-    add(entry) {
+    /** Adds a trade. A trade with the same key is replaced. */
+    add(entry: LedgerEntry): void {
       remove(entry.key);
       entries.set(entry.key, entry);
       const { trader: address, referral } = entry.trade;
@@ -87,16 +79,18 @@ export function createLedger(getTerms: (code: string) => AffiliateTerms): Ledger
       candidates.set(referral.code, (candidates.get(referral.code) ?? new Set<Address>()).add(address));
     },
     remove,
-    clear() {
+    clear(): void {
       traders.clear();
       entries.clear();
       candidates.clear();
     },
-    trader(address) {
+    /** Returns the state of a trader; `undefined` without trades. */
+    trader(address: Address): TraderState | undefined {
       const trader = traders.get(address);
       return trader && getState(trader);
     },
-    boundTo(code) {
+    /** Returns the states of the traders that are bound to a code. */
+    boundTo(code: string): TraderState[] {
       return [...(candidates.get(code) ?? [])].flatMap((address) => {
         const trader = traders.get(address);
         const state = trader && getState(trader);

@@ -22,15 +22,7 @@ export interface RenderedAuctionChange {
 }
 
 /** Streams of auctions. */
-export interface AuctionFeed {
-  /** Receives an auction. One that is not newer than the last has no effect. */
-  add(auction: Auction): void;
-  /** Streams auctions. The first event is a complete auction, or the difference to the auction `after`. */
-  stream(options?: AuctionStreamOptions): AsyncIterable<AuctionChange>;
-  renderedStream(options?: AuctionStreamOptions): RenderedAuctionStream;
-  /** Ends all streams. */
-  close(): void;
-}
+export type AuctionFeed = ReturnType<typeof createAuctionFeed>;
 
 /** Milliseconds between two auctions while there are subscribers. */
 const INTERVAL = 1000;
@@ -53,11 +45,7 @@ interface Subscriber {
 }
 
 /** Creates the streams. Auctions are built in an interval while there are subscribers. */
-export function createAuctionFeed(
-  clock: Clock,
-  build: () => Promise<Auction>,
-  onFailure: (failure: unknown) => void,
-): AuctionFeed {
+export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, onFailure: (failure: unknown) => void) {
   const past: Auction[] = [];
   const subscribers = new Set<Subscriber>();
   /** Deltas to the newest auction, by their base. */
@@ -69,6 +57,7 @@ export function createAuctionFeed(
   let isCurrent = false;
   let cancel: (() => void) | undefined;
 
+  /** Receives an auction. One that is not newer than the last has no effect. */
   function add(auction: Auction): void {
     const previous = past.at(-1);
     if (auction.id <= (previous?.id ?? 0)) return;
@@ -163,7 +152,8 @@ export function createAuctionFeed(
 
   return {
     add,
-    stream(options = {}) {
+    /** Streams auctions. The first event is a complete auction, or the difference to the auction `after`. */
+    stream(options: AuctionStreamOptions = {}): AsyncIterable<AuctionChange> {
       const subscriber = createSubscriber();
       const events = mapAsync(
         read(subscriber, options),
@@ -180,7 +170,7 @@ export function createAuctionFeed(
       };
       return { [Symbol.asyncIterator]: () => iterator };
     },
-    renderedStream(options = {}) {
+    renderedStream(options: AuctionStreamOptions = {}): RenderedAuctionStream {
       const subscriber = createSubscriber();
       async function* render(): AsyncGenerator<RenderedAuctionChange> {
         for await (const { newest, delta } of read(subscriber, options)) {
@@ -195,7 +185,8 @@ export function createAuctionFeed(
       }
       return { [Symbol.asyncIterator]: render, leave: () => leave(subscriber) };
     },
-    close() {
+    /** Ends all streams. */
+    close(): void {
       closes++;
       for (const subscriber of subscribers) leave(subscriber);
     },

@@ -16,16 +16,7 @@ import { inSteps, type RenderedAuction, renderOnce, VISITS_PER_TICK } from './re
 import { renderAuctionValues } from './settled-auction.ts';
 import type { SignatureChecks } from './signature-checks.ts';
 
-export interface CurrentAuction {
-  /** Returns the current auction. After a new block or a change of the book a call creates a new one. */
-  current(): Promise<Auction>;
-  /** Returns the same as JSON, rendered once for all callers. */
-  rendered(): Promise<RenderedAuction>;
-  /** The selection of the last auction. */
-  readonly selection: AuctionSelection | undefined;
-  /** Called after a competition was recorded or a signature was checked: other orders can be settled. */
-  changed(): void;
-}
+export type CurrentAuction = ReturnType<typeof createCurrentAuction>;
 
 export interface AuctionContext {
   readonly store: Store;
@@ -56,7 +47,7 @@ const STORED_AUCTIONS = 10_000;
 /** Maximum age of an auction in milliseconds, since funds and prices change without an event. */
 const MAX_AGE_MS = 12_000;
 
-export function createCurrentAuction(context: AuctionContext): CurrentAuction {
+export function createCurrentAuction(context: AuctionContext) {
   const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
   const { findDenied, findInFlight, firstId, getFees, onAuction, signatures } = context;
   const openOrders = createOpenOrders(store, onFailure);
@@ -178,15 +169,19 @@ export function createCurrentAuction(context: AuctionContext): CurrentAuction {
   }
 
   return {
-    current: async () => (await build()).auction,
-    rendered: async () => renderOnce((await build()).auction),
-    get selection() {
+    /** Returns the current auction. After a new block or a change of the book a call creates a new one. */
+    current: async (): Promise<Auction> => (await build()).auction,
+    /** Returns the same as JSON, rendered once for all callers. */
+    rendered: async (): Promise<RenderedAuction> => renderOnce((await build()).auction),
+    /** The selection of the last auction. */
+    get selection(): AuctionSelection | undefined {
       if (latest === undefined) return undefined;
       const { auction, reasons: filtered } = latest;
       const listed = { has: (uid: Hex) => openOrders.isOneOf(uid, auction.orders) };
       return { id: auction.id, block: auction.block, listed, filtered, counts: countReasons(filtered) };
     },
-    changed() {
+    /** Called after a competition was recorded or a signature was checked: other orders can be settled. */
+    changed(): void {
       changes++;
     },
   };

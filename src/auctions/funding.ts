@@ -4,15 +4,7 @@ import type { Address } from '../protocol/hex.ts';
 import type { SellTokenSource } from '../protocol/order.ts';
 
 /** The spendable amounts of owners. */
-export interface Funding {
-  /**
-   * Reads the spendable amount, the lesser of balance and allowance, of distinct pairs of owner and token.
-   *
-   * @returns atoms by `fundsKey`. If a query fails, the previous amount of its pairs is used. After a timeout this
-   * applies to all remaining pairs, so that an auction does not wait for the timeout of each query.
-   */
-  find(queries: readonly FundingQuery[]): Promise<ReadonlyMap<string, bigint>>;
-}
+export type Funding = ReturnType<typeof createFunding>;
 
 /** An owner, a token, and the place of its balance. */
 export interface FundingQuery extends FundsQuery {
@@ -37,7 +29,7 @@ export function createFunding(
   remote: DeadlineLimiter,
   settlementContract: Address,
   onFailure: (failure: unknown) => void,
-): Funding {
+) {
   let previous: ReadonlyMap<string, bigint> = new Map();
 
   /** Reads the funds of queries of one kind. Funds of the vault are unknown if the chain client cannot read them. */
@@ -70,7 +62,13 @@ export function createFunding(
   }
 
   return {
-    async find(queries) {
+    /**
+     * Reads the spendable amount, the lesser of balance and allowance, of distinct pairs of owner and token.
+     *
+     * @returns atoms by `fundsKey`. If a query fails, the previous amount of its pairs is used. After a timeout this
+     * applies to all remaining pairs, so that an auction does not wait for the timeout of each query.
+     */
+    async find(queries: readonly FundingQuery[]): Promise<ReadonlyMap<string, bigint>> {
       const amounts = new Map<string, bigint>();
       const chunks = toChunks(queries);
       let isLate = false;

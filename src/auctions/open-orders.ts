@@ -6,18 +6,7 @@ import { type AuctionCandidate, type AuctionOrder, auctionCandidate, compareAuct
 import type { FeeRules } from './fee-policies.ts';
 
 /** The open orders of a book, kept up to date with the event log. */
-export interface OpenOrders {
-  /**
-   * Reads the changes since the last call and returns the candidates, oldest first. A candidate is replaced when its
-   * order changes. Orders whose `validTo` has passed may be included. Must not be called concurrently.
-   *
-   * @param now - Seconds since 1970.
-   * @param fees - The fee rules. Other rules than before replace all candidates.
-   */
-  update(now: number, fees: FeeRules): Promise<readonly AuctionCandidate[]>;
-  /** Returns whether an open order is one of the orders of an auction. */
-  isOneOf(uid: Hex, orders: readonly AuctionOrder[]): boolean;
-}
+export type OpenOrders = ReturnType<typeof createOpenOrders>;
 
 /** Orders that are read in one tick of the event loop. */
 const PAGE = 48;
@@ -32,7 +21,7 @@ const MAX_LOG_ENTRIES = 20_000;
 export function createOpenOrders(
   { orders, events }: Pick<Store, 'orders' | 'events'>,
   onFailure: (failure: unknown) => void,
-): OpenOrders {
+) {
   let sorted: AuctionCandidate[] = [];
   let known = new Map<Hex, AuctionCandidate>();
   /** Log entries up to here are part of the candidates. */
@@ -126,7 +115,14 @@ export function createOpenOrders(
   }
 
   return {
-    async update(now, fees) {
+    /**
+     * Reads the changes since the last call and returns the candidates, oldest first. A candidate is replaced when its
+     * order changes. Orders whose `validTo` has passed may be included. Must not be called concurrently.
+     *
+     * @param now - Seconds since 1970.
+     * @param fees - The fee rules. Other rules than before replace all candidates.
+     */
+    async update(now: number, fees: FeeRules): Promise<readonly AuctionCandidate[]> {
       const last = await events.last();
       // A clock that was ahead has left out orders that are valid.
       if (rules !== fees || now < readAt) position = undefined;
@@ -138,7 +134,8 @@ export function createOpenOrders(
       }
       return sorted;
     },
-    isOneOf(uid, list) {
+    /** Returns whether an open order is one of the orders of an auction. */
+    isOneOf(uid: Hex, list: readonly AuctionOrder[]): boolean {
       const order = known.get(uid)?.order;
       return order !== undefined && list[indexOf(list, order, compareAuctionOrders)]?.uid === uid;
     },
@@ -152,8 +149,8 @@ function indexOf<T>(list: readonly T[], item: T, compare: (a: T, b: T) => number
   if (last === undefined || compare(last, item) < 0) return high;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compare(list[middle] as T, item) < 0)
-      low = middle + 1; // within the list
+    const isBefore = compare(list[middle] as T, item) < 0; // within the list
+    if (isBefore) low = middle + 1;
     else high = middle;
   }
   return low;

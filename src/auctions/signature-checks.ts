@@ -4,13 +4,7 @@ import type { Hex } from '../protocol/hex.ts';
 import type { AuctionCandidate } from './auction-order.ts';
 
 /** The signatures of contracts, which may stop being valid while an order is open. */
-export interface SignatureChecks {
-  /**
-   * Returns the orders whose contract has rejected their signature at its last check. Then it begins to check the
-   * orders that were not checked for longest, so that an auction does not wait for the chain.
-   */
-  findInvalid(candidates: readonly AuctionCandidate[]): ReadonlySet<Hex>;
-}
+export type SignatureChecks = ReturnType<typeof createSignatureChecks>;
 
 export interface SignatureChecksContext {
   readonly chain: ChainClient;
@@ -23,13 +17,7 @@ export interface SignatureChecksContext {
 }
 
 /** Creates the checks. They begin without results: each order was checked when it was submitted. */
-export function createSignatureChecks({
-  chain,
-  remote,
-  budget,
-  onChange,
-  onFailure,
-}: SignatureChecksContext): SignatureChecks {
+export function createSignatureChecks({ chain, remote, budget, onChange, onFailure }: SignatureChecksContext) {
   /** The number of the last check by order. */
   let checked = new Map<Hex, number>();
   const invalid = new Set<Hex>();
@@ -57,7 +45,11 @@ export function createSignatureChecks({
   }
 
   return {
-    findInvalid(candidates) {
+    /**
+     * Returns the orders whose contract has rejected their signature at its last check. Then it begins to check the
+     * orders that were not checked for longest, so that an auction does not wait for the chain.
+     */
+    findInvalid(candidates: readonly AuctionCandidate[]): ReadonlySet<Hex> {
       const signed = candidates.filter(({ signatureQuery }) => signatureQuery !== undefined);
       const last = ({ order }: AuctionCandidate) => checked.get(order.uid) ?? 0;
       checked = new Map(signed.map((each) => [each.order.uid, last(each)]));

@@ -1,11 +1,5 @@
 /** The number of blocks of one log request. */
-export interface BlockRange {
-  readonly size: number;
-  /** Records that a request for `blocks` blocks failed. */
-  rejected(blocks: number): void;
-  /** Records that a request returned `logs` logs. */
-  succeeded(logs: number): void;
-}
+export type BlockRange = ReturnType<typeof createBlockRange>;
 
 /** With fewer logs in a response the next range may grow; with twice as many it shrinks. */
 const TARGET_LOGS = 2000;
@@ -19,20 +13,22 @@ const SUCCESSES_PER_RAISE = 10;
  * Nodes limit requests by blocks, logs or time, and report it in different ways. So only success counts. A size that
  * was rejected is not tried again before many requests have succeeded.
  */
-export function createBlockRange(largest: number): BlockRange {
+export function createBlockRange(largest: number) {
   let size = Math.min(1000, largest);
   let ceiling = largest;
   let successes = 0;
   return {
-    get size() {
+    get size(): number {
       return size;
     },
-    rejected(blocks) {
+    /** Records that a request for `blocks` blocks failed. */
+    rejected(blocks: number): void {
       size = Math.max(1, Math.floor(blocks / 2));
       ceiling = Math.max(1, Math.floor((blocks * 3) / 4));
       successes = 0;
     },
-    succeeded(logs) {
+    /** Records that a request returned `logs` logs. */
+    succeeded(logs: number): void {
       if (++successes % SUCCESSES_PER_RAISE === 0) ceiling = Math.min(largest, 2 * ceiling);
       if (logs < TARGET_LOGS) size = Math.min(ceiling, 2 * size);
       else if (logs > 2 * TARGET_LOGS) size = Math.max(1, Math.floor(size / 2));

@@ -28,16 +28,7 @@ export interface ChainIndexerContext {
 }
 
 /** Follows the chain in the background. */
-export interface ChainIndexer {
-  readonly state: IndexerState;
-  /** Whether the last step has indexed the newest block of its node. */
-  readonly isAtHead: boolean;
-  /** Why the indexer has stopped after a failure. `undefined` while it runs. */
-  readonly stopReason: string | undefined;
-  start(): void;
-  /** Waits for the step in progress and releases the lease. */
-  stop(): Promise<void>;
-}
+export type ChainIndexer = ReturnType<typeof createChainIndexer>;
 
 const LEASE = 'follow the chain';
 const LEASE_TTL_MS = 15_000;
@@ -62,7 +53,7 @@ const RECHECK_DISTANCE = 4;
  * reorganisations happen. Each step queries one node and is applied on condition that the checkpoint has not moved. So
  * a step can fail or be repeated at any point.
  */
-export function createChainIndexer(options: ParsedIndexerOptions, context: ChainIndexerContext): ChainIndexer {
+export function createChainIndexer(options: ParsedIndexerOptions, context: ChainIndexerContext) {
   const { sources, pollInterval, reorgLimit, maxBlockRange, fromBlock, holder } = options;
   const { clock, remote, leases, domain, observe, onFailure } = context;
   const verified = new Set<ChainSource>();
@@ -368,23 +359,26 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   }
 
   return {
-    get state() {
+    get state(): IndexerState {
       return state;
     },
-    get isAtHead() {
+    /** Whether the last step has indexed the newest block of its node. */
+    get isAtHead(): boolean {
       return isAtHead;
     },
-    get stopReason() {
+    /** Why the indexer has stopped after a failure. `undefined` while it runs. */
+    get stopReason(): string | undefined {
       return stopReason;
     },
-    start() {
+    start(): void {
       if (running !== undefined) return;
       [state, isAtHead] = ['starting', false];
       stopReason = undefined;
       stopping = new AbortController();
       running = run(stopping.signal).catch(onFailure);
     },
-    async stop() {
+    /** Waits for the step in progress and releases the lease. */
+    async stop(): Promise<void> {
       stopping?.abort(new Error('the book is closing'));
       await running;
       running = undefined;

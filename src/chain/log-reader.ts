@@ -37,25 +37,7 @@ export async function readConfirmedBlock(
 }
 
 /** Reads the logs that concern orders from a node, and rejects contradictions. */
-export interface LogReader {
-  /**
-   * Reads the logs of a range of blocks, both ends included. Throws `Inconsistent` if logs of other blocks are among
-   * them.
-   */
-  logsBetween(node: ChainSource, from: number, to: number): Promise<readonly ChainLog[]>;
-  /** Reads the logs of one block by its hash. Throws `Inconsistent` if logs of other blocks are among them. */
-  logsOfBlock(node: ChainSource, block: BlockHeader): Promise<readonly ChainLog[]>;
-  /**
-   * Decodes logs, and reads the calldata of the settlements among them.
-   *
-   * @param timestamp - Time of their block, if it is one block and the time is known. In seconds since 1970.
-   */
-  read(
-    node: ChainSource,
-    logs: readonly ChainLog[],
-    timestamp?: number,
-  ): Promise<Pick<ChainBatch, 'events' | 'settleCalls'>>;
-}
+export type LogReader = ReturnType<typeof createLogReader>;
 
 /** Transactions whose calldata is read in one request, so that the request fits its timeout. */
 const TRANSACTIONS_PER_REQUEST = 100;
@@ -92,13 +74,17 @@ export function createLogReader(
     readonly observe: (observation: IndexerObservation) => void;
     readonly isStopping: () => boolean;
   },
-): LogReader {
+) {
   const addresses = [domain.settlementContract, ...onchainOrderContracts];
   const topics = [...SETTLEMENT_TOPICS, ...ONCHAIN_ORDER_TOPICS];
   let callFailures = 0;
 
   const logQuery = (of: LogQuery['of']): LogQuery => ({ addresses, topics, of });
 
+  /**
+   * Reads the logs of a range of blocks, both ends included. Throws `Inconsistent` if logs of other blocks are among
+   * them.
+   */
   async function logsBetween(node: ChainSource, from: number, to: number): Promise<readonly ChainLog[]> {
     const logs = await run((call) => node.logs(logQuery({ from, to }), call));
     const foreign = logs.find(({ blockNumber }) => blockNumber < from || blockNumber > to);
@@ -106,6 +92,7 @@ export function createLogReader(
     return logs;
   }
 
+  /** Reads the logs of one block by its hash. Throws `Inconsistent` if logs of other blocks are among them. */
   async function logsOfBlock(node: ChainSource, block: BlockHeader): Promise<readonly ChainLog[]> {
     const query = logQuery({ blockHash: block.hash });
     const logs = await run((call) => node.logs(query, call));
@@ -167,7 +154,16 @@ export function createLogReader(
   return {
     logsBetween,
     logsOfBlock,
-    async read(node, logs, timestamp) {
+    /**
+     * Decodes logs, and reads the calldata of the settlements among them.
+     *
+     * @param timestamp - Time of their block, if it is one block and the time is known. In seconds since 1970.
+     */
+    async read(
+      node: ChainSource,
+      logs: readonly ChainLog[],
+      timestamp?: number,
+    ): Promise<Pick<ChainBatch, 'events' | 'settleCalls'>> {
       const events = decodeLogs(logs);
       return addCalls(
         node,

@@ -35,15 +35,7 @@ const MAX_ACCOUNTS = 10_000;
 const PRICED_ATOMS = 10n ** 18n;
 
 /** The surplus of accounts. */
-export interface SurplusReader {
-  /**
-   * Returns the total surplus of an account's trades, in wei. Each trade is valued at the prices of that settlement.
-   * See docs/internals/decisions.md#d4-2. Trades without prices, and trades of unknown orders, count 0.
-   */
-  total(account: Address, options?: ReadOptions): Promise<bigint>;
-  /** Drops all sums. Called when orders were deleted, for which the log has no entries. */
-  clear(): void;
-}
+export type SurplusReader = ReturnType<typeof createSurplusReader>;
 
 /** The sum of the trades up to a position of the chain, valid at a position of the log. */
 interface Sum {
@@ -64,11 +56,7 @@ interface Computation {
  * Creates the reader. It caches one sum per account with a position of the event log. A later read checks the entries
  * since then: it adds new trades, and computes the sum again after a reorganisation or another change of older trades.
  */
-export function createSurplusReader({
-  chain,
-  orders,
-  events,
-}: Pick<Store, 'chain' | 'orders' | 'events'>): SurplusReader {
+export function createSurplusReader({ chain, orders, events }: Pick<Store, 'chain' | 'orders' | 'events'>) {
   /** Replaced by `clear`, so that a computation in progress does not keep its sum. */
   let sums = new Map<Address, Sum>();
   const running = new Map<Address, Computation>();
@@ -135,7 +123,11 @@ export function createSurplusReader({
   }
 
   return {
-    async total(account, options = {}) {
+    /**
+     * Returns the total surplus of an account's trades, in wei. Each trade is valued at the prices of that settlement.
+     * See docs/internals/decisions.md#d4-2. Trades without prices, and trades of unknown orders, count 0.
+     */
+    async total(account: Address, options: ReadOptions = {}): Promise<bigint> {
       assertNotAborted(options.signal);
       const shared = running.get(account);
       if (shared !== undefined) {
@@ -152,7 +144,8 @@ export function createSurplusReader({
       running.set(account, { result, callers });
       return result;
     },
-    clear() {
+    /** Drops all sums. Called when orders were deleted, for which the log has no entries. */
+    clear(): void {
       sums = new Map();
     },
   };

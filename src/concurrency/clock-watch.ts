@@ -4,18 +4,13 @@ import type { Clock } from '../ports/clock.ts';
 const MIN_JUMP = 60_000;
 
 /** Compares a wall clock with monotonic time. */
-export interface ClockWatch {
-  /** Returns whether the wall clock has jumped within the last `ms` milliseconds. */
-  hasJumped(ms: number): boolean;
-  /** Returns whether the wall clock has been watched for `ms` milliseconds without a jump. */
-  isSteady(ms: number): boolean;
-}
+export type ClockWatch = ReturnType<typeof createClockWatch>;
 
 /**
  * Creates a watch that detects jumps of the wall clock: corrections by an operator or a time service, and suspends of
  * the machine. A jump is detected at the next call. A clock without monotonic time counts as steady.
  */
-export function createClockWatch(clock: Clock): ClockWatch {
+export function createClockWatch(clock: Clock) {
   let last = read();
   let steadySince = last.monotonic;
   let jumpedAt: number | undefined;
@@ -37,11 +32,13 @@ export function createClockWatch(clock: Clock): ClockWatch {
   }
 
   return {
-    hasJumped(ms) {
+    /** Returns whether the wall clock has jumped within the last `ms` milliseconds. */
+    hasJumped(ms: number): boolean {
       const now = update();
       return jumpedAt !== undefined && now - jumpedAt < ms;
     },
-    isSteady(ms) {
+    /** Returns whether the wall clock has been watched for `ms` milliseconds without a jump. */
+    isSteady(ms: number): boolean {
       const now = update();
       return clock.monotonic === undefined || now - steadySince >= ms;
     },

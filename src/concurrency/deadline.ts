@@ -28,14 +28,7 @@ export interface QueueOptions {
 }
 
 /** Runs requests to systems outside of the engine: nodes, and functions of the host. */
-export interface DeadlineLimiter {
-  /**
-   * Runs a request as soon as fewer than four requests of this queue are running. Rejects with the request's error,
-   * with a `DeadlineError` after the timeout, with a `QueueFullError` if too many requests wait or after the maximum
-   * wait, with an `AbortedError` if the caller has disconnected, or with the reason of `cancelled`.
-   */
-  run<T>(queue: string, request: (signal: AbortSignal) => T | Promise<T>, options?: QueueOptions): Promise<T>;
-}
+export type DeadlineLimiter = ReturnType<typeof createDeadlineLimiter>;
 
 interface Queue {
   running: number;
@@ -44,7 +37,7 @@ interface Queue {
 }
 
 /** Creates a limiter. `timeout` is in milliseconds and starts with the request; a wait in the queue is additional. */
-export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLimiter {
+export function createDeadlineLimiter(clock: Clock, timeout: number) {
   const queues = new Map<string, Queue>();
 
   async function enter(name: string, options: QueueOptions): Promise<void> {
@@ -91,7 +84,16 @@ export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLi
   }
 
   return {
-    async run(queue, request, options = {}) {
+    /**
+     * Runs a request as soon as fewer than four requests of this queue are running. Rejects with the request's error,
+     * with a `DeadlineError` after the timeout, with a `QueueFullError` if too many requests wait or after the maximum
+     * wait, with an `AbortedError` if the caller has disconnected, or with the reason of `cancelled`.
+     */
+    async run<T>(
+      queue: string,
+      request: (signal: AbortSignal) => T | Promise<T>,
+      options: QueueOptions = {},
+    ): Promise<T> {
       const { cancelled, caller } = options;
       await enter(queue, options);
       try {

@@ -2,22 +2,13 @@ import { createFairQueue } from './fair-queue.ts';
 import { yieldToEventLoop } from './yield.ts';
 
 /** Spreads work over ticks of the event loop. */
-export interface Throttle {
-  /** Number of callers that wait for a later tick. */
-  readonly waiting: number;
-  /**
-   * Waits until the caller may work. Clients take turns; callers of one client are admitted in the order of arrival.
-   *
-   * @param client - Returns the client; called only if the caller must wait. Default: the process itself.
-   */
-  acquire(client?: () => string): Promise<void>;
-}
+export type Throttle = ReturnType<typeof createThrottle>;
 
 /**
  * Creates a throttle that admits `perTick` callers per tick of the event loop. Other work of the process runs in
  * between, however many callers arrive at once.
  */
-export function createThrottle(perTick: number, nextTick: () => Promise<void> = yieldToEventLoop): Throttle {
+export function createThrottle(perTick: number, nextTick: () => Promise<void> = yieldToEventLoop) {
   const queue = createFairQueue<() => void>();
   let admitted = 0;
 
@@ -29,10 +20,16 @@ export function createThrottle(perTick: number, nextTick: () => Promise<void> = 
   }
 
   return {
-    get waiting() {
+    /** Number of callers that wait for a later tick. */
+    get waiting(): number {
       return queue.size;
     },
-    acquire(client) {
+    /**
+     * Waits until the caller may work. Clients take turns; callers of one client are admitted in the order of arrival.
+     *
+     * @param client - Returns the client; called only if the caller must wait. Default: the process itself.
+     */
+    acquire(client?: () => string): Promise<void> {
       if (admitted === perTick) return new Promise((resolve) => queue.push(client?.() ?? '', resolve));
       if (admitted++ === 0) void release();
       return Promise.resolve();

@@ -27,16 +27,7 @@ const RETRY_DELAY = 1000;
 const POSITION_INTERVAL = 1000;
 
 /** Emits the entries of a store's event log to the listeners of a book. */
-export interface EventDispatcher {
-  /** Starts after the newest entry of the log. */
-  start(): Promise<void>;
-  /** Signals that the log may have new entries. Returns at once. */
-  wake(): void;
-  /** Calls `onEntries` after entries were emitted. Returns a function that removes the callback. */
-  watch(onEntries: () => void): () => void;
-  /** Emits the remaining entries, then stops. */
-  stop(): Promise<void>;
-}
+export type EventDispatcher = ReturnType<typeof createEventDispatcher>;
 
 /** The event of a log entry. */
 export type EntryEvent = (typeof EVENT_NAMES)[OrderEventType];
@@ -57,11 +48,7 @@ export interface EntryListeners {
  * Without listeners, the entries of a shared log are not read: each process would read those of all processes. A new
  * listener may receive entries of the last seconds.
  */
-export function createEventDispatcher(
-  store: Store,
-  clock: Clock,
-  { hasListeners, emit, emitFailure }: EntryListeners,
-): EventDispatcher {
+export function createEventDispatcher(store: Store, clock: Clock, { hasListeners, emit, emitFailure }: EntryListeners) {
   let cursor = 0;
   let positionedAt = 0;
   let unwatch = () => {};
@@ -106,17 +93,21 @@ export function createEventDispatcher(
   });
 
   return {
-    async start() {
+    /** Starts after the newest entry of the log. */
+    async start(): Promise<void> {
       cursor = await store.events.last();
       worker.start();
       unwatch = store.events.watch(worker.wake);
     },
+    /** Signals that the log may have new entries. Returns at once. */
     wake: worker.wake,
-    watch(onEntries) {
+    /** Calls `onEntries` after entries were emitted. Returns a function that removes the callback. */
+    watch(onEntries: () => void): () => void {
       callbacks.add(onEntries);
       return () => void callbacks.delete(onEntries);
     },
-    async stop() {
+    /** Emits the remaining entries, then stops. */
+    async stop(): Promise<void> {
       unwatch();
       await worker.drain();
     },

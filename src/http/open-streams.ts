@@ -1,17 +1,10 @@
 /** The open event streams of a server or a mount. */
-export interface OpenStreams {
-  /** Number of open streams. */
-  readonly size: number;
-  /** Returns the same stream, which ends when the server closes. */
-  track(source: AsyncIterable<string>): AsyncIterable<string>;
-  /** Ends all open streams and every later one. */
-  close(): void;
-}
+export type OpenStreams = ReturnType<typeof createOpenStreams>;
 
 const END = { done: true, value: undefined } as const;
 
 /** Tracks event streams, so that a server can stop without waiting for them. */
-export function createOpenStreams(): OpenStreams {
+export function createOpenStreams() {
   const open = new Set<() => void>();
   let closed = false;
 
@@ -45,11 +38,16 @@ export function createOpenStreams(): OpenStreams {
   }
 
   return {
-    get size() {
+    /** Number of open streams. */
+    get size(): number {
       return open.size;
     },
-    track: (source) => ({ [Symbol.asyncIterator]: () => closable(source[Symbol.asyncIterator]()) }),
-    close() {
+    /** Returns the same stream, which ends when the server closes. */
+    track: (source: AsyncIterable<string>): AsyncIterable<string> => ({
+      [Symbol.asyncIterator]: () => closable(source[Symbol.asyncIterator]()),
+    }),
+    /** Ends all open streams and every later one. */
+    close(): void {
       closed = true;
       for (const close of [...open]) close();
     },

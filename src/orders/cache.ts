@@ -2,31 +2,7 @@ import type { EventStore } from '../ports/store.ts';
 import type { PreparedOrder } from '../records/order-json.ts';
 
 /** A cache of prepared orders. Its contents always equal the store's. */
-export interface OrderCache {
-  /**
-   * Reads new log entries of the store and drops the orders that have changed. A synchronous read of the cache after
-   * this call is as recent as the store was at the time of the call.
-   *
-   * @returns The version of the cache.
-   */
-  refresh(): Promise<CacheVersion>;
-  /** Returns the version if the store shows without a read that the log has no new entry. */
-  current(): CacheVersion | undefined;
-  get(uid: string): PreparedOrder | undefined;
-  /** Adds an order that was read from the store after `version`, unless the log has advanced since. */
-  put(order: PreparedOrder, version: CacheVersion): void;
-  /**
-   * Pauses the cache during a change that the log does not show. It finds and keeps no orders until the returned
-   * function is called.
-   *
-   * @returns A function that ends the pause. With `isChanged`, it also drops all entries.
-   */
-  pause(): (isChanged: boolean) => void;
-  /** Drops orders whose rows have changed without a log entry. */
-  forget(uids: readonly string[]): void;
-  /** Drops all entries. */
-  clear(): void;
-}
+export type OrderCache = ReturnType<typeof createOrderCache>;
 
 /** A position in the log. Compared by identity: after `clear`, the same position is another version. */
 export interface CacheVersion {
@@ -50,7 +26,7 @@ const ENTRY_OVERHEAD = 400;
  * exact: a single writer logs every change of an order, and every read processes the log first. An order whose document
  * is missing is not cached, because the document can be added without a log entry for the order.
  */
-export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'isNewest'>, bytes: number): OrderCache {
+export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'isNewest'>, bytes: number) {
   const entries = new Map<number, Entry>(); // in insertion order; a second chance moves an entry to the end
   let version: CacheVersion = { id: -1 };
   let size = 0;
@@ -71,6 +47,7 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
     if (entry !== undefined) drop(toKey(uid), entry);
   }
 
+  /** Drops all entries. */
   function clear(): void {
     entries.clear();
     size = 0;
@@ -78,7 +55,13 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
   }
 
   return {
-    async refresh() {
+    /**
+     * Reads new log entries of the store and drops the orders that have changed. A synchronous read of the cache after
+     * this call is as recent as the store was at the time of the call.
+     *
+     * @returns The version of the cache.
+     */
+    async refresh(): Promise<CacheVersion> {
       const changes = version.id < 0 ? undefined : await events.after(version.id, MAX_LOG_ENTRIES);
       // A later first entry follows deleted ones.
       if (changes === undefined || changes.length === MAX_LOG_ENTRIES || (changes[0]?.id ?? 0) > version.id + 1) {
@@ -95,16 +78,18 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
       }
       return version;
     },
-    current() {
+    /** Returns the version if the store shows without a read that the log has no new entry. */
+    current(): CacheVersion | undefined {
       return version.id >= 0 && events.isNewest?.(version.id) === true ? version : undefined;
     },
-    get(uid) {
+    get(uid: string): PreparedOrder | undefined {
       const entry = pauses > 0 ? undefined : find(uid);
       if (entry === undefined) return undefined;
       entry.used = true;
       return entry.order;
     },
-    put(order, since) {
+    /** Adds an order that was read from the store after `version`, unless the log has advanced since. */
+    put(order: PreparedOrder, since: CacheVersion): void {
       if (since !== version || order.lacksDocument || pauses > 0) return;
       const added = toKey(order.uid);
       const previous = entries.get(added); // of this order, or of another one with the same key
@@ -120,7 +105,13 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
         } else drop(key, entry);
       }
     },
-    pause() {
+    /**
+     * Pauses the cache during a change that the log does not show. It finds and keeps no orders until the returned
+     * function is called.
+     *
+     * @returns A function that ends the pause. With `isChanged`, it also drops all entries.
+     */
+    pause(): (isChanged: boolean) => void {
       pauses++;
       return (isChanged) => {
         pauses--;
@@ -128,7 +119,8 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
         if (isChanged) clear();
       };
     },
-    forget(uids) {
+    /** Drops orders whose rows have changed without a log entry. */
+    forget(uids: readonly string[]): void {
       uids.forEach(dropIfKnown);
       // A read that began before the change is not kept.
       version = { id: version.id };

@@ -7,12 +7,7 @@ import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/
 import type { Member } from './insert-retries.ts';
 
 /** Inserts orders like `OrderStore.insert`, grouped with those of other callers. */
-export interface GroupCommit {
-  /** @param since - Monotonic time at which the caller began to use the store, in milliseconds. Default: now. */
-  insert(inserts: readonly OrderInsert[], options?: InsertOptions, since?: number): Promise<InsertOutcome[]>;
-  /** Waits until all pending inserts have completed or failed. */
-  drained(): Promise<void>;
-}
+export type GroupCommit = ReturnType<typeof createGroupCommit>;
 
 export interface GroupCommitOptions {
   readonly store: Store;
@@ -50,13 +45,7 @@ export const MAX_INSERT_MS = 9000;
  * that only the invalid one fails. Orders of an owner with a running write are left out and inserted again later, so
  * that they delay no other owner. Inserts that join a transaction of the host are passed on directly.
  */
-export function createGroupCommit({
-  store,
-  clock,
-  more,
-  onLateEnd,
-  nextTick = yieldToEventLoop,
-}: GroupCommitOptions): GroupCommit {
+export function createGroupCommit({ store, clock, more, onLateEnd, nextTick = yieldToEventLoop }: GroupCommitOptions) {
   let queue: Member[] = [];
   let draining: Promise<void> | undefined;
   const committing = new Set<Promise<void>>();
@@ -138,13 +127,19 @@ export function createGroupCommit({
   }
 
   return {
-    insert(inserts, options, since = readMonotonic(clock)) {
+    /** @param since - Monotonic time at which the caller began to use the store, in milliseconds. Default: now. */
+    insert(
+      inserts: readonly OrderInsert[],
+      options?: InsertOptions,
+      since: number = readMonotonic(clock),
+    ): Promise<InsertOutcome[]> {
       if (options?.transaction !== undefined) return store.orders.insert(inserts, options);
       return new Promise((settle, fail) => {
         add({ inserts, settle, fail, since });
       });
     },
-    async drained() {
+    /** Waits until all pending inserts have completed or failed. */
+    async drained(): Promise<void> {
       while (draining !== undefined || committing.size > 0) await Promise.all([draining, ...committing]);
     },
   };

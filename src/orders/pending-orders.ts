@@ -9,22 +9,7 @@ import type { Address } from '../protocol/hex.ts';
  * The unsigned presign orders that clients have sent to this process. Anyone can send one in the name of any contract.
  * So each counts for its client too, and those of a client with more of them do not stop those of the others.
  */
-export interface PendingOrders {
-  /** Rejects an unsigned order of a client that has sent `maxPendingOrders`, for any owners. */
-  check(owner: Address, client: string): OrderBookError | undefined;
-  /**
-   * Records the unsigned orders that were inserted. One over the quota of its owner is inserted nevertheless if another
-   * client has sent more orders of this owner than `client`. So an owner has at most one quota for each client.
-   *
-   * @param insert - Inserts one order.
-   */
-  settle(
-    inserts: readonly OrderInsert[],
-    outcomes: readonly InsertOutcome[],
-    client: string,
-    insert: (order: OrderInsert) => Promise<InsertOutcome>,
-  ): Promise<InsertOutcome[]>;
-}
+export type PendingOrders = ReturnType<typeof createPendingOrders>;
 
 interface Sent {
   readonly owner: Address;
@@ -37,13 +22,7 @@ interface Sent {
 const MAX_SENT = 10_000;
 
 /** Creates the record of a book. It is kept in memory: after a restart, older orders count for their owner only. */
-export function createPendingOrders({
-  clock,
-  limits,
-}: {
-  readonly clock: Clock;
-  readonly limits: Limits;
-}): PendingOrders {
+export function createPendingOrders({ clock, limits }: { readonly clock: Clock; readonly limits: Limits }) {
   /** In the order of arrival. */
   let sent: Sent[] = [];
 
@@ -62,7 +41,8 @@ export function createPendingOrders({
   }
 
   return {
-    check(owner, client) {
+    /** Rejects an unsigned order of a client that has sent `maxPendingOrders`, for any owners. */
+    check(owner: Address, client: string): OrderBookError | undefined {
       const limit = limits.maxPendingOrders;
       if (limit === undefined) return undefined;
       forgetEnded();
@@ -71,7 +51,19 @@ export function createPendingOrders({
       const description = `the client has ${count} orders without a signature on chain, the quota is ${limit}`;
       return new OrderBookError('TooManyLimitOrders', description, { limit, count, quotaClass: 'pending', owner });
     },
-    async settle(inserts, outcomes, client, insert) {
+    /**
+     * Records the unsigned orders that were inserted. One over the quota of its owner is inserted nevertheless if
+     * another client has sent more orders of this owner than `client`. So an owner has at most one quota for each
+     * client.
+     *
+     * @param insert - Inserts one order.
+     */
+    async settle(
+      inserts: readonly OrderInsert[],
+      outcomes: readonly InsertOutcome[],
+      client: string,
+      insert: (order: OrderInsert) => Promise<InsertOutcome>,
+    ): Promise<InsertOutcome[]> {
       const settled = [...outcomes];
       for (const [i, entry] of inserts.entries()) {
         const { owner, state, validTo }: NewOrder = entry.order;

@@ -39,13 +39,7 @@ export interface EstimatorPoolOptions {
 }
 
 /** All estimators of a book, called concurrently. */
-export interface EstimatorPool {
-  /** Starts a race for a trade; concurrent calls with the same trade and timeout share one race. */
-  estimates(trade: Trade, timeout: number): Race<readonly ValidatedEstimate[]>;
-  /** Starts a race for the price of a token, in native atoms per atom. `onStart` is called if the race is new. */
-  prices(token: Address, timeout: number, onStart: (race: Race<Decimal>) => void): Race<Decimal>;
-  counters(): Readonly<Record<string, EstimatorCounters>>;
-}
+export type EstimatorPool = ReturnType<typeof createEstimatorPool>;
 
 /** Number of significant digits of a price that is derived from a trade: a few more than a double has. */
 const PRICE_DIGITS = 18;
@@ -53,7 +47,7 @@ const PRICE_DIGITS = 18;
 /** Divisor of the price amount for a second attempt, if there is no route for the full amount. */
 const PROBE_AMOUNT = 1_000n;
 
-export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPool {
+export function createEstimatorPool(options: EstimatorPoolOptions) {
   const { estimators, clock, raceCache, wrappedNative, priceAmount, settlementContract, simulates } = options;
   const counters = new Map(estimators.map(({ name }) => [name, { ...NO_OUTCOMES }]));
 
@@ -89,7 +83,8 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
     estimators.length === 0 ? [NO_ESTIMATORS] : estimators.map(create);
 
   return {
-    estimates(trade, timeout) {
+    /** Starts a race for a trade; concurrent calls with the same trade and timeout share one race. */
+    estimates(trade: Trade, timeout: number): Race<readonly ValidatedEstimate[]> {
       const { sellToken, buyToken, kind, amount } = trade;
       return raceCache.share(`trade ${sellToken} ${buyToken} ${kind} ${amount} ${timeout}`, timeout, (onEnd) =>
         startRace({
@@ -109,7 +104,8 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
         }),
       );
     },
-    prices(token, timeout, onStart) {
+    /** Starts a race for the price of a token, in native atoms per atom. `onStart` is called if the race is new. */
+    prices(token: Address, timeout: number, onStart: (race: Race<Decimal>) => void): Race<Decimal> {
       return raceCache.share(`price ${token} ${timeout}`, timeout, (onEnd) => {
         const race = startRace({
           clock,
@@ -122,7 +118,8 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
         return race;
       });
     },
-    counters: () => Object.fromEntries([...counters].map(([name, counter]) => [name, { ...counter }])),
+    counters: (): Readonly<Record<string, EstimatorCounters>> =>
+      Object.fromEntries([...counters].map(([name, counter]) => [name, { ...counter }])),
   };
 }
 

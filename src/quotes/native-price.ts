@@ -9,20 +9,7 @@ import type { EstimatorPool } from './estimators.ts';
 import { createNoPriceError, createShutdownError } from './rejection.ts';
 
 /** Prices of tokens in native currency, with a cache. */
-export interface NativePrices {
-  /**
-   * Returns the price of a token: atoms of native currency for one of its atoms.
-   *
-   * @param until - `first response`: use the first price. `end`: use the median of all prices before the deadline.
-   * @returns The price, or `NoLiquidity` or `UnsupportedToken`. Rejects with the signal's reason when it is aborted.
-   */
-  get(
-    token: Address,
-    timeout: number,
-    until: 'end' | 'first response',
-    signal?: AbortSignal,
-  ): Promise<Decimal | OrderBookError>;
-}
+export type NativePrices = ReturnType<typeof createNativePrices>;
 
 export interface NativePricesOptions {
   readonly estimatorPool: EstimatorPool;
@@ -39,7 +26,7 @@ const CAPACITY = 10_000;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
 
-export function createNativePrices(options: NativePricesOptions): NativePrices {
+export function createNativePrices(options: NativePricesOptions) {
   const { estimatorPool, clock, wrappedNative, ttl } = options;
   const cache = new Map<Address, { readonly price: Decimal; readonly at: number }>();
 
@@ -70,7 +57,18 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
   }
 
   return {
-    async get(token, timeout, until, signal) {
+    /**
+     * Returns the price of a token: atoms of native currency for one of its atoms.
+     *
+     * @param until - `first response`: use the first price. `end`: use the median of all prices before the deadline.
+     * @returns The price, or `NoLiquidity` or `UnsupportedToken`. Rejects with the signal's reason when it is aborted.
+     */
+    async get(
+      token: Address,
+      timeout: number,
+      until: 'end' | 'first response',
+      signal?: AbortSignal,
+    ): Promise<Decimal | OrderBookError> {
       if (token === wrappedNative || token === NATIVE_MARKER) return ONE;
       const cached = readCache(token);
       if (cached !== undefined) return cached;

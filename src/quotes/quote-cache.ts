@@ -21,15 +21,13 @@ export interface PersistedQuote {
 }
 
 /** Stores quotes. */
-export interface QuotePersister {
-  persist(request: ParsedQuoteRequest, candidate: QuoteCandidate, cost: GasCost): Promise<PersistedQuote>;
-}
+export type QuotePersister = ReturnType<typeof createQuotePersister>;
 
 /**
  * Creates a quote persister. Requests that share an estimate also share the stored quote for the first half of its
  * lifetime. So at least half of the lifetime remains to place an order.
  */
-export function createQuotePersister(quotes: QuoteStore, clock: Clock, lifetimes: QuoteLifetimes): QuotePersister {
+export function createQuotePersister(quotes: QuoteStore, clock: Clock, lifetimes: QuoteLifetimes) {
   const cache = new WeakMap<ValidatedEstimate, Map<string, CacheEntry>>();
 
   async function insert(request: ParsedQuoteRequest, candidate: QuoteCandidate, cost: GasCost, expiresAt: number) {
@@ -37,7 +35,7 @@ export function createQuotePersister(quotes: QuoteStore, clock: Clock, lifetimes
   }
 
   return {
-    persist(request, candidate, cost) {
+    persist(request: ParsedQuoteRequest, candidate: QuoteCandidate, cost: GasCost): Promise<PersistedQuote> {
       const entries = cache.get(candidate.estimate) ?? new Map<string, CacheEntry>();
       cache.set(candidate.estimate, entries);
       // All other values of a stored quote are determined by the estimate.

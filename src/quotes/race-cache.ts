@@ -2,20 +2,13 @@ import { type Clock, isRecent } from '../ports/clock.ts';
 import type { Race } from './estimator-race.ts';
 
 /** Shares races by key, so that concurrent identical requests call the estimators once. */
-export interface RaceCache {
-  /**
-   * Returns the race with a key: a running one that is younger than `timeout`, a recently completed one, or a new one.
-   */
-  share<T>(key: string, timeout: number, start: (onEnd: () => void) => Race<T>): Race<T>;
-  /** Ends all running races for all subscribers. */
-  close(): void;
-}
+export type RaceCache = ReturnType<typeof createRaceCache>;
 
 /** Maximum number of completed races. The oldest are dropped first. */
 const CAPACITY = 1_000;
 
 /** @param lifetime - Time from the start for which a completed race is reused, in milliseconds. */
-export function createRaceCache(clock: Clock, lifetime: number): RaceCache {
+export function createRaceCache(clock: Clock, lifetime: number) {
   const running = new Set<Race<unknown>>();
   const runningByKey = new Map<string, Race<unknown>>();
   const completed = new Map<string, Race<unknown>>();
@@ -39,6 +32,10 @@ export function createRaceCache(clock: Clock, lifetime: number): RaceCache {
   }
 
   return {
+    /**
+     * Returns the race with a key: a running one that is younger than `timeout`, a recently completed one, or a new
+     * one.
+     */
     share<T>(key: string, timeout: number, start: (onEnd: () => void) => Race<T>): Race<T> {
       const known = find(key, timeout);
       if (known !== undefined) return known as Race<T>; // the key determines the type of the results
@@ -53,7 +50,8 @@ export function createRaceCache(clock: Clock, lifetime: number): RaceCache {
       }
       return race;
     },
-    close() {
+    /** Ends all running races for all subscribers. */
+    close(): void {
       for (const race of [...running]) race.close();
       completed.clear();
     },

@@ -22,24 +22,7 @@ export interface VerificationContext {
 }
 
 /** Simulates estimates for requests. Estimates are unverified before. */
-export interface EstimateVerification {
-  /**
-   * Starts to simulate an estimate, unless this was done before. Fulfilled with the observed estimate, or with the
-   * unverified one if the simulation fails.
-   */
-  verify(prepared: Prepared, estimate: ValidatedEstimate): Promise<ValidatedEstimate>;
-  /**
-   * Returns the best candidate among the simulated ones. Without one: the best of all, unverified.
-   *
-   * @param until - The deadline of the request, in milliseconds of `readMonotonic`.
-   */
-  choose(
-    prepared: Prepared,
-    estimates: readonly ValidatedEstimate[],
-    cost: GasCost,
-    until: number,
-  ): Promise<QuoteCandidate | undefined>;
-}
+export type EstimateVerification = ReturnType<typeof createEstimateVerification>;
 
 /** Number of estimates of a request that are simulated, the best first. */
 const MAX_SIMULATED = 3;
@@ -58,7 +41,7 @@ const STAND_IN: Address = '0x00000000000000000000000000000000c0ffee01';
  *
  * @throws TypeError if the verifier has no function `verify`.
  */
-export function createEstimateVerification(context: VerificationContext): EstimateVerification {
+export function createEstimateVerification(context: VerificationContext) {
   const { verifier, clock, hasher, settlementContract, vaultRelayer, onFailure } = context;
   assertFunctions('createOrderBook: quotes.verifier', verifier, ['verify']);
   const simulated = new WeakMap<ValidatedEstimate, Map<string, Promise<ValidatedEstimate>>>();
@@ -81,6 +64,10 @@ export function createEstimateVerification(context: VerificationContext): Estima
     }
   }
 
+  /**
+   * Starts to simulate an estimate, unless this was done before. Fulfilled with the observed estimate, or with the
+   * unverified one if the simulation fails.
+   */
   function verify(prepared: Prepared, estimate: ValidatedEstimate): Promise<ValidatedEstimate> {
     const { request, appDataHash } = prepared;
     const key = [request.from, request.receiver, appDataHash].join(' ');
@@ -93,7 +80,17 @@ export function createEstimateVerification(context: VerificationContext): Estima
 
   return {
     verify,
-    async choose(prepared, estimates, cost, until) {
+    /**
+     * Returns the best candidate among the simulated ones. Without one: the best of all, unverified.
+     *
+     * @param until - The deadline of the request, in milliseconds of `readMonotonic`.
+     */
+    async choose(
+      prepared: Prepared,
+      estimates: readonly ValidatedEstimate[],
+      cost: GasCost,
+      until: number,
+    ): Promise<QuoteCandidate | undefined> {
       const ranked = rank(prepared, estimates, cost);
       const limit = Math.max(until - readMonotonic(clock), GRACE);
       const results = await Promise.all(

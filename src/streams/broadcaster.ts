@@ -40,13 +40,7 @@ const EPOCH_DISTANCE = 10_000;
 const MAX_RESUMING = 4;
 
 /** Distributes a log to many subscribers. */
-export interface StreamBroadcaster {
-  subscribe(key: string, options?: StreamOptions): Promise<Stream>;
-  /** Ends all streams. New subscriptions are possible afterwards. */
-  close(): void;
-  /** Number of open streams. */
-  readonly size: number;
-}
+export type StreamBroadcaster = ReturnType<typeof createStreamBroadcaster>;
 
 /**
  * Creates a broadcaster.
@@ -56,12 +50,7 @@ export interface StreamBroadcaster {
  * until it has caught up. A page is a step of a long read: one of them is read per tick of the event loop, so that
  * many subscribers that resume, or many new entries, do not delay other work.
  */
-export function createStreamBroadcaster({
-  log,
-  queueSize,
-  resumeLimit,
-  onFailure,
-}: BroadcasterOptions): StreamBroadcaster {
+export function createStreamBroadcaster({ log, queueSize, resumeLimit, onFailure }: BroadcasterOptions) {
   const subscribers = new Map<string, Set<StreamSubscriber>>();
   const open = new Set<StreamSubscriber>();
   const resuming = createConcurrencyLimit(MAX_RESUMING);
@@ -149,11 +138,12 @@ export function createStreamBroadcaster({
   }
 
   return {
-    get size() {
+    /** Number of open streams. */
+    get size(): number {
       return open.size;
     },
 
-    async subscribe(key, options = {}) {
+    async subscribe(key: string, options: StreamOptions = {}): Promise<Stream> {
       const { after, signal } = options;
       const subscriber = createSubscriber({
         key,
@@ -200,7 +190,8 @@ export function createStreamBroadcaster({
       return subscriber;
     },
 
-    close() {
+    /** Ends all streams. New subscriptions are possible afterwards. */
+    close(): void {
       for (const subscriber of [...open]) subscriber.leave();
     },
   };

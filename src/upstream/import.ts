@@ -30,10 +30,7 @@ export interface ImportContext {
 }
 
 /** The import of owners. */
-export interface Import {
-  /** Reads one page of the owner that is due first. Returns false if none is due, or it cannot be read now. */
-  step(): Promise<boolean>;
-}
+export type Import = ReturnType<typeof createImport>;
 
 /** The state of an owner that is to be imported. */
 export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, skipped: 0, orders: 0, trades: 0 };
@@ -44,9 +41,10 @@ export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, s
  *
  * A page is stored before the position after it. After a crash, at most this page is read again, and stores nothing.
  */
-export function createImport({ book, storeOrders, adoptTrades }: ImportContext): Import {
+export function createImport({ book, storeOrders, adoptTrades }: ImportContext) {
   const { upstream, store, tasks, clock } = book;
 
+  /** Reads one page of the owner that is due first. Returns false if none is due, or it cannot be read now. */
   async function step(): Promise<boolean> {
     const [task] = await tasks.due('owner', clock.now() + 1, 1);
     if (task === undefined) return false;

@@ -11,15 +11,10 @@ import { put } from './tasks.ts';
 type WireQuote = Extract<UpstreamQuote, { readonly status: 'quoted' }>['quote'];
 
 /** Quotes of the other book. Fees, expiry, verification and rejections are passed on unchanged. */
-export interface UpstreamQuotes {
-  request(request: unknown, signal?: AbortSignal): Promise<QuoteResult>;
-  stream(request: unknown, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent>;
-  /** Returns the price of a token in native currency. @throws Error if the other book does not answer. */
-  nativePrice(token: Address, signal?: AbortSignal): Promise<number | undefined>;
-}
+export type UpstreamQuotes = ReturnType<typeof createUpstreamQuotes>;
 
 /** Creates the quotes of a book with an upstream. */
-export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook): UpstreamQuotes {
+export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
   /** Gives a quote an id of this book. The other book's is sent with the order, so that it knows its quote. */
   async function adopt(quote: WireQuote): Promise<WireQuote> {
     const record = quote.id === null ? undefined : toRecord(quote);
@@ -38,17 +33,18 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook): 
   }
 
   return {
-    async request(request, signal) {
+    async request(request: unknown, signal?: AbortSignal): Promise<QuoteResult> {
       const answer = await upstream.quote(request, { signal });
       signal?.throwIfAborted();
       return toResult(answer);
     },
-    async nativePrice(token, signal) {
+    /** Returns the price of a token in native currency. @throws Error if the other book does not answer. */
+    async nativePrice(token: Address, signal?: AbortSignal): Promise<number | undefined> {
       const read = await upstream.nativePrice(token, { signal });
       if (read.status === 'read') return read.value;
       throw new Error(`${upstream.name}: ${read.reason}`);
     },
-    async *stream(request, signal) {
+    async *stream(request: unknown, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent> {
       for await (const answer of upstream.quotes(request, { signal })) {
         const result = await toResult(answer);
         yield result.status === 'quoted'

@@ -106,22 +106,20 @@ export interface Followed<K extends TaskKind> extends Pick<Task, 'key' | 'due' |
 }
 
 /** The tasks of a book with an upstream, with their values parsed. */
-export interface Tasks {
-  get<K extends TaskKind>(kind: K, keys: readonly string[]): Promise<Followed<K>[]>;
-  due<K extends TaskKind>(kind: K, before: number, limit: number): Promise<Followed<K>[]>;
-  count(kind: TaskKind): Promise<number>;
-  /** Writes changes. Returns whether each was made. */
-  write(changes: readonly TaskChange[]): Promise<boolean[]>;
-}
+export type Tasks = ReturnType<typeof createTasks>;
 
 /** Creates the access to tasks. */
-export function createTasks({ tasks }: Pick<Store, 'tasks'>): Tasks {
+export function createTasks({ tasks }: Pick<Store, 'tasks'>) {
   const parse = ({ key, due, version, value }: Task) => ({ key, due, version, value: JSON.parse(value) }); // as below
   return {
-    get: async (kind, keys) => (keys.length === 0 ? [] : (await tasks.get(kind, keys)).map(parse)),
-    due: async (kind, before, limit) => (await tasks.due(kind, before, limit)).map(parse),
+    get: async <K extends TaskKind>(kind: K, keys: readonly string[]): Promise<Followed<K>[]> =>
+      keys.length === 0 ? [] : (await tasks.get(kind, keys)).map(parse),
+    due: async <K extends TaskKind>(kind: K, before: number, limit: number): Promise<Followed<K>[]> =>
+      (await tasks.due(kind, before, limit)).map(parse),
     count: tasks.count,
-    write: async (changes) => (changes.length === 0 ? [] : tasks.write(changes)),
+    /** Writes changes. Returns whether each was made. */
+    write: async (changes: readonly TaskChange[]): Promise<boolean[]> =>
+      changes.length === 0 ? [] : tasks.write(changes),
   };
 }
 

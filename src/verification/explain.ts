@@ -200,13 +200,8 @@ function reserialise(document: string): string {
   }
 }
 
-/** Hashes an order in any domain, and recovers the signer. */
-interface Trial {
-  digest(signing: Signing): Uint8Array;
-  signer(signing: Signing, signature: EcdsaSignature): Address | undefined;
-}
-
-async function createTrial({ sent }: ClaimedSignature, { backend }: ExplainOptions): Promise<Trial> {
+/** Creates functions that hash an order in any domain, and recover the signer. */
+async function createTrial({ sent }: ClaimedSignature, { backend }: ExplainOptions) {
   const verifier: Verifier = await createVerifier({ ...sent.domain, ...(backend === undefined ? {} : { backend }) });
   const hashers = new Map<string, OrderHasher>();
   function digest({ domain, data }: Signing): Uint8Array {
@@ -217,7 +212,7 @@ async function createTrial({ sent }: ClaimedSignature, { backend }: ExplainOptio
   }
   return {
     digest,
-    signer(signing, signature) {
+    signer(signing: Signing, signature: EcdsaSignature): Address | undefined {
       const { scheme } = signing;
       if (scheme === 'text') return verifier.recoverDigest(textDigest(digest(signing)), 'eip712', signature);
       return isEcdsa(scheme) ? verifier.recoverDigest(digest(signing), scheme, signature) : undefined;

@@ -5,14 +5,7 @@ import type { AuctionRunSettings } from './run-options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 
 /** Which drivers take part in the next auction. */
-export interface Participation {
-  /** Returns the drivers that are not excluded. */
-  admitted(): readonly SolverDriver[];
-  /** Adds an auction that a driver has won, with its winning solutions. */
-  won(driver: string, solutions: readonly SolutionId[], deadline: number): void;
-  /** Evaluates the auctions whose deadline has passed. Excludes and notifies drivers that have settled none of them. */
-  update(indexedBlock: number): Promise<void>;
-}
+export type Participation = ReturnType<typeof createParticipation>;
 
 /** An auction that a driver has won. */
 interface Win {
@@ -33,7 +26,7 @@ export function createParticipation(
   clock: Clock,
   isSettled: (solution: SolutionId) => Promise<boolean>,
   signal: AbortSignal,
-): Participation {
+) {
   /** The auctions since the last one that is known to be settled, by driver, in order. */
   const wins = new Map<string, readonly Win[]>();
   /** The start of the last ban in milliseconds of `readMonotonic`, by name. */
@@ -56,17 +49,22 @@ export function createParticipation(
   }
 
   return {
-    admitted() {
+    /** Returns the drivers that are not excluded. */
+    admitted(): readonly SolverDriver[] {
       return drivers.filter(({ name }) => {
         const at = bannedAt.get(name);
         return at === undefined || !isRecent(clock, at, banTime);
       });
     },
-    won(driver, solutions, deadline) {
+    /** Adds an auction that a driver has won, with its winning solutions. */
+    won(driver: string, solutions: readonly SolutionId[], deadline: number): void {
       if (banAfter === 'never') return;
       wins.set(driver, [...(wins.get(driver) ?? []), { solutions, deadline }]);
     },
-    async update(indexedBlock) {
+    /**
+     * Evaluates the auctions whose deadline has passed. Excludes and notifies drivers that have settled none of them.
+     */
+    async update(indexedBlock: number): Promise<void> {
       const banned: string[] = [];
       for (const [driver, won] of wins) {
         const due = won.filter(({ deadline }) => deadline < indexedBlock);

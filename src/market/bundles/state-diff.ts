@@ -5,14 +5,10 @@ import { type Address, ZERO_ADDRESS } from '../../protocol/hex.ts';
 export type BalanceDifferences = Readonly<Record<Address, Readonly<Record<Address, string>>>>;
 
 /** Adds up the balances of a bundle. */
-export interface BalanceTotals {
-  add(transfers: readonly TokenTransfer[]): void;
-  /** Returns the differences since the start of the bundle. */
-  differences(): BalanceDifferences;
-}
+export type BalanceTotals = ReturnType<typeof createBalanceTotals>;
 
 /** Creates totals without any transfer. */
-export function createBalanceTotals(): BalanceTotals {
+export function createBalanceTotals() {
   const totals = new Map<Address, Map<Address, bigint>>();
 
   function change(account: Address, token: Address, amount: bigint): void {
@@ -22,13 +18,14 @@ export function createBalanceTotals(): BalanceTotals {
   }
 
   return {
-    add(transfers) {
+    add(transfers: readonly TokenTransfer[]): void {
       for (const { token, from, to, amount } of transfers) {
         change(from, token, -amount);
         change(to, token, amount);
       }
     },
-    differences() {
+    /** Returns the differences since the start of the bundle. */
+    differences(): BalanceDifferences {
       const entries = [...totals].map(([account, tokens]) => {
         return [account, Object.fromEntries([...tokens].map(([token, amount]) => [token, String(amount)]))] as const;
       });
