@@ -12,9 +12,6 @@ const CHECK_INTERVAL = 1_000;
  */
 const FAILURE_PERIOD = 5_000;
 
-/** The readiness of a book. */
-export type ReadinessCheck = ReturnType<typeof createReadinessCheck>;
-
 /** Creates the readiness check of a book. */
 export function createReadinessCheck({
   store,

@@ -1,10 +1,7 @@
 import type { NewAuction, StoredAuction, StoredCompetition, StoredCompetitionQuery } from 'intentbook';
 import { SortedList } from './sorted-list.ts';
 
-/** Auctions and competitions in memory. All methods are synchronous, so each is one atomic step. */
-export type MemoryAuctions = ReturnType<typeof createMemoryAuctions>;
-
-/** Creates auctions and competitions without entries. */
+/** Creates auctions and competitions without entries. All methods are synchronous, so each is one atomic step. */
 export function createMemoryAuctions() {
   const auctions = new Map<number, StoredAuction>();
   const competitions = new Map<number, StoredCompetition>();

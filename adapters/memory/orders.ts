@@ -31,10 +31,7 @@ type Row = Omit<NewOrder, 'state' | 'quotaClass' | 'validTo' | 'quote'> &
     readonly placedOnChain: boolean;
   };
 
-/** Orders with their indexes. All methods are synchronous, so each is one atomic step. */
-export type MemoryOrders = ReturnType<typeof createMemoryOrders>;
-
-/** Creates orders without entries. */
+/** Creates orders with their indexes, without entries. All methods are synchronous, so each is one atomic step. */
 export function createMemoryOrders({
   documents,
   record,

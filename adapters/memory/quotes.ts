@@ -5,10 +5,7 @@ interface Row extends NewQuote {
   readonly id: number;
 }
 
-/** Quotes in memory. All methods are synchronous, so each is one atomic step. */
-export type MemoryQuotes = ReturnType<typeof createMemoryQuotes>;
-
-/** Creates quotes without entries. */
+/** Creates quotes without entries. All methods are synchronous, so each is one atomic step. */
 export function createMemoryQuotes() {
   const rows = new Map<number, Row>();
   const byTerms = new Map<string, SortedList<Row>>();

@@ -1,10 +1,7 @@
 import type { Task, TaskChange } from 'intentbook';
 import { SortedList } from './sorted-list.ts';
 
-/** Durable tasks in memory. All methods are synchronous, so each is one atomic step. */
-export type MemoryTasks = ReturnType<typeof createMemoryTasks>;
-
-/** Creates tasks without entries. */
+/** Creates durable tasks without entries. All methods are synchronous, so each is one atomic step. */
 export function createMemoryTasks() {
   const kinds = new Map<string, { readonly byKey: Map<string, Task>; readonly byDue: SortedList<Task> }>();
 

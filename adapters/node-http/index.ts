@@ -1,13 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Api, ApiRequest, ApiRequestBody, ApiResponse, OrderBook } from 'intentbook';
-import { createApi } from 'intentbook';
+import {
+  type Api,
+  type ApiRequest,
+  type ApiRequestBody,
+  type ApiResponse,
+  createApi,
+  type OrderBook,
+} from 'intentbook';
 import { assertKnownOptions, isApi, parsePrefix } from '#internal';
-import { getBody, type NodeRequestLike } from './body.ts';
-import { ClientConnection } from './client-connection.ts';
-import { respond } from './respond.ts';
-import { createResponseMemory, type ResponseMemory } from './response-memory.ts';
+import { ClientConnection, getBody, type NodeRequestLike } from './client-connection.ts';
+import { createResponseMemory, type ResponseMemory, respond } from './respond.ts';
 
-export type { NodeRequestLike } from './body.ts';
+export type { NodeRequestLike } from './client-connection.ts';
 
 /** Request listener for `node:http`, and handler for hosts that pass `next`, such as connect and Express. */
 export type NodeHandler = (

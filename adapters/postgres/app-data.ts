@@ -4,9 +4,7 @@ import { toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 import { isVisible } from './sql/insert-orders.ts';
 
-/** Table of app-data documents by hash. Inserting orders stores their documents itself, see orders.ts. */
-export type PgAppDataTable = ReturnType<typeof createAppDataTable>;
-
+/** Creates the operations on app-data documents. The insert of orders stores their documents itself, see orders.ts. */
 export function createAppDataTable({ schema: s, prepare, call }: PostgresSession) {
   const find = prepare<readonly [string]>(
     `SELECT document FROM ${s}.documents d WHERE hash = $1 AND ${isVisible('d.creators')}`,

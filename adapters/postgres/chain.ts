@@ -1,15 +1,15 @@
-import type {
-  ApplyOutcome,
-  BlockRef,
-  ChainEvent,
-  ChainEventBatch,
-  ChainProgress,
-  Hex,
-  OrderChainEvent,
-  RollbackOutcome,
-  RollbackRequest,
+import {
+  type ApplyOutcome,
+  type BlockRef,
+  type ChainEvent,
+  type ChainEventBatch,
+  type ChainProgress,
+  type Hex,
+  type OrderChainEvent,
+  type RollbackOutcome,
+  type RollbackRequest,
+  UNKNOWN_HASH,
 } from 'intentbook';
-import { UNKNOWN_HASH } from 'intentbook';
 import {
   blockHashes,
   compareLogPositions,
@@ -29,8 +29,6 @@ import type { PgOwnerCounts } from './owner-counts.ts';
 import type { Query } from './query.ts';
 import { getOwner, toByteArray, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
-
-export type PgChainOperations = ReturnType<typeof createChainStore>;
 
 /** The hash is null after a rollback that left no stored hash; both are null before the first batch. */
 type BlockRow = readonly [number: number | null, hash: Hex | null];

@@ -5,9 +5,6 @@ import type { Query } from './query.ts';
 import { EVENT_TYPES, getOwner, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-/** Event log of orders. */
-export type PgEventTable = ReturnType<typeof createEventTable>;
-
 type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause: string | null];
 
 /**

@@ -1,6 +1,11 @@
 import type { Address, Hex, NewOrder, QuotaClass } from 'intentbook';
-import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook/store-kit';
-import { getEndTime, getPlacementVersion } from 'intentbook/store-kit';
+import {
+  getEndTime,
+  getPlacementVersion,
+  type KnownOrder,
+  type OrderProgress,
+  type OrderStateProjection,
+} from 'intentbook/store-kit';
 import { ordersByKey } from './conditions.ts';
 import { getChecksum } from './order-rows.ts';
 import type { Query } from './query.ts';
@@ -32,9 +37,6 @@ export interface ProjectedRow extends KnownOrder {
   readonly onchainUser: Address | null;
 }
 
-/** Order rows with the effects of chain events. All methods run within a transaction that has locked the owners. */
-export type PgOrderProjectionTable = ReturnType<typeof createOrderProjectionTable>;
-
 type OrderStateRow = readonly [
   key: Hex,
   body: string,
@@ -56,6 +58,7 @@ interface Change {
   readonly versions: 0 | 1;
 }
 
+/** Creates the writes of order rows with the effects of chain events, in a transaction that has locked the owners. */
 export function createOrderProjectionTable({ schema: s, prepare }: PostgresSession) {
   const selectOrders = prepare<OrderStateRow>(
     'SELECT o.key, o.body, o.signing_scheme, o.quota_class, o.cancelled_off_chain, o.placed_on_chain, o.phase, o.valid_to, ' +

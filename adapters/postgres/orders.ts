@@ -1,17 +1,17 @@
 import { randomInt } from 'node:crypto';
-import type {
-  Address,
-  CancelOutcome,
-  CancelRejection,
-  CancelRequest,
-  Hex,
-  InsertOptions,
-  InsertOutcome,
-  OrderInsert,
-  OrderQuote,
-  StoredOrder,
+import {
+  type Address,
+  type CancelOutcome,
+  type CancelRejection,
+  type CancelRequest,
+  type Hex,
+  type InsertOptions,
+  type InsertOutcome,
+  type OrderInsert,
+  type OrderQuote,
+  type StoredOrder,
+  StoreError,
 } from 'intentbook';
-import { StoreError } from 'intentbook';
 import { ordersByKey } from './conditions.ts';
 import { XID } from './log-epoch.ts';
 import { getChecksum, ordersWithKeys, type PgOrderRow, readOrders, selectOrders } from './order-rows.ts';
@@ -32,8 +32,6 @@ import {
 } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 import { OUTCOMES, referDocuments } from './sql/insert-orders.ts';
-
-export type PgOrderTable = ReturnType<typeof createOrderTable>;
 
 /** Whether an insert skips locked owners, and whether the caller applies stored chain events itself. */
 interface Mode {

@@ -9,18 +9,7 @@ export interface Readers {
 }
 
 /** Pool of connections to replicas, with the position that they must have replayed. */
-export interface Replica {
-  readonly pool: PgPool;
-  /**
-   * Records the position that a replica must have replayed to show the last commit of a connection. Without a
-   * connection, that position is unknown.
-   */
-  committed(client?: PgClient): Promise<void>;
-  /** Requires replicas to show everything up to now. Runs on a connection to the primary. */
-  catchUp(run: Query): Promise<void>;
-  /** Returns whether a replica shows everything that this process has written or read from the log. */
-  isCurrent(client: PgClient): Promise<boolean>;
-}
+export type Replica = ReturnType<typeof createReplica>;
 
 /** A position in the log of the server. Positions of different timelines cannot be compared. */
 interface WalPosition {
@@ -39,7 +28,7 @@ interface WalPosition {
  * After a failover, positions begin again on a new timeline. A promoted replica is a primary: it has replayed
  * everything.
  */
-export function createReplica(pool: PgPool): Replica {
+export function createReplica(pool: PgPool) {
   let required: WalPosition | undefined;
   /** Number of commits whose position is unknown. Until the next known one, the primary serves all reads. */
   let unknown = 0;
@@ -52,11 +41,16 @@ export function createReplica(pool: PgPool): Replica {
 
   return {
     pool,
-    async catchUp(run) {
+    /** Requires replicas to show everything up to now. Runs on a connection to the primary. */
+    async catchUp(run: Query): Promise<void> {
       const [row] = await run<readonly [string]>({ text: `SELECT ${COMMITTED}` });
       requirePosition(parseWalPosition(row?.[0]));
     },
-    async committed(client) {
+    /**
+     * Records the position that a replica must have replayed to show the last commit of a connection. Without a
+     * connection, that position is unknown.
+     */
+    async committed(client?: PgClient): Promise<void> {
       // A later position includes this commit, so the number of unknown positions is reset.
       const started = ++unknown;
       if (client === undefined) return;
@@ -64,7 +58,8 @@ export function createReplica(pool: PgPool): Replica {
       requirePosition(parseWalPosition(row?.[0]));
       if (unknown === started) unknown = 0;
     },
-    async isCurrent(client) {
+    /** Returns whether a replica shows everything that this process has written or read from the log. */
+    async isCurrent(client: PgClient): Promise<boolean> {
       const target = required;
       if (unknown > 0) return false;
       const known = replayed.get(client);

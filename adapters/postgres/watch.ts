@@ -13,9 +13,6 @@ export interface WatchSettings {
   readonly pollInterval: number;
 }
 
-/** Hints that other processes may have written events. */
-export type Watch = ReturnType<typeof createWatch>;
-
 /**
  * Limits of the hints of other processes: a number in a row, and the time in milliseconds after which each one is
  * allowed again. Each hint makes this process read the log, so that without a limit the reads of all processes grow
@@ -30,8 +27,8 @@ const HINT_INTERVAL = 20;
 const LISTENING_FACTOR = 5;
 
 /**
- * Creates hints from a listening connection and from polling. Polling finds events that were missed while the
- * connection was down, and events that a terminated process left in the queue.
+ * Creates hints that other processes may have written events, from a listening connection and from polling. Polling
+ * finds events that were missed while the connection was down, and events that a terminated process left in the queue.
  */
 export function createWatch(pool: PgPool, clock: Clock, { channel, signature, listen, pollInterval }: WatchSettings) {
   const hints = new Set<() => void>();

@@ -34,9 +34,6 @@ const PLATFORMS: Readonly<Record<number, string>> = {
 /** Maximum size of a response. A history of a day has about 30 kB. */
 const MAX_BYTES = 65_536;
 
-/** Reads the CoinGecko API. */
-export type CoinGeckoClient = ReturnType<typeof createCoinGeckoClient>;
-
 /** Creates the client. Redirects are not followed. @throws TypeError if an option is unknown or malformed. */
 export function createCoinGeckoClient(name: string, options: CoinGeckoOptions) {
   assertKnownOptions(name, options, ['apiKey', 'plan', 'baseUrl', 'platforms', 'fetch']);

@@ -1,6 +1,5 @@
-export { coinGecko } from './coin-gecko.ts';
+export { coinGecko, coinGeckoHistory } from './coin-gecko.ts';
 export type { CoinGeckoOptions } from './coin-gecko-client.ts';
-export { coinGeckoHistory } from './coin-gecko-history.ts';
 export { fixedUsdPrices } from './fixed-prices.ts';
 export type { DecimalsLookup, DollarToken, NativePriceSourceOptions } from './native-price-source.ts';
 export { nativePriceSource } from './native-price-source.ts';

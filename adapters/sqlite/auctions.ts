@@ -1,10 +1,7 @@
 import type { NewAuction, StoredAuction, StoredCompetition, StoredCompetitionQuery } from 'intentbook';
 import type { SqliteSession } from './session.ts';
 
-/** Tables of auctions and competitions, as in `AuctionStore`. Each method is synchronous and one atomic step. */
-export type AuctionTable = ReturnType<typeof createAuctionTable>;
-
-/** Creates the operations on auctions and competitions. */
+/** Creates the operations of `AuctionStore`. Each is synchronous and one atomic step. */
 export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSession) {
   // AUTOINCREMENT never assigns an id twice.
   const insert = prepare(

@@ -1,16 +1,18 @@
 import type { ChainEvent, Hex, OrderChainEvent, SettlementChainEvent, TradeChainEvent, TradeQuery } from 'intentbook';
-import type { ChainEventRow } from 'intentbook/store-kit';
-import { CHAIN_EVENT_TYPES, formatChainEventDetail, isOrderChainEvent, readChainEvent } from 'intentbook/store-kit';
+import {
+  CHAIN_EVENT_TYPES,
+  type ChainEventRow,
+  formatChainEventDetail,
+  isOrderChainEvent,
+  readChainEvent,
+} from 'intentbook/store-kit';
 import { hexOrNull, toBytes, toHex, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
-
-/** Table of chain events. All methods run within a transaction or a read of the caller. */
-export type ChainEventTable = ReturnType<typeof createChainEventTable>;
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
 
-/** Creates the operations on chain events. */
+/** Creates the operations on chain events. All run within a transaction or a read of the caller. */
 export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
   const columns =
     `f.block, f.log, ${toHexText('f.block_hash')}, ${toHexText('f.transaction_hash')}, f.timestamp, f.type, ` +

@@ -13,7 +13,6 @@ import type {
   TradeChainEvent,
   TradeQuery,
 } from 'intentbook';
-import type { OrderStateProjection } from 'intentbook/store-kit';
 import {
   blockHashes,
   findAdoptable,
@@ -25,6 +24,7 @@ import {
   getPlacementVersion,
   isBatchStale,
   isCursorStale,
+  type OrderStateProjection,
   projectOrderState,
   toConflict,
 } from 'intentbook/store-kit';
@@ -35,13 +35,10 @@ import type { OrderProjectionTable } from './order-projection.ts';
 import { toBytes, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-/** The operations of `ChainStore`, and those that the insert of an order needs. All are synchronous. */
-export type ChainOperations = ReturnType<typeof createChainStore>;
-
 /** The hash of the checkpoint is null after a rollback that left no stored hash. */
 type BlockRow = readonly [number: number, hash: Buffer | null];
 
-/** Creates the operations on chain events, and updates the orders that they affect. */
+/** Creates the operations on chain events, which update the orders that they affect. All are synchronous. */
 export function createChainStore(
   session: SqliteSession,
   projection: OrderProjectionTable,

@@ -1,17 +1,17 @@
-import type {
-  CancelOutcome,
-  CancelRejection,
-  CancelRequest,
-  EncodedOrder,
-  Hex,
-  InsertOptions,
-  InsertOutcome,
-  OrderInsert,
-  OrderQuote,
-  QuotaClass,
-  StoredOrder,
+import {
+  type CancelOutcome,
+  type CancelRejection,
+  type CancelRequest,
+  type EncodedOrder,
+  type Hex,
+  type InsertOptions,
+  type InsertOutcome,
+  type OrderInsert,
+  type OrderQuote,
+  type QuotaClass,
+  type StoredOrder,
+  StoreError,
 } from 'intentbook';
-import { StoreError } from 'intentbook';
 import { checkCancellable, getEndTime } from 'intentbook/store-kit';
 import type { AppDataTable } from './app-data.ts';
 import type { EventTable } from './events.ts';
@@ -21,9 +21,6 @@ import { fromOrders, type OrderRowsQuery, prepareAggregateQuery, prepareOrderByU
 import type { OwnerCounts } from './owner-counts.ts';
 import { getQuotaClass, isExpiryRecorded, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
-
-/** Table of orders: the operations of `OrderStore` on single orders. Each is synchronous and one atomic step. */
-export type OrderTable = ReturnType<typeof createOrderTable>;
 
 /** Columns that are needed to check and cancel an order. */
 interface CancellableOrder {
@@ -48,7 +45,7 @@ type CancellableOrderRow = readonly [
   expiryRecorded: number,
 ];
 
-/** Creates the operations on orders. */
+/** Creates the operations of `OrderStore` on single orders. Each is synchronous and one atomic step. */
 export function createOrderTable(
   session: SqliteSession,
   owners: OwnerCounts,

@@ -2,10 +2,7 @@ import type { NewQuote, OrderQuote, QuoteQuery, QuoteTerms } from 'intentbook';
 import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-/** Table of quotes, as in `QuoteStore`. Each method is synchronous and one atomic step. */
-export type QuoteTable = ReturnType<typeof createQuoteTable>;
-
-/** Creates the operations on quotes. */
+/** Creates the operations of `QuoteStore`. Each is synchronous and one atomic step. */
 export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const insert = prepare(
     `INSERT INTO ${p}quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +

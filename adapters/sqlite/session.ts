@@ -2,25 +2,16 @@ import { StoreError } from 'intentbook';
 import { isDamage, type SqliteDatabase, type SqliteStatement, toStoreError } from './database-driver.ts';
 
 /** Database access for the tables of the store: statements and transactions that only the current writer can commit. */
-export interface SqliteSession {
-  readonly prefix: string;
-  prepare(sql: string): SqliteStatement;
-  read<T>(operation: string, work: () => T): T;
-  /** Runs `work` in its own durable transaction. */
-  write<T>(operation: string, work: () => T): T;
-  /** Runs `work` inside the open transaction of the host. If it fails, all of it is rolled back. */
-  join<T>(operation: string, transaction: unknown, work: () => T): T;
-  /** Throws if an earlier operation has found the file damaged. The store writes no more until it is opened again. */
-  assertIntact(): void;
-}
+export type SqliteSession = ReturnType<typeof openSession>;
 
 /** @param assertHeld - Throws if this process is no longer the writer. */
 export function openSession(
   { database, prefix, own }: { database: SqliteDatabase; prefix: string; own: boolean },
   assertHeld: () => void,
-): SqliteSession {
+) {
   let damage: StoreError | undefined;
 
+  /** Throws if an earlier operation has found the file damaged. The store writes no more until it is opened again. */
   function assertIntact(): void {
     if (damage === undefined) return;
     throw new StoreError('Unavailable', `${damage.message}; restore a backup`, { cause: damage.cause });
@@ -44,8 +35,8 @@ export function openSession(
   return {
     prefix,
     assertIntact,
-    prepare: (sql) => prepare(database, sql),
-    read: (operation, work) =>
+    prepare: (sql: string): SqliteStatement => prepare(database, sql),
+    read: <T>(operation: string, work: () => T): T =>
       watch(() => {
         try {
           return work();
@@ -53,14 +44,16 @@ export function openSession(
           throw toStoreError(operation, cause);
         }
       }),
-    write: (operation, work) =>
+    /** Runs `work` in its own durable transaction. */
+    write: <T>(operation: string, work: () => T): T =>
       watch(() =>
         transact(database, operation, () => {
           assertWritable();
           return work();
         }),
       ),
-    join(operation, transaction, work) {
+    /** Runs `work` inside the open transaction of the host. If it fails, all of it is rolled back. */
+    join<T>(operation: string, transaction: unknown, work: () => T): T {
       if (own) throw createUnsupportedError('a store on its own file has no host transaction to join');
       if (transaction !== database) {
         throw createUnsupportedError('`transaction` must be the handle that the store was created with');

@@ -1,12 +1,9 @@
 import type { Task, TaskChange } from 'intentbook';
 import type { SqliteSession } from './session.ts';
 
-/** Table of tasks, as in `TaskStore`. Each method is synchronous and one atomic step. */
-export type TaskTable = ReturnType<typeof createTaskTable>;
-
 type TaskRow = readonly [kind: string, key: string, due: number, version: number, value: string];
 
-/** Creates the operations on tasks. */
+/** Creates the operations of `TaskStore`. Each is synchronous and one atomic step. */
 export function createTaskTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const columns = 'kind, key, due, version, value';
   const select = prepare(

@@ -54,23 +54,10 @@ export interface StartedRequest {
 const MAX_BYTES: Readonly<Record<UpstreamClass, number>> = { read: 2 ** 25, write: 2 ** 20, quote: 2 ** 20 };
 
 /** The access to one host. */
-export interface Connection {
-  readonly host: string;
-  readonly access: Access;
-  /** Milliseconds by which the clock of the host is ahead. */
-  readonly clockSkew: number | undefined;
-  /** Returns why a class is paused. */
-  getBlock(name: UpstreamClass): UpstreamBlock | undefined;
-  /** Waits for the turn of a request. */
-  start(session: Session, request: Request): Promise<StartedRequest | UpstreamBlock>;
-  /** Sends a request, and reads its response to the end. */
-  send(session: Session, request: Request): Promise<TimedResult>;
-  /** Reads the response of a started request, and measures the clock of the host. */
-  read(session: Session, name: UpstreamClass, response: Response, sentAt: number): Promise<Verdict>;
-}
+export type Connection = ReturnType<typeof createConnection>;
 
 /** Creates the access to a host. */
-export function createConnection(access: Access): Connection {
+export function createConnection(access: Access) {
   const { service, host, timeouts } = access;
   let budget: Budget | undefined;
   let clockSkew: number | undefined;
@@ -91,6 +78,7 @@ export function createConnection(access: Access): Connection {
     return { headers, budget };
   }
 
+  /** Waits for the turn of a request. */
   async function start(session: Session, request: Request): Promise<StartedRequest | UpstreamBlock> {
     const { method, path, query = {}, body, signal } = request;
     const prepared = await prepare(session, body !== undefined).catch((error: unknown) => describe(error));
@@ -110,6 +98,7 @@ export function createConnection(access: Access): Connection {
     return { turn, url, init: { method, headers: prepared.headers, redirect: 'manual', ...content } };
   }
 
+  /** Reads the response of a started request, and measures the clock of the host. */
   async function read(session: Session, name: UpstreamClass, response: Response, sentAt: number): Promise<Verdict> {
     const now = session.clock.now();
     const date = parseHttpDate(response.headers.get('date') ?? '');
@@ -142,13 +131,16 @@ export function createConnection(access: Access): Connection {
   return {
     host,
     access,
-    get clockSkew() {
+    /** Milliseconds by which the clock of the host is ahead. */
+    get clockSkew(): number | undefined {
       return clockSkew;
     },
-    getBlock: (name) => budget?.getBlock(name),
+    /** Returns why a class is paused. */
+    getBlock: (name: UpstreamClass): UpstreamBlock | undefined => budget?.getBlock(name),
     start,
     read,
-    async send(session, request) {
+    /** Sends a request, and reads its response to the end. */
+    async send(session: Session, request: Request): Promise<TimedResult> {
       const { signal, unlink } = linkSignals(session.closed, request.signal);
       try {
         const started = await start(session, { ...request, signal });
@@ -166,15 +158,8 @@ export function createConnection(access: Access): Connection {
   };
 }
 
-/** A signal that is aborted with one of others. */
-interface LinkedSignal {
-  readonly signal: AbortSignal;
-  abort(): void;
-  unlink(): void;
-}
-
 /** Creates a signal that is aborted with one of others, until `unlink`. `AbortSignal.any` would never be released. */
-export function linkSignals(...signals: readonly (AbortSignal | undefined)[]): LinkedSignal {
+export function linkSignals(...signals: readonly (AbortSignal | undefined)[]) {
   const controller = new AbortController();
   const abort = () => controller.abort();
   const removers = signals.map((each) => (each === undefined ? undefined : onAbort(each, abort)));
@@ -182,7 +167,7 @@ export function linkSignals(...signals: readonly (AbortSignal | undefined)[]): L
   return {
     signal: controller.signal,
     abort,
-    unlink() {
+    unlink(): void {
       for (const remove of removers) remove?.();
     },
   };

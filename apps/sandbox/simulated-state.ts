@@ -1,5 +1,4 @@
 import type { Address } from 'intentbook';
-import { type BalanceLedger, createBalanceLedger } from './simulated-ledger.ts';
 
 /** State of the contracts and tokens of a simulated chain. */
 export interface ContractState {
@@ -39,5 +38,41 @@ export function copyState({ ledger, filled, presigned, frozen, placed }: Contrac
     presigned: new Set(presigned),
     frozen: new Set(frozen),
     placed: new Map(placed),
+  };
+}
+
+/** Balances and allowances of a simulated chain, in atoms. Native currency has the address `0xeeee…ee`. */
+interface BalanceLedger {
+  balanceOf(account: Address, token: Address): bigint;
+  allowanceOf(owner: Address, token: Address): bigint;
+  setBalance(account: Address, token: Address, atoms: bigint): void;
+  setAllowance(owner: Address, token: Address, atoms: bigint): void;
+  /** @throws RangeError if the sender has too little. */
+  transfer(token: Address, from: Address, to: Address, atoms: bigint): void;
+  /** Returns an independent copy. */
+  copy(): BalanceLedger;
+}
+
+/** Creates a ledger. */
+function createBalanceLedger(
+  balances: ReadonlyMap<string, bigint> = new Map(),
+  allowances: ReadonlyMap<string, bigint> = new Map(),
+): BalanceLedger {
+  const held = new Map(balances);
+  const allowed = new Map(allowances);
+  const key = (account: Address, token: Address) => `${account.toLowerCase()} ${token}`;
+  const balanceOf: BalanceLedger['balanceOf'] = (account, token) => held.get(key(account, token)) ?? 0n;
+  const setBalance: BalanceLedger['setBalance'] = (account, token, atoms) => void held.set(key(account, token), atoms);
+  return {
+    balanceOf,
+    setBalance,
+    allowanceOf: (owner, token) => allowed.get(key(owner, token)) ?? 0n,
+    setAllowance: (owner, token, atoms) => void allowed.set(key(owner, token), atoms),
+    transfer(token, from, to, atoms) {
+      if (balanceOf(from, token) < atoms) throw new RangeError(`insufficient balance of ${from}`);
+      setBalance(from, token, balanceOf(from, token) - atoms);
+      setBalance(to, token, balanceOf(to, token) + atoms);
+    },
+    copy: () => createBalanceLedger(held, allowed),
   };
 }

@@ -26,9 +26,6 @@ const PRICE_TIMEOUT = 600_000;
 /** Milliseconds until a missing price is read again. */
 const PRICE_RETRY = 30_000;
 
-/** Adds the trades of a book to the ledger. */
-export type StatisticsFollower = ReturnType<typeof createStatisticsFollower>;
-
 /**
  * Creates a follower. It reads the log of the book from its first entry. The value of a trade is stored when the first
  * process reads the trade. Later, all processes read the value from the store.

@@ -1,7 +1,12 @@
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { AuctionChange, AuctionDelta, AuctionStreamOptions } from './auction-delta.ts';
-import { createAuctionDelta, renderAuctionDelta } from './auction-delta.ts';
+import {
+  type AuctionChange,
+  type AuctionDelta,
+  type AuctionStreamOptions,
+  createAuctionDelta,
+  renderAuctionDelta,
+} from './auction-delta.ts';
 import type { Auction } from './auction-order.ts';
 import { forgetRendered, renderOnce } from './render-auction.ts';
 
@@ -20,9 +25,6 @@ export interface RenderedAuctionChange {
   /** Number of orders in the event. */
   readonly rows: number;
 }
-
-/** Streams of auctions. */
-export type AuctionFeed = ReturnType<typeof createAuctionFeed>;
 
 /** Milliseconds between two auctions while there are subscribers. */
 const INTERVAL = 1000;

@@ -16,8 +16,6 @@ import { inSteps, type RenderedAuction, renderOnce, VISITS_PER_TICK } from './re
 import { renderAuctionValues } from './settled-auction.ts';
 import type { SignatureChecks } from './signature-checks.ts';
 
-export type CurrentAuction = ReturnType<typeof createCurrentAuction>;
-
 export interface AuctionContext {
   readonly store: Store;
   readonly clock: Clock;

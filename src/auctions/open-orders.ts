@@ -5,9 +5,6 @@ import { isAfterGap } from '../records/log-gap.ts';
 import { type AuctionCandidate, type AuctionOrder, auctionCandidate, compareAuctionOrders } from './auction-order.ts';
 import type { FeeRules } from './fee-policies.ts';
 
-/** The open orders of a book, kept up to date with the event log. */
-export type OpenOrders = ReturnType<typeof createOpenOrders>;
-
 /** Orders that are read in one tick of the event loop. */
 const PAGE = 48;
 

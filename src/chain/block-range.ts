@@ -1,6 +1,3 @@
-/** The number of blocks of one log request. */
-export type BlockRange = ReturnType<typeof createBlockRange>;
-
 /** With fewer logs in a response the next range may grow; with twice as many it shrinks. */
 const TARGET_LOGS = 2000;
 

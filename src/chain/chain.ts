@@ -7,30 +7,7 @@ import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerState } from './indexer-options.ts';
 
-export interface Chain {
-  readonly methods: ChainApi;
-  /** The state of the indexer. `undefined` without an indexer. */
-  readonly state: IndexerState | undefined;
-  /**
-   * Returns the time of the newest block of the nodes, in seconds since 1970. `undefined` without an indexer. Rejects
-   * if no node responds.
-   */
-  getBlockTime(): Promise<number | undefined>;
-  /**
-   * Returns the number of the newest block of the chain, if the book has indexed it, or another process is about to.
-   * `undefined`: the book is behind, or no node responds. Without an indexer, it is the indexed block.
-   */
-  findHead(): Promise<number | undefined>;
-  /** Returns the checks that readiness shows. */
-  checks(): Readonly<Record<string, string>>;
-  /**
-   * Loads the indexer and verifies the chain of the nodes. Throws a `ChainMismatch` if a node serves another chain. A
-   * node that is unreachable does not prevent the start.
-   */
-  prepare(): Promise<void>;
-  start(): void;
-  stop(): Promise<void>;
-}
+export type Chain = ReturnType<typeof createChain>;
 
 /** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
 const MAX_LAG = 60;
@@ -45,7 +22,7 @@ const MAX_BLOCK_RATE = 10;
 const HEAD_TIMEOUT = 1000;
 
 /** Creates the chain methods and the lazy indexer. Books without a chain do not load the indexing code. */
-export function createChain(context: ChainContext): Chain {
+export function createChain(context: ChainContext) {
   const { store, clock, settlementContract, chainId, assertStarted, onFailure } = context;
   const domain = { chainId, settlementContract };
   let closing = new AbortController();
@@ -99,16 +76,25 @@ export function createChain(context: ChainContext): Chain {
 
   return {
     methods,
-    get state() {
+    /** The state of the indexer. `undefined` without an indexer. */
+    get state(): IndexerState | undefined {
       return state();
     },
-    async getBlockTime() {
+    /**
+     * Returns the time of the newest block of the nodes, in seconds since 1970. `undefined` without an indexer. Rejects
+     * if no node responds.
+     */
+    async getBlockTime(): Promise<number | undefined> {
       if (options === undefined) return undefined;
       const remote = createDeadlineLimiter(clock, options.timeout);
       const heads = options.sources.map((node) => remote.run(settlementContract, (signal) => node.head({ signal })));
       return (await Promise.any(heads)).timestamp;
     },
-    async findHead() {
+    /**
+     * Returns the number of the newest block of the chain, if the book has indexed it, or another process is about to.
+     * `undefined`: the book is behind, or no node responds. Without an indexer, it is the indexed block.
+     */
+    async findHead(): Promise<number | undefined> {
       const { indexedBlock } = await store.chain.progress();
       if (options === undefined) return indexedBlock?.number ?? 0;
       const isStandingBy = state() === 'standing by';
@@ -125,20 +111,25 @@ export function createChain(context: ChainContext): Chain {
       if (found.some(({ lag }) => lag > MAX_LAG) || (isStandingBy && found.length === 0)) return undefined;
       return Math.max(indexedBlock.number, ...found.map(({ number }) => number));
     },
-    checks: () => ({
+    /** Returns the checks that readiness shows. */
+    checks: (): Readonly<Record<string, string>> => ({
       chain: formatState(),
       funds: context.chain?.balanceAndAllowance === undefined ? 'off' : 'on',
       contractSignatures: context.chain?.isValidSignature === undefined ? 'off' : 'on',
     }),
-    async prepare() {
+    /**
+     * Loads the indexer and verifies the chain of the nodes. Throws a `ChainMismatch` if a node serves another chain. A
+     * node that is unreachable does not prevent the start.
+     */
+    async prepare(): Promise<void> {
       if (indexer !== undefined) await Promise.all([indexer.load(), writer.load()]);
       await verifyNodes(context);
     },
-    start() {
+    start(): void {
       closing = new AbortController();
       indexer?.loaded?.start();
     },
-    async stop() {
+    async stop(): Promise<void> {
       closing.abort();
       await indexer?.loaded?.stop();
     },

@@ -10,8 +10,12 @@ import type { ChainLog } from '../protocol/event-decoder.ts';
 import { createBlockRange } from './block-range.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import { createDeepForkError } from './deep-fork.ts';
-import type { IndexerObservation, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
-import { ReorganisationTooDeep } from './indexer-options.ts';
+import {
+  type IndexerObservation,
+  type IndexerState,
+  type ParsedIndexerOptions,
+  ReorganisationTooDeep,
+} from './indexer-options.ts';
 import { createLogReader, Inconsistent, readConfirmedBlock, toInconsistent } from './log-reader.ts';
 
 /** The dependencies of the indexer. */
@@ -26,9 +30,6 @@ export interface ChainIndexerContext {
   readonly observe: (observation: IndexerObservation) => void;
   readonly onFailure: (failure: unknown) => void;
 }
-
-/** Follows the chain in the background. */
-export type ChainIndexer = ReturnType<typeof createChainIndexer>;
 
 const LEASE = 'follow the chain';
 const LEASE_TTL_MS = 15_000;

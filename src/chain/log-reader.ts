@@ -36,9 +36,6 @@ export async function readConfirmedBlock(
   return block;
 }
 
-/** Reads the logs that concern orders from a node, and rejects contradictions. */
-export type LogReader = ReturnType<typeof createLogReader>;
-
 /** Transactions whose calldata is read in one request, so that the request fits its timeout. */
 const TRANSACTIONS_PER_REQUEST = 100;
 

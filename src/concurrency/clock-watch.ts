@@ -3,9 +3,6 @@ import type { Clock } from '../ports/clock.ts';
 /** Smallest difference between wall and monotonic time that counts as a jump, in milliseconds. */
 const MIN_JUMP = 60_000;
 
-/** Compares a wall clock with monotonic time. */
-export type ClockWatch = ReturnType<typeof createClockWatch>;
-
 /**
  * Creates a watch that detects jumps of the wall clock: corrections by an operator or a time service, and suspends of
  * the machine. A jump is detected at the next call. A clock without monotonic time counts as steady.

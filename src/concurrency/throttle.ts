@@ -1,9 +1,6 @@
 import { createFairQueue } from './fair-queue.ts';
 import { yieldToEventLoop } from './yield.ts';
 
-/** Spreads work over ticks of the event loop. */
-export type Throttle = ReturnType<typeof createThrottle>;
-
 /**
  * Creates a throttle that admits `perTick` callers per tick of the event loop. Other work of the process runs in
  * between, however many callers arrive at once.

@@ -2,6 +2,7 @@ import { createWorker } from '../concurrency/worker.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { OrderEventType } from '../ports/order-events.ts';
 import type { Store, StoredEvent } from '../ports/store.ts';
+import type { EventLog } from '../records/event-log.ts';
 
 /** The event of each type of log entry. */
 const EVENT_NAMES = {
@@ -25,9 +26,6 @@ const RETRY_DELAY = 1000;
 
 /** Milliseconds after which the position in a shared log is updated while no listener reads its entries. */
 const POSITION_INTERVAL = 1000;
-
-/** Emits the entries of a store's event log to the listeners of a book. */
-export type EventDispatcher = ReturnType<typeof createEventDispatcher>;
 
 /** The event of a log entry. */
 export type EntryEvent = (typeof EVENT_NAMES)[OrderEventType];
@@ -111,5 +109,28 @@ export function createEventDispatcher(store: Store, clock: Clock, { hasListeners
       unwatch();
       await worker.drain();
     },
+  };
+}
+
+/** Creates the log of a book. `assertStarted` throws a `StoreError` unless the book is started. */
+export function createEventLog(
+  { events, retention }: Pick<Store, 'events' | 'retention'>,
+  watch: EventLog['watch'],
+  assertStarted: () => void,
+): EventLog {
+  return {
+    async last() {
+      assertStarted();
+      return events.last();
+    },
+    async after(id, limit) {
+      assertStarted();
+      return events.after(id, limit);
+    },
+    async prunedThrough() {
+      assertStarted();
+      return retention.prunedThrough();
+    },
+    watch,
   };
 }

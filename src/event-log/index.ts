@@ -4,5 +4,4 @@
  * @module
  */
 
-export { createEventDispatcher } from './event-dispatcher.ts';
-export { createEventLog } from './event-log.ts';
+export { createEventDispatcher, createEventLog } from './event-dispatcher.ts';

@@ -4,8 +4,16 @@
  * @module
  */
 
-export { createClientResolver, createProxyTest } from './client.ts';
-export type { IpRange } from './ip-address.ts';
-export { formatNetwork, isInRange, isIpRange, isIpv4, parseIpAddress, parseIpRange } from './ip-address.ts';
+export type { IpRange } from './client.ts';
+export {
+  createClientResolver,
+  createProxyTest,
+  formatNetwork,
+  isInRange,
+  isIpRange,
+  isIpv4,
+  parseIpAddress,
+  parseIpRange,
+} from './client.ts';
 export { parseStreamLimits, type StreamLimits } from './stream-limits.ts';
 export { type Rate, type TokenBucketsOptions, tokenBuckets } from './token-buckets.ts';

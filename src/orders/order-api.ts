@@ -14,13 +14,18 @@ import { requireUid } from '../protocol/uid.ts';
 import type { CompetitionStatus } from '../records/competition-status.ts';
 import type { Order, RenderedOrder, RenderedResult } from '../records/order-json.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
-import type { ListQuery, OrderPage, OrderResult, RenderedPage } from '../records/results.ts';
+import {
+  formatCursor,
+  type ListQuery,
+  type OrderPage,
+  type OrderResult,
+  type RenderedPage,
+} from '../records/results.ts';
 import type { OrderStreamEvent, OrderStreams, Stream, StreamOptions } from '../streams/index.ts';
 import { assertKnownOptions, requireList } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './cancel.ts';
 import type { EncodedPage, EncodedReadOptions, ListFilter } from './list-orders.ts';
-import { toOrderPage, toOrderResults } from './order-page.ts';
 import { type ReadContext, readManyBytes, readOrder, readOrders } from './read.ts';
 import type { SimulateOptions, SimulateResult } from './simulation.ts';
 import { type SubmissionObservation, toSubmissionObservation } from './submission-observation.ts';
@@ -285,4 +290,17 @@ export interface OrderApi {
    * @throws OrderBookError `InvalidParameter` for a malformed UID, `NotFound` for an unknown one.
    */
   competitionStatus(uid: string): Promise<CompetitionStatus>;
+}
+
+/** Converts a rendered page into objects. */
+export function toOrderPage({ orders, next }: RenderedPage): OrderPage {
+  const page = { orders: orders.map(({ json }) => JSON.parse(json) as Order) }; // JSON of orders
+  return next === undefined ? page : { ...page, next: formatCursor(next) };
+}
+
+/** Converts rendered results into objects. */
+function toOrderResults(results: readonly RenderedResult[]): OrderResult[] {
+  return results.map((result) =>
+    result.error === undefined ? { order: JSON.parse(result.order.json) as Order } : { error: result.error },
+  );
 }

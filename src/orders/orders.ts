@@ -7,7 +7,7 @@ import type { AdmissionContext } from './admission.ts';
 import type { OrderCache } from './cache.ts';
 import type { ExpirySweepContext } from './expiry.ts';
 import { createSubmissionQueue } from './group-commit.ts';
-import { createOrderApi, type OrderApi, type OrderApiContext } from './order-api.ts';
+import { createOrderApi, type OrderApiContext } from './order-api.ts';
 import { createPendingOrders } from './pending-orders.ts';
 import { readOrders } from './read.ts';
 import { getMaxDuration, prepareSubmissions } from './submit.ts';
@@ -36,20 +36,10 @@ export interface OrdersContext
 }
 
 /** The orders of a book. */
-export interface Orders {
-  readonly methods: OrderApi;
-  /** Loads what most submissions and the sweep need. */
-  prepare(): Promise<void>;
-  /** Starts the sweep for expired orders. */
-  start(): void;
-  /** Ends the sweep and all streams. Submissions go on. */
-  stop(): Promise<void>;
-  /** Waits until all submissions have ended. */
-  drained(): Promise<void>;
-}
+export type Orders = ReturnType<typeof createOrders>;
 
 /** Creates the orders of a book. */
-export function createOrders(context: OrdersContext): Orders {
+export function createOrders(context: OrdersContext) {
   const { store, clock, onFailure, cache, log, assertStarted, wake } = context;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
   const queue = createSubmissionQueue(store, clock, { onLateEnd: wake, observeInsert: context.observeInsert });
@@ -90,14 +80,18 @@ export function createOrders(context: OrdersContext): Orders {
 
   return {
     methods: createOrderApi({ ...context, reading, streams, admission }),
-    async prepare() {
+    /** Loads what most submissions and the sweep need. */
+    async prepare(): Promise<void> {
       await Promise.all([expiry.load(), prepareSubmissions(context)]);
     },
-    start: () => expiry.loaded?.start(),
-    async stop() {
+    /** Starts the sweep for expired orders. */
+    start: (): void => expiry.loaded?.start(),
+    /** Ends the sweep and all streams. Submissions go on. */
+    async stop(): Promise<void> {
       await expiry.loaded?.stop();
       streams.loaded?.close();
     },
-    drained: () => queue.drained(getMaxDuration(context)),
+    /** Waits until all submissions have ended. */
+    drained: (): Promise<void> => queue.drained(getMaxDuration(context)),
   };
 }

@@ -1,10 +1,9 @@
+import type { OrderQuoting } from '../admission/order-quoting.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
-import { lazy } from '../concurrency/lazy.ts';
-import type { OrderQuote, QuoteTerms } from '../ports/quote-store.ts';
+import { withDeadline } from '../concurrency/deadline.ts';
+import type { OrderQuote, QuoteQuery, QuoteTerms } from '../ports/quote-store.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { AdmissionContext } from './admission.ts';
-
-const newQuote = lazy(() => import('./new-quote.ts'));
 
 /**
  * Returns the quote of an order: the one that it names, otherwise the best that matches, otherwise a new one. A quote
@@ -18,10 +17,50 @@ export async function findQuote(order: VerifiedOrder, context: AdmissionContext)
   const query = { ...toTerms(data), quoteKind: 'standard', now: clock.now() } as const;
   const match = await store.quotes.match({ ...query, ...named });
   if (match !== undefined || orderQuoting === undefined) return match;
-  return newQuote.use(({ requestNewQuote }) => requestNewQuote(order, query, context, orderQuoting));
+  return requestNewQuote(order, query, context, orderQuoting);
 }
 
 /** Returns the values that an order and its quote must have in common. */
 function toTerms({ sellToken, buyToken, kind, sellAmount, buyAmount }: OrderData): QuoteTerms {
   return { sellToken, buyToken, kind, amount: (kind === 'sell' ? sellAmount : buyAmount).toString() };
+}
+
+/** Time in milliseconds that the store may take in addition to the estimators. */
+const STORE_TIME = 1000;
+
+/**
+ * Requests a quote for an order that has none. The time is bounded by the options of quotes, also if the store does not
+ * respond.
+ *
+ * @returns `undefined` if there is no price. A failure is reported, and the order is stored without a quote.
+ */
+async function requestNewQuote(
+  { data, owner, document, creation }: VerifiedOrder,
+  query: QuoteQuery,
+  { store, clock, onFailure }: Pick<AdmissionContext, 'store' | 'clock' | 'onFailure'>,
+  { requestQuote, timeout }: OrderQuoting,
+): Promise<OrderQuote | undefined> {
+  const { sellToken, buyToken, receiver, kind, sellAmount, buyAmount, validTo } = data;
+  const size = kind === 'sell' ? { sellAmountAfterFee: String(sellAmount) } : { buyAmountAfterFee: String(buyAmount) };
+  try {
+    return await withDeadline(clock, timeout + STORE_TIME, async () => {
+      const result = await requestQuote({
+        sellToken,
+        buyToken,
+        receiver,
+        kind,
+        validTo,
+        from: owner,
+        signingScheme: creation.signingScheme,
+        appData: document.text,
+        timeout,
+        ...size,
+      });
+      if (result.status === 'rejected' || result.quote.id === null) return undefined;
+      return store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
+    });
+  } catch (failure) {
+    onFailure(failure); // an order must not depend on estimators
+    return undefined;
+  }
 }

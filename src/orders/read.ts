@@ -1,13 +1,20 @@
 import { type Clock, seconds } from '../ports/clock.ts';
 import type { EncodedOrder, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { Allocate } from '../protocol/json.ts';
+import { type Allocate, joinArray } from '../protocol/json.ts';
 import { requireUid } from '../protocol/uid.ts';
-import type { PreparedOrder, RenderedOrder, RenderedResult, UnreadableOrder } from '../records/order-json.ts';
-import { prepareOrder, renderCached, renderPrepared } from '../records/order-json.ts';
+import {
+  type PreparedOrder,
+  prepareOrder,
+  type RenderedOrder,
+  type RenderedResult,
+  renderCached,
+  renderPrepared,
+  type UnreadableOrder,
+} from '../records/order-json.ts';
+import { getOrderStatus } from '../records/status.ts';
 import type { OrderCache } from './cache.ts';
-import type { ReadOrder } from './encode-orders.ts';
-import { type LoadedOrders, renderByUids } from './render-by-uids.ts';
+import { type ElementForm, encodeOrder, encodeOrders, type ReadOrder } from './encode-orders.ts';
 
 export interface ReadContext {
   readonly store: Store;
@@ -118,4 +125,38 @@ export function prepare(row: StoredOrder, { store, onFailure }: ReadContext): Pr
 
 function toUnreadableOrder({ uid }: StoredOrder): UnreadableOrder {
   return { uid, description: 'the order is stored, but cannot be read' };
+}
+
+/** The orders of one request for many UIDs. */
+interface LoadedOrders {
+  /** Orders of the cache. */
+  readonly cached: readonly PreparedOrder[];
+  /** Orders read from the store. */
+  readonly read: readonly ReadOrder[];
+  readonly unreadable: readonly UnreadableOrder[];
+  /** Seconds since 1970; determines the statuses. */
+  readonly now: number;
+}
+
+const FORM: ElementForm = { before: ',{"order":', after: '}' };
+
+/**
+ * Renders orders as the JSON array of `POST /api/v1/orders/by_uids`, in UTF-8.
+ *
+ * @param allocate - Returns the memory of the array. Default: new memory.
+ */
+export function renderByUids({ cached, read, unreadable, now }: LoadedOrders, allocate?: Allocate): Uint8Array {
+  const chunks = cached.map((order) => encodeElement(order, now));
+  if (read.length > 0 || unreadable.length > 0) {
+    const errors = unreadable.map((error) => `,${JSON.stringify({ error })}`).join('');
+    chunks.push(...encodeOrders(read, FORM, now, errors));
+  }
+  return joinArray(chunks, allocate);
+}
+
+/** Returns the element of a cached order. It is encoded again only after its status has changed. */
+function encodeElement(order: PreparedOrder, now: number): Uint8Array {
+  const status = getOrderStatus(order, now);
+  if (order.element?.status !== status) order.element = { status, bytes: encodeOrder(order, status, FORM) };
+  return order.element.bytes;
 }

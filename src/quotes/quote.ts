@@ -1,17 +1,20 @@
 import type { ConvertCodes } from '../admission/convert-codes.ts';
 import { OrderBookError } from '../errors.ts';
 import { readMonotonic } from '../ports/clock.ts';
-import type { QuoteResponse, QuoteResult } from '../records/quote-results.ts';
+import { formatDecimal } from '../protocol/decimal.ts';
+import type { Hex } from '../protocol/hex.ts';
+import { formatIsoDate } from '../records/order-json.ts';
+import type { QuotedOrder, QuoteResponse, QuoteResult } from '../records/quote-results.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { EstimatorPool } from './estimators.ts';
-import type { GasCost } from './fee.ts';
+import { type Amounts, formatBasisPoints, type GasCost } from './fee.ts';
 import type { ReadGasPrice } from './gas-price.ts';
 import type { NativePrices } from './native-price.ts';
 import { type PrepareContext, type Prepared, prepare } from './prepare.ts';
 import type { PersistedQuote, QuotePersister } from './quote-cache.ts';
 import { createQuoteCandidate, isBetterCandidate, type QuoteCandidate } from './quote-candidate.ts';
 import { createNoQuoteError, createShutdownError } from './rejection.ts';
-import { createQuoteResponse } from './response.ts';
+import type { ParsedQuoteRequest } from './request.ts';
 import type { EstimateVerification } from './verification.ts';
 
 /** The dependencies of quoting. */
@@ -129,4 +132,59 @@ export function renderQuote(
     volumeFee,
     persisted,
   });
+}
+
+/** The parts of a response. */
+interface ResponseParts {
+  readonly request: ParsedQuoteRequest;
+  readonly validTo: number;
+  readonly appDataHash: Hex;
+  readonly amounts: Amounts;
+  readonly fee: bigint;
+  readonly gas: bigint;
+  readonly cost: GasCost;
+  readonly verified: boolean;
+  /** Parts per million. */
+  readonly volumeFee: number | undefined;
+  /** `undefined` if the quote is not stored. */
+  readonly persisted: PersistedQuote | undefined;
+}
+
+/** Creates the response of a quote request. */
+export function createQuoteResponse(parts: ResponseParts): QuoteResponse {
+  const { request, amounts, cost, persisted, volumeFee } = parts;
+  const { sellToken, buyToken, receiver, sellTokenBalance, buyTokenBalance } = request;
+  return {
+    quote: {
+      sellToken,
+      buyToken,
+      receiver,
+      sellAmount: amounts.sellAmount.toString(),
+      buyAmount: amounts.buyAmount.toString(),
+      validTo: parts.validTo,
+      ...getAppData(parts),
+      feeAmount: parts.fee.toString(),
+      gasAmount: parts.gas.toString(),
+      gasPrice: formatDecimal(cost.gasPrice),
+      sellTokenPrice: formatDecimal(cost.sellTokenPrice),
+      kind: request.side.kind,
+      partiallyFillable: false,
+      sellTokenBalance,
+      buyTokenBalance,
+      signingScheme: request.signing.scheme,
+    },
+    from: request.from,
+    expiration: formatIsoDate(persisted?.expiresAt ?? 0),
+    id: persisted?.id ?? null,
+    verified: parts.verified,
+    ...(volumeFee === undefined ? {} : { protocolFeeBps: formatBasisPoints(volumeFee) }),
+  };
+}
+
+/** Returns a document with its hash; a hash, or no value, as the hash only. */
+function getAppData({ request, appDataHash }: ResponseParts): Pick<QuotedOrder, 'appData' | 'appDataHash'> {
+  const { appData } = request;
+  const isDocument =
+    appData !== undefined && (request.appDataHash !== undefined || appData.toLowerCase() !== appDataHash);
+  return isDocument ? { appData, appDataHash } : { appData: appDataHash };
 }

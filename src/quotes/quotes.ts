@@ -1,7 +1,11 @@
+import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { lazy } from '../concurrency/lazy.ts';
+import { createWorker, type Worker } from '../concurrency/worker.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { QuoteStore } from '../ports/quote-store.ts';
 import type { QuoteApi, QuotesContext } from './quote-api.ts';
 import { getOrderQuoting, NO_ESTIMATORS, parseQuoteOptions, type QuoteOptions } from './quote-options.ts';
-import { createQuoteSweeper } from './quote-sweeper.ts';
 
 /** The quote methods, and their lifecycle for the book. */
 export interface Quotes {
@@ -61,4 +65,39 @@ export function createQuotes(given: QuoteOptions | undefined, book: QuotesContex
       await sweep.stop();
     },
   };
+}
+
+/** Milliseconds between two sweeps. */
+const INTERVAL = 30_000;
+
+/** Quotes that are deleted in one step. */
+const BATCH_SIZE = 1_000;
+
+/** Milliseconds after a jump of the clock in which nothing is deleted. */
+const JUMP_PAUSE = 600_000;
+
+/** Deletes expired quotes in the background. */
+type QuoteSweeper = Pick<Worker, 'start' | 'stop'>;
+
+/** Creates the sweeper of a quote store. */
+function createQuoteSweeper(quotes: QuoteStore, clock: Clock, onFailure: (failure: unknown) => void): QuoteSweeper {
+  const watch = createClockWatch(clock);
+
+  /** Deletes a batch. @returns whether there may be more. */
+  async function deleteBatch(): Promise<boolean> {
+    if (watch.hasJumped(JUMP_PAUSE)) return false;
+    return (await quotes.prune(clock.now(), BATCH_SIZE)) === BATCH_SIZE;
+  }
+
+  return createWorker({
+    clock,
+    interval: INTERVAL,
+    runAtStart: false,
+    onFailure,
+    async run(isStopping) {
+      // A synchronous store would otherwise block the event loop until every expired quote is deleted.
+      while (!isStopping() && (await deleteBatch())) await yieldToEventLoop();
+      return undefined;
+    },
+  });
 }

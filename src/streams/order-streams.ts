@@ -7,37 +7,29 @@ import { getOrderStreamKey, toOrderStreamEvent } from './order-stream-event.ts';
 import type { Stream, StreamOptions } from './stream.ts';
 
 /** The order streams of a book. */
-export interface OrderStreams {
-  /**
-   * Subscribes to orders.
-   *
-   * @throws OrderBookError `InvalidParameter` for an invalid filter.
-   */
-  subscribe(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
-  readonly toEvent: typeof toOrderStreamEvent;
-  /** Ends all streams. New subscriptions are possible afterwards. */
-  close(): void;
-}
+export type OrderStreams = ReturnType<typeof createOrderStreams>;
 
 /**
  * Creates the streams. Nothing is read before the first subscription.
  *
  * @param reads - Reads the orders of log entries.
  */
-export function createOrderStreams(
-  log: EventLog,
-  reads: OrderLogReads,
-  options: Omit<BroadcasterOptions, 'log'>,
-): OrderStreams {
+export function createOrderStreams(log: EventLog, reads: OrderLogReads, options: Omit<BroadcasterOptions, 'log'>) {
   const broadcaster = createStreamBroadcaster({ ...options, log: orderLog(log, reads) });
   return {
-    async subscribe(filter, streamOptions) {
+    /**
+     * Subscribes to orders.
+     *
+     * @throws OrderBookError `InvalidParameter` for an invalid filter.
+     */
+    async subscribe(filter: OrderStreamFilter, streamOptions?: StreamOptions): Promise<Stream> {
       const key = getOrderStreamKey(filter);
       const matches = createOrderMatcher(filter);
       const stream = await broadcaster.subscribe(key, streamOptions);
       return matches === undefined ? stream : filterStream(stream, matches);
     },
     toEvent: toOrderStreamEvent,
+    /** Ends all streams. New subscriptions are possible afterwards. */
     close: broadcaster.close,
   };
 }

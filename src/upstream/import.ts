@@ -29,9 +29,6 @@ export interface ImportContext {
   readonly adoptTrades: (trades: readonly UpstreamTrade[]) => Promise<number>;
 }
 
-/** The import of owners. */
-export type Import = ReturnType<typeof createImport>;
-
 /** The state of an owner that is to be imported. */
 export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, skipped: 0, orders: 0, trades: 0 };
 

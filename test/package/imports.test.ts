@@ -178,7 +178,7 @@ const AMBIENT_FILES: Readonly<Record<string, string>> = {
   'adapters/postgres/orders.ts': 'the number of an attempt, which is compared for equality only',
   'adapters/postgres/database-driver.ts': 'the timeout of a socket of the machine',
   'adapters/postgres/query.ts': 'the wait for a connection of a pool, which is a socket of the machine',
-  'adapters/postgres/batcher.ts': 'statements of one tick, which a socket of the machine sends',
+  'adapters/postgres/quotes.ts': 'statements of one tick, which a socket of the machine sends',
 };
 
 describe('time and randomness of the machine', () => {

@@ -4,9 +4,6 @@ import type { SolutionId } from '../in-flight.ts';
 import type { AuctionRunSettings } from './run-options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 
-/** Which drivers take part in the next auction. */
-export type Participation = ReturnType<typeof createParticipation>;
-
 /** An auction that a driver has won. */
 interface Win {
   readonly solutions: readonly SolutionId[];

@@ -4,9 +4,6 @@ import { type Address, ZERO_ADDRESS } from '../../protocol/hex.ts';
 /** Signed atoms as decimal text, by account and token. */
 export type BalanceDifferences = Readonly<Record<Address, Readonly<Record<Address, string>>>>;
 
-/** Adds up the balances of a bundle. */
-export type BalanceTotals = ReturnType<typeof createBalanceTotals>;
-
 /** Creates totals without any transfer. */
 export function createBalanceTotals() {
   const totals = new Map<Address, Map<Address, bigint>>();

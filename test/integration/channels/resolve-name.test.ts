@@ -6,8 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'vitest';
 import { createAddressGuard } from '../../../adapters/channels/address-guard.ts';
-import { post } from '../../../adapters/channels/http-post.ts';
-import { createNameResolver } from '../../../adapters/channels/resolve-name.ts';
+import { createNameResolver, post } from '../../../adapters/channels/http-post.ts';
 
 /** Type of a question for IPv4 addresses, and the code of a response for a name that does not exist. */
 const A = 1;

@@ -5,8 +5,7 @@ import { webhookChannel } from 'intentbook/channels';
 import { Webhook } from 'standardwebhooks';
 import { describe, test } from 'vitest';
 import { createAddressGuard } from '../../../adapters/channels/address-guard.ts';
-import { post } from '../../../adapters/channels/http-post.ts';
-import type { Resolve } from '../../../adapters/channels/resolve-name.ts';
+import { post, type Resolve } from '../../../adapters/channels/http-post.ts';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
 import { authorization, channelFixture, proof, receiver, until } from './channel-fixture.ts';
 

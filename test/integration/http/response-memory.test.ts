@@ -1,14 +1,12 @@
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api } from 'intentbook';
-import { createOrderBook } from 'intentbook';
+import { type Api, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { afterEach, expect, test } from 'vitest';
-import { createResponseMemory } from '../../../adapters/node-http/response-memory.ts';
+import { createResponseMemory } from '../../../adapters/node-http/respond.ts';
 import { completeOrder } from '../../support/complete-orders.ts';
 import { SEPOLIA } from '../../support/orders.ts';
 

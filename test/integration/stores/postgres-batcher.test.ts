@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createBatcher } from '../../../adapters/postgres/batcher.ts';
+import { createBatcher } from '../../../adapters/postgres/quotes.ts';
 
 /** Waits until a batch has started: one tick for its requests, and one that brings none. */
 async function waitForStart() {

@@ -24,8 +24,8 @@ export const PLANTED_STATISTICS: readonly PlantedFault[] = [
     area: 'statistics',
     store: 'shared',
     file: 'src/affiliates/ledger.ts',
-    find: 'add(entry) {\n      remove(entry.key);',
-    replace: 'add(entry) {\n      entry = { ...entry, key: [entry.key, entries.size].join() };',
+    find: 'add(entry: LedgerEntry): void {\n      remove(entry.key);',
+    replace: 'add(entry: LedgerEntry): void {\n      entry = { ...entry, key: [entry.key, entries.size].join() };',
   },
   {
     name: 'trades are counted in the order of the log',

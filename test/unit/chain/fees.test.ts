@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { executedFee } from '../../../src/chain/fees.ts';
+import { executedFee } from '../../../src/chain/attribution.ts';
 import type { SettledTrade } from '../../../src/protocol/settle-calldata.ts';
 
 const price = fc.bigInt({ min: 1n, max: 2n ** 100n });

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isInRange, parseIpAddress, parseIpRange } from '../../../src/limits/ip-address.ts';
+import { isInRange, parseIpAddress, parseIpRange } from '../../../src/limits/client.ts';
 
 const hex = (text: string) => Buffer.from(parseIpAddress(text)?.toByteArray() ?? []).toString('hex');
 

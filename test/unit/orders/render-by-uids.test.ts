@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { renderByUids } from '../../../src/orders/render-by-uids.ts';
-import type { PreparedOrder } from '../../../src/records/order-json.ts';
-import { renderPrepared } from '../../../src/records/order-json.ts';
+import { renderByUids } from '../../../src/orders/read.ts';
+import { type PreparedOrder, renderPrepared } from '../../../src/records/order-json.ts';
 import { NOW, order } from '../../conformance/orders.ts';
 
 function prepared(n: number, document: string, quoted: boolean): PreparedOrder {
