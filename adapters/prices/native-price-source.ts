@@ -1,4 +1,4 @@
-import type { Address, OrderBook, UsdPriceCall, UsdPriceQuery, UsdPriceSource } from 'intentbook';
+import type { Address, OrderBook, OrderBookError, UsdPriceCall, UsdPriceQuery, UsdPriceSource } from 'intentbook';
 import { assertKnownOptions, type Decimal, NATIVE_MARKER, parseAddress, parseDecimal, requireInteger } from '#internal';
 
 /** Returns the number of decimals of a token, or undefined if it is unknown. */
@@ -55,6 +55,8 @@ export function nativePriceSource(options: NativePriceSourceOptions): UsdPriceSo
     { signal }: UsdPriceCall,
   ): Promise<number | undefined> {
     const result = await byChain.get(query.chainId)?.quotes.nativePrice(query.token, { signal });
+    // A source of the book has failed, or the book closes.
+    if (result?.status === 'rejected' && isTemporary(result.error)) throw result.error;
     if (result?.status !== 'priced') return undefined;
     const price = parseDecimal(result.price);
     // The price is in atoms for an atom: a whole token has 10^scale atoms, a coin 10^18.
@@ -80,6 +82,8 @@ export function nativePriceSource(options: NativePriceSourceOptions): UsdPriceSo
     },
   };
 }
+
+const isTemporary = ({ code, data }: OrderBookError) => code === 'InternalServerError' || data?.['temporary'] === true;
 
 /** Shifts the decimal point exactly, before the conversion to a double. */
 function toWholePrice({ digits, scale }: Decimal, shift: number): number {

@@ -13,8 +13,8 @@ export interface PriceHistorySource {
   /** Name for observations. */
   readonly name: string;
   /**
-   * Returns the prices of the last day, about one each 5 minutes, oldest first. Returns `undefined` if this source has
-   * no history of the token. MUST reject if the query fails: an outage MUST NOT look like a token without a history.
+   * Returns the prices of the last day, about one each 5 minutes. Returns `undefined` if this source has no history of
+   * the token. MUST reject if the query fails: an outage MUST NOT look like a token without a history.
    */
   priceHistory(
     query: UsdPriceQuery,

@@ -54,6 +54,9 @@ const HISTORY_TTL = 120_000;
 /** Maximum number of cached histories. */
 const MAX_HISTORIES = 1_000;
 
+/** Maximum age of the newest price of a history, in milliseconds. */
+const MAX_AGE = 86_400_000;
+
 /** Time limit per source of histories, in milliseconds. */
 const TIMEOUT = 5_000;
 
@@ -85,7 +88,7 @@ export function createSlippage({
   const cache = createSourceCache<UsdPriceQuery, readonly PricePoint[]>({
     sources: [...histories, ownHistory].map((source: PriceHistorySource) => ({
       name: source.name,
-      read: async (query, call) => requireHistory(await source.priceHistory(query, call)),
+      read: async (query, call) => requireHistory(await source.priceHistory(query, call), clock.now()),
       onFailure: ({ chainId, token }, cause) =>
         onFailure(new UsdPriceError(`${source.name} failed for ${token} on chain ${chainId}`, { cause })),
     })),
@@ -151,10 +154,14 @@ function getSmallestBps({ kind, sellAmount, buyAmount }: SlippageOrder): number 
   return Number((BigInt(MAX_BPS) + amount - 1n) / amount);
 }
 
-/** Checks a history of a source. */
-function requireHistory(points: readonly PricePoint[] | undefined): readonly PricePoint[] | undefined {
+/** Checks a history of a source, and sorts it. Times in seconds are old, and would multiply the volatility by 32. */
+function requireHistory(points: readonly PricePoint[] | undefined, now: number): readonly PricePoint[] | undefined {
   if (points === undefined || points.length === 0) return undefined;
   const isValid = ({ at, price }: PricePoint) => Number.isFinite(at) && Number.isFinite(price) && price > 0;
-  if (Array.isArray(points) && points.every(isValid)) return points;
-  throw new TypeError('the history must be a list of times and positive prices');
+  if (!Array.isArray(points) || !points.every(isValid)) {
+    throw new TypeError('the history must be a list of times and positive prices');
+  }
+  const sorted = [...points].sort((a, b) => a.at - b.at);
+  if ((sorted.at(-1)?.at ?? 0) >= now - MAX_AGE) return sorted;
+  throw new TypeError('the newest price of the history must be of the last day, in milliseconds since 1970');
 }
