@@ -36,7 +36,9 @@ export function createLeaseTable({ schema: s, prepare, read, call }: PostgresSes
   const held = new Map<string, LeaseOutcome & { readonly status: 'held'; readonly holder: string }>();
 
   function toTaken(name: string, at: number, [holder, expiresAt]: LeaseRow): LeaseOutcome {
-    if (expiresAt !== seen.get(name)?.expires) seen.set(name, { expires: expiresAt, since: at });
+    const before = seen.get(name);
+    // The clock of this process may have been ahead, and is corrected.
+    if (before?.expires !== expiresAt || at < before.since) seen.set(name, { expires: expiresAt, since: at });
     return { status: 'taken', holder, expiresAt };
   }
 

@@ -152,7 +152,8 @@ function isActive(holder: Holder, now: number): boolean {
 function isAbandoned({ token, expires }: Holder, now: number): boolean {
   if (expires <= now + LEASE_TTL) return false;
   const before = seen.get(token);
-  if (before?.expires === expires) return now - before.since >= ABANDONED_AFTER;
+  // A clock that was ahead when the lease was seen is corrected: the time begins again.
+  if (before?.expires === expires && now >= before.since) return now - before.since >= ABANDONED_AFTER;
   seen.set(token, { expires, since: now });
   return false;
 }

@@ -94,6 +94,24 @@ test('a lease whose holder ended while its clock was ahead is granted when it is
   expect(outcomes).toEqual(['taken', 'taken', 'taken', 'taken', 'taken', 'held']);
 });
 
+test('a lease of an ended holder is granted after the clock of the next one was corrected', async () => {
+  const HOUR = 3_600_000;
+  const open = async (holder: string, now: number) => {
+    const clock = manualClock(now);
+    const store = pgliteStore(database, { schema: 'corrected_leases' });
+    await store.open({ domain: DOMAIN, clock });
+    onTestFinished(() => store.close());
+    return { clock, acquire: () => store.leases.acquire({ name: 'indexer', holder, ttl: 15_000 }) };
+  };
+  const [ended, next] = [await open('ended', NOW + 2 * HOUR), await open('next', NOW + HOUR)];
+  expect(await ended.acquire()).toMatchObject({ status: 'held' });
+  expect(await next.acquire()).toMatchObject({ status: 'taken' });
+  next.clock.jump(-HOUR);
+  expect(await next.acquire()).toMatchObject({ status: 'taken' });
+  next.clock.advance(75_000);
+  expect(await next.acquire()).toMatchObject({ status: 'held' });
+});
+
 describeAccountConformance('PostgreSQL account store on PGlite', {
   traits: pgliteAccountStore(database).traits,
   create: async () => ({

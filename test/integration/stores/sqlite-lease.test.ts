@@ -152,6 +152,17 @@ describe('SQLite writer of another process', () => {
     await place(await open(), order(1));
   });
 
+  test('on another host is replaced after the own clock was corrected', async () => {
+    const HOUR = 3_600_000;
+    await leaveLease({ host: 'elsewhere', pid: 7, expires: clock.now() + 2 * HOUR });
+    clock.jump(HOUR);
+    expect((await rejection(open())).code).toBe('WriterActive');
+    clock.jump(-HOUR);
+    expect((await rejection(open())).code).toBe('WriterActive');
+    clock.advance(5_000);
+    await place(await open(), order(1));
+  });
+
   test.runIf(process.platform === 'linux')('with the process id of a dead one does not count', async () => {
     await leaveLease({ pid: process.ppid, started: `${startOf(process.ppid)}0` });
     await expect(open()).resolves.toBeDefined();
