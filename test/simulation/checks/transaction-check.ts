@@ -1,12 +1,18 @@
 import type { InsertOutcome, OrderInsert } from 'intentbook';
+import type { VirtualProcess } from '../machine/process.ts';
+import { isLockTimeout } from '../ports/call-runner.ts';
 import type { Report, StoreObserver } from './store-observer.ts';
 
 /** Follows the inserts that join transactions of the application, which exist only after the commit. */
 export interface TransactionCheck {
+  /** Called before inserts join a transaction, which locks their owners. */
+  onJoin(handle: unknown, inserts: readonly OrderInsert[]): void;
   onJoined(handle: unknown, inserts: readonly OrderInsert[], outcomes: readonly InsertOutcome[]): void;
   /** Called when the store has failed to join. */
   onFailed(handle: unknown, failure: unknown): void;
-  begin(handle: unknown): void;
+  /** Whether a transaction is open that has locked one of these owners. Absent: any owner. */
+  hasLocked(owners?: readonly string[]): boolean;
+  begin(handle: unknown, process: VirtualProcess): void;
   savepoint(handle: unknown): void;
   /** Forgets the inserts since the last savepoint. */
   rollBackTo(handle: unknown): void;
@@ -15,6 +21,14 @@ export interface TransactionCheck {
   end(handle: unknown, ending: 'COMMIT' | 'ROLLBACK', process: string): Promise<void>;
   /** Returns the orders that a transaction would add. */
   listAdded(handle: unknown): string[];
+}
+
+interface OpenTransaction {
+  /** A transaction ends with its process. */
+  readonly process: VirtualProcess;
+  readonly owners: Set<string>;
+  /** The inserts since the begin and since each savepoint. */
+  readonly levels: Joined[][];
 }
 
 interface Joined {
@@ -30,12 +44,18 @@ export function createTransactionCheck({
   readonly observer: Pick<StoreObserver, 'onInsert'>;
   readonly report: Report;
 }): TransactionCheck {
-  /** The inserts since the begin and since each savepoint. */
-  const open = new Map<unknown, Joined[][]>();
-  const levels = (handle: unknown) => open.get(handle) ?? [];
+  const open = new Map<unknown, OpenTransaction>();
+  const levels = (handle: unknown) => open.get(handle)?.levels ?? [];
 
   return {
-    begin: (handle) => void open.set(handle, [[]]),
+    begin: (handle, process) => void open.set(handle, { process, owners: new Set(), levels: [[]] }),
+    hasLocked: (owners) =>
+      [...open.values()].some(
+        (each) => !each.process.isDead && (owners?.some((owner) => each.owners.has(owner)) ?? each.owners.size > 0),
+      ),
+    onJoin(handle, inserts) {
+      for (const { order } of inserts) open.get(handle)?.owners.add(order.owner);
+    },
     onJoined(handle, inserts, outcomes) {
       const level = levels(handle).at(-1);
       if (level === undefined) return report('transactions', 'an insert has joined a transaction that has ended');
@@ -45,7 +65,8 @@ export function createTransactionCheck({
       }
     },
     onFailed(handle, failure) {
-      if (open.has(handle)) report('transactions', `an insert cannot join a transaction: ${String(failure)}`);
+      if (open.has(handle) && !isLockTimeout(failure))
+        report('transactions', `an insert cannot join a transaction: ${String(failure)}`);
     },
     savepoint: (handle) => void levels(handle).push([]),
     rollBackTo: (handle) => void levels(handle).pop(),

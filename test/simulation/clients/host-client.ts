@@ -32,12 +32,6 @@ export interface HostClientContext {
   readonly checkAccepted: (order: number, interval: Interval, process: string) => void;
 }
 
-/**
- * Milliseconds after a commit in which listeners receive its events. The store notices it within 20, and the simulated
- * calls of the dispatcher take up to 240. Without the store, the dispatcher reads the log once a second.
- */
-const NOTICE_TIME = 500;
-
 /** Milliseconds without a fault after which no call is late any more. */
 const QUIET_TIME = 10_000;
 
@@ -67,17 +61,17 @@ export function createHostClient(context: HostClientContext): HostClient {
       const uid = pool.orders[n]?.uid ?? '';
       if (codes[i] !== 'accepted') continue;
       if (!added.includes(uid)) report('transactions', `order ${n} is accepted, but has not joined the transaction`);
-      exec(`INSERT INTO invoices VALUES ('${uid}')`);
+      await exec(`INSERT INTO invoices VALUES ('${uid}')`);
     }
     readAll(orders, at);
     return codes;
   }
 
   /** Checks that listeners receive the events of a commit without another write. */
-  async function requireEvents(at: BookProcess): Promise<void> {
+  async function requireEvents(at: BookProcess, noticeTime: number): Promise<void> {
     const last = context.getLogEnd();
     const wasQuiet = context.isQuiet(QUIET_TIME);
-    await wait(at.process, NOTICE_TIME);
+    await wait(at.process, noticeTime);
     if (wasQuiet && context.isQuiet(QUIET_TIME) && at.position < last)
       report('transactions', `${at.process.name} is at entry ${at.position} after the commit of entry ${last}`);
   }
@@ -85,23 +79,23 @@ export function createHostClient(context: HostClientContext): HostClient {
   return {
     async run({ steps, ending, delays }, at) {
       const { process } = at;
-      const transaction = host?.begin();
-      if (transaction === undefined) return 'busy';
+      const transaction = await host?.begin(process);
+      if (host === undefined || transaction === undefined) return 'busy';
       const { handle, exec } = transaction;
-      transactions.begin(handle);
+      transactions.begin(handle, process);
       const end = reads.mark(process);
       const results: string[] = [];
       for (const [i, step] of steps.entries()) {
         await wait(process, delays[i] ?? 0);
         if (step.kind === 'submit') results.push(...(await invoice(step.orders, at, transaction)));
         else if (step.kind === 'savepoint') {
-          exec('SAVEPOINT host');
+          await exec('SAVEPOINT host');
           transactions.savepoint(handle);
         } else if (step.kind === 'release') {
-          exec('RELEASE host');
+          await exec('RELEASE host');
           transactions.release(handle);
         } else {
-          exec('ROLLBACK TO host; RELEASE host');
+          await exec('ROLLBACK TO host; RELEASE host');
           transactions.rollBackTo(handle);
         }
       }
@@ -111,19 +105,19 @@ export function createHostClient(context: HostClientContext): HostClient {
         return 'killed';
       }
       const added = transactions.listAdded(handle);
-      exec(ending);
+      await transaction.end(ending);
       await transactions.end(handle, ending, process.name);
       if (ending === 'COMMIT') {
         const interval = end();
         invoices = [...invoices, ...added];
         for (const uid of added) context.checkAccepted(pool.byUid.get(uid)?.index ?? -1, interval, process.name);
       }
-      const stored = transaction.listInvoices();
-      if (stored.join() !== invoices.join())
+      const stored = await transaction.listInvoices();
+      if (stored.sort().join() !== [...invoices].sort().join())
         report('transactions', `the application has ${stored.length} rows after ${ending}, not ${invoices.length}`);
       const submitted = steps.flatMap((step) => (step.kind === 'submit' ? step.orders : []));
       readAll([...new Set(submitted)], at);
-      if (ending === 'COMMIT') await requireEvents(at);
+      if (ending === 'COMMIT') await requireEvents(at, host.noticeTime);
       return `${ending} ${results.join()}`;
     },
   };

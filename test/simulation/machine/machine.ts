@@ -140,6 +140,7 @@ export function createMachine(context: MachineContext): Machine {
       inner,
       observer,
       transactions: context.transactions,
+      report: context.report,
       random: source.derive('store'),
       opens: storage.opens,
       traits: storage.traits,
@@ -207,11 +208,12 @@ export function createMachine(context: MachineContext): Machine {
 
   function endProcess(host: Host): void {
     if (host.process === undefined) return;
-    host.process.kill();
+    const { process } = host;
+    process.kill();
     const opened = host.current?.isStarted !== undefined;
     host.process = undefined;
     host.current = undefined;
-    if (opened) storage.abandon();
+    if (opened) storage.abandon(process);
   }
 
   /** Closes a process in an orderly way, and starts the next one. */

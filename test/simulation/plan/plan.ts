@@ -189,8 +189,7 @@ export function createPlan(random: SeededRandom, scenario: Scenario, context: Pl
     for (const each of drawShortfalls(random.derive('shortfalls'), context.pool))
       random.pick(timed).push({ ...each, delay: 0 });
   if (context.hasTransactions)
-    for (const each of drawTransactions(random.derive('transactions'), context.pool, hot))
-      random.pick(timed).push({ ...each, delay: 0 });
+    for (const each of drawTransactions(random.derive('transactions'), context, hot)) random.pick(timed).push(...each);
   return timed.flat().map((draft, id) => ({ ...draft, id }) as Action); // of its type
 
   /** Draws submissions to one process at the same time, which it stores as a group. It may restart meanwhile. */

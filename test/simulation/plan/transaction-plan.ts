@@ -1,10 +1,16 @@
 import type { SeededRandom } from '../machine/random.ts';
 import { repeat } from '../machine/random.ts';
-import type { Pool } from '../orders/pool.ts';
-import type { Draft, TransactionStep } from './plan.ts';
+import type { Draft, Operation, PlanContext, TransactionStep } from './plan.ts';
 
-/** Draws transactions of the application. Some stay open for a minute. */
-export function drawTransactions(random: SeededRandom, { orders }: Pool, hot: readonly number[]): Draft[] {
+/**
+ * Draws transactions of the application. Some stay open for a minute. If there are other processes, they write orders of
+ * the same owners meanwhile, and of others.
+ */
+export function drawTransactions(
+  random: SeededRandom,
+  { pool: { orders }, processes }: Pick<PlanContext, 'pool' | 'processes'>,
+  hot: readonly number[],
+): (Draft & { readonly delay: number })[][] {
   const valid = orders.filter(({ rejection, placedBy }) => rejection === undefined && placedBy === undefined);
   // Most of the other orders are not stored yet.
   const rare = valid.filter(({ index }) => !hot.includes(index)).map(({ index }) => index);
@@ -15,8 +21,24 @@ export function drawTransactions(random: SeededRandom, { orders }: Pool, hot: re
     const delays = repeat(steps.length + 1, pause);
     if (random.chance(0.15)) delays[random.integer(0, steps.length)] = 60_000;
     const ending = random.pick(['COMMIT', 'COMMIT', 'COMMIT', 'ROLLBACK', 'ROLLBACK', 'kill'] as const);
-    return { type: 'operation', process: 0, operation: { kind: 'transaction', steps, ending, delays } };
+    const process = processes === 1 ? 0 : random.integer(0, processes - 1);
+    const transaction = { kind: 'transaction', steps, ending, delays } as const;
+    return [
+      { type: 'operation', process, operation: transaction, delay: 0 },
+      ...(processes === 1 ? [] : repeat(random.integer(1, 4), () => drawWrite(steps))),
+    ];
   });
+
+  function drawWrite(steps: readonly TransactionStep[]): Draft & { readonly delay: number } {
+    const joined = steps.flatMap((step) => (step.kind === 'submit' ? step.orders : []));
+    const signer = orders[joined[0] ?? 0]?.signer;
+    const related = valid.filter((each) => each.signer === signer).map(({ index }) => index);
+    const [first, process] = [random.pick(random.chance(0.5) ? joined : related), random.integer(0, processes - 1)];
+    const operation: Operation = random.chance(0.8)
+      ? { kind: 'submit', orders: [first, random.pick(hot)] }
+      : { kind: 'cancel', orders: [first], signer: orders[first]?.signer ?? 0 };
+    return { type: 'operation', process, operation, delay: random.integer(0, 120) };
+  }
 }
 
 function drawSteps(random: SeededRandom, order: () => number): TransactionStep[] {

@@ -64,4 +64,20 @@ export const PLANTED_TRANSACTIONS: readonly PlantedFault[] = [
     find: "['SAVEPOINT intentbook', 'RELEASE intentbook', UNDO_JOINED]",
     replace: "['SAVEPOINT intentbook', 'ROLLBACK TO intentbook; RELEASE intentbook', UNDO_JOINED]",
   },
+  {
+    name: 'an order that has joined a transaction of PostgreSQL is undone',
+    area: 'transactions',
+    store: 'postgres',
+    file: 'adapters/postgres/session.ts',
+    find: "    await client.query({ text: 'RELEASE SAVEPOINT intentbook' });\n    return result;",
+    replace: '    await rollBackToSavepoint(client);\n    return result;',
+  },
+  {
+    name: 'an order is inserted beside the transaction of the application',
+    area: 'transactions',
+    store: 'postgres',
+    file: 'adapters/postgres/session.ts',
+    find: 'return await runInSavepoint(transaction, work);',
+    replace: 'return await session.write(operation, work);',
+  },
 ];

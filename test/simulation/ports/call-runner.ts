@@ -24,6 +24,14 @@ export interface CallRunnerContext {
   readonly onFault: (name: string) => void;
 }
 
+/** Milliseconds of virtual time for which a call waits for a lock, and between two attempts. */
+const LOCK_TIMEOUT = 4_000;
+const LOCK_INTERVAL = 400;
+
+/** Returns whether a transaction of the application has delayed a call for longer than the server waits. */
+export const isLockTimeout = (failure: unknown): boolean =>
+  failure instanceof StoreError && (failure.cause as { readonly code?: string } | undefined)?.code === '55P03';
+
 export function createCallRunner({ process, scheduler, random, onFault }: CallRunnerContext): CallRunner {
   const faults = new Set<StoreFault>();
 
@@ -62,10 +70,17 @@ export function createCallRunner({ process, scheduler, random, onFault }: CallRu
           }
           const isLost = lose !== undefined && faults.has('lose') && random.chance(0.5);
           if (isLost) onFault(`store lose ${name}`);
-          execute().then(
-            (value) => settle(isLost ? lose : () => value),
-            (failure) => finish(() => reject(failure)),
-          );
+          const deadline = scheduler.time + LOCK_TIMEOUT;
+          const attempt = (): void =>
+            void execute().then(
+              (value) => settle(isLost ? lose : () => value),
+              (failure) => {
+                if (!isLockTimeout(failure) || scheduler.time >= deadline) return finish(() => reject(failure));
+                onFault(`store locked ${name}`);
+                scheduler.after(LOCK_INTERVAL, () => process.isDead || attempt());
+              },
+            );
+          attempt();
         };
         // A call of a process that ends before it is executed has no effect.
         scheduler.after(drawDelay(), () => {

@@ -1,13 +1,15 @@
 import type { AccountStore, Clock, Store } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import type { VirtualProcess } from '../machine/process.ts';
 import { CHAIN_ID } from '../orders/pool-order.ts';
 import type { StoreFault } from '../plan/plan.ts';
 import type { HostDatabase } from './host-database.ts';
 import { createPgliteStorage } from './pglite-storage.ts';
+import { createPostgresStorage } from './postgres-storage.ts';
 import { createSqliteStorage } from './sqlite-storage.ts';
 
 /** The names of the storages that are included. */
-export const STORAGES = ['memory', 'shared', 'sqlite', 'handle', 'pglite'] as const;
+export const STORAGES = ['memory', 'shared', 'sqlite', 'handle', 'pglite', 'postgres'] as const;
 /** The name of a storage. */
 export type StorageName = (typeof STORAGES)[number];
 
@@ -31,8 +33,8 @@ export interface SimulatedStorage {
   readonly isBusy?: () => boolean;
   /** The database of an application whose transactions submissions join. Absent: there is none. */
   readonly host?: HostDatabase;
-  /** Called when the process that has opened the store has been killed. */
-  abandon(): void;
+  /** Called when a process that has opened the store has been killed. */
+  abandon(process: VirtualProcess): void;
   /** Replaces the storage by a backup of it, while no process runs. Absent: the storage has no backups. */
   restore?(): Promise<void>;
   dispose(): Promise<void>;
@@ -47,8 +49,9 @@ export async function createStorage(
   if (name === 'sqlite' || name === 'handle') return createSqliteStorage(clock, name === 'handle');
   const accountStore = memoryAccountStore();
   await accountStore.open({ clock });
-  if (name === 'pglite') {
-    return createPgliteStorage({ domain: { chainId: CHAIN_ID, settlementContract }, clock }, accountStore);
+  if (name === 'pglite' || name === 'postgres') {
+    const create = name === 'pglite' ? createPgliteStorage : createPostgresStorage;
+    return create({ domain: { chainId: CHAIN_ID, settlementContract }, clock }, accountStore);
   }
   const store = memoryStore();
   await store.open({ domain: { chainId: CHAIN_ID, settlementContract }, clock });
