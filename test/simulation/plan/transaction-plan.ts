@@ -3,8 +3,8 @@ import { repeat } from '../machine/random.ts';
 import type { Draft, Operation, PlanContext, TransactionStep } from './plan.ts';
 
 /**
- * Draws transactions of the application. Some stay open for a minute. If there are other processes, they write orders of
- * the same owners meanwhile, and of others.
+ * Draws transactions of the application. Some stay open for a minute. If there are other processes, they write orders
+ * of the same owners meanwhile, and of others.
  */
 export function drawTransactions(
   random: SeededRandom,

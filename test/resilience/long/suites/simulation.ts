@@ -6,7 +6,7 @@ import type { LongSuite } from '../suite.ts';
 const run = promisify(execFile);
 const RUNNER = fileURLToPath(new URL('../../../simulation/run.mjs', import.meta.url));
 
-/** Seeds of each storage between two looks at the clock. SQLite takes three times as long, PostgreSQL seconds per seed. */
+/** Seeds of each storage between two looks at the clock. A seed of PostgreSQL takes seconds. */
 const ROUND = { memory: 60, shared: 60, sqlite: 20, handle: 20, pglite: 4, postgres: 4 } as const;
 
 export const suite: LongSuite = {
