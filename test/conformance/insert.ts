@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { OrderInsert } from 'intentbook';
 import type { Rule } from './harness.ts';
 import { ALICE, document, NOW, order, place, presignOrder, range, uid } from './orders.ts';
 
@@ -156,6 +157,33 @@ export const INSERT: readonly Rule[] = [
       assert.equal(await store.appData.get(document(1, '').hash), undefined);
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
       assert.equal(await store.events.last(), 1);
+    },
+  },
+  {
+    name: 'keeps documents visible that a host transaction uses, also after its rollback',
+    skip: ({ hostTransaction }) => (hostTransaction ? undefined : 'traits.hostTransaction is false'),
+    async run({ store, storage }) {
+      const use = (n: number, sold: number) => ({
+        order: order(100 + n * 10 + sold, { appData: document(n, '').hash, validTo: NOW + 1_000 * sold }),
+        document: document(n, `{"n":${n}}`),
+      });
+      const join = async (inserts: readonly OrderInsert[], isCommitted: boolean, whileOpen: readonly number[] = []) => {
+        const ended = storage.transact?.(async (transaction) => {
+          await store.orders.insert(inserts, { transaction });
+          for (const n of whileOpen) assert.equal(await store.appData.get(document(n, '').hash), `{"n":${n}}`);
+          if (!isCommitted) throw new Error('the host rolls back');
+        });
+        if (isCommitted) await ended;
+        else await assert.rejects(ended ?? Promise.resolve(), /rolls back/);
+      };
+      await store.appData.put(document(1, '{"n":1}')); // without an order
+      await store.orders.insert([use(2, 1)]);
+      await join([use(1, 2), use(2, 2), use(3, 2), use(4, 2), use(5, 2)], false, [1, 2]);
+      assert.equal(await store.appData.get(document(5, '').hash), undefined);
+      await store.orders.insert([use(3, 1)]); // valid for a shorter time
+      await join([use(4, 1)], true);
+      await join([use(4, 3)], false, [4]);
+      for (const n of [1, 2, 3, 4]) assert.equal(await store.appData.get(document(n, '').hash), `{"n":${n}}`);
     },
   },
   {

@@ -60,7 +60,7 @@ export const referDocuments = (s: string, input: string, condition: string, crea
     WHERE coalesce(x.document, u.document) IS NOT NULL AND (x.used_until IS NULL OR x.used_until <= u.valid_to OR NOT ${isVisible('x.creators')})
     ORDER BY u.hash
     ON CONFLICT (hash) DO UPDATE SET referenced = true, used_until = greatest(k.used_until, excluded.used_until),
-      creators = k.creators || excluded.creators`;
+      creators = CASE WHEN excluded.creators IS NULL OR ${isVisible('k.creators')} THEN NULL ELSE k.creators || excluded.creators END`;
 
 /**
  * Returns SQL for whether a document is visible. One that was stored for transactions of the host is visible when one
