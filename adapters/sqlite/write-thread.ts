@@ -34,7 +34,7 @@ const threads = new Map<string, WriteThread>();
 /**
  * Starts a store in the write thread of the process, with its own connection. Its operations run in the order of their
  * calls. They reject with the error of the operation, with `OutcomeUnknown` if the thread ends before the result
- * arrives, and with `Unavailable` if it has ended. An idle thread does not keep the process running.
+ * arrives, and with `WriterLost` if it has ended. An idle thread does not keep the process running.
  *
  * @throws StoreError `Unavailable` if the file of the thread is not known.
  */
@@ -104,7 +104,7 @@ function createThread(file: URL): WriteThread {
     call: (store, name, parameters) =>
       new Promise((resolve, reject) => {
         if (ended !== undefined) {
-          throw new StoreError('Unavailable', `the write thread of the SQLite store has ended: ${ended}`);
+          throw new StoreError('WriterLost', `the write thread of the SQLite store has ended: ${ended}; open it again`);
         }
         const id = calls++;
         post({ store, id, name, parameters });

@@ -71,8 +71,8 @@ export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'>
   /** Called with a line about the start, such as the wait for a writer lease. */
   readonly onNotice?: (message: string) => void;
   /**
-   * Called once if a store has lost its file or its writer lease (`WriterLost`), which a process cannot regain. The
-   * server stays not ready: close it and end the process. `onFailure` is called before.
+   * Called once if a store has lost its file, its writer lease or its write thread (`WriterLost`), which a server does
+   * not regain. It stays not ready: close it and end the process. `onFailure` is called before.
    */
   readonly onLost?: (failure: StoreError) => void;
 }

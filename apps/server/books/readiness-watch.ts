@@ -89,7 +89,7 @@ async function withTimeout(state: Promise<Readiness>, clock: Clock): Promise<Rea
 function describe(name: string, checks: Readiness['checks']): Error {
   const text = Object.entries(checks).map(([check, state]) => `${check}: ${state}`);
   if (Object.values(checks).includes('WriterLost')) {
-    const reason = 'another process has become its writer, or its file was replaced or deleted';
+    const reason = 'another process is its writer, its file was replaced or deleted, or its write thread has ended';
     return new StoreError('WriterLost', `${name} has lost its store: ${reason}`);
   }
   return new Error(`${name} is not ready (${text.join(', ')})`);

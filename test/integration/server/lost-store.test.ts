@@ -2,9 +2,11 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
-import { addressOf, cleanUp, intentbook, scratch } from './process.ts';
+import { addressOf, CLI, cleanUp, intentbook, run, scratch } from './process.ts';
 
 afterEach(cleanUp);
+
+const FAULTY = new URL('../../resilience/chaos/faulty-process.mjs', import.meta.url).href;
 
 describe('server that has lost its store', () => {
   async function start(cwd: string) {
@@ -38,5 +40,16 @@ describe('server that has lost its store', () => {
     server.child.kill('SIGCONT');
     const { code, stderr } = await server.ended;
     expect([code, stderr.match(/has lost its store/g)?.length]).toEqual([1, 1]);
+  });
+
+  test('reports once that its write thread has ended, and ends with 1', async () => {
+    const cwd = await scratch();
+    const program = ['--import', FAULTY, CLI, 'serve', '--port', '0', '--db', join(cwd, 'orders.sqlite')];
+    const server = run(process.execPath, [...program, '--db-thread', 'on']);
+    await addressOf(server);
+    server.child.kill('SIGUSR2');
+    const { code, stderr } = await server.ended;
+    expect(code).toBe(1);
+    expect(stderr.match(/has lost its store: .*write thread/g)).toHaveLength(1);
   });
 });

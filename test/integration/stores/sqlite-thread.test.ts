@@ -96,11 +96,11 @@ test('an insert has an unknown outcome if the write thread ends, and later write
   other.close();
   expect(await insert).toEqual([{ status: 'unknown' }]);
   await rejected;
-  await expect(store.orders.insert([{ order: order(3) }])).rejects.toMatchObject({ code: 'Unavailable' });
-  await expect(store.check()).rejects.toMatchObject({ code: 'Unavailable' });
+  await expect(store.orders.insert([{ order: order(3) }])).rejects.toMatchObject({ code: 'WriterLost' });
+  await expect(store.check()).rejects.toMatchObject({ code: 'WriterLost' });
   expect(await store.orders.get([order(1).uid])).toHaveLength(1);
   await expect(store.close()).rejects.toMatchObject({
-    code: 'Unavailable',
+    code: 'WriterLost',
     message: expect.stringContaining('out of memory'),
   });
 });
