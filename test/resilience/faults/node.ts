@@ -32,7 +32,16 @@ export async function startNode(
     let body = '';
     request.on('data', (chunk) => (body += chunk));
     request.on('end', () => {
-      const { id, method, params } = JSON.parse(body);
+      const call = JSON.parse(body);
+      if (Array.isArray(call)) {
+        const results = call.map((each) => ({
+          jsonrpc: '2.0',
+          id: each.id,
+          result: resultOf(chain, each.method, each.params),
+        }));
+        return response.end(JSON.stringify(results));
+      }
+      const { id, method, params } = call;
       const corrupted = corrupt(method);
       const answer = (result: unknown) => JSON.stringify({ jsonrpc: '2.0', id, result });
       const right = answer(resultOf(chain, method, params));
