@@ -227,7 +227,7 @@ export type StoreErrorCode =
   | 'DomainMismatch'
   /** Another book or process has opened a store with a single writer. */
   | 'WriterActive'
-  /** Another process has taken over the writer lease, the file was replaced or deleted, or the write thread has ended. */
+  /** Another process has taken over the lease, the file was replaced or deleted, or the write thread has ended. */
   | 'WriterLost'
   /** A newer release has changed the schema. */
   | 'SchemaTooNew'

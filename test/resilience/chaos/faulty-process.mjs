@@ -1,5 +1,5 @@
-// Loaded by a server before its program. Adds the milliseconds in a file to the clock of the main thread. At SIGUSR2, the
-// first thread that has received a message fails.
+// Loaded by a server before its program. Adds the milliseconds in a file to the clock of the main thread. At SIGUSR2,
+// the first thread that has received a message fails.
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
