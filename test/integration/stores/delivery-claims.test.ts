@@ -1,14 +1,17 @@
 import Database from 'better-sqlite3';
 import type { AccountStore, NotificationChange, Subscription } from 'intentbook';
+import { memoryAccountStore } from 'intentbook/memory';
 import { postgresAccountStore } from 'intentbook/postgres';
 import { sqliteAccountStore } from 'intentbook/sqlite';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { SortedList } from '../../../adapters/memory/sorted-list.ts';
 import { manualClock } from '../../support/clock.ts';
 import { temporarySchema } from '../../support/postgres.ts';
 import { temporaryFile } from './temporary.ts';
 
 const NOW = 1_700_000_000_000;
+const CONCURRENT = 100;
 
 /** Stores one pending delivery for each of `count` accounts, and some to a subscription of another lane. */
 async function fill(store: AccountStore, count: number): Promise<void> {
@@ -26,9 +29,12 @@ async function fill(store: AccountStore, count: number): Promise<void> {
       createdAt: NOW,
     };
   });
-  for (const subscription of made) {
-    const nonce = { account: subscription.account, nonce: '1', expiresAt: NOW };
-    await store.subscriptions.create({ subscription, nonce, quota: 9, now: NOW });
+  for (let i = 0; i < count; i += CONCURRENT) {
+    const create = (subscription: Subscription) => {
+      const nonce = { account: subscription.account, nonce: '1', expiresAt: NOW };
+      return store.subscriptions.create({ subscription, nonce, quota: 9, now: NOW });
+    };
+    await Promise.all(made.slice(i, i + CONCURRENT).map(create));
   }
   const changes = made.map(
     ({ id, account }): NotificationChange => ({
@@ -67,6 +73,25 @@ async function countSqlite(count: number): Promise<number> {
     const statement = database.prepare(text.replaceAll('head IS NOT NULL', 'head IS NOT NULL AND visited()'));
     statement.all(...(given ?? []));
   }
+  return visited;
+}
+
+/** Counts the items of lists that a claim reads in memory. */
+async function countMemory(count: number): Promise<number> {
+  const store = memoryAccountStore();
+  await store.open({ clock: manualClock(NOW) });
+  await fill(store, count);
+  const { from } = SortedList.prototype;
+  let visited = 0;
+  using _ = vi.spyOn(SortedList.prototype, 'from').mockImplementation(function* (this: SortedList<unknown>, index) {
+    for (const item of from.call(this, index)) {
+      visited++;
+      yield item;
+    }
+  });
+  // A lane without a free slot is not searched.
+  const lanes = [{ channel: 'webhook', isReliable: false, limit: 0 }];
+  await store.deliveries.claim({ ...REQUEST, limit: 1, lanes });
   return visited;
 }
 
@@ -109,9 +134,10 @@ async function countPostgres(count: number): Promise<number> {
 
 test.each([
   ['SQLite, 600', countSqlite, 600],
-  ['SQLite, 3000', countSqlite, 3000],
+  ['SQLite, 5000', countSqlite, 5000],
   // Of a smaller table, PostgreSQL reads all rows, since they are few.
   ['PostgreSQL, 3000', countPostgres, 3000],
+  ['memory, 5000', countMemory, 5000],
 ])('a claim of deliveries reads no more rows than its window: %s', async (_, count, pending) => {
   const rows = await count(pending);
   expect(rows).toBeGreaterThanOrEqual(256);
