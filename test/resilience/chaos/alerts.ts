@@ -7,6 +7,8 @@ import { freePort } from '../../support/postgres-server.ts';
 
 /** Factor by which the times of the rules are shorter. */
 const SCALE = 20;
+/** Interval and timeout of scrapes. A database that hangs delays a scrape by 7 seconds. */
+const INTERVAL = '8s';
 const RULES = join(import.meta.dirname, '../../../deploy/prometheus-rules.yaml');
 
 /** The shipped rules in a Prometheus. */
@@ -15,14 +17,14 @@ export interface Alerts extends AsyncDisposable {
   firing(): Promise<readonly string[] | undefined>;
 }
 
-/** Starts a Prometheus that scrapes the metrics port of a server each second. */
+/** Starts a Prometheus that scrapes the metrics port of a server. */
 export async function startAlerts(folder: string, metricsPort: number): Promise<Alerts> {
   if (spawnSync('prometheus', ['--version']).status !== 0) {
     return { firing: async () => undefined, async [Symbol.asyncDispose]() {} };
   }
   // Each scrape has a connection of its own, as with the intervals of production.
   const front = createServer((_, response) => {
-    const options = { host: '127.0.0.1', port: metricsPort, path: '/metrics', agent: false, timeout: 900 };
+    const options = { host: '127.0.0.1', port: metricsPort, path: '/metrics', agent: false, timeout: 8_000 };
     get(options, (scraped) => void scraped.pipe(response.writeHead(scraped.statusCode ?? 502)))
       .on('timeout', () => response.destroy())
       .on('error', () => response.destroy());
@@ -34,7 +36,7 @@ export async function startAlerts(folder: string, metricsPort: number): Promise<
   const target = `127.0.0.1:${(front.address() as AddressInfo).port}`; // it listens
   const job = { job_name: 'intentbook', static_configs: [{ targets: [target] }] };
   const config = {
-    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+    global: { scrape_interval: INTERVAL, scrape_timeout: INTERVAL, evaluation_interval: '1s' },
     rule_files: ['rules.yaml'],
     scrape_configs: [job],
   };

@@ -35,8 +35,8 @@ export interface FaultSigns {
   readonly log?: RegExp;
   /** A line of the metrics. */
   readonly metric?: RegExp;
-  /** An alert of the shipped rules. */
-  readonly alert?: string;
+  /** An alert of the shipped rules. A database that hangs can delay a scrape for longer than its timeout. */
+  readonly alert?: 'IntentbookDown' | 'IntentbookNotReady' | 'IntentbookChainDown';
 }
 
 /** A fault of a resource of the process. */
@@ -259,19 +259,27 @@ export const FAULTS: readonly Fault[] = [
     async begin({ store }) {
       if (!('postgres' in store)) return () => {};
       const clients: pg.Client[] = [];
-      try {
-        for (;;) {
-          const client = new pg.Client({ connectionString: store.postgres.url });
-          client.on('error', () => {});
-          await client.connect();
-          clients.push(client);
+      let isOver = false;
+      const connect = async () => {
+        const client = new pg.Client({ connectionString: store.postgres.url });
+        client.on('error', () => {});
+        await client.connect();
+        clients.push(client);
+      };
+      const terminate =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'intentbook%'";
+      await connect();
+      const taking = (async () => {
+        // The server takes a part of the connections that it has lost again.
+        while (!isOver) {
+          await connect().catch(async () => {
+            await clients[0]?.query(terminate);
+          });
         }
-      } catch {
-        // No connection is left.
-      }
-      const terminate = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()';
-      await clients[0]?.query(`${terminate} AND application_name LIKE 'intentbook%'`);
+      })();
       return async () => {
+        isOver = true;
+        await taking;
         await Promise.all(clients.map((client) => client.end()));
       };
     },

@@ -110,7 +110,7 @@ export function superviseServer({ folder, port, config, authorities }: ServerPla
     },
     probe: (path) =>
       new Promise((resolve) => {
-        const sent = get({ host: '127.0.0.1', port, path, agent: false, timeout: 5_000 }, (response) => {
+        const sent = get({ host: '127.0.0.1', port, path, agent: false, timeout: 15_000 }, (response) => {
           let body = '';
           response.on('data', (chunk) => {
             body += chunk;
