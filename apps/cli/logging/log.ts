@@ -20,15 +20,32 @@ export interface Log {
 /** Paths of probes, also of one book. */
 const PROBE = /^\/(?:live|ready|.*\/api\/v1\/ready|api\/v1\/ready)\/?$/;
 
+/** Maximum number of bytes that wait for a reader of the log which hangs. Further lines are dropped and counted. */
+const MAX_WAITING = 4 * 1024 * 1024;
+
 /** Creates a JSON log on the standard output. Requires the package pino. */
-export async function createLog(version: string): Promise<Log> {
+export async function createLog(
+  version: string,
+  output: Pick<NodeJS.WriteStream, 'write' | 'writableLength'> = process.stdout,
+): Promise<Log> {
   const { pino } = await requirePackage('--log json', 'pino', () => import('pino'));
   const options = {
     base: { name: 'intentbook', version, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
   };
   // Pino's own destination can write the last two lines in reverse order, when the process exits after them.
-  const log = pino(options, { write: (line: string) => void process.stdout.write(line) });
+  const log = pino(options, { write });
+  let dropped = 0;
+  function write(line: string): void {
+    if (output.writableLength > MAX_WAITING) {
+      dropped++;
+      return;
+    }
+    const lines = dropped;
+    dropped = 0;
+    if (lines > 0) log.warn({ lines }, 'lines were dropped: the reader of the log is too slow');
+    output.write(line);
+  }
   return {
     started({ url, metricsUrl, deployments }) {
       const books = deployments.map(({ path, chain, environment, book }) => ({

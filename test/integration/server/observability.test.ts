@@ -7,6 +7,7 @@ import type { Exchange } from 'intentbook/server';
 import { serve } from 'intentbook/server';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../../apps/cli/logging/log.ts';
 import { account, signCancellation, signOrder } from '../../support/orders.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
 import { proof, receiver, until } from '../channels/channel-fixture.ts';
@@ -228,6 +229,25 @@ describe('request id', () => {
     expect(lines[1]).toMatchObject({ requestId: 'mine', method: 'POST', path: '/api/v1/orders', status: 201 });
     expect(lines[2]).toMatchObject({ status: 422, errorType: 'InvalidBody' });
     expect(stdout).not.toContain('sellAmount');
+  });
+
+  test('is dropped from the log while its reader hangs, and counted', async () => {
+    const lines: { msg: string; lines?: number }[] = [];
+    const output = {
+      writableLength: 0,
+      write(line: string) {
+        lines.push(JSON.parse(line));
+        return true;
+      },
+    };
+    const log = await createLog('1', output);
+    log.notice('first');
+    output.writableLength = 5_000_000;
+    for (let i = 0; i < 3; i++) log.notice('dropped');
+    output.writableLength = 0;
+    log.notice('last');
+    expect(lines.map(({ msg }) => msg.slice(0, 18))).toEqual(['first', 'lines were dropped', 'last']);
+    expect(lines[1]).toMatchObject({ level: 40, lines: 3 });
   });
 
   test('is not logged in the text format', async () => {
