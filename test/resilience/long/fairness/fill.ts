@@ -18,7 +18,10 @@ export interface FairnessSize {
 }
 
 /** Fills a book. One owner has a quarter of the orders and all trades. */
-export async function fillBook(store: Store, { orders, trades }: FairnessSize): Promise<void> {
+export async function fillBook(
+  store: Store,
+  { orders, trades }: Pick<FairnessSize, 'orders' | 'trades'>,
+): Promise<void> {
   await store.open({ domain: SEPOLIA_DOMAIN, clock: systemClock });
   const create = (n: number) => {
     const [sellToken, buyToken] = [address(0xe000 + (n % 20)), address(0xe000 + ((n + 7) % 20))];
