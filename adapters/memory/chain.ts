@@ -193,20 +193,21 @@ export function createMemoryChain(target: MemoryChainTarget) {
       return { status: 'applied', applied: added.length, known: batch.events.length - added.length, indexedBlock };
     },
 
-    adopt(events: readonly OrderChainEvent[], at: number): number {
+    adopt(events: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number {
       const lastUnknown = chainEvents.firstWhere(({ blockNumber }) => blockNumber > 0) - 1;
-      const { added, replaced } = findAdoptable(events, {
+      const { added, removed } = findAdoptable(events, {
+        complete,
         ofBlocks: listOfBlocks(events),
         ofOrder: listEventsOfOrder,
         lastUnknown,
       });
-      changeAndProject(added, at, () => {
-        replaced.forEach(remove);
+      changeAndProject([...removed, ...added], at, () => {
+        removed.forEach(remove);
         added.forEach(add);
       });
       for (const [token, first] of firstTradeBlocks(added))
         firstTrades.set(token, Math.min(first, firstTrades.get(token) ?? first));
-      return added.length;
+      return Math.max(added.length, removed.length);
     },
 
     rollback({ to, after, at }: RollbackRequest): RollbackOutcome {

@@ -78,7 +78,7 @@ export function memoryStore(): Store {
     chain: {
       progress: () => loadChain.use(async (loaded) => loaded.progress()),
       apply: (batch) => loadChain.use(async (loaded) => loaded.apply(batch)),
-      adopt: (events, at) => loadChain.use(async (loaded) => loaded.adopt(events, at)),
+      adopt: (events, at, complete) => loadChain.use(async (loaded) => loaded.adopt(events, at, complete)),
       rollback: (request) => loadChain.use(async (loaded) => loaded.rollback(request)),
       trades: (query) => loadChain.use(async (loaded) => loaded.trades(query)),
       firstTrade: (token) => loadChain.use(async (loaded) => loaded.firstTrade(token)),

@@ -54,9 +54,13 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
    */
   async function lockAffected(run: Query, changed: readonly ChainEvent[]): Promise<readonly Hex[]> {
     const uids = getAffectedUids(changed);
+    await lockOwners(run, uids);
+    return uids;
+  }
+
+  async function lockOwners(run: Query, uids: readonly Hex[]): Promise<void> {
     const locked = await owners.lock(run, uids.map(getOwner));
     if (locked.size > 0) await run(touchOwners, toByteArray([...locked].map(toBytes)));
-    return uids;
   }
 
   /** Stores events whose positions are free, in place of removed ones, and projects the orders that they affect. */
@@ -134,22 +138,23 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
         };
       }),
 
-    adopt: (events: readonly OrderChainEvent[], at: number): Promise<number> =>
+    adopt: (events: readonly OrderChainEvent[], at: number, complete: readonly Hex[] = []): Promise<number> =>
       write('adopt chain events', async (run) => {
         await run(lock);
-        const uids = getAffectedUids(events);
+        const uids = [...new Set([...getAffectedUids(events), ...complete])];
         // Before the events of these orders are read, so that no insert or other write changes them.
-        await lockAffected(run, events);
+        await lockOwners(run, uids);
         const blocks = [...new Set(events.map(({ blockNumber }) => blockNumber))].filter((number) => number > 0);
         const stored = await chainEvents.listByOrders(run, uids);
-        const { added, replaced } = findAdoptable(events, {
+        const { added, removed } = findAdoptable(events, {
+          complete,
           ofBlocks: blocks.length === 0 ? [] : await chainEvents.listOfBlocks(run, blocks),
           ofOrder: (uid) => stored.get(uid) ?? [],
           lastUnknown: await chainEvents.lastLog(run, 0),
         });
-        await chainEvents.remove(run, replaced);
-        await add(run, added, at, replaced);
-        return added.length;
+        await chainEvents.remove(run, removed);
+        await add(run, added, at, removed);
+        return Math.max(added.length, removed.length);
       }),
 
     rollback: ({ to, after, at }: RollbackRequest): Promise<RollbackOutcome> =>

@@ -143,21 +143,22 @@ export function createChainStore(
         };
       }),
 
-    adopt: (adopted: readonly OrderChainEvent[], at: number): number =>
+    adopt: (adopted: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number =>
       session.write('adopt chain events', () => {
         const numbers = new Set(adopted.map(({ blockNumber }) => blockNumber));
         numbers.delete(0);
-        const { added, replaced } = findAdoptable(adopted, {
+        const { added, removed } = findAdoptable(adopted, {
+          complete,
           ofBlocks: [...numbers].flatMap(chainEvents.listOfBlock),
           ofOrder: (uid) => chainEvents.listByOrder(toBytes(uid)),
           lastUnknown: chainEvents.lastLog(0),
         });
-        changeAndProject(added, at, () => {
-          replaced.forEach(chainEvents.remove);
+        changeAndProject([...removed, ...added], at, () => {
+          removed.forEach(chainEvents.remove);
           added.forEach(chainEvents.add);
         });
         for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
-        return added.length;
+        return Math.max(added.length, removed.length);
       }),
 
     rollback: ({ to, after, at }: RollbackRequest): RollbackOutcome =>

@@ -217,9 +217,11 @@ export interface ChainStore {
    * event that both have keeps its log entry; one that the batch lacks is reverted.
    *
    * @param at - Time of their log entries, in milliseconds since 1970.
-   * @returns The number of events stored.
+   * @param complete - Orders of which `events` has all trades, presignatures and invalidations that the other book
+   * knows. Adopted ones that it lacks are reverted. Indexed events stay.
+   * @returns The number of events stored or reverted.
    */
-  adopt(events: readonly OrderChainEvent[], at: number): Promise<number>;
+  adopt(events: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): Promise<number>;
 
   /**
    * Rolls back the events of all blocks above `to`, in one step. Rows, counters and totals are recomputed from the

@@ -60,13 +60,15 @@ export interface AdoptionContext {
   readonly ofOrder: (uid: Hex) => readonly OrderChainEvent[];
   /** The greatest log index of the events with an unknown position; -1 if there is none. */
   readonly lastUnknown: number;
+  /** The orders whose other adopted events are reverted. Placements stay. */
+  readonly complete?: readonly Hex[] | undefined;
 }
 
 /** The adopted events to store. */
 export interface Adoption {
   readonly added: readonly OrderChainEvent[];
-  /** Stored events that added ones replace: adopted trades whose fee has become known. */
-  readonly replaced: readonly ChainEvent[];
+  /** Stored events to remove: adopted trades whose fee has become known, and events that are reverted. */
+  readonly removed: readonly ChainEvent[];
 }
 
 /**
@@ -75,11 +77,14 @@ export interface Adoption {
  */
 export function findAdoptable(
   events: readonly OrderChainEvent[],
-  { ofBlocks, ofOrder, lastUnknown }: AdoptionContext,
+  { ofBlocks, ofOrder, lastUnknown, complete = [] }: AdoptionContext,
 ): Adoption {
-  const present: ChainEvent[] = [...ofBlocks];
+  const isKept = (stored: OrderChainEvent) =>
+    stored.blockHash !== UNKNOWN_HASH || stored.type === 'placement' || events.some((each) => isOneEvent(stored, each));
+  const removed: ChainEvent[] = complete.flatMap((uid) => ofOrder(uid).filter((stored) => !isKept(stored)));
+  const gone = new Set(removed.map(formatPosition));
+  const present: ChainEvent[] = ofBlocks.filter((event) => !gone.has(formatPosition(event)));
   const found: OrderChainEvent[] = [];
-  const replaced: ChainEvent[] = [];
   let last = lastUnknown;
   for (const event of events) {
     if (event.blockNumber === 0) {
@@ -93,12 +98,20 @@ export function findAdoptable(
     if (result.status === 'contradiction') continue;
     if (result.events.length === 0) {
       const stored = ofBlocks.find((each) => isLessKnown(each, event));
-      if (stored === undefined || replaced.includes(stored)) continue;
-      replaced.push(stored);
+      if (stored === undefined || removed.includes(stored)) continue;
+      removed.push(stored);
     } else present.push(event);
     found.push(event);
   }
-  return { added: found.sort(compareLogPositions), replaced };
+  return { added: found.sort(compareLogPositions), removed };
+}
+
+/** Returns whether an adopted event is one that the other book knows. An unknown position is that of any event. */
+function isOneEvent(stored: OrderChainEvent, event: OrderChainEvent): boolean {
+  if (stored.uid !== event.uid || stored.type !== event.type) return false;
+  return (
+    event.blockNumber === 0 || (stored.logIndex === event.logIndex && formatContent(stored) === formatContent(event))
+  );
 }
 
 /** Returns whether a stored event is the adopted form of a trade whose fee is known now, or has changed. */

@@ -28,6 +28,33 @@ const listEvents = async (store: Store) =>
 
 export const ADOPT: readonly Rule[] = [
   {
+    name: 'reverts the adopted events of a complete order that the other book lacks, and keeps indexed ones',
+    async run({ store }) {
+      const presigned = presignOrder(2);
+      await place(store, SELL, presigned, order(3));
+      await store.chain.apply(batch(4, trade(SELL, 4, { sellAmount: '10', buyAmount: '5' })));
+      await store.chain.adopt(
+        [reported(trade(SELL, 5)), unplaced(presignature(presigned, 0)), unplaced(invalidation(order(3), 0))],
+        SEEN_AT,
+      );
+      assert.deepEqual(await find(store, SELL.uid), ['open', '50', '25']);
+      // The fill was mined again in another block, the presignature was revoked, the invalidation was reorganised away.
+      const complete = [SELL.uid, presigned.uid, order(3).uid];
+      assert.equal(await store.chain.adopt([reported(trade(SELL, 6))], SEEN_AT + 1, complete), 3);
+      assert.equal(await store.chain.adopt([reported(trade(SELL, 6))], SEEN_AT + 2, complete), 0);
+      assert.deepEqual(await find(store, SELL.uid), ['open', '50', '25']);
+      assert.deepEqual(await find(store, presigned.uid), ['presignaturePending', '0', '0']);
+      assert.deepEqual(await find(store, order(3).uid), ['open', '0', '0']);
+      const types = (await store.events.after(3, 100)).map(({ type, uid: of }) => [type, of]);
+      assert.deepEqual(
+        types.filter(([, of]) => of === SELL.uid).map(([type]) => type),
+        ['traded', 'traded', 'reverted', 'traded'],
+      );
+      assert.deepEqual(types.filter(([type]) => type === 'reverted').length, 3);
+      assert.equal((await store.chain.trades({ filter: { uid: SELL.uid }, limit: 10 })).length, 2);
+    },
+  },
+  {
     name: 'adds a quote to an order that has none, once, and increments the version of the order',
     async run({ store }) {
       const quote = { body: '{"gasAmount":"1"}', metadata: '{}' };
