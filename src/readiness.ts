@@ -49,8 +49,12 @@ export function createReadinessCheck({
   /** An upstream that cannot be reached does not make the book unready: it serves what it has. */
   function checks(): Readonly<Record<string, string>> {
     if (upstream === undefined) return chain.checks();
-    const paused = Object.entries(upstream().paused).map(([name, { reason }]) => `${name}: ${reason}`);
-    return { ...chain.checks(), upstream: paused.length === 0 ? 'ok' : `paused (${paused.join('; ')})` };
+    const { paused, failing } = upstream();
+    const states = Object.entries(paused).map(([name, { reason }]) => `${name} is paused: ${reason}`);
+    for (const [name, { since, reason }] of Object.entries(failing)) {
+      if (!(name in paused) && clock.now() - since >= FAILURE_PERIOD) states.push(`${name} fails: ${reason}`);
+    }
+    return { ...chain.checks(), upstream: states.length === 0 ? 'ok' : states.join('; ') };
   }
 
   return {

@@ -226,8 +226,8 @@ function createGauges(
   upstreamGauge('intentbook_upstream_orders', 'Orders that are followed.', ({ orders: followed }) => followed);
   upstreamGauge(
     'intentbook_upstream_paused',
-    'Classes of requests to the upstream that are paused.',
-    ({ paused }) => Object.keys(paused).length,
+    'Classes of requests to the upstream that are paused, or whose last request failed.',
+    ({ paused, failing }) => new Set([...Object.keys(paused), ...Object.keys(failing)]).size,
   );
   new Gauge({
     name: 'intentbook_indexer_lag_blocks',

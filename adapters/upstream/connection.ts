@@ -61,6 +61,7 @@ export function createConnection(access: Access) {
   const { service, host, timeouts } = access;
   let budget: Budget | undefined;
   let clockSkew: number | undefined;
+  const failing: Partial<Record<UpstreamClass, { readonly since: number; readonly reason: string }>> = {};
 
   /** Returns the headers of a request, and the budget of its key. @throws Error without the values. */
   async function prepare({ clock }: Session, hasBody: boolean) {
@@ -78,12 +79,19 @@ export function createConnection(access: Access) {
     return { headers, budget };
   }
 
+  /** Notes how a call ended. A rejection is an answer. */
+  function note({ clock }: Session, name: UpstreamClass, reason: string | undefined): void {
+    if (reason === undefined) delete failing[name];
+    else failing[name] = { since: failing[name]?.since ?? clock.now(), reason };
+  }
+
   /** Waits for the turn of a request. */
   async function start(session: Session, request: Request): Promise<StartedRequest | UpstreamBlock> {
     const { method, path, query = {}, body, signal } = request;
     const prepared = await prepare(session, body !== undefined).catch((error: unknown) => describe(error));
     if (typeof prepared === 'string') {
       const reason = `the request cannot be prepared: ${prepared}`;
+      note(session, request.class, reason);
       return { status: 'blocked', reason, until: session.clock.now() + RETRY_KEY };
     }
     const turn = await prepared.budget.acquire(request.class, {
@@ -135,6 +143,7 @@ export function createConnection(access: Access) {
     get clockSkew(): number | undefined {
       return clockSkew;
     },
+    failing,
     /** Returns why a class is paused. */
     getBlock: (name: UpstreamClass): UpstreamBlock | undefined => budget?.getBlock(name),
     start,
@@ -150,6 +159,8 @@ export function createConnection(access: Access) {
         const begin = readMonotonic(session.clock);
         const verdict = await exchange(session, { ...request, signal }, started);
         report(session, request.class, verdict, begin);
+        if (request.signal?.aborted !== true && !session.closed.aborted)
+          note(session, request.class, verdict.outcome === 'lost' ? verdict.reason : undefined);
         return { ...finish(session, started.turn, verdict), startedAt };
       } finally {
         unlink();

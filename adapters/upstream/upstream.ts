@@ -169,7 +169,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
         const block = main.getBlock(name);
         return block === undefined ? [] : [[name, { until: block.until, reason: block.reason }]];
       });
-      return { paused: Object.fromEntries(blocks), clockSkew: main.clockSkew };
+      return { paused: Object.fromEntries(blocks), failing: main.failing, clockSkew: main.clockSkew };
     },
   };
 }

@@ -91,7 +91,7 @@ export interface UpstreamCall {
   readonly ms: number;
 }
 
-/** The state of each class of calls: `open`, or paused until a time in milliseconds since 1970, with the reason. */
+/** The classes of calls that are paused, or fail. Times are milliseconds since 1970. */
 export interface UpstreamStatus {
   /**
    * Milliseconds by which the clock of the other book is ahead of this one, exact to about a second. Negative: behind.
@@ -99,6 +99,8 @@ export interface UpstreamStatus {
    */
   readonly clockSkew: number | undefined;
   readonly paused: Partial<Record<UpstreamClass, { readonly until: number; readonly reason: string }>>;
+  /** The classes whose last calls had no usable answer, with the time of the first one and the last reason. */
+  readonly failing: Partial<Record<UpstreamClass, { readonly since: number; readonly reason: string }>>;
 }
 
 /** The outcome of a write. */

@@ -31,27 +31,43 @@ export interface Reconciliation {
   readonly events: readonly OrderChainEvent[];
   /** Whether the trades of the order are to be read: this book cannot read them from the chain. */
   readonly needsTrades: boolean;
+  /** Whether adopted facts that the other book does not know any more are to be reverted. */
+  readonly isReverted: boolean;
+  /** Whether the other book knows less. A read may be older than what this book knows, so it must last. */
+  readonly isDisputed: boolean;
   readonly differences: readonly UpstreamDifference[];
 }
 
+/** What this book knows besides the order. */
+export interface ReconcileContext {
+  /**
+   * `all`: this book has read the chain, up to its head, since the order exists. `later`: it has begun after the order
+   * was created. `none`: it does not read the chain.
+   */
+  readonly chain: 'all' | 'later' | 'none';
+  /** Whether earlier reads have disputed the order too, for longer than the replicas of the other book may lag. */
+  readonly isLasting: boolean;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
 /**
- * Compares an order with that of the other book.
+ * Compares an order with that of the other book. What happened on chain before this book began to read it is known by
+ * the other book only.
  *
  * | the other book | this book | resolution |
  * |---|---|---|
- * | cancelled | open, pending | the other book: only it knows off-chain cancellations |
- * | any | filled or traded more | the chain |
+ * | cancelled | open, pending | the other book: only it knows off-chain cancellations; the chain if it has them all |
  * | filled or traded more | less | the chain, if it is followed; otherwise the trades of the other book |
- * | signed | waits for its signature | likewise |
+ * | filled or traded less | more | the chain, if it is followed; otherwise the other book, if it lasts |
+ * | signed | waits for its signature | the chain if it has all; otherwise the other book |
+ * | waits for its signature, open | signed, cancelled | the other book, if it lasts and this book has adopted the fact |
  * | a fee | a lower one or none | the chain, if it is followed; otherwise the other book, which attributes fees later |
- * | open | cancelled here | this book: a read may be older than the cancellation |
  * | expired or open | open or expired | the clock of this book |
- *
- * @param isFollowed - Whether this book reads the chain, up to its head.
- * @param now - Seconds since 1970.
  */
-export function reconcile(local: StoredOrder, found: UpstreamOrder, isFollowed: boolean, now: number): Reconciliation {
+export function reconcile(local: StoredOrder, found: UpstreamOrder, context: ReconcileContext): Reconciliation {
   const { uid } = local;
+  const { chain, isLasting, now } = context;
   const events: OrderChainEvent[] = [];
   const differences: UpstreamDifference[] = [];
   const status = getOrderStatus(local, now);
@@ -66,13 +82,20 @@ export function reconcile(local: StoredOrder, found: UpstreamOrder, isFollowed: 
   const differ = (resolution: UpstreamDifference['resolution'], field: keyof typeof values = 'status') =>
     differences.push({ uid, field, local: values[field][0], upstream: values[field][1], resolution });
 
+  const isOpen = found.status === 'open' || found.status === 'presignaturePending';
+  const isUnsigned =
+    local.state === 'open' && found.status === 'presignaturePending' && found.signingScheme === 'presign';
+  const isReopened = local.state === 'cancelled' && isOpen;
   if (found.status === 'cancelled' && (local.state === 'open' || local.state === 'presignaturePending')) {
-    events.push({ type: 'invalidation', uid, ...UNPLACED });
-    differ('upstream');
+    const isChains = chain === 'all' && !isEcdsa(found);
+    if (!isChains) events.push({ type: 'invalidation', uid, ...UNPLACED });
+    differ(isChains ? 'chain' : 'upstream');
   } else if (local.state === 'presignaturePending' && isSigned(found)) {
-    if (!isFollowed) events.push({ type: 'presignature', uid, signed: true, ...UNPLACED });
-    differ(isFollowed ? 'chain' : 'upstream');
-  }
+    // The other book may have read a block that this book is about to read.
+    const isAdopted = chain === 'none' || (chain === 'later' && isLasting);
+    if (isAdopted) events.push({ type: 'presignature', uid, signed: true, ...UNPLACED });
+    differ(isAdopted ? 'upstream' : 'chain');
+  } else if (isUnsigned || isReopened) differ(isLasting ? 'upstream' : 'none');
 
   const isBehind =
     found.executedSellAmount > BigInt(local.executedSellAmount) ||
@@ -81,12 +104,20 @@ export function reconcile(local: StoredOrder, found: UpstreamOrder, isFollowed: 
     found.executedSellAmount < BigInt(local.executedSellAmount) ||
     found.executedBuyAmount < BigInt(local.executedBuyAmount);
   // The fee arrives later than the amounts, and not at all for settlements that are not attributed.
-  const lacksFee = !isFollowed && !isBehind && found.executedFee > BigInt(local.executedFee);
+  const lacksFee = chain === 'none' && !isBehind && !isAhead && found.executedFee > BigInt(local.executedFee);
   if (lacksFee) differ('upstream', 'fee');
-  if (isBehind || isAhead) differ(isBehind && !isFollowed ? 'upstream' : 'chain', 'executed');
-  else if (local.state === 'cancelled' && (found.status === 'open' || found.status === 'presignaturePending'))
-    differ('none');
-  return { events, needsTrades: lacksFee || (isBehind && !isFollowed), differences };
+  const isTaken = isBehind ? chain !== 'all' : chain === 'none' && isLasting;
+  if (isBehind || isAhead) differ(isTaken ? 'upstream' : chain === 'none' ? 'none' : 'chain', 'executed');
+  const isReverted = (isUnsigned || isReopened || (isAhead && chain === 'none')) && isLasting;
+  const needsTrades = lacksFee || (isBehind && isTaken) || (isReverted && chain === 'none');
+  const isWaiting = local.state === 'presignaturePending' && isSigned(found) && chain === 'later';
+  return {
+    events,
+    needsTrades,
+    isReverted,
+    isDisputed: isUnsigned || isReopened || isWaiting || (isAhead && chain === 'none'),
+    differences,
+  };
 }
 
 /**
@@ -151,6 +182,8 @@ function withFee(trades: readonly TradeChainEvent[], fee: bigint): TradeChainEve
   if (rest <= 0n) return trades.map((trade) => ({ ...trade, executedFee: null }));
   return trades.map((trade, i) => ({ ...trade, executedFee: i === 0 ? String(rest) : '0' }));
 }
+
+const isEcdsa = ({ signingScheme }: UpstreamOrder) => signingScheme === 'eip712' || signingScheme === 'ethsign';
 
 const isSigned = ({ signingScheme, status }: UpstreamOrder) =>
   signingScheme === 'presign' && (status === 'open' || status === 'fulfilled');

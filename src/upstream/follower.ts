@@ -2,8 +2,9 @@ import { createWorker, type Worker } from '../concurrency/worker.ts';
 import type { OrderChainEvent } from '../ports/chain-store.ts';
 import { seconds } from '../ports/clock.ts';
 import type { StoredOrder } from '../ports/store.ts';
-import type { UpstreamOrder } from '../ports/upstream.ts';
+import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
+import { unpackUid } from '../protocol/uid.ts';
 import { reconcile, toChainEvents, toFacts, toPlacement, type UpstreamDifference } from '../records/reconcile.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { createImport } from './import.ts';
@@ -20,6 +21,15 @@ const INTERVAL = 1_000;
 /** Key of the task that has the time at which this book began to read the chain. */
 const CHAIN = 'chain';
 
+/** Milliseconds by which the clocks of the two books may differ. */
+const CLOCKS = 300_000;
+
+/** Trades of one page, the maximum of the interface. */
+const TRADES = 1000;
+
+/** Reads without an order after which the interval between them grows. */
+const MISSES = 3;
+
 /** Orders of one read, the maximum of the interface. */
 export const BATCH = 128;
 
@@ -28,6 +38,9 @@ const READ_INTERVAL = 45_000;
 
 /** The same for an order whose changes are all on chain, which this book follows. */
 const CHAIN_INTERVAL = 600_000;
+
+/** Milliseconds for which a read that shows less than this book knows is taken for an old one. */
+const LASTING = 120_000;
 
 /** Milliseconds by which a read may be early, so that batches are full. */
 const EARLY = 15_000;
@@ -52,65 +65,114 @@ export interface FollowerContext {
  */
 export function createFollower({ book, insert, holder, isChainFollowed }: FollowerContext): Worker {
   const { upstream, store, tasks, clock, onFailure } = book;
-  let beginning: number | undefined;
-  const owners = createImport({ book, storeOrders, adoptTrades });
+  let beginning: Beginning | undefined;
+  let isLookedUp = false;
+  const owners = createImport({ book, storeOrders, adoptTrades, onFailure });
 
   /** Reads a batch of due orders. Returns false if none is due, or none can be read now. */
   async function readOrders(): Promise<boolean> {
     const now = clock.now();
     if ((await tasks.due('order', now + 1, 1)).length === 0) return false;
-    const due = await tasks.due('order', now + EARLY, BATCH);
+    return readBatch(await tasks.due('order', now + EARLY, BATCH));
+  }
+
+  /** Reads orders. If the other book responds with an error, a part of them is read, so that one does not block others. */
+  async function readBatch(due: readonly Followed<'order'>[]): Promise<boolean> {
     const uids = due.map(({ key }) => key as Hex); // the key of an order task is a UID
     const before = await versions(uids);
     const read = await upstream.getOrders(uids);
+    if (read.status === 'failed' && read.httpStatus !== undefined) {
+      const [first] = due;
+      if (first === undefined) return false;
+      const half = due.length >> 1;
+      if (half > 0) return (await readBatch(due.slice(0, half))) && (await readBatch(due.slice(half)));
+      report({ uid: uids[0] ?? '0x', field: 'row', local: 'followed', upstream: `status ${read.httpStatus}` });
+      return (await tasks.write([postpone(first)])).length > 0;
+    }
     if (read.status !== 'read') return false;
     const found = new Map(read.value.map((order) => [order.uid, order]));
     const orders = new Map((await store.orders.get(uids)).map((order) => [order.uid, order]));
     const current = new Set(uids.filter((uid) => orders.get(uid)?.version === before.get(uid)));
     await storeOrders([...found.values()].filter(({ uid }) => !orders.has(uid)));
-    for (const uid of current) {
-      const [order, other] = [orders.get(uid), found.get(uid)];
-      if (order !== undefined && other !== undefined) await apply(order, other);
+    const disputed = new Set<Hex>();
+    for (const { key, value } of due) {
+      const [order, other] = [orders.get(key as Hex), found.get(key as Hex)];
+      if (order === undefined || other === undefined || !current.has(order.uid)) continue;
+      if (await apply(order, other, value)) disputed.add(order.uid);
     }
-    await tasks.write(due.map((task) => reschedule(task, found, orders, current, read.startedAt)));
+    await tasks.write(
+      due.map((task) => reschedule(task, { found, orders, current, disputed, readAt: read.startedAt })),
+    );
     return true;
   }
 
   const versions = async (uids: readonly Hex[]) =>
     new Map((await store.orders.get(uids)).map(({ uid, version }) => [uid, version]));
 
-  /** Applies a read of an order. */
-  async function apply(order: StoredOrder, found: UpstreamOrder): Promise<void> {
-    const { events, needsTrades, differences } = reconcile(order, found, isChainFollowed(), seconds(clock));
-    if (found.onchainUser !== undefined && order.placement === null && !isChainsOwn(found, await findBeginning())) {
+  /** Applies a read of an order. Returns whether the read shows less than this book knows. */
+  async function apply(order: StoredOrder, found: UpstreamOrder, { disputedAt }: OrderTask): Promise<boolean> {
+    const { uid } = order;
+    const began = await findBeginning();
+    const isFollowed = isChainFollowed() && began !== undefined;
+    const chain = !isFollowed ? 'none' : found.creationDate >= began.at + CLOCKS ? 'all' : 'later';
+    const isLasting = disputedAt !== undefined && disputedAt + LASTING <= clock.now();
+    const result = reconcile(order, found, { chain, isLasting, now: seconds(clock) });
+    if (found.onchainUser !== undefined && order.placement === null && !isChainsOwn(found, began?.at)) {
       const record = toInsert(found, book);
       const placement = record && toPlacement(found, record.order);
       if (placement !== undefined) await adopt([placement], found.creationDate);
     }
-    if (events.length > 0) await adopt(events);
-    if (order.quote === null && found.quote !== undefined && (await store.orders.addQuote(order.uid, found.quote)))
-      book.cache?.forget([order.uid]);
-    if (needsTrades) {
-      const read = await upstream.listTrades({ uid: order.uid }, { offset: 0, limit: 1000 });
-      const fees = new Map([[order.uid, found.executedFee]]);
-      if (read.status === 'read') await adopt(toChainEvents(read.value, fees));
-    }
-    for (const difference of differences) book.differs.notify(difference);
+    if (result.events.length > 0) await adopt(result.events);
+    if (order.quote === null && found.quote !== undefined && (await store.orders.addQuote(uid, found.quote)))
+      book.cache?.forget([uid]);
+    if (result.needsTrades) await adoptTradesOf(found, isFollowed ? began.block : undefined);
+    else if (result.isReverted) await adopt(toFacts(found, await listStoredTrades(uid)), clock.now(), [uid]);
+    for (const difference of result.differences) book.differs.notify(difference);
+    return result.isDisputed;
   }
 
-  async function adopt(events: Parameters<typeof store.chain.adopt>[0], at = clock.now()): Promise<number> {
-    if (events.length === 0) return 0;
-    const adopted = await store.chain.adopt(events, at);
+  /**
+   * Adopts the trades of an order.
+   *
+   * @param through - The last block whose trades this book does not read from the chain. `undefined`: any.
+   */
+  async function adoptTradesOf(found: UpstreamOrder, through: number | undefined): Promise<void> {
+    const trades: UpstreamTrade[] = [];
+    for (let page = TRADES; page === TRADES; ) {
+      const read = await upstream.listTrades({ uid: found.uid }, { offset: trades.length, limit: TRADES });
+      if (read.status !== 'read') return;
+      trades.push(...read.value);
+      page = read.value.length;
+    }
+    const earlier = trades.filter(({ blockNumber }) => through === undefined || blockNumber <= through);
+    const isAll = earlier.length === trades.length;
+    const events = toChainEvents(earlier, isAll ? new Map([[found.uid, found.executedFee]]) : new Map());
+    // A list may be older than the order, or lack the transaction of a trade.
+    const sold = events.reduce((sum, { sellAmount }) => sum + BigInt(sellAmount), 0n);
+    const isComplete = through === undefined && sold === found.executedSellAmount;
+    if (isComplete) await adopt([...events, ...toFacts(found, [])], clock.now(), [found.uid]);
+    else await adopt(events);
+  }
+
+  const listStoredTrades = (uid: Hex) => store.chain.trades({ filter: { uid }, limit: 1000 });
+
+  async function adopt(
+    events: Parameters<typeof store.chain.adopt>[0],
+    at = clock.now(),
+    complete: readonly Hex[] = [],
+  ): Promise<number> {
+    if (events.length + complete.length === 0) return 0;
+    const adopted = await store.chain.adopt(events, at, complete);
     // The fee of a trade is adopted without a log entry.
-    if (adopted > 0) book.cache?.forget(events.map(({ uid }) => uid));
+    if (adopted > 0) book.cache?.forget([...events.map(({ uid }) => uid), ...complete]);
     if (adopted > 0) book.wake();
     return adopted;
   }
 
   async function adoptTrades(trades: Parameters<typeof toChainEvents>[0]): Promise<number> {
-    const { indexedBlock } = await store.chain.progress();
+    const began = await findBeginning();
     // While the chain is followed, it shows newer trades, and reverts them.
-    const isOwn = (block: number) => isChainFollowed() && indexedBlock !== null && block > indexedBlock.number;
+    const isOwn = (block: number) => isChainFollowed() && began !== undefined && block > began.block;
     return adopt(
       toChainEvents(
         trades.filter(({ blockNumber }) => !isOwn(blockNumber)),
@@ -124,7 +186,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
    * the time of their creation: they are history.
    */
   async function storeOrders(orders: readonly UpstreamOrder[]): Promise<void> {
-    const since = await findBeginning();
+    const since = (await findBeginning())?.at;
     const records = orders.flatMap((order) => {
       // The other book keeps an order whose placement was reorganised away.
       if (isChainsOwn(order, since)) {
@@ -141,15 +203,17 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     });
     const oldest = Math.min(...records.map(({ order }) => order.creationDate));
     const facts: OrderChainEvent[] = [];
+    const live: UpstreamOrder[] = [];
+    const now = clock.now();
     for (const { order } of records) {
-      const filter = { uid: order.uid };
-      facts.push(...toFacts(order, order.executedFee > 0n ? await store.chain.trades({ filter, limit: 1000 }) : []));
+      const trades = order.executedSellAmount > 0n ? await listStoredTrades(order.uid) : [];
+      facts.push(...toFacts(order, trades));
+      const sold = trades.reduce((sum, { sellAmount }) => sum + BigInt(sellAmount), 0n);
+      if (!isFinal(order, now) || sold < order.executedSellAmount) live.push(order);
     }
     // Before the orders: after a crash, an order that is stored is not read as a new one again.
-    const now = clock.now();
-    const live = records.filter(({ order }) => !isFinal(order, now));
     await tasks.write(
-      live.map(({ order: { uid, signingScheme } }) =>
+      live.map(({ uid, signingScheme }) =>
         put('order', uid, now, { ecdsa: signingScheme === 'eip712' || signingScheme === 'ethsign' }, 0),
       ),
     );
@@ -162,17 +226,20 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     book.wake();
   }
 
-  /** Returns when this book began to read the chain, in milliseconds since 1970. */
-  async function findBeginning(): Promise<number> {
-    if (beginning !== undefined) return beginning;
-    if (isChainFollowed()) await tasks.write([put('beginning', CHAIN, clock.now(), {}, 0)]); // unless it exists
+  /** Returns when and where this book began to read the chain; `undefined` if it has not. */
+  async function findBeginning(): Promise<Beginning | undefined> {
+    if (beginning !== undefined || (isLookedUp && !isChainFollowed())) return beginning;
+    isLookedUp = true;
+    const { indexedBlock } = await store.chain.progress();
+    if (isChainFollowed() && indexedBlock !== null)
+      await tasks.write([put('beginning', CHAIN, clock.now(), { block: indexedBlock.number }, 0)]); // unless it exists
     const [known] = await tasks.get('beginning', [CHAIN]);
-    beginning = known?.due;
-    return beginning ?? Number.POSITIVE_INFINITY;
+    beginning = known && { at: known.due, block: known.value.block };
+    return beginning;
   }
 
   /** Returns whether an order is stored by its placement alone: this book reads the contract that places it. */
-  const isChainsOwn = (order: UpstreamOrder, since: number) =>
+  const isChainsOwn = (order: UpstreamOrder, since = Number.POSITIVE_INFINITY) =>
     order.onchainUser !== undefined &&
     order.creationDate >= since &&
     book.indexer?.onchainOrderContracts.includes(order.owner) === true;
@@ -184,38 +251,43 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     book.differs.notify({ ...difference, resolution });
   }
 
-  function reschedule(
-    { key, version, value }: Followed<'order'>,
-    found: ReadonlyMap<Hex, UpstreamOrder>,
-    orders: ReadonlyMap<Hex, StoredOrder>,
-    current: ReadonlySet<Hex>,
-    readAt: number,
-  ) {
+  /** The next read of an order that is absent or cannot be read. The interval doubles, up to an hour. */
+  function postpone({ key, version, value }: Followed<'order'>) {
+    const misses = (value.misses ?? 0) + 1;
+    const { validTo } = unpackUid(key as Hex); // the key of an order task is a UID
+    const isOver = misses > MISSES && (validTo + 86_400) * 1000 < clock.now();
+    if (isOver) return drop('order', { key, version });
+    const interval = Math.min(READ_INTERVAL * 2 ** Math.max(0, misses - MISSES), 3_600_000);
+    return put('order', key, clock.now() + interval, { ...value, misses }, version);
+  }
+
+  function reschedule(task: Followed<'order'>, { found, orders, current, disputed, readAt }: Batch) {
+    const { key, version, value } = task;
     const uid = key as Hex; // the key of an order task is a UID
     const other = found.get(uid);
     const now = clock.now();
     const interval = value.ecdsa || !isChainFollowed() ? READ_INTERVAL : CHAIN_INTERVAL;
+    const local = orders.get(uid)?.state;
     if (other === undefined) {
-      const misses = (value.misses ?? 0) + 1;
-      if (misses === 2)
-        report({ uid, field: 'missing', local: orders.get(uid)?.state ?? 'unknown', upstream: 'absent' });
-      return put('order', key, now + interval, { ...value, misses }, version);
+      if (value.misses === 1) report({ uid, field: 'missing', local: local ?? 'unknown', upstream: 'absent' });
+      return postpone(task);
     }
     const isCounted = current.has(uid);
-    const local = orders.get(uid)?.state;
     const isOver = hasEnded(other) || local === 'fulfilled' || local === 'cancelled';
     const endedAt = isOver ? (value.endedAt ?? now) : undefined;
     const next: OrderTask = {
       ecdsa: other.signingScheme === 'eip712' || other.signingScheme === 'ethsign',
       ...(isCounted ? { readAt, ...(other.status === undefined ? {} : { status: other.status }) } : {}),
       ...(endedAt === undefined ? {} : { endedAt }),
+      ...(disputed.has(uid) ? { disputedAt: value.disputedAt ?? now } : {}),
     };
     if (!isCounted) return put('order', key, now + INTERVAL, { ...value, ...next }, version);
-    if (endedAt === undefined) return put('order', key, now + interval, next, version);
+    if (endedAt === undefined || disputed.has(uid)) return put('order', key, now + interval, next, version);
     const confirmation = CONFIRMATIONS.find((after) => endedAt + after > now);
-    return confirmation === undefined
-      ? drop('order', { key, version })
-      : put('order', key, endedAt + confirmation, next, version);
+    if (confirmation !== undefined) return put('order', key, endedAt + confirmation, next, version);
+    // This book must agree: the chain may have shown its part of the end only.
+    const isAgreed = other.status === 'expired' || other.status === local;
+    return isAgreed ? drop('order', { key, version }) : put('order', key, now + CHAIN_INTERVAL, next, version);
   }
 
   async function acquireLease(): Promise<boolean> {
@@ -255,6 +327,23 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
       if (store.traits.writers === 'many') await store.leases.release({ name: LEASE, holder }).catch(onFailure);
     },
   };
+}
+
+/** When this book began to read the chain, in milliseconds since 1970, and the last block of the history before it. */
+interface Beginning {
+  readonly at: number;
+  readonly block: number;
+}
+
+/** A read of orders, with what this book knows of them. */
+interface Batch {
+  readonly found: ReadonlyMap<Hex, UpstreamOrder>;
+  readonly orders: ReadonlyMap<Hex, StoredOrder>;
+  /** The orders that have not changed since the request was sent. */
+  readonly current: ReadonlySet<Hex>;
+  readonly disputed: ReadonlySet<Hex>;
+  /** When the request was sent, in milliseconds since 1970. */
+  readonly readAt: number;
 }
 
 /** Returns whether an order has ended so long ago that nothing reverts it. */

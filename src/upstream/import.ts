@@ -27,6 +27,7 @@ export interface ImportContext {
   /** Stores orders that this book does not have. */
   readonly storeOrders: (orders: readonly UpstreamOrder[]) => Promise<void>;
   readonly adoptTrades: (trades: readonly UpstreamTrade[]) => Promise<number>;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** The state of an owner that is to be imported. */
@@ -34,18 +35,21 @@ export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, s
 
 /**
  * Creates the import of owners: their trades, then their orders, page by page, newest first. Pages overlap, and a page
- * must contain the last row of the one before. Otherwise rows have been removed, and the import steps back.
+ * must contain the last row of the one before. Otherwise rows have been removed, and the import steps back. Another pass
+ * reads the orders of the last days once a day, and if the newest page does not reach down to what is known: orders of
+ * contracts are listed late, with the date of their block.
  *
  * A page is stored before the position after it. After a crash, at most this page is read again, and stores nothing.
  */
-export function createImport({ book, storeOrders, adoptTrades }: ImportContext) {
+export function createImport({ book, storeOrders, adoptTrades, onFailure }: ImportContext) {
   const { upstream, store, tasks, clock } = book;
 
   /** Reads one page of the owner that is due first. Returns false if none is due, or it cannot be read now. */
   async function step(): Promise<boolean> {
     const [task] = await tasks.due('owner', clock.now() + 1, 1);
     if (task === undefined) return false;
-    const next = await advance(task.key as Address, task.value); // the key of an owner task is an address
+    const began = task.value.began ?? clock.now();
+    const next = await advance(task.key as Address, { ...task.value, began }); // the key of an owner task is an address
     await tasks.write([put('owner', task.key, next.due, next.value, task.version)]);
     return next.due <= clock.now();
   }
@@ -65,41 +69,53 @@ export function createImport({ book, storeOrders, adoptTrades }: ImportContext) 
   async function readTrades(owner: Address, task: OwnerTask, page: { offset: number; limit: number }): Promise<Step> {
     const limited = { ...page, limit: Math.min(page.limit, PAGE) };
     const read = await upstream.listTrades({ owner }, limited);
-    if (read.status !== 'read') return retry(task, read);
+    if (read.status !== 'read') return retry(owner, task, read);
     const rows = read.value.map(({ blockNumber, logIndex }) => `${blockNumber} ${logIndex}`);
     if (!continues(task, rows)) return stepBack(task);
     const trades = task.trades + (await adoptTrades(read.value));
-    if (rows.length < limited.limit) return now({ ...NEW_OWNER, phase: 'orders', skipped: task.skipped, trades });
+    const { began, skipped } = task;
+    if (rows.length < limited.limit)
+      return now({ ...NEW_OWNER, phase: 'orders', skipped, trades, ...(began && { began }) });
     return now(proceed({ ...task, trades }, limited.offset + rows.length, rows));
   }
 
   async function readOrders(owner: Address, task: OwnerTask, page: { offset: number; limit: number }): Promise<Step> {
     const limited = { ...page, limit: Math.min(page.limit, PAGE) };
     const read = await upstream.listOrders(owner, limited);
-    if (read.status !== 'read') return retry(task, read);
+    if (read.status !== 'read') return retry(owner, task, read);
     const { orders, rows } = read.value;
     const uids = orders.map(({ uid }) => uid as string);
     if (!continues(task, uids)) return stepBack(task);
-    const next = { ...task, orders: task.orders + (await storeNew(orders)) };
-    if (rows < limited.limit) return { due: clock.now() + REFRESH, value: { ...next, phase: 'current', offset: 0 } };
+    const { since = 0 } = task;
+    // Older ones have been imported, and this book may have deleted them since.
+    const news = orders.filter((order) => !hasEnded(order) || order.creationDate >= since);
+    const next = { ...task, orders: task.orders + (await storeNew(news)) };
+    const oldest = orders.at(-1)?.creationDate ?? Number.POSITIVE_INFINITY;
+    if (rows < limited.limit || oldest < since) {
+      const { last: _last, since: _since, ...rest } = next;
+      return { due: clock.now() + REFRESH, value: { ...rest, phase: 'current', offset: 0, limit: PAGE } };
+    }
     const end = limited.offset + rows;
     // Rows of one time have any order in each read: the next page begins before them.
     const start = end - countLast(orders);
     return now(proceed(next, start > task.offset ? start : end, uids));
   }
 
-  /** Reads the newest rows of an owner. If this book has none of them, the import begins again. */
+  /** Reads the newest rows of an owner. If they do not reach down to a row that is known, more of them are read. */
   async function readNewest(owner: Address, task: OwnerTask): Promise<Step> {
+    if (clock.now() - (task.began ?? 0) > DAY) return now(repass(task));
     const page = { offset: 0, limit: NEWEST };
     const read = await upstream.listOrders(owner, page);
-    if (read.status !== 'read') return retry(task, read);
+    if (read.status !== 'read') return retry(owner, task, read);
     const { orders, rows } = read.value;
     const stored = await store.orders.get(orders.map(({ uid }) => uid));
-    if (stored.length === 0 && rows === NEWEST) return now(NEW_OWNER);
     const isKnown = new Set(stored.map(({ uid }) => uid));
+    const oldest = orders.at(-1);
+    const reaches = oldest === undefined || isKnown.has(oldest.uid) || oldest.creationDate < (task.began ?? 0) - DAY;
+    if (rows === NEWEST && !reaches) return now(repass(task));
     if (orders.some(({ uid, executedSellAmount }) => !isKnown.has(uid) && executedSellAmount > 0n)) {
       const trades = await upstream.listTrades({ owner }, page);
-      if (trades.status !== 'read') return retry(task, trades);
+      if (trades.status !== 'read') return retry(owner, task, trades);
       await adoptTrades(trades.value);
     }
     // Older ones have been imported, and this book may have deleted them since.
@@ -116,13 +132,22 @@ export function createImport({ book, storeOrders, adoptTrades }: ImportContext) 
     return added.length;
   }
 
+  /** Reads the orders again that are not older than a day before the last pass. */
+  function repass(task: OwnerTask): OwnerTask {
+    const { began = 0, skipped, orders, trades } = task;
+    return { ...NEW_OWNER, phase: 'orders', skipped, orders, trades, began: clock.now(), since: began - DAY };
+  }
+
   /** A failed page is halved. A single row that cannot be read is left out. */
-  function retry(task: OwnerTask, read: UnreadPage): Step {
+  function retry(owner: Address, task: OwnerTask, read: UnreadPage): Step {
     // Without a response, the other book may be down. With one, the page is too large, or a row is damaged.
     const due = read.until ?? clock.now() + (read.httpStatus === undefined ? RETRY : 0);
-    if (read.status === 'blocked' || task.phase === 'current') return { due, value: task };
+    const isWaiting = read.httpStatus === undefined && (task.phase === 'current' || task.limit === 1);
+    if (read.status === 'blocked' || isWaiting) return { due, value: task };
+    if (task.phase === 'current') return now(repass(task)); // in parts
     if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
     const { last: _last, ...rest } = task;
+    onFailure(new Error(`${upstream.name} cannot list row ${task.offset} of the ${task.phase} of ${owner}: skipped`));
     return { due, value: { ...rest, offset: task.offset + 1 + OVERLAP, skipped: task.skipped + 1 } };
   }
 
@@ -148,9 +173,9 @@ function continues({ offset, last }: OwnerTask, rows: readonly string[]): boolea
   return offset === 0 || last === undefined || rows.includes(last);
 }
 
+/** Rows have been removed: the last row is above. The import steps back until it finds it, at most to the first row. */
 function stepBack(task: OwnerTask) {
-  const { last: _last, ...rest } = task;
-  return { due: 0, value: { ...rest, offset: Math.max(0, task.offset - 4 * OVERLAP) } };
+  return { due: 0, value: { ...task, offset: Math.max(0, task.offset - 4 * OVERLAP) } };
 }
 
 function proceed(task: OwnerTask, offset: number, rows: readonly string[]): OwnerTask {

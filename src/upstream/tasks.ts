@@ -55,6 +55,8 @@ export interface OrderTask {
   readonly misses?: number;
   /** When it was first seen as ended, in milliseconds since 1970. */
   readonly endedAt?: number;
+  /** Since when reads show less than this book knows, in milliseconds since 1970. */
+  readonly disputedAt?: number;
 }
 
 /** The import of an owner, by address. */
@@ -66,6 +68,10 @@ export interface OwnerTask {
   /** The last row that was read: the next page must contain it. */
   readonly last?: string;
   readonly limit: number;
+  /** When the last pass began, in milliseconds since 1970. */
+  readonly began?: number;
+  /** The pass ends at an order that is older, in milliseconds since 1970. Absent: it reads all. */
+  readonly since?: number;
   /** Number of rows that could not be read. */
   readonly skipped: number;
   readonly orders: number;
@@ -84,7 +90,12 @@ export interface LaneTask {
   readonly uids: readonly Hex[];
 }
 
-/** A task without a value: when something began, or app data that is followed. */
+/** When this book began to read the chain, and the first block after its history. */
+export interface BeginningTask {
+  readonly block: number;
+}
+
+/** A task without a value: app data that is followed. */
 export type EmptyTask = Readonly<Record<string, never>>;
 
 interface TaskValues {
@@ -94,7 +105,7 @@ interface TaskValues {
   readonly owner: OwnerTask;
   readonly quote: QuoteTask;
   readonly lane: LaneTask;
-  readonly beginning: EmptyTask;
+  readonly beginning: BeginningTask;
   /** By hash. */
   readonly appData: EmptyTask;
 }

@@ -34,7 +34,7 @@ export const ADOPT: readonly Rule[] = [
       await place(store, SELL, presigned, order(3));
       await store.chain.apply(batch(4, trade(SELL, 4, { sellAmount: '10', buyAmount: '5' })));
       await store.chain.adopt(
-        [reported(trade(SELL, 5)), unplaced(presignature(presigned, 0)), unplaced(invalidation(order(3), 0))],
+        [reported(trade(SELL, 5)), unplaced(presignature(presigned, 0, true)), unplaced(invalidation(order(3), 0))],
         SEEN_AT,
       );
       assert.deepEqual(await find(store, SELL.uid), ['open', '50', '25']);

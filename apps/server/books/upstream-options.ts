@@ -28,5 +28,10 @@ export async function upstreamOptions(settings: UpstreamSettings) {
 }
 
 async function readHeaders(file: string): Promise<Record<string, string>> {
-  return JSON.parse(await readText(file)) as Record<string, string>; // the adapter checks the members
+  const text = await readText(file);
+  try {
+    return JSON.parse(text) as Record<string, string>; // the adapter checks the members
+  } catch {
+    throw new Error('the file of headers is not JSON'); // the message of the parser contains a part of it
+  }
 }

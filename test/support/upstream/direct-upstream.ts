@@ -170,15 +170,14 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
       calls.listTrades++;
       if (isDown) return failed;
       const filter = 'uid' in of ? { orderUid: of.uid } : { owner: of.owner };
-      const trades = await book.trades.list({ ...filter, limit: Math.min(offset + limit, 1000) });
-      return read(parseTrades(trades.slice(offset)) ?? []);
+      return read(parseTrades((await book.trades.page({ ...filter, offset, limit })).trades) ?? []);
     },
     async nativePrice(token) {
       if (isDown) return failed;
       const result = await book.quotes.nativePrice(token);
       return read(result.status === 'priced' ? Number(result.price) : undefined);
     },
-    status: () => ({ clockSkew: 0, paused: {} }),
+    status: () => ({ clockSkew: 0, paused: {}, failing: {} }),
   };
   return upstream;
 }

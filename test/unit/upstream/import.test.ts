@@ -19,8 +19,15 @@ const rowsOf = (dates: readonly number[]) =>
       ({ uid: `0x${i.toString(16).padStart(112, '0')}`, creationDate, status: 'open' }) as unknown as UpstreamOrder,
   );
 
-/** Imports all rows of an owner. `arrange` is called for each read. Returns the UIDs that were stored. */
-async function importAll(rows: readonly UpstreamOrder[], arrange: (rows: readonly UpstreamOrder[]) => UpstreamOrder[]) {
+/**
+ * Imports all rows of an owner, and lets some hours pass. `arrange` is called for each read. Returns the UIDs that were
+ * stored.
+ */
+async function importAll(
+  rows: readonly UpstreamOrder[],
+  arrange: (rows: readonly UpstreamOrder[]) => readonly UpstreamOrder[],
+  hours = 0,
+) {
   const clock = manualClock();
   const store = memoryStore();
   await store.open({ domain: SEPOLIA_DOMAIN, clock });
@@ -34,17 +41,25 @@ async function importAll(rows: readonly UpstreamOrder[], arrange: (rows: readonl
       return read({ orders, rows: orders.length });
     },
   };
-  const book = { upstream, store, tasks, clock } as unknown as UpstreamBook;
+  const orders = {
+    ...store.orders,
+    get: async (uids: Hex[]) => uids.filter((uid) => stored.has(uid)).map((uid) => ({ uid })),
+  };
+  const book = { upstream, store: { ...store, orders }, tasks, clock } as unknown as UpstreamBook;
   const owners = createImport({
     book,
     storeOrders: async (orders) => {
       for (const { uid } of orders) stored.add(uid);
     },
     adoptTrades: async () => 0,
+    onFailure: () => {},
   });
   await tasks.write([put('owner', OWNER, clock.now(), NEW_OWNER, 0)]);
   let steps = 0;
-  while (await owners.step()) if (++steps > 200) throw new Error('the import does not end');
+  for (let passed = 0; passed <= hours; passed++) {
+    while (await owners.step()) if (++steps > 200) throw new Error('the import does not end');
+    clock.advance(3_600_000);
+  }
   return { stored, steps };
 }
 
@@ -68,5 +83,20 @@ describe('an import', () => {
     const fixed = shuffled(rows);
     const { stored } = await importAll(rows, name.includes('larger') ? () => fixed : shuffled);
     expect(stored.size).toBe(rows.length);
+  });
+
+  test('loses no row if rows before it are removed between two pages', async () => {
+    const all = rowsOf(Array.from({ length: 3000 }, (_, i) => 10_000_000 - i * 1000));
+    let reads = 0;
+    const { stored } = await importAll(all, () => (++reads === 1 ? all : all.slice(100)));
+    expect(all.slice(100).filter(({ uid }) => !stored.has(uid))).toEqual([]);
+  });
+
+  test('scenario 21: finds a row that was added late behind its position within a day', async () => {
+    const all = rowsOf(Array.from({ length: 3000 }, (_, i) => 1_700_000_000_000 - i * 60_000));
+    const late = all[501];
+    let reads = 0;
+    const { stored } = await importAll(all, () => (++reads === 1 ? all.filter((row) => row !== late) : all), 25);
+    expect(stored.size).toBe(3000);
   });
 });
