@@ -162,7 +162,10 @@ const GONE: Readonly<Record<string, string>> = {
   '5.2.1': 'the mailbox is disabled',
 };
 
-/** Texts of servers without enhanced status codes. */
+/** Codes without a meaning: "other status", of the message and of the address. */
+const GENERIC = /^5\.[01]\.0$/;
+
+/** Texts of servers without enhanced status codes, or with a generic one. */
 const GONE_TEXT =
   /\b(no such (user|mailbox|recipient|person|account)|(user|mailbox|recipient) (is )?(unknown|not found)|unknown (user|recipient|mailbox)|(user|mailbox|recipient) does not exist)\b/i;
 
@@ -170,6 +173,6 @@ const GONE_TEXT =
 function isGone(command: string | undefined, response: string): boolean {
   if (command !== 'RCPT TO' && command !== 'DATA') return false;
   const [, reply = '', code] = /^(5\d\d)[ -](?:(5\.\d{1,3}\.\d{1,3})\b)?/.exec(response) ?? [];
-  if (code !== undefined) return code in GONE;
+  if (code !== undefined && !GENERIC.test(code)) return code in GONE;
   return command === 'RCPT TO' && (reply === '550' || reply === '551') && GONE_TEXT.test(response);
 }

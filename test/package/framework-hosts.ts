@@ -144,8 +144,8 @@ async function respond(request) {
 }
 `;
 
-const hono = `${BOOK}
-import { serve } from '@hono/node-server';
+/** An application of Hono for one of its runtimes. */
+const hono = (start: string) => `${BOOK}
 import { Hono } from 'hono';
 import { compress } from 'hono/compress';
 import { cors } from 'hono/cors';
@@ -163,12 +163,40 @@ app.use(compress({ threshold: 0 }));
 const addTag = etag();
 app.use((context, next) => (context.req.path.endsWith('/stream') ? next() : addTag(context, next)));
 app.all('/book/*', (context) => handler(context.req.raw));
+${start}`;
+
+const HONO_ON_NODE = `
+import { serve } from '@hono/node-server';
 const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => console.log('listening ' + port));
 process.once('SIGTERM', async () => {
   server.close();
   await book.close();
   server.closeIdleConnections();
 });
+`;
+
+/** Starts a server of Bun. @param respond - Its function of fetch. */
+const bun = (respond: string) => `
+const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: ${respond} });
+console.log('listening ' + server.port);
+process.once('SIGTERM', async () => {
+  const stopped = server.stop();
+  await book.close();
+  await stopped;
+});
+`;
+
+/** Starts a server of Deno. @param respond - Its function of fetch. */
+const deno = (respond: string) => `
+const onListen = ({ port }) => console.log('listening ' + port);
+const server = Deno.serve({ port: 0, hostname: '127.0.0.1', onListen }, ${respond});
+async function shutDown() {
+  Deno.removeSignalListener('SIGTERM', shutDown);
+  const stopped = server.shutdown();
+  await book.close();
+  await stopped;
+}
+Deno.addSignalListener('SIGTERM', shutDown);
 `;
 
 const nest = `${BOOK}
@@ -191,7 +219,7 @@ app.use((request, response, next) => {
   else response.status(401).end();
 });
 app.use('/book', expressRouter(book));
-app.enableShutdownHooks();
+app.enableShutdownHooks(['SIGTERM']);
 await app.listen(0, '127.0.0.1');
 console.log('listening ' + app.getHttpServer().address().port);
 `;
@@ -265,6 +293,8 @@ parentPort.once('message', async () => {
 `,
 };
 
+const DENO = ['deno', 'run', '--allow-all', '--node-modules-dir=manual', '--unstable-no-legacy-abort'];
+
 const UNCOMPRESSED = 'the application has no middleware that compresses';
 
 /** The hosts of the matrix. */
@@ -323,7 +353,7 @@ run(server);`,
   {
     name: 'Hono 4 on Node.js',
     installed: ['hono@4', '@hono/node-server@1'],
-    code: withDatabase(hono),
+    code: withDatabase(hono(HONO_ON_NODE)),
     hasDatabase: true,
   },
   {
@@ -356,30 +386,16 @@ run(server);`,
     name: 'Bun',
     installed: ['bun@1'],
     command: ['bun'],
-    code: `${FETCH}
-const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch: respond });
-console.log('listening ' + server.port);
-process.once('SIGTERM', async () => {
-  const stopped = server.stop();
-  await book.close();
-  await stopped;
-});`,
+    code: `${FETCH}${bun('respond')}`,
     skip: { compression: UNCOMPRESSED },
   },
+  { name: 'Hono 4 on Bun', installed: ['bun@1', 'hono@4'], command: ['bun'], code: hono(bun('app.fetch')) },
   {
     name: 'Deno',
     installed: ['deno@2'],
-    command: ['deno', 'run', '--allow-all', '--node-modules-dir=manual', '--unstable-no-legacy-abort'],
-    code: `${FETCH}
-const onListen = ({ port }) => console.log('listening ' + port);
-const server = Deno.serve({ port: 0, hostname: '127.0.0.1', onListen }, respond);
-async function shutDown() {
-  Deno.removeSignalListener('SIGTERM', shutDown);
-  const stopped = server.shutdown();
-  await book.close();
-  await stopped;
-}
-Deno.addSignalListener('SIGTERM', shutDown);`,
+    command: DENO,
+    code: `${FETCH}${deno('respond')}`,
     skip: { compression: UNCOMPRESSED },
   },
+  { name: 'Hono 4 on Deno', installed: ['deno@2', 'hono@4'], command: DENO, code: hono(deno('app.fetch')) },
 ];

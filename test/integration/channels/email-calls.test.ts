@@ -66,18 +66,25 @@ describe('email delivery', () => {
       '5.1.3 bad address syntax',
       '5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
       '5.2.1 The email account that you tried to reach is disabled',
+      '5.0.0 User unknown',
+      '5.1.0 <alice@example.net>: no such user',
       'No such user here',
       'User unknown in virtual mailbox table',
     ].map((text): [{ code: number; text: string }, object] => [
       { code: 550, text },
       { status: 'gone', error: 'the mail server responded with 550' },
     ]),
-    ...['5.1.11 other', '5.2.2 mailbox full', '5.7.1 no such user, by policy', 'greylisted, unknown reason'].map(
-      (text): [{ code: number; text: string }, object] => [
-        { code: 550, text },
-        { status: 'failed', error: 'the mail server responded with 550' },
-      ],
-    ),
+    ...[
+      '5.1.11 other',
+      '5.2.2 mailbox full',
+      '5.7.1 no such user, by policy',
+      'greylisted, unknown reason',
+      '5.1.0 sender rejected',
+      '5.0.0 try later',
+    ].map((text): [{ code: number; text: string }, object] => [
+      { code: 550, text },
+      { status: 'failed', error: 'the mail server responded with 550' },
+    ]),
     [
       { code: 550, text: '5.1.2 other' },
       { status: 'failed', error: 'the mail server responded with 550' },
