@@ -99,12 +99,13 @@ function parseTarget(text: string, isAllowed: EndpointCheck): string | undefined
   const { endpoint, keys } = target ?? {};
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined;
   const url = new URL(endpoint);
+  url.hash = ''; // is not sent
   const { username, password, href } = url;
   if (!isAllowed(url)) return undefined;
   const { p256dh, auth } = keys ?? {};
   if (username !== '' || password !== '') return undefined;
   if (!isPublicKey(p256dh) || decodeBase64Url(auth)?.length !== 16) return undefined;
-  return JSON.stringify({ endpoint: href, keys: { p256dh, auth } });
+  return JSON.stringify({ endpoint: href, keys: { p256dh: trimPadding(p256dh), auth: trimPadding(auth) } });
 }
 
 /** The push services of browsers. */
@@ -130,6 +131,9 @@ function matchesHost(pattern: string, hostname: string): boolean {
 function decodeBase64Url(text: unknown): Buffer | undefined {
   return typeof text === 'string' && /^[A-Za-z0-9_-]+=*$/.test(text) ? Buffer.from(text, 'base64url') : undefined;
 }
+
+/** Returns the one form of a text in base64url. */
+const trimPadding = (text: unknown) => String(text).replace(/=+$/, '');
 
 /** Returns whether a text is an uncompressed point on the curve P-256. */
 function isPublicKey(text: unknown): boolean {

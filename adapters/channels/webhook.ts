@@ -53,7 +53,9 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
 
 function parseTarget(target: string): string | undefined {
   if (!URL.canParse(target)) return undefined;
-  const { protocol, username, password, href } = new URL(target);
+  const url = new URL(target);
+  url.hash = ''; // is not sent, so it would make two targets of one
+  const { protocol, username, password, href } = url;
   const isValid = (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
   return isValid ? href : undefined;
 }

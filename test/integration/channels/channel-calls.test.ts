@@ -64,6 +64,8 @@ describe('webhook delivery', () => {
   test.each([
     ['https://example.org', 'https://example.org/'],
     ['http://EXAMPLE.org/a?b', 'http://example.org/a?b'],
+    ['https://example.org:443/a#b', 'https://example.org/a'],
+    ['https://example.org/#', 'https://example.org/'],
     ['https://me@example.org/', undefined],
     ['https://:secret@example.org/', undefined],
     ['ftp://example.org/', undefined],

@@ -99,8 +99,8 @@ describe('web push channel', () => {
   test('normalises its target and ignores other members', () => {
     const subscription = JSON.stringify({
       expirationTime: null,
-      keys: { ...KEYS, more: 1 },
-      endpoint: 'HTTPS://Push.Example.org/1',
+      keys: { p256dh: `${KEYS.p256dh}=`, auth: `${KEYS.auth}==`, more: 1 },
+      endpoint: 'HTTPS://Push.Example.org/1#again',
     });
     const { parseTarget } = webPushChannel({ ...OPTIONS, hosts });
     assert.equal(parseTarget(subscription), JSON.stringify({ endpoint: good, keys: KEYS }));
