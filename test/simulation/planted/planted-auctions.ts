@@ -82,8 +82,8 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     area: 'auctions',
     store: 'memory',
     file: 'src/auctions/filters.ts',
-    find: "if (needs === undefined) return isDust(order, undefined) ? 'dust' : undefined;",
-    replace: "if (needs === undefined) return isDust(order, available) ? 'dust' : undefined;",
+    find: "if (needs === undefined) return isDust(rest, undefined) ? 'dust' : undefined;",
+    replace: "if (needs === undefined) return isDust(rest, available) ? 'dust' : undefined;",
   },
   {
     name: 'an order in flight is offered again',
