@@ -20,6 +20,7 @@ import { createAuctionSubscriber } from './clients/auction-subscriber.ts';
 import { createClients } from './clients/clients.ts';
 import { createHttpClient } from './clients/http-client.ts';
 import { createSubscriber } from './clients/subscribers.ts';
+import { simulateFairness } from './fairness/world.ts';
 import { createMachine } from './machine/machine.ts';
 import { START } from './machine/process.ts';
 import { createSeededRandom } from './machine/random.ts';
@@ -43,8 +44,8 @@ export interface SimulateOptions {
   /** Decides everything that happens. Equal seeds give equal traces. */
   readonly seed: number | string;
   /**
-   * The storage, or one of the other simulations of docs/internals/simulation.md: `auctions`, `accounts` or `upstream`.
-   * Default: `memory`.
+   * The storage, or one of the other simulations of docs/internals/simulation.md: `auctions`, `accounts`, `upstream` or
+   * `fairness`. Default: `memory`.
    */
   readonly store?: SimulationName;
   /** How much happens. */
@@ -59,7 +60,12 @@ export interface SimulateOptions {
 export type SimulationName = StorageName | keyof typeof WORLDS;
 
 /** Simulations of their own worlds. */
-const WORLDS = { auctions: simulateAuctions, accounts: simulateAccounts, upstream: simulateUpstream };
+const WORLDS = {
+  auctions: simulateAuctions,
+  accounts: simulateAccounts,
+  upstream: simulateUpstream,
+  fairness: simulateFairness,
+};
 
 /** A broken invariant. */
 export interface Violation {

@@ -13,7 +13,7 @@ const RUNNER = fileURLToPath(new URL('run.mjs', import.meta.url));
 const NODES = (process.env['TEST_NODES'] ?? '').split(',').filter((path) => path !== '');
 
 /** Seeds of each storage. */
-const SEEDS = { memory: 5, shared: 5, sqlite: 1, handle: 1, accounts: 10, upstream: 5 } as const;
+const SEEDS = { memory: 5, shared: 5, sqlite: 1, handle: 1, accounts: 10, upstream: 5, fairness: 1 } as const;
 
 async function simulate(flags: readonly string[], node = process.execPath): Promise<string> {
   return (await run(node, [RUNNER, ...flags], { maxBuffer: 2 ** 26 })).stdout;
