@@ -169,8 +169,15 @@ export function createConnection(access: Access) {
   };
 }
 
+/** A signal that follows others until `unlink`. */
+export interface LinkedSignals {
+  readonly signal: AbortSignal;
+  abort(): void;
+  unlink(): void;
+}
+
 /** Creates a signal that is aborted with one of others, until `unlink`. `AbortSignal.any` would never be released. */
-export function linkSignals(...signals: readonly (AbortSignal | undefined)[]) {
+export function linkSignals(...signals: readonly (AbortSignal | undefined)[]): LinkedSignals {
   const controller = new AbortController();
   const abort = () => controller.abort();
   const removers = signals.map((each) => (each === undefined ? undefined : onAbort(each, abort)));
