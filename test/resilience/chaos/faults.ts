@@ -91,7 +91,9 @@ export const FAULTS: readonly Fault[] = [
     // The process may go on with the memory that it has, or end and start again.
     signs: { ready: 200 },
     async begin({ server }) {
-      const size = readFileSync(`/proc/${server.pid()}/statm`, 'utf8').split(' ')[0];
+      const id = server.pid();
+      if (id === undefined) return () => {};
+      const size = readFileSync(`/proc/${id}/statm`, 'utf8').split(' ')[0];
       return limit(server, 'as', String(Number(size) * 4096));
     },
   },

@@ -43,8 +43,10 @@ function* drawSteps(store: ChaosPlan['store'], seed: number, end: number): Gener
   while (Date.now() < end) {
     if (left.length > 0) yield { faults: take(left), lasts: true };
     else {
-      const rest = [...faults];
-      const drawn = [...take(rest), ...(draw(3) === 0 ? [] : take(rest))];
+      const [first] = take([...faults]);
+      // Two faults of one resource may exclude each other.
+      const rest = faults.filter(({ name }) => name.split(':')[0] !== first?.name.split(':')[0]);
+      const drawn = [...(first === undefined ? [] : [first]), ...(draw(3) === 0 ? [] : take(rest))];
       yield { faults: drawn, lasts: draw(4) === 0 };
     }
   }
