@@ -13,9 +13,6 @@ export interface ListingSql {
 /** A page of a listing, down to a position. */
 export type BoundedQuery = OrderQuery & { readonly through?: OrderCursor };
 
-/** Listing of orders, newest first. */
-export type Listing = ReturnType<typeof createListing>;
-
 /** Creates the listing of orders. Statements are cached, one for each combination of filters. */
 export function createListing(session: SqliteSession) {
   const { prefix, prepare, read } = session;

@@ -7,8 +7,6 @@ import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerState } from './indexer-options.ts';
 
-export type Chain = ReturnType<typeof createChain>;
-
 /** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
 const MAX_LAG = 60;
 

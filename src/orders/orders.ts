@@ -35,9 +35,6 @@ export interface OrdersContext
   readonly onPruned: () => void;
 }
 
-/** The orders of a book. */
-export type Orders = ReturnType<typeof createOrders>;
-
 /** Creates the orders of a book. */
 export function createOrders(context: OrdersContext) {
   const { store, clock, onFailure, cache, log, assertStarted, wake } = context;
