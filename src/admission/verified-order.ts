@@ -1,37 +1,19 @@
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
+import type { OrderData } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
-import type { Interactions } from '../protocol/trampoline.ts';
+import type { AdmittedOrder } from '../records/order-json.ts';
 import type { KnownDocument } from './documents.ts';
 
 /** An order whose signature has been checked and whose owner is therefore determined. */
-export interface VerifiedOrder {
+export interface VerifiedOrder extends Omit<AdmittedOrder, 'creationDate' | 'class'> {
   readonly creation: ParsedCreation;
-  /** The signed data. */
-  readonly data: OrderData;
-  readonly uid: Hex;
-  readonly owner: Address;
-  /** The signature in its stored form. */
-  readonly signature: Hex;
   readonly document: KnownDocument;
-  /** The document's hooks, in the form in which a settlement runs them. */
-  readonly interactions: Interactions;
 }
 
 /** A parsed order. Absent members have their defaults. */
-export interface ParsedCreation {
-  readonly sellToken: Address;
-  readonly buyToken: Address;
-  readonly receiver: Address | null;
-  readonly sellAmount: bigint;
-  readonly buyAmount: bigint;
-  readonly validTo: number;
+export interface ParsedCreation extends Omit<OrderData, 'feeAmount' | 'appData'> {
   /** False also for a fee that does not fit in 256 bits. */
   readonly feeIsZero: boolean;
-  readonly kind: OrderKind;
-  readonly partiallyFillable: boolean;
-  readonly sellTokenBalance: SellTokenSource;
-  readonly buyTokenBalance: BuyTokenDestination;
   readonly signingScheme: SigningScheme;
   readonly signature: Hex;
   readonly from: Address | undefined;

@@ -98,8 +98,11 @@ function checkSigner(
     owner,
     document,
     uid: packUid({ digest: details.digest, owner, validTo: data.validTo }),
+    signingScheme: creation.signingScheme,
     signature: signature.hex,
+    settlementContract: domain.verifyingContract,
     interactions: getInteractions(document.content.hooks, hooksTrampoline),
+    validFrom: document.content.validFrom,
   };
 }
 

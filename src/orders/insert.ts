@@ -16,25 +16,10 @@ export function toOrderInsert(
   quote: OrderQuote | undefined,
   context: AdmissionContext,
 ): OrderInsert {
-  const { data, uid, owner, document, signature, interactions } = candidate;
-  const { signingScheme } = candidate.creation;
-  const { validFrom, replacedOrder } = document.content;
-  const creationDate = context.clock.now();
-  const settlementContract = context.domain.verifyingContract;
-  const order = toNewOrder(
-    {
-      uid,
-      owner,
-      data,
-      signingScheme,
-      signature,
-      creationDate,
-      settlementContract,
-      interactions,
-      validFrom,
-    },
-    { quotaClass: getQuotaClass(candidate, context) },
-  );
+  const { document } = candidate;
+  const { replacedOrder } = document.content;
+  const admitted = { ...candidate, creationDate: context.clock.now() };
+  const order = toNewOrder(admitted, { quotaClass: getQuotaClass(candidate, context) });
   const quota = getQuota(candidate, context);
   const limited = { ...order, validTo: getEffectiveValidity(order, context) };
   return {

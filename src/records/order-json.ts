@@ -123,12 +123,15 @@ export type OrderBody = Omit<
 export interface AdmittedOrder {
   readonly uid: Hex;
   readonly owner: Address;
+  /** The signed data. */
   readonly data: OrderData;
   readonly signingScheme: SigningScheme;
+  /** In its stored form. */
   readonly signature: Hex;
   /** Milliseconds since 1970. */
   readonly creationDate: number;
   readonly settlementContract: Address;
+  /** The hooks of the document, in the form in which a settlement runs them. */
   readonly interactions: Interactions;
   readonly validFrom: number | undefined;
   /** `liquidity`: a just-in-time order of a settlement. Default: `limit`. */
