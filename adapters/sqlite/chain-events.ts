@@ -12,6 +12,10 @@ import type { SqliteSession } from './session.ts';
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
 
+/** Reads rows that have the selected columns. */
+const readAll = (rows: unknown) => (rows as ChainEventRow[]).map(readChainEvent);
+const readSettlements = (rows: unknown) => readAll(rows).filter((event) => event.type === 'settlement');
+
 /** Creates the operations on chain events. All run within a transaction or a read of the caller. */
 export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
   const columns =
@@ -56,10 +60,6 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
   const selectByAuction = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.auction = ? ORDER BY f.block, f.log`,
   ).raw();
-
-  /** Reads rows that have the selected columns. */
-  const readAll = (rows: unknown) => (rows as ChainEventRow[]).map(readChainEvent);
-  const readSettlements = (rows: unknown) => readAll(rows).filter((event) => event.type === 'settlement');
 
   return {
     /** Stores a chain event. Its log position must be free. */

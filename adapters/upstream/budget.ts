@@ -29,14 +29,7 @@ export interface Turn {
 }
 
 /** The request budget of one host and key. */
-export interface Budget {
-  /** Waits for a turn. Returns a block while the class is paused, after the maximum wait, and on abort. */
-  acquire(name: UpstreamClass, options: TurnOptions): Promise<Turn | UpstreamBlock>;
-  /** Lowers the limits to these, if they are higher. */
-  restrict(limits: BudgetLimits): void;
-  /** Returns why a class is paused. */
-  getBlock(name: UpstreamClass): UpstreamBlock | undefined;
-}
+export type Budget = ReturnType<typeof createBudget>;
 
 /** The classes in the order of their precedence. */
 const PRECEDENCE: readonly UpstreamClass[] = ['write', 'quote', 'read'];
@@ -73,7 +66,7 @@ interface Lane {
  *
  * @param id - Identifies the budget among processes.
  */
-export function createBudget(id: string, clock: Clock, limits: BudgetLimits, random = Math.random): Budget {
+export function createBudget(id: string, clock: Clock, limits: BudgetLimits, random = Math.random) {
   const lanes = PRECEDENCE.map(
     (name): Lane => ({
       name,
@@ -201,15 +194,18 @@ export function createBudget(id: string, clock: Clock, limits: BudgetLimits, ran
   }
 
   return {
-    async acquire(name, options) {
+    /** Waits for a turn. Returns a block while the class is paused, after the maximum wait, and on abort. */
+    async acquire(name: UpstreamClass, options: TurnOptions): Promise<Turn | UpstreamBlock> {
       const lane = getLane(name);
       return lane.pause.getBlock() ?? wait(lane, options);
     },
-    restrict({ rates, concurrency: most }) {
+    /** Lowers the limits to these, if they are higher. */
+    restrict({ rates, concurrency: most }: BudgetLimits): void {
       for (const lane of lanes) lane.interval = Math.max(lane.interval, 1000 / rates[lane.name]);
       concurrency = Math.min(concurrency, most);
     },
-    getBlock: (name) => getLane(name).pause.getBlock(),
+    /** Returns why a class is paused. */
+    getBlock: (name: UpstreamClass): UpstreamBlock | undefined => getLane(name).pause.getBlock(),
   };
 }
 

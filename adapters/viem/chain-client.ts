@@ -14,9 +14,13 @@ import {
   assertKnownOptions,
   assertSameChain,
   type BoundedResult,
+  bytes,
+  bytes32,
+  encodeCall,
   NATIVE_MARKER,
   parseAddress,
   requireInteger,
+  word,
 } from '#internal';
 import { createBalanceSlots } from './balance-slots.ts';
 import { boundedCalls } from './bounded-calls.ts';
@@ -220,12 +224,10 @@ function hasTransferred({ success, data }: SimulatedResult): boolean {
   return success && (data === '0x' || (data.length === 66 && BigInt(data) !== 0n));
 }
 
-const encodeBalanceOf = (owner: Address): Hex => `0x70a08231${encodeAddress(owner)}`;
-const encodeAllowance = (owner: Address, spender: Address): Hex =>
-  `0xdd62ed3e${encodeAddress(owner)}${encodeAddress(spender)}`;
-const encodeTransferFrom = (from: Address, to: Address, amount: bigint): Hex =>
-  `0x23b872dd${encodeAddress(from)}${encodeAddress(to)}${amount.toString(16).padStart(64, '0')}`;
-const encodeAddress = (address: Address) => address.slice(2).padStart(64, '0');
+const encodeBalanceOf = (owner: Address) => encodeCall('0x70a08231', [word(owner)]);
+const encodeAllowance = (owner: Address, spender: Address) => encodeCall('0xdd62ed3e', [word(owner), word(spender)]);
+const encodeTransferFrom = (from: Address, to: Address, amount: bigint) =>
+  encodeCall('0x23b872dd', [word(from), word(to), word(amount)]);
 
 /** Return value of a contract that accepts a signature (EIP-1271), as a word. */
 const MAGIC = `0x1626ba7e${'0'.repeat(56)}`;
@@ -235,9 +237,7 @@ const WRAPPED_SUFFIX = '6492'.repeat(16);
 
 /** Encodes a call of `isValidSignature(bytes32,bytes)`. */
 function encodeIsValidSignature(digest: Hex, signature: Hex): Hex {
-  const size = (signature.length - 2) / 2;
-  const padding = '00'.repeat((32 - (size % 32)) % 32);
-  return `0x1626ba7e${digest.slice(2)}${word(64)}${word(size)}${signature.slice(2)}${padding}`;
+  return encodeCall('0x1626ba7e', [bytes32(digest), bytes(signature)]);
 }
 
 /** Returns the reason why a result does not accept the signature, or undefined if it does. */
@@ -273,5 +273,3 @@ function unwrapSignature(signature: Hex): UnwrappedSignature | undefined {
   if (factoryData === undefined || inner === undefined) return undefined;
   return { factory: `0x${getWord(0).slice(24)}`, factoryData, signature: inner };
 }
-
-const word = (value: number) => value.toString(16).padStart(64, '0');

@@ -1,5 +1,5 @@
 import type { Address, PolicyContext } from 'intentbook';
-import { assertKnownOptions, parseAddress } from '#internal';
+import { assertKnownOptions, encodeCall, parseAddress, word } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import { type RpcClient, requireClient } from './rpc.ts';
 
@@ -57,7 +57,7 @@ export function sanctionsOracle(
   return async (address, { signal }) => {
     const known = cache.get(address);
     if (known !== undefined && isFresh(known.at)) return known.denied;
-    const data = `${SELECTOR}${address.slice(2).padStart(64, '0')}` as const;
+    const data = encodeCall(SELECTOR, [word(address)]);
     const [result] = await boundedCalls(client, [{ to, data, gas: GAS }], signal);
     const value = result?.success && result.size >= 32 ? BigInt(result.word) : undefined;
     if (value !== 0n && value !== 1n) throw new TypeError(`the sanctions oracle ${to} returned no boolean`);

@@ -1,5 +1,5 @@
 import type { Address, Hex, PoolSource, PoolYield, TokenInfo } from 'intentbook';
-import { assertKnownOptions, formatSecret, parseAddress, requireInteger } from '#internal';
+import { assertKnownOptions, encodeCall, formatSecret, parseAddress, requireInteger, word } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, list, parseHexResult, parseQuantity, record, requireClient, toQuantity } from './rpc.ts';
@@ -59,13 +59,13 @@ export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions
     // A pair sorts its tokens by address (UniswapV2Factory.sol, `createPair`).
     const candidates = tokens.flatMap((token, i) => tokens.slice(i + 1).map((other) => [token, other] as const));
     const calls = candidates.map(([token, other]): { to: Address; data: Hex; gas: number } => {
-      return { to: factory, data: `${GET_PAIR}${toWord(token)}${toWord(other)}`, gas: GAS };
+      return { to: factory, data: encodeCall(GET_PAIR, [word(token), word(other)]), gas: GAS };
     });
     const results = await boundedCalls(client, calls, signal);
     return candidates.flatMap((pair, i) => {
-      const word = results[i]?.success === true && results[i].size === 32 ? results[i].word : undefined;
-      const address: Address = `0x${(word ?? '').slice(26)}`;
-      return word === undefined || BigInt(word) === 0n ? [] : [{ address, tokens: pair }];
+      const result = results[i]?.success === true && results[i].size === 32 ? results[i].word : undefined;
+      const address: Address = `0x${(result ?? '').slice(26)}`;
+      return result === undefined || BigInt(result) === 0n ? [] : [{ address, tokens: pair }];
     });
   }
 
@@ -198,5 +198,3 @@ async function readBlock(client: RpcClient, number: string, signal: AbortSignal)
 function readAmounts(data: Hex, count: number): bigint[] {
   return Array.from({ length: count }, (_, i) => BigInt(`0x${data.slice(2 + 64 * i, 66 + 64 * i)}`));
 }
-
-const toWord = (address: Address) => address.slice(2).padStart(64, '0');

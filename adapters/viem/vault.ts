@@ -1,5 +1,5 @@
 import type { Address, Funds, Hex, VaultFundsQuery } from 'intentbook';
-import type { BoundedResult } from '#internal';
+import { array, type BoundedResult, encodeCall, word } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 
@@ -30,13 +30,13 @@ export async function readVaultFunds(
   { owner, token, spender, source }: VaultFundsQuery,
   signal: AbortSignal,
 ): Promise<Funds | undefined> {
-  const approval = `${SELECTORS.hasApprovedRelayer}${word(owner)}${word(spender)}` as const;
+  const approval = encodeCall(SELECTORS.hasApprovedRelayer, [word(owner), word(spender)]);
   const calls: { readonly to: Address; readonly data: Hex }[] =
     source === 'internal'
-      ? [{ to: VAULT, data: `${SELECTORS.getInternalBalance}${word(owner)}${number(64)}${number(1)}${word(token)}` }]
+      ? [{ to: VAULT, data: encodeCall(SELECTORS.getInternalBalance, [word(owner), array([word(token)])]) }]
       : [
-          { to: token, data: `${SELECTORS.balanceOf}${word(owner)}` },
-          { to: token, data: `${SELECTORS.allowance}${word(owner)}${word(VAULT)}` },
+          { to: token, data: encodeCall(SELECTORS.balanceOf, [word(owner)]) },
+          { to: token, data: encodeCall(SELECTORS.allowance, [word(owner), word(VAULT)]) },
         ];
   const [approved, balance, allowance] = await boundedCalls(
     client,
@@ -56,6 +56,3 @@ function readWord(result: BoundedResult | undefined, index: number): bigint | un
   if (!result?.success || result.size < 32 * (index + 1)) return undefined;
   return BigInt(`0x${result.data.slice(2 + 64 * index, 66 + 64 * index)}`);
 }
-
-const word = (address: Address) => address.slice(2).padStart(64, '0');
-const number = (value: number) => value.toString(16).padStart(64, '0');

@@ -1,5 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import type { Hex } from 'intentbook';
+import { bytes, tuple } from '#internal';
 
 /** An argument of a call: integers, booleans and addresses by value, byte strings of dynamic size as `{ bytes }`. */
 export type Argument = bigint | number | boolean | Hex | { readonly bytes: Hex };
@@ -11,20 +12,15 @@ export function encodeCall(signature: string, ...args: readonly Argument[]): Hex
 
 /** Encodes arguments, such as those of a constructor, without `0x`. */
 export function encodeArguments(args: readonly Argument[]): string {
-  let tail = '';
-  const head = args.map((arg) => {
-    if (typeof arg !== 'object') return word(BigInt(arg));
-    const offset = word(BigInt(32 * args.length + tail.length / 2));
-    const size = (arg.bytes.length - 2) / 2;
-    tail += word(BigInt(size)) + arg.bytes.slice(2) + '00'.repeat((32 - (size % 32)) % 32);
-    return offset;
+  const encoded = args.map((arg) => {
+    return typeof arg === 'object' ? bytes(arg.bytes) : { dynamic: false, words: word(BigInt(arg)) };
   });
-  return head.join('') + tail;
+  return tuple(encoded).words;
 }
 
 /** Computes keccak-256 as hex. */
-export function keccakHex(bytes: Uint8Array): Hex {
-  return `0x${Buffer.from(keccak_256(bytes)).toString('hex')}`;
+export function keccakHex(data: Uint8Array): Hex {
+  return `0x${Buffer.from(keccak_256(data)).toString('hex')}`;
 }
 
 /** Computes the slot of a mapping's member (Solidity's storage layout). */

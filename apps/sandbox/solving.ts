@@ -15,9 +15,6 @@ export interface SettleOptions {
   readonly fee?: string;
 }
 
-/** The solver of a sandbox. */
-export type SandboxSolver = ReturnType<typeof createSandboxSolver>;
-
 /** Events after which there may be something to solve. */
 const EVENTS = [
   'orderCreated',

@@ -1,17 +1,17 @@
-import { createOrderBook, type OrderBook, type RecoveryBackend } from 'intentbook';
+import { createOrderBook, type RecoveryBackend } from 'intentbook';
 import { type Accounts, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { fixedUsdPrices } from 'intentbook/prices';
 import { NATIVE_MARKER, PRODUCTION_DOMAIN_NAME } from '#internal';
 import type { SandboxChain } from './chain.ts';
-import { createSandboxClock, type SandboxClock } from './clock.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createSandboxClock } from './clock.ts';
+import { createFaults } from './faults.ts';
 import type { KeyRing } from './keys.ts';
 import { createNodeChain } from './node-chain.ts';
 import { recordedStore } from './recorded-store.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
 import { createSimulatedChain } from './simulated-chain.ts';
-import { createSandboxSolver, type SandboxSolver } from './solving.ts';
+import { createSandboxSolver } from './solving.ts';
 import { createTaskQueue } from './task-queue.ts';
 import { readTokens, type SandboxToken } from './tokens.ts';
 
@@ -27,32 +27,7 @@ const AFFILIATE_TERMS = {
 } as const;
 
 /** The parts of a sandbox, and the operations that need several of them. */
-export interface World {
-  readonly chain: SandboxChain;
-  /** The newest block when the sandbox was opened. */
-  readonly firstBlock: number;
-  readonly tokens: readonly SandboxToken[];
-  readonly book: OrderBook;
-  readonly accountInterface: Accounts;
-  readonly solver: SandboxSolver;
-  readonly clock: SandboxClock;
-  readonly faults: Faults;
-  /** Errors that the book and the account interface have reported. */
-  readonly failures: readonly unknown[];
-
-  /** @throws TypeError if the symbol is unknown. */
-  token(symbol: string): SandboxToken;
-  /** Waits until the book has read the newest block. Returns at once while the node is stopped. */
-  synchronize(): Promise<void>;
-  /** Decides whether the solver runs in the background. */
-  setSolving(solving: boolean): Promise<void>;
-  /** Stops the background solver for the duration of some work. */
-  withoutSolver(work: () => Promise<void>): Promise<void>;
-  snapshot(): Promise<string>;
-  /** @throws RangeError if the snapshot is unknown. */
-  revert(snapshot: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type World = Awaited<ReturnType<typeof openOn>>;
 
 /** Largest app-data document that a sandbox accepts, in bytes. */
 const MAX_APP_DATA_SIZE = 8192;
@@ -110,7 +85,7 @@ async function createChain(
   return createNodeChain({ chainId, tokens, host, port, seed, blockTime, pollInterval: POLL_INTERVAL });
 }
 
-async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
+async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promise<KeyRing>) {
   let ring: KeyRing | undefined;
   const backend: RecoveryBackend = {
     name: 'wasm',
@@ -128,6 +103,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   const snapshots = new Map<string, Snapshot>();
   let solving = mode === 'auto';
 
+  /** @throws TypeError if the symbol is unknown. */
   function token(symbol: string): SandboxToken {
     if (symbol === 'ETH') return { symbol, name: 'native currency', address: NATIVE_MARKER, decimals: 18, price: '1' };
     const found = tokens.find((each) => each.symbol === symbol);
@@ -185,6 +161,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   });
   const solver = createSandboxSolver(book, chain, options.solverEngine);
 
+  /** Waits until the book has read the newest block. Returns at once while the node is stopped. */
   async function synchronize(): Promise<void> {
     if (!faults.isActive('node')) await chain.synchronize(book);
   }
@@ -226,6 +203,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     await start();
   }
 
+  /** Stops the background solver for the duration of some work. */
   function withoutSolver(work: () => Promise<void>): Promise<void> {
     return inOrder(async () => {
       await solver.stop();
@@ -246,6 +224,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   ring = await keys;
   return {
     chain,
+    /** The newest block when the sandbox was opened. */
     firstBlock,
     tokens,
     book,
@@ -253,19 +232,21 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     solver,
     clock,
     faults,
+    /** Errors that the book and the account interface have reported. */
     failures,
     token,
     synchronize,
     withoutSolver,
 
-    setSolving: (next) =>
+    /** Decides whether the solver runs in the background. */
+    setSolving: (next: boolean): Promise<void> =>
       inOrder(async () => {
         solving = next && !isClosed;
         if (solving) solver.start();
         else await solver.stop();
       }),
 
-    async snapshot() {
+    async snapshot(): Promise<string> {
       let id = '';
       await withoutSolver(async () => {
         taken++;
@@ -277,7 +258,8 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
       return id;
     },
 
-    revert: (id) =>
+    /** @throws RangeError if the snapshot is unknown. */
+    revert: (id: string): Promise<void> =>
       inOrder(async () => {
         if (isClosed) throw new Error('the sandbox is closed');
         const snapshot = snapshots.get(id);
@@ -286,7 +268,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
         await restoring;
       }),
 
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       solving = false;
       faults.clear();

@@ -1,18 +1,13 @@
 import { createFairQueue } from './fair-queue.ts';
 
 /** Runs at most a fixed number of jobs concurrently. Clients take turns; jobs of one client keep their order. */
-export interface ConcurrencyLimit {
-  /** Number of jobs that wait. */
-  readonly waiting: number;
-  /** @param client - The client that waits for the job. Default: the process itself. */
-  run<T>(job: () => Promise<T>, client?: string): Promise<T>;
-}
+export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>;
 
 /**
  * Creates a limit of `max` concurrent jobs, of which one client has at most `maxPerClient`. The queue is unbounded: its
  * callers are bounded elsewhere.
  */
-export function createConcurrencyLimit(max: number, maxPerClient = max): ConcurrencyLimit {
+export function createConcurrencyLimit(max: number, maxPerClient = max) {
   const queue = createFairQueue<() => void>();
   const running = new Map<string, number>();
   let total = 0;
@@ -33,10 +28,12 @@ export function createConcurrencyLimit(max: number, maxPerClient = max): Concurr
   }
 
   return {
-    get waiting() {
+    /** Number of jobs that wait. */
+    get waiting(): number {
       return queue.size;
     },
-    async run(job, client = '') {
+    /** @param client - The client that waits for the job. Default: the process itself. */
+    async run<T>(job: () => Promise<T>, client: string = ''): Promise<T> {
       if (total < max && isReady(client)) start(client);
       else await new Promise<void>((resolve) => queue.push(client, () => resolve(start(client))));
       try {

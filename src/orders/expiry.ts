@@ -48,11 +48,7 @@ export interface ExpirySweepContext extends Omit<PruningContext, 'batch' | 'repe
 }
 
 /** Records the expiry of orders and deletes old data in the background. */
-export interface ExpirySweep {
-  start(): void;
-  /** Waits for the step in progress. */
-  stop(): Promise<void>;
-}
+export type ExpirySweep = ReturnType<typeof createSweep>;
 
 /**
  * Creates the sweep of a book.
@@ -69,7 +65,7 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
   return interval === undefined ? { start() {}, async stop() {} } : createSweep({ ...context, interval });
 }
 
-function createSweep(context: ExpirySweepContext & { readonly interval: number }): ExpirySweep {
+function createSweep(context: ExpirySweepContext & { readonly interval: number }) {
   const { store, clock, interval, holder, retention, wake, onFailure, expiryGrace = 0 } = context;
   const watch = createClockWatch(clock);
   let sweeps = 0;
@@ -129,7 +125,8 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
 
   return {
     start: worker.start,
-    async stop() {
+    /** Waits for the step in progress. */
+    async stop(): Promise<void> {
       await worker.stop();
       if (store.traits.writers === 'many') await store.leases.release({ name: LEASE, holder }).catch(onFailure);
     },

@@ -16,14 +16,7 @@ export interface PricedTrade {
 }
 
 /** Past prices of the tokens of one chain, from trades and from prices in US dollars. */
-export interface ObservedPrices {
-  addPrice(token: Address, price: number, at: number): void;
-  addTrade(trade: PricedTrade): void;
-  /** Removes a trade whose block was rolled back. */
-  removeTrade(key: string): void;
-  /** Returns the prices of a token in the last day, one per period of 5 minutes, oldest first. */
-  history(token: Address, decimals: FindDecimals, now: number): Promise<PricePoint[]>;
-}
+export type ObservedPrices = ReturnType<typeof createObservedPrices>;
 
 /** Returns the decimals of a token, `undefined` if they are unknown. */
 export type FindDecimals = (token: Address) => Promise<number | undefined>;
@@ -68,7 +61,7 @@ interface Work {
  *
  * @param dollarTokens - Tokens with a constant price of one dollar.
  */
-export function createObservedPrices(dollarTokens: ReadonlySet<Address>): ObservedPrices {
+export function createObservedPrices(dollarTokens: ReadonlySet<Address>) {
   const prices = new Map<Address, Periods>();
   const trades = new Map<string, PricedTrade>();
   /** The other tokens with which a token was traded, with the trades. */
@@ -102,6 +95,7 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
     }
   }
 
+  /** Removes a trade whose block was rolled back. */
   function removeTrade(key: string): void {
     const trade = trades.get(key);
     if (trade === undefined) return;
@@ -142,7 +136,8 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>): Observ
     addPrice,
     addTrade,
     removeTrade,
-    async history(token, decimals, now) {
+    /** Returns the prices of a token in the last day, one per period of 5 minutes, oldest first. */
+    async history(token: Address, decimals: FindDecimals, now: number): Promise<PricePoint[]> {
       if (dollarTokens.has(token)) return constantPrices(now);
       const found = await findPrices(token, MAX_HOPS, { decimals, now, trades: 0 });
       const points = [...found].map(([at, price]) => ({ at, price })).sort((a, b) => a.at - b.at);
