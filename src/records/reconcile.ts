@@ -57,11 +57,11 @@ export interface ReconcileContext {
  *
  * | the other book | this book | resolution |
  * |---|---|---|
- * | cancelled | open, pending | the other book: only it knows off-chain cancellations; the chain if it has them all |
+ * | cancelled | open, pending | the other book: only it knows those off chain; the chain if it has all |
  * | filled or traded more | less | the chain, if it is followed; otherwise the trades of the other book |
  * | filled or traded less | more | the chain, if it is followed; otherwise the other book, if it lasts |
  * | signed | waits for its signature | the chain if it has all; otherwise the other book |
- * | waits for its signature, open | signed, cancelled | the other book, if it lasts and this book has adopted the fact |
+ * | waits for its signature, open | signed, cancelled | the other book, if it lasts and the fact is adopted |
  * | a fee | a lower one or none | the chain, if it is followed; otherwise the other book, which attributes fees later |
  * | expired or open | open or expired | the clock of this book |
  */

@@ -76,7 +76,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     return readBatch(await tasks.due('order', now + EARLY, BATCH));
   }
 
-  /** Reads orders. If the other book responds with an error, a part of them is read, so that one does not block others. */
+  /** Reads orders. If the other book responds with an error, they are read in parts: one does not block others. */
   async function readBatch(due: readonly Followed<'order'>[]): Promise<boolean> {
     const uids = due.map(({ key }) => key as Hex); // the key of an order task is a UID
     const before = await versions(uids);

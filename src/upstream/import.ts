@@ -35,9 +35,9 @@ export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, s
 
 /**
  * Creates the import of owners: their trades, then their orders, page by page, newest first. Pages overlap, and a page
- * must contain the last row of the one before. Otherwise rows have been removed, and the import steps back. Another pass
- * reads the orders of the last days once a day, and if the newest page does not reach down to what is known: orders of
- * contracts are listed late, with the date of their block.
+ * must contain the last row of the one before. Otherwise rows have been removed, and the import steps back. Another
+ * pass reads the orders of the last days once a day, and if the newest page does not reach down to what is known:
+ * orders of contracts are listed late, with the date of their block.
  *
  * A page is stored before the position after it. After a crash, at most this page is read again, and stores nothing.
  */
