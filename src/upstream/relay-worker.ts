@@ -1,10 +1,10 @@
 import { createWorker, type Worker } from '../concurrency/worker.ts';
-import { UNKNOWN_HASH } from '../ports/chain-store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
+import { type Cancellations, cancelUnsent } from './cancellations.ts';
 import type { Insert, UpstreamBook } from './context.ts';
-import { CLAIM, leave, READS, refresh, send, sendCancellation, storeAccepted, withdraw } from './relay.ts';
-import { type CancellationTask, drop, type Followed, put, type RelayTask } from './tasks.ts';
+import { CLAIM, leave, READS, refresh, send, storeAccepted } from './relay.ts';
+import { drop, type Followed, isOnItsWay, put, type RelayTask } from './tasks.ts';
 
 /** Milliseconds between two looks for due tasks. */
 const INTERVAL = 1_000;
@@ -46,14 +46,18 @@ const TRANSIENT: Readonly<Record<string, number>> = {
  * Creates the worker that finds out what became of orders whose outcome is not known, sends those that wait, and
  * repeats cancellations without an answer. Several processes share the tasks: each claims the one that it works on.
  */
-export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
-  const { upstream, store, tasks, clock, onFailure } = book;
+export function createRelayWorker(
+  book: UpstreamBook,
+  insert: Insert,
+  cancellations: Pick<Cancellations, 'retry'>,
+): Worker {
+  const { upstream, tasks, clock, onFailure } = book;
 
   /** Works on a task alone. The version that the work writes on is that of the claim. */
   async function claim(task: Followed<'relay'>): Promise<void> {
     const uid = task.key as Hex; // the key of a relay task is a UID
     const { value } = task;
-    const isTurn = value.state === 'queued' && (await isFirst(uid));
+    const isTurn = value.state === 'queued' && !(await isHeldBack(value)) && (await isFirst(uid));
     // A process that ends after it has sent the order must not leave it as one that was not sent.
     const claimed: RelayTask = isTurn ? { ...value, state: 'sending', sentAt: clock.now(), misses: 0 } : value;
     const [isOwn] = await tasks.write([put('relay', uid, clock.now() + CLAIM, claimed, task.version)]);
@@ -64,7 +68,9 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
         ? drop('relay', { key: uid, version: task.version + 1 })
         : put('relay', uid, next.due, next.value, task.version + 1),
     ]);
-    if (next?.value.state === 'rejected' || next === undefined || hasExpired(uid)) await passTurn(uid);
+    // An order that was rejected for a reason that may pass does not hold back the later ones.
+    const isPostponed = next?.value.state === 'queued' && (value.state !== 'queued' || next.value.sent > value.sent);
+    if (next === undefined || !isOnItsWay(next.value) || isPostponed || hasExpired(uid)) await passTurn(uid);
   }
 
   interface Step {
@@ -75,16 +81,26 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
   async function advance(task: RelayTask, uid: Hex): Promise<Step | undefined> {
     switch (task.state) {
       case 'queued':
-        return { due: clock.now() + LANE_CHECK, value: task };
+        return { due: clock.now() + LANE_CHECK, value: { reason: 'waits for an earlier order of its owner', ...task } };
       case 'accepted':
         await finish(task, uid);
         return undefined;
       case 'sending': // its process has ended before the answer
       case 'unknown':
         return lookUp(task, uid);
-      case 'rejected':
-        return undefined;
+      case 'rejected': {
+        const { withdrawn, ...value } = task;
+        if (withdrawn !== true) return undefined;
+        await cancelUnsent(book, uid);
+        return { due: clock.now() + KEEP_REJECTED, value };
+      }
     }
+  }
+
+  /** The other book rejects a replacement of an order that it does not have yet. */
+  async function isHeldBack({ insert: { replaces } }: RelayTask): Promise<boolean> {
+    const [old] = replaces === undefined ? [] : await tasks.get('relay', [replaces]);
+    return old !== undefined && isOnItsWay(old.value) && !hasExpired(old.key as Hex); // a UID
   }
 
   /** An order may join its lane after it was sent: one that is not on its way holds back no other. */
@@ -94,7 +110,7 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
     const [head] = lane?.value.uids ?? [];
     if (head === undefined || head === uid || lane?.value.uids.includes(uid) !== true) return true;
     const [task] = await tasks.get('relay', [head]);
-    return task === undefined && (await leave(book, owner, head)) === uid;
+    return (task === undefined || !isOnItsWay(task.value)) && (await leave(book, owner, head)) === uid;
   }
 
   /** Lets the next order of the owner be sent. */
@@ -166,7 +182,7 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
 
   /** Stores an order that the other book has, and follows it. */
   async function finish({ insert: record }: RelayTask, uid: Hex): Promise<void> {
-    await storeAccepted(record, insert);
+    await storeAccepted(book, record, insert);
     book.wake();
     await refresh(book, [uid]);
   }
@@ -176,43 +192,10 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
    * expired: reads of the other book may be so old that it has the order after all.
    */
   async function giveUp(task: RelayTask, uid: Hex, reason: string, code?: string): Promise<Step> {
-    const unplaced = { blockNumber: 0, logIndex: 0, blockHash: UNKNOWN_HASH, transactionHash: UNKNOWN_HASH };
-    if (task.queued === true && !hasExpired(uid)) {
-      await store.chain.adopt([{ type: 'invalidation', uid, timestamp: null, ...unplaced }], clock.now());
-      book.wake();
-    }
+    if (task.queued === true && !hasExpired(uid)) await cancelUnsent(book, uid);
     onFailure(new Error(`${upstream.name} does not have order ${uid}: ${reason}`));
     const value: RelayTask = { ...task, state: 'rejected', reason, ...(code === undefined ? {} : { code }) };
     return { due: clock.now() + KEEP_REJECTED, value };
-  }
-
-  /** Repeats a cancellation until its orders have ended. A repeat is harmless: all are cancelled, or none. */
-  async function retryCancellation(task: Followed<'cancellation'>): Promise<void> {
-    const [isOwn] = await tasks.write([put('cancellation', task.key, clock.now() + CLAIM, task.value, task.version)]);
-    if (isOwn !== true) return;
-    const due = await repeatCancellation(task.value);
-    const own = { key: task.key, version: task.version + 1 };
-    const value = { ...task.value, sent: task.value.sent + 1 };
-    await tasks.write([
-      due === undefined ? drop('cancellation', own) : put('cancellation', own.key, due, value, own.version),
-    ]);
-  }
-
-  /** Returns when to repeat it; `undefined` if it has ended. */
-  async function repeatCancellation({ request, uids, sent }: CancellationTask): Promise<number | undefined> {
-    const before = await withdraw(book, uids);
-    if (before === 'on its way') return clock.now() + INTERVAL;
-    const answer =
-      before === 'withdrawn' ? ({ status: 'accepted' } as const) : await sendCancellation(book, request, uids);
-    const now = clock.now();
-    if (answer.status === 'blocked') return Math.max(answer.until, now + INTERVAL);
-    if (answer.status === 'unknown') return now + (READS[Math.min(sent, READS.length - 1)] ?? ABSENT_AFTER);
-    if (answer.status === 'accepted' || answer.code === 'AlreadyCancelled') {
-      for (const uid of uids) await store.orders.cancel({ uids: [uid], now: 0, cancelledAt: now });
-      book.wake();
-    } else onFailure(new Error(`${upstream.name} rejected a cancellation of ${uids.join()}: ${answer.description}`));
-    await refresh(book, uids);
-    return undefined;
   }
 
   return createWorker({
@@ -222,12 +205,10 @@ export function createRelayWorker(book: UpstreamBook, insert: Insert): Worker {
     async run(isStopping) {
       for (;;) {
         const now = clock.now() + 1;
-        const [relays, cancellations] = await Promise.all([
-          tasks.due('relay', now, BATCH),
-          tasks.due('cancellation', now, BATCH),
-        ]);
-        if (isStopping() || relays.length + cancellations.length === 0) return undefined;
-        await Promise.all([...relays.map(claim), ...cancellations.map(retryCancellation)]);
+        const relays = await tasks.due('relay', now, BATCH);
+        if (isStopping()) return undefined;
+        const [retried] = await Promise.all([cancellations.retry(BATCH), ...relays.map(claim)]);
+        if (relays.length + retried === 0) return undefined;
       }
     },
   });

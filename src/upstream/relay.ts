@@ -1,8 +1,7 @@
-import type { Relay, RelayedCancellation, RelayedOrder, RelayOutcome } from '../admission/relay.ts';
+import type { Relay, RelayedOrder, RelayOutcome } from '../admission/relay.ts';
 import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
-import { OrderBookError } from '../errors.ts';
 import type { OrderInsert } from '../ports/store.ts';
-import type { UpstreamRejection, UpstreamWrite } from '../ports/upstream.ts';
+import type { UpstreamRejection } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { Insert, UpstreamBook } from './context.ts';
@@ -72,7 +71,7 @@ async function readBack(
 }
 
 /** Creates the relay of a book. */
-export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
+export function createRelay(book: UpstreamBook, cancel: Relay['cancel'], wakeWorker: () => void): Relay {
   const { upstream, tasks, clock, mode } = book;
 
   async function findQuoteId(quoteId: number | undefined): Promise<number | undefined> {
@@ -100,7 +99,9 @@ export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
     if (isNew !== true) return repeat({ insert, quoteId }, store);
     if (mode === 'queue') {
       await join(book, insert.order.owner, uid);
-      const [outcome] = await store([unlimited]);
+      // The replaced order stays until the other book has cancelled it.
+      const { replaces: _replaces, ...plain } = unlimited;
+      const [outcome] = await store([plain]);
       wakeWorker();
       return outcome ?? { status: 'unknown' };
     }
@@ -116,9 +117,10 @@ export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
       case 'accepted':
       case 'existing': {
         await tasks.write([put('relay', uid, now, { ...task, state: 'accepted', sent: 1, sentAt: now })]);
-        const [outcome = { status: 'unknown' as const }] = await storeAccepted(insert, store);
+        const outcome = (await storeAccepted(book, insert, store)) ?? { status: 'unknown' };
         wakeWorker();
-        return verdict.status === 'existing' && outcome.status === 'inserted' ? { status: 'existing' } : outcome;
+        if (outcome.status !== 'inserted' && outcome.status !== 'duplicate') return outcome;
+        return { status: verdict.status === 'existing' ? 'existing' : 'inserted' };
       }
       case 'rejected':
         await tasks.write([drop('relay', { key: uid })]);
@@ -144,84 +146,25 @@ export function createRelay(book: UpstreamBook, wakeWorker: () => void): Relay {
     return isDropped === true ? submitOne(order, store) : { status: 'unknown' };
   }
 
-  async function cancel(request: unknown, uids: readonly Hex[]): Promise<RelayedCancellation> {
-    const given = request as Readonly<Record<string, unknown>>; // its shape was parsed
-    const before = await withdraw(book, uids);
-    if (before === 'withdrawn') return { status: 'forwarded' };
-    if (before === 'on its way') return keepCancellation(given, uids, 'an order is still on its way');
-    const answer = await sendCancellation(book, given, uids);
-    if (answer.status === 'accepted') return { status: 'forwarded' };
-    if (answer.status === 'rejected') {
-      await refresh(book, uids); // this book may not know yet what the other one has answered
-      return { status: 'rejected', error: new UpstreamError(answer) };
-    }
-    if (answer.status === 'blocked' && mode === 'direct')
-      return { status: 'rejected', error: createUnavailable(upstream.name, answer.reason, answer.until) };
-    return keepCancellation(given, uids, answer.reason, answer.status === 'blocked' ? answer.until : undefined);
-  }
-
-  /** Keeps a cancellation, which is repeated until its orders have ended. */
-  async function keepCancellation(
-    request: Readonly<Record<string, unknown>>,
-    uids: readonly Hex[],
-    reason: string,
-    due = clock.now() + READS[0],
-  ): Promise<RelayedCancellation> {
-    const [key = ''] = uids;
-    const [known] = await tasks.get('cancellation', [key]);
-    // A client that repeats its request does not postpone the one that is kept.
-    if (known?.value.uids.join() !== uids.join())
-      await tasks.write([put('cancellation', key, due, { request, uids, since: clock.now(), sent: 1 })]);
-    wakeWorker();
-    const description = `${upstream.name} has not confirmed the cancellation yet: ${reason}`;
-    return { status: 'unknown', error: new OrderBookError('OutcomeUnknown', description, { uids }) };
-  }
-
   return {
     submit: (orders, insert) => Promise.all(orders.map((order) => submitOne(order, insert))),
     cancel,
   };
 }
 
-/** Sends a cancellation in the form in which it was signed: of one order, or of a list. */
-export function sendCancellation(
-  { upstream }: Pick<UpstreamBook, 'upstream'>,
-  { orderUid, ...request }: Readonly<Record<string, unknown>>,
-  uids: readonly Hex[],
-): Promise<UpstreamWrite> {
-  const [uid] = uids;
-  if (orderUid === undefined || uid === undefined) return upstream.cancelOrders({ ...request, orderUids: uids });
-  return upstream.cancelOrder(uid, request);
-}
-
 /**
- * Takes back the orders of a cancellation if none of them has been sent.
- *
- * @returns `sent`: none of them is on its way.
+ * Stores an order that the other book has accepted, and cancels the one that it replaces. That decides: nothing of this
+ * book rejects it any more. The order may be stored already: it was queued, or the other book was read meanwhile.
  */
-export async function withdraw(
-  { tasks, clock }: Pick<UpstreamBook, 'tasks' | 'clock'>,
-  uids: readonly Hex[],
-): Promise<'withdrawn' | 'on its way' | 'sent'> {
-  const waiting = (await tasks.get('relay', uids)).filter(
-    ({ value: { state } }) => state !== 'rejected' && state !== 'accepted',
-  );
-  if (waiting.length === 0) return 'sent';
-  const isUnsent = waiting.every(({ value: { state, sent } }) => state === 'queued' && sent === 0);
-  if (!isUnsent || waiting.length < new Set(uids).size) return 'on its way';
-  const reason = 'cancelled by its owner before it was sent';
-  const changes = waiting.map(({ key, version, value }) =>
-    put('relay', key, clock.now() + CLAIM, { ...value, state: 'rejected', reason }, version),
-  );
-  return (await tasks.write(changes)).every(Boolean) ? 'withdrawn' : 'on its way';
-}
-
-/** Stores an order that the other book has accepted. That decides: nothing of this book rejects it any more. */
-export async function storeAccepted(insert: OrderInsert, store: Insert) {
-  const [outcome] = await store([insert]);
-  if (outcome?.status !== 'notReplaceable') return [outcome];
-  const { replaces: _replaces, ...plain } = insert;
-  return store([plain]);
+export async function storeAccepted({ store, clock, wake }: UpstreamBook, insert: OrderInsert, insertAll: Insert) {
+  const { replaces, ...plain } = insert;
+  const [outcome] = await insertAll([insert]);
+  if (replaces === undefined || outcome?.status === 'inserted') return outcome;
+  if (outcome?.status === 'duplicate') {
+    await store.orders.cancel({ uids: [replaces], now: 0, cancelledAt: clock.now() });
+    wake();
+  }
+  return outcome?.status === 'notReplaceable' ? (await insertAll([plain]))[0] : outcome;
 }
 
 /** Adds an order to the end of its owner's lane. Orders of an owner are sent in the order in which they arrived. */

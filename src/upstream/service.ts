@@ -1,10 +1,12 @@
 import type { Relay } from '../admission/relay.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { OrderBookError } from '../errors.ts';
+import type { StoredOrder } from '../ports/store.ts';
 import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { parseUid, requireUid } from '../protocol/uid.ts';
+import { createCancellations } from './cancellations.ts';
 import type { Insert, SettledOrders, UpstreamBook, UpstreamFeatureContext } from './context.ts';
 import { createFollower } from './follower.ts';
 import { describeImport, NEW_OWNER } from './import.ts';
@@ -16,6 +18,9 @@ import type { UpstreamApi } from './upstream-api.ts';
 
 /** Milliseconds in which several processes share the turns of a class of calls. */
 const TURN = 'turn';
+
+/** Milliseconds after the end of an order in which a reorganisation can change it. */
+const WINDOW = 1_200_000;
 
 /** The upstream of a book, after it is loaded. */
 export interface UpstreamService {
@@ -43,7 +48,8 @@ export function createUpstreamService(
     differs: onDifference,
   };
   const insert: Insert = (inserts) => store.orders.insert(inserts);
-  const relays = createRelayWorker(book, insert);
+  const cancellations = createCancellations(book, () => relays.wake());
+  const relays = createRelayWorker(book, insert, cancellations);
   const isChainFollowed = () => context.chainState() === 'following' || context.chainState() === 'standing by';
   const follower = createFollower({ book, insert, holder, isChainFollowed });
 
@@ -114,10 +120,13 @@ export function createUpstreamService(
           }),
       ...(task?.value.readAt === undefined ? {} : { readAt: task.value.readAt }),
       ...(task?.value.status === undefined ? {} : { status: task.value.status }),
-      // The end of an order is final once its task has been deleted.
-      final: relay === undefined && task === undefined,
+      // The end of an order is final once its task has been deleted. The task of an open one is deleted by `unfollow`.
+      final: relay === undefined && task === undefined && stored !== undefined && hasEnded(stored),
     };
   }
+
+  const hasEnded = ({ state, validTo }: StoredOrder) =>
+    state === 'fulfilled' || state === 'cancelled' || validTo * 1000 + WINDOW < clock.now();
 
   async function settled(settlements: readonly SettledOrders[]): Promise<void> {
     if (settlements.length === 0 || (await tasks.count('appData')) === 0) return;
@@ -137,7 +146,7 @@ export function createUpstreamService(
 
   return {
     settled,
-    relay: createRelay(book, relays.wake),
+    relay: createRelay(book, cancellations.cancel, relays.wake),
     quotes: createUpstreamQuotes(book),
     methods,
     workers: [relays, follower],

@@ -5,7 +5,7 @@ import type { Hex } from '../protocol/hex.ts';
 
 /** The state of an order on its way to the other book. */
 export type RelayState =
-  /** It waits for its turn. Only with `relay: 'queue'`. */
+  /** It waits for its turn: the other book does not have it. Only with `relay: 'queue'`. */
   | 'queued'
   | 'sending'
   /** It was sent, and no answer proves whether the other book has it. It is looked up by its UID. */
@@ -33,9 +33,14 @@ export interface RelayTask {
   readonly code?: string;
   /** Whether it was queued: stored here before it was sent. */
   readonly queued?: boolean;
+  /** Whether its owner has taken it back, and it still has to be cancelled here. */
+  readonly withdrawn?: boolean;
 }
 
-/** A cancellation whose outcome is not known, by its first UID. */
+/** Returns whether the other book may receive an order, or may have received it. */
+export const isOnItsWay = ({ state }: Pick<RelayTask, 'state'>) => state !== 'accepted' && state !== 'rejected';
+
+/** A cancellation whose outcome is not known, by its signature. */
 export interface CancellationTask {
   readonly request: Readonly<Record<string, unknown>>;
   readonly uids: readonly Hex[];

@@ -20,6 +20,11 @@ const accepted = (result: { status: string; uid?: Hex; existing?: boolean; error
   return result.uid as Hex;
 };
 
+/** A rejection that may pass. */
+const REJECTED = { status: 'rejected', code: 'InsufficientBalance', description: 'too low', httpStatus: 400 } as const;
+
+const replacing = (uid: Hex) => JSON.stringify({ version: '1.1.0', metadata: { replacedOrder: { uid } } });
+
 describe('a relayed order', () => {
   test('is stored here when the other book has it, with the same UID', async () => {
     const { book, other, order, upstream, log } = await world();
@@ -102,8 +107,7 @@ describe('a relayed order', () => {
     const { book, order, upstream, pass, status, log } = await world();
     const old = accepted(await book.orders.submit(await order()));
     upstream.faults.push('lost');
-    const appData = JSON.stringify({ version: '1.1.0', metadata: { replacedOrder: { uid: old } } });
-    const { uid } = (await book.orders.submit(await order({ appData }))) as { uid: Hex };
+    const { uid } = (await book.orders.submit(await order({ appData: replacing(old) }))) as { uid: Hex };
     await pass(10_000);
     expect([await status(old), await status(uid)]).toEqual(['cancelled', 'open']);
     expect([await log(old), await log(uid)]).toEqual([['created', 'cancelled'], ['created']]);
@@ -112,8 +116,7 @@ describe('a relayed order', () => {
   test('scenario 10: a replacement during bidding leaves the old order open', async () => {
     const { book, order, status } = await world({}, { other: { isActivelyBidOn: () => true } });
     const old = accepted(await book.orders.submit(await order()));
-    const appData = JSON.stringify({ version: '1.1.0', metadata: { replacedOrder: { uid: old } } });
-    const result = await book.orders.submit(await order({ appData }));
+    const result = await book.orders.submit(await order({ appData: replacing(old) }));
     expect(result).toMatchObject({ status: 'rejected', error: { code: 'OldOrderActivelyBidOn' } });
     expect(await status(old)).toBe('open');
   });
@@ -164,6 +167,30 @@ describe('a relayed order', () => {
     const uid = accepted(await book.orders.submit(await order()));
     expect(await status(uid)).toBe('open');
     expect(await log(uid)).toEqual(['created']);
+  });
+
+  test('is new although the list of its owner was read before its answer arrived', async () => {
+    const { book, order, upstream, pass, alice } = await world();
+    await book.upstream?.follow({ owners: [alice.address] });
+    await pass(5000);
+    const submit = upstream.submitOrder;
+    upstream.submitOrder = async (each) => {
+      const answer = await submit(each);
+      await book.upstream?.refresh(alice.address);
+      await pass(3000);
+      return answer;
+    };
+    expect(await book.orders.submit(await order())).toMatchObject({ status: 'accepted', existing: false });
+  });
+
+  test('is not final while it is open, although it is followed no more', async () => {
+    const { book, order, pass } = await world();
+    const uid = accepted(await book.orders.submit(await order()));
+    await pass(3000);
+    await book.upstream?.unfollow({ uids: [uid] });
+    expect(await book.upstream?.order(uid)).toMatchObject({ final: false });
+    await pass(6_000_000, 500_000);
+    expect(await book.upstream?.order(uid)).toMatchObject({ final: true });
   });
 
   test('is known after a crash between the answer and the insert', async () => {
@@ -237,80 +264,71 @@ describe('a queued order', () => {
     expect(await log(uid)).toEqual(['created', 'cancelled']);
     expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'rejected', code: 'UnsupportedToken' } });
   });
-});
 
-describe('a relayed cancellation', () => {
-  test('cancels there, then here', async () => {
-    const { book, other, order, cancellation, status } = await world();
-    const uid = accepted(await book.orders.submit(await order()));
-    expect(await book.orders.cancel(await cancellation([uid]))).toEqual({ status: 'cancelled', uids: [uid] });
-    expect((await other.orders.get(uid))?.status).toBe('cancelled');
-    expect(await status(uid)).toBe('cancelled');
-  });
-
-  test('scenario 5: stays while a replica shows the order as open', async () => {
-    const { book, order, cancellation, upstream, pass, status, log } = await world();
-    const uid = accepted(await book.orders.submit(await order()));
-    await upstream.freeze();
-    await book.orders.cancel(await cancellation([uid]));
-    await pass(120_000, 5000);
-    expect(await status(uid)).toBe('cancelled');
-    expect(await log(uid)).toEqual(['created', 'cancelled']);
-  });
-
-  test('scenario 7: whose answer is lost is repeated, and a repeat that is cancelled already is a success', async () => {
-    const { book, order, cancellation, upstream, pass, status, log } = await world();
-    const uid = accepted(await book.orders.submit(await order()));
-    upstream.faults.push('lost');
-    expect(await book.orders.cancel(await cancellation([uid]))).toMatchObject({ status: 'unknown' });
+  test('scenario 10: a replacement that the other book rejects leaves the old order open', async () => {
+    const { book, other, order, pass, status, log } = await world(
+      { relay: 'queue' },
+      { other: { isActivelyBidOn: () => true } },
+    );
+    const old = accepted(await book.orders.submit(await order()));
     await pass(5000);
-    expect(await status(uid)).toBe('cancelled');
-    expect(await log(uid)).toEqual(['created', 'cancelled']);
+    const uid = accepted(await book.orders.submit(await order({ appData: replacing(old) })));
+    expect(await status(old)).toBe('open');
+    await pass(10_000);
+    expect([await status(old), (await other.orders.get(old))?.status, await status(uid)]).toEqual([
+      'open',
+      'open',
+      'cancelled',
+    ]);
+    expect(await log(old)).toEqual(['created']);
   });
 
-  test('of an order that is on its way is not postponed by a client that repeats it', async () => {
-    const { book, order, cancellation, upstream, pass, status } = await world({ relay: 'queue' });
+  test('scenario 9: a replacement cancels the old order once, after the other book has', async () => {
+    const { book, order, upstream, pass, status, log } = await world({ relay: 'queue' });
+    const old = accepted(await book.orders.submit(await order()));
+    await pass(5000);
     upstream.faults.push('lost');
-    const { uid } = (await book.orders.submit((await order()) as never)) as { uid: Hex };
-    await pass(250, 50);
-    const request = await cancellation([uid]);
-    for (let i = 0; i < 60 && (await status(uid)) !== 'cancelled'; i++) {
-      await book.orders.cancel(request);
-      await pass(500, 100);
-    }
-    expect(await status(uid)).toBe('cancelled');
+    const uid = accepted(await book.orders.submit(await order({ appData: replacing(old) })));
+    await pass(10_000);
+    expect([await status(old), await status(uid)]).toEqual(['cancelled', 'open']);
+    expect([await log(old), await log(uid)]).toEqual([['created', 'cancelled'], ['created']]);
   });
 
-  test('scenario 8: of a list with a filled order changes nothing', async () => {
-    const { book, other, order, cancellation, status, tell } = await world();
-    const [a, b] = [
-      accepted(await book.orders.submit(await order())),
-      accepted(await book.orders.submit(await order())),
-    ];
-    const filled = await other.orders.get(b);
-    if (filled === undefined) throw new Error('the other book has the order');
-    await tell(other, 1, [tradeOf(filled, BigInt(filled.sellAmount), BigInt(filled.buyAmount))]);
-    const result = await book.orders.cancel(await cancellation([a, b]));
-    expect(result).toMatchObject({ status: 'rejected', error: { code: 'OrderFullyExecuted' } });
-    expect(await status(a)).toBe('open');
+  test('a replacement waits for the order that it replaces', async () => {
+    const { book, other, order, upstream, pass, status } = await world({ relay: 'queue' });
+    const submit = upstream.submitOrder;
+    let isFunded = false;
+    upstream.submitOrder = async (each) => (isFunded ? submit(each) : REJECTED);
+    const old = accepted(await book.orders.submit(await order()));
+    await pass(5000);
+    const uid = accepted(await book.orders.submit(await order({ appData: replacing(old) })));
+    await pass(5000);
+    isFunded = true;
+    await pass(700_000, 5000);
+    expect((await other.orders.get(old))?.status).toBe('cancelled');
+    expect([await status(old), await status(uid)]).toEqual(['cancelled', 'open']);
   });
 
-  test('of a queued order that has not been sent takes it back', async () => {
-    const { book, other, order, cancellation, upstream, pass, status } = await world({ relay: 'queue' });
-    upstream.setDown(true);
+  test('does not wait for one that was rejected for a reason that may pass', async () => {
+    const { book, other, order, upstream, pass } = await world({ relay: 'queue' });
+    const submit = upstream.submitOrder;
+    upstream.submitOrder = async (each) => (each['sellAmount'] === '777' ? REJECTED : submit(each));
+    accepted(await book.orders.submit(await order({ sellAmount: '777' })));
     const uid = accepted(await book.orders.submit(await order()));
-    await settle();
-    expect(await book.orders.cancel(await cancellation([uid]))).toMatchObject({ status: 'cancelled' });
-    upstream.setDown(false);
-    await pass(120_000, 5000);
-    expect(await other.orders.get(uid)).toBeUndefined();
-    expect(await status(uid)).toBe('cancelled');
+    await pass(5000);
+    expect(await other.orders.get(uid)).toBeDefined();
   });
 
-  test('by a stranger is not sent', async () => {
-    const { book, order, cancellation, upstream, bob } = await world();
+  test('shows that it waits for an earlier one whose outcome is unknown', async () => {
+    const { book, other, order, upstream, pass } = await world({ relay: 'queue' });
+    upstream.faults.push('vanished');
+    accepted(await book.orders.submit(await order()));
     const uid = accepted(await book.orders.submit(await order()));
-    expect(await book.orders.cancel(await cancellation([uid], bob))).toMatchObject({ status: 'rejected' });
-    expect(upstream.calls.cancelOrders).toBe(0);
+    await pass(5000);
+    expect(await book.upstream?.order(uid)).toMatchObject({
+      relay: { state: 'queued', reason: 'waits for an earlier order of its owner' },
+    });
+    await pass(130_000, 5000);
+    expect(await other.orders.get(uid)).toBeDefined();
   });
 });
