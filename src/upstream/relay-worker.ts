@@ -28,6 +28,9 @@ const KEEP_REJECTED = 7 * 86_400_000;
 /** Milliseconds until an order that waits for another one is looked at, if its turn was not passed on. */
 const LANE_CHECK = 60_000;
 
+/** Returns when an order has expired, in milliseconds since 1970. */
+const getEnd = (uid: Hex) => unpackUid(uid).validTo * 1000 + 1;
+
 /** Rejections that may pass, by code, with the milliseconds until a queued order is sent again. */
 const TRANSIENT: Readonly<Record<string, number>> = {
   InsufficientBalance: 600_000,
@@ -146,7 +149,7 @@ export function createRelayWorker(
         const wait = task.queued === true ? TRANSIENT[code] : undefined;
         const value: RelayTask = { ...before, state: 'queued', reason: description, code };
         if (wait === undefined) return giveUp(value, uid, description, code);
-        return { due: now + wait, value };
+        return { due: Math.min(now + wait, getEnd(uid)), value };
       }
     }
   }
@@ -173,12 +176,12 @@ export function createRelayWorker(
       const { reason = '', code } = task;
       const wait = task.queued === true ? TRANSIENT[code] : undefined;
       if (wait === undefined) return giveUp(task, uid, reason, code);
-      return { due: now + wait, value: { ...task, state: 'queued' } };
+      return { due: Math.min(now + wait, getEnd(uid)), value: { ...task, state: 'queued' } };
     }
     return deliver({ ...task, sent: Math.max(1, task.sent) }, uid);
   }
 
-  const hasExpired = (uid: Hex) => unpackUid(uid).validTo * 1000 < clock.now();
+  const hasExpired = (uid: Hex) => getEnd(uid) <= clock.now();
 
   /** Stores an order that the other book has, and follows it. */
   async function finish({ insert: record }: RelayTask, uid: Hex): Promise<void> {

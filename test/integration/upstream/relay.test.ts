@@ -246,10 +246,10 @@ describe('a queued order', () => {
       { other: { limits: { maxOpenOrders: 1 } } },
     );
     accepted(await book.orders.submit(await order({ validTo: 1_700_000_000 + 7200 })));
-    const uid = accepted(await book.orders.submit(await order({ validTo: 1_700_000_000 + 7200 })));
+    const uid = accepted(await book.orders.submit(await order({ validTo: 1_700_000_000 + 5400 })));
     await pass(5000);
     expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'queued', code: 'TooManyLimitOrders' } });
-    await pass(8_000_000, 100_000);
+    await pass(5_600_000, 100_000);
     expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'rejected', code: 'TooManyLimitOrders' } });
     expect(await status(uid)).toBe('expired');
     expect(failures).toHaveLength(1);
