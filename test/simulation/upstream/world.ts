@@ -73,7 +73,17 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   /** Owners whose orders the other book rejects. */
   const denied = new Set<string>();
   const isDenied = (owner: string) => denied.has(owner);
-  const other = createOrderBook({ ...common, store: memoryStore(), profile: 'production', isDenied });
+  /** Whether the other book rejects replacements, because solvers bid on the old orders. */
+  let isBidOn = false;
+  const other = createOrderBook({
+    ...common,
+    // A rejection that passes when an order ends.
+    limits: { ...common.limits, ...(random.chance(0.3) && { maxOpenOrders: 3 }) },
+    store: memoryStore(),
+    profile: 'production',
+    isDenied,
+    isActivelyBidOn: () => isBidOn,
+  });
   const upstream = directUpstream(other, clock);
   const storage = memoryStore();
   const orders: KnownOrder[] = [];
@@ -91,8 +101,9 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     await starting;
   }
 
-  function createOrder(): KnownOrder {
-    const signer = random.integer(0, 2);
+  function createOrder(replaced?: KnownOrder): KnownOrder {
+    const signer = replaced?.signer ?? random.integer(0, 2);
+    const metadata = replaced === undefined ? {} : { replacedOrder: { uid: replaced.uid } };
     const [sellAmount, buyAmount] = [BigInt(1000 + orders.length), BigInt(500)];
     const validTo = Math.floor(clock.now() / 1000) + random.integer(60, 1500);
     const terms = {
@@ -102,7 +113,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
       sellAmount: String(sellAmount),
       buyAmount: String(buyAmount),
       validTo,
-      appData: '{}',
+      appData: JSON.stringify({ version: '1.1.0', metadata }),
       feeAmount: '0',
       kind: 'sell',
       partiallyFillable: true,
@@ -133,10 +144,11 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   }
 
   function submit(): void {
-    const order = createOrder();
+    const replaced = orders.length > 0 && random.chance(0.2) ? random.pick(orders.slice(-8)) : undefined;
+    const order = createOrder(replaced);
     const fault = random.pick(FAULTS);
     if (fault !== undefined) upstream.faults.push(fault);
-    trace.add(`submit ${order.uid.slice(0, 10)} ${fault ?? ''}`);
+    trace.add(`submit ${order.uid.slice(0, 10)} ${fault ?? ''} ${replaced?.uid.slice(0, 10) ?? ''}`);
     call(
       `submit ${order.uid.slice(0, 10)}`,
       () => book.orders.submit(order.creation),
@@ -165,13 +177,14 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     const order = orders.length === 0 ? undefined : random.pick(orders);
     const account = order && signers[order.signer];
     if (order === undefined || account === undefined) return;
-    const orderUids = [order.uid];
+    const others = orders.slice(-12).filter((each) => each.signer === order.signer && random.chance(0.3));
+    const orderUids = [...new Set([order, ...(random.chance(0.4) ? others : [])].map(({ uid }) => uid))];
     const signature = account.sign(typedDataDigest(cancellationTypedData(domain, orderUids)));
     if (target === book) {
       const fault = random.pick(FAULTS);
       if (fault !== undefined) upstream.faults.push(fault);
     }
-    trace.add(`cancel ${order.uid.slice(0, 10)} ${target === book ? 'here' : 'there'}`);
+    trace.add(`cancel ${orderUids.map((uid) => uid.slice(0, 10)).join()} ${target === book ? 'here' : 'there'}`);
     call(
       'cancel',
       () => target.orders.cancel({ orderUids, signature, signingScheme: 'eip712' }),
@@ -271,11 +284,11 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   async function settleDown(): Promise<void> {
     upstream.faults.length = 0;
     denied.clear();
+    isBidOn = false;
     upstream.setDown(false);
     await upstream.freeze(false);
     await upstream.deliver();
     await index();
-    for (const { uid } of orders) if ((await book.orders.get(uid)) !== undefined) await book.upstream?.refresh(uid);
     await clock.pass(2_400_000);
     await index();
     await clock.pass(60_000);
@@ -351,6 +364,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     else if (dice < 0.82) upstream.setDown(random.chance(0.5));
     else if (dice < 0.87) await upstream.freeze(random.chance(0.5));
     else if (dice < 0.93) await upstream.deliver();
+    else if (dice < 0.94) isBidOn = random.chance(0.5);
     else if (dice < 0.96) {
       const { address } = random.pick(signers);
       if (!denied.delete(address)) denied.add(address);
