@@ -17,9 +17,9 @@ export type RelayOutcome =
   /** The other book has rejected the order, or cannot be reached. */
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** The outcome of a relayed cancellation. `forwarded`: the other book has cancelled the orders. */
+/** The outcome of a relayed cancellation. `cancelled`: by the other book, and here. */
 export type RelayedCancellation =
-  | { readonly status: 'forwarded' }
+  | { readonly status: 'cancelled'; readonly uids: readonly Hex[] }
   | { readonly status: 'rejected'; readonly error: OrderBookError }
   | { readonly status: 'unknown'; readonly error: OrderBookError };
 
@@ -30,6 +30,6 @@ export interface Relay {
     orders: readonly RelayedOrder[],
     insert: (inserts: readonly OrderInsert[]) => Promise<InsertOutcome[]>,
   ): Promise<RelayOutcome[]>;
-  /** Passes on a cancellation whose signature has been checked. */
+  /** Passes on a cancellation whose signature has been checked, then cancels the orders here. */
   cancel(request: unknown, uids: readonly Hex[]): Promise<RelayedCancellation>;
 }

@@ -1,5 +1,4 @@
 import { cancellation, cancellations } from '../admission/cancellation-schema.ts';
-import type { Relay } from '../admission/relay.ts';
 import { OrderBookError } from '../errors.ts';
 import { StoreError } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
@@ -40,7 +39,7 @@ type CancelParts = Pick<AdmissionContext, 'store' | 'clock' | 'verifier' | 'doma
 export async function cancel(input: unknown, context: CancelParts): Promise<CancelResult> {
   const uids = parseAuthorised(input, context);
   if (uids instanceof OrderBookError) return { status: 'rejected', error: uids };
-  if (context.relay !== undefined) return cancelRelayed(input, uids, context, context.relay);
+  if (context.relay !== undefined) return context.relay.cancel(input, uids);
   const cancelledAt = context.clock.now();
   const request = { uids, now: Math.floor(cancelledAt / 1000), cancelledAt };
   const outcome = await context.store.orders.cancel(request).catch((failure: unknown) => {
@@ -52,20 +51,6 @@ export async function cancel(input: unknown, context: CancelParts): Promise<Canc
   if (outcome.status === 'cancelled') return { status: 'cancelled', uids };
   const code = CANCEL_ERRORS[outcome.reason];
   return { status: 'rejected', error: new OrderBookError(code, undefined, { uid: outcome.uid }) };
-}
-
-/** Passes a cancellation on, then cancels those of its orders that this book has. The other book decides. */
-async function cancelRelayed(
-  input: unknown,
-  uids: readonly Hex[],
-  { store, clock }: CancelParts,
-  relay: Relay,
-): Promise<CancelResult> {
-  const outcome = await relay.cancel(input, uids);
-  if (outcome.status !== 'forwarded') return outcome;
-  // One by one: some may be filled by the chain already, and the other book may have others that this one does not.
-  for (const uid of new Set(uids)) await store.orders.cancel({ uids: [uid], now: 0, cancelledAt: clock.now() });
-  return { status: 'cancelled', uids };
 }
 
 /** Returns the UIDs of a cancellation if its signature is by the owner of each order. */

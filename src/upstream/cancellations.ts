@@ -30,17 +30,18 @@ export function createCancellations(book: UpstreamBook, wakeWorker: () => void) 
     const given = request as CancellationTask['request']; // its shape was parsed
     const uids = [...new Set(list)];
     const { unsent, pending } = await findWaiting(uids);
-    if (unsent.length === uids.length && (await withdraw(unsent))) return { status: 'forwarded' };
+    if (unsent.length === uids.length && (await withdraw(unsent))) return { status: 'cancelled', uids: list };
     if (unsent.length > 0 && unsent.length < uids.length) return { status: 'rejected', error: createUnsent(unsent) };
     const kept = await findKept();
     // A part of a list that is cancelled first makes the other book reject the list.
     if (kept.some(({ value }) => value.uids.length > uids.length && overlaps(value.uids, new Set(uids))))
       return keep(given, list, 'an earlier cancellation has no answer');
     const answer = await send(given, list);
-    if (answer.status === 'accepted' && pending.length === 0) return { status: 'forwarded' };
+    if (answer.status === 'accepted') await cancelHere(uids);
+    if (answer.status === 'accepted' && pending.length === 0) return { status: 'cancelled', uids: list };
     if (answer.status === 'rejected' && !isEarly(answer, pending)) {
       const isRepeat = kept.some(({ key }) => key === given['signature']);
-      if (isRepeat && (await settle(uids, answer))?.length === 0) return { status: 'forwarded' };
+      if (isRepeat && (await settle(uids, answer))?.length === 0) return { status: 'cancelled', uids: list };
       await refresh(book, uids); // this book may not know yet what the other one has answered
       return { status: 'rejected', error: new UpstreamError(answer) };
     }
