@@ -32,8 +32,8 @@ export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
     name: 'an order that was sent is taken back',
     area: 'upstream',
     store: 'upstream',
-    file: 'src/upstream/relay.ts',
-    find: 'if (!isUnsent || waiting.length',
-    replace: 'if (isUnsent === undefined || waiting.length',
+    file: 'src/upstream/cancellations.ts',
+    find: "=> state === 'queued' || withdrawn === true;",
+    replace: '=> state !== undefined || withdrawn === true;',
   },
 ];
