@@ -197,6 +197,8 @@ export function createRelayWorker(
   async function giveUp(task: RelayTask, uid: Hex, reason: string, code?: string): Promise<Step> {
     if (task.queued === true && !hasExpired(uid)) await cancelUnsent(book, uid);
     onFailure(new Error(`${upstream.name} does not have order ${uid}: ${reason}`));
+    // The rejection of a repeat proves nothing about what was sent before. A later read may show the order.
+    if (task.sent > 1) await refresh(book, [uid]);
     const value: RelayTask = { ...task, state: 'rejected', reason, ...(code === undefined ? {} : { code }) };
     return { due: clock.now() + KEEP_REJECTED, value };
   }

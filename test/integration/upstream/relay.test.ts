@@ -79,6 +79,23 @@ describe('a relayed order', () => {
     expect(upstream.calls.submitOrder).toBe(1);
   });
 
+  test('scenario 2: whose repeat is rejected while reads lag is stored when a read shows it', async () => {
+    const { book, order, upstream, pass, status } = await world();
+    const { submitOrder } = upstream;
+    await upstream.freeze();
+    upstream.faults.push('lost');
+    const { uid } = (await book.orders.submit(await order())) as { uid: Hex };
+    const rejection = { code: 'InsufficientBalance', description: 'the balance is too low', httpStatus: 400 };
+    await pass(1000);
+    upstream.submitOrder = async () => ({ status: 'rejected', ...rejection });
+    await pass(300_000);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'rejected' } });
+    upstream.submitOrder = submitOrder;
+    await upstream.freeze(false);
+    const getStatus = () => pass(60_000).then(() => status(uid));
+    await expect.poll(getStatus, { timeout: 10_000 }).toBe('open');
+  });
+
   test('scenario 3: that others have posted exists, and one that has ended is rejected with the reason', async () => {
     const { book, other, order, cancellation, status } = await world();
     const known = await order();
