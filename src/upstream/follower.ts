@@ -27,6 +27,9 @@ const CLOCKS = 300_000;
 /** Trades of one page, the maximum of the interface. */
 const TRADES = 1000;
 
+/** Orders of a batch that cannot be read alone, at most. */
+const MAX_UNREAD = 5;
+
 /** Reads without an order after which the interval between them grows. */
 const MISSES = 3;
 
@@ -73,21 +76,27 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
   async function readOrders(): Promise<boolean> {
     const now = clock.now();
     if ((await tasks.due('order', now + 1, 1)).length === 0) return false;
-    return readBatch(await tasks.due('order', now + EARLY, BATCH));
+    const unread: Followed<'order'>[] = [];
+    const isRead = await readBatch(await tasks.due('order', now + EARLY, BATCH), unread);
+    if (isRead)
+      for (const { key } of unread) report({ uid: key as Hex, field: 'row', local: 'followed', upstream: 'error' });
+    await tasks.write(unread.map(postpone));
+    return isRead;
   }
 
-  /** Reads orders. If the other book responds with an error, they are read in parts: one does not block others. */
-  async function readBatch(due: readonly Followed<'order'>[]): Promise<boolean> {
+  /**
+   * Reads orders. If the other book responds with an error, they are read in parts: one does not block others.
+   *
+   * @param unread - Receives the orders that cannot be read alone. After a few of them, the other book is down.
+   */
+  async function readBatch(due: readonly Followed<'order'>[], unread: Followed<'order'>[]): Promise<boolean> {
     const uids = due.map(({ key }) => key as Hex); // the key of an order task is a UID
     const before = await versions(uids);
     const read = await upstream.getOrders(uids);
     if (read.status === 'failed' && read.httpStatus !== undefined) {
-      const [first] = due;
-      if (first === undefined) return false;
       const half = due.length >> 1;
-      if (half > 0) return (await readBatch(due.slice(0, half))) && (await readBatch(due.slice(half)));
-      report({ uid: uids[0] ?? '0x', field: 'row', local: 'followed', upstream: `status ${read.httpStatus}` });
-      return (await tasks.write([postpone(first)])).length > 0;
+      if (half > 0) return (await readBatch(due.slice(0, half), unread)) && readBatch(due.slice(half), unread);
+      return unread.push(...due) < MAX_UNREAD;
     }
     if (read.status !== 'read') return false;
     const found = new Map(read.value.map((order) => [order.uid, order]));
