@@ -99,7 +99,7 @@ describe('a server in front of another book', () => {
     expect([refused.status, refused.body.errorType]).toEqual([503, 'UpstreamUnavailable']);
     const ready = await call('GET', '/ready');
     expect(ready.status).toBe(200);
-    expect(JSON.stringify(ready.body)).toMatch(/paused \(write/);
+    expect(JSON.stringify(ready.body)).toMatch(/"upstream":"write: /);
   });
 
   test('finds out what became of an order whose answer was cut', async () => {
@@ -108,6 +108,8 @@ describe('a server in front of another book', () => {
     const order = await signOrder(alice, { validTo: later() });
     const created = await call('POST', '/api/v1/orders', order);
     expect([created.status, created.body.errorType]).toEqual([500, 'OutcomeUnknown']);
+    const ready = await call('GET', '/ready');
+    expect([ready.status, JSON.stringify(ready.body)]).toEqual([200, expect.stringMatching(/"upstream":"write: /)]);
     await expect
       .poll(async () => (await call('GET', `/api/v1/orders/${created.body.data.uid}`)).status, { timeout: 20_000 })
       .toBe(200);
