@@ -113,6 +113,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
           holder: `${holder} ${++started}`,
           current: auctions.current,
           record,
+          changed: auctions.changed,
           competition: (auctionId) => readCompetition(auctionId, store),
           findHead: context.findHead,
           settlementFailed(solution, block) {

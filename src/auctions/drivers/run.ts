@@ -3,6 +3,7 @@ import { callListener, type Observer } from '../../listeners.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Address } from '../../protocol/hex.ts';
+import type { RecordResult } from '../auction-api.ts';
 import type { Auction } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
 import type { SolutionId } from '../in-flight.ts';
@@ -20,7 +21,9 @@ export interface RunContext {
   /** Identifies this process among others. */
   readonly holder: string;
   readonly current: () => Promise<Auction>;
-  readonly record: (competition: Competition) => Promise<unknown>;
+  readonly record: (competition: Competition) => Promise<RecordResult>;
+  /** Called when another process may have run auctions: their orders are in flight. */
+  readonly changed: () => void;
   readonly competition: (auctionId: number) => Promise<Competition | undefined>;
   /** Returns the newest block of the chain. `undefined`: the book is behind it, or no node responds. */
   readonly findHead: () => Promise<number | undefined>;
@@ -52,6 +55,7 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   const settings = { ...options, drivers: observed };
   const participation = createParticipation(settings, clock, isSettled, stopped.signal);
   let last = 0;
+  let isHolder = false;
 
   async function isSettled({ auctionId, ranking }: SolutionId): Promise<boolean> {
     const competition = await context.competition(auctionId);
@@ -64,7 +68,10 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
 
   async function holdsLease(): Promise<boolean> {
     const ttl = settings.solveTime + settings.revealTime + settings.interval + LEASE_MARGIN;
-    return (await store.leases.acquire({ name: LEASE, holder, ttl })).status === 'held';
+    const before = isHolder;
+    isHolder = (await store.leases.acquire({ name: LEASE, holder, ttl })).status === 'held';
+    if (isHolder && !before) context.changed();
+    return isHolder;
   }
 
   async function runOnce(): Promise<void> {
@@ -87,7 +94,10 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     // Another process may run the auctions by now.
     if (head === undefined || signal.aborted || !(await holdsLease())) return false;
     const deadlineBlock = Math.max(auction.block, head) + settings.submissionBlocks;
-    if (selection.ranked.length > 0) await context.record(toCompetition(auction, selection, deadlineBlock));
+    if (selection.ranked.length > 0) {
+      const recorded = await context.record(toCompetition(auction, selection, deadlineBlock));
+      if (recorded.status === 'rejected') throw recorded.error; // what is not recorded is not in flight
+    }
     const won = new Map<string, SolutionId[]>();
     for (const [i, { solution, isWinner }] of selection.ranked.entries()) {
       if (!isWinner) continue;

@@ -98,6 +98,7 @@ function parseSolution(item: unknown, context: ParseContext): DriverSolution | s
   if (unequal !== undefined) return `order ${unequal} has another price than orders of the same direction`;
   const given = Object.entries(parsed.clearingPrices) as [Address, bigint][]; // keys of the schema
   const prices = [...(given.length > 0 ? new Map(given) : derivePrices(orders))];
+  if (prices.some(([, price]) => price > MAX_UINT256)) return 'the prices of the executed amounts exceed 256 bits';
   const clearingPrices = Object.fromEntries(prices.map(([token, price]) => [token, String(price)]));
   return { driver: context.driver, solutionId, solver, orders, clearingPrices };
 }

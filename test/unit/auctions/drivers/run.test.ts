@@ -9,6 +9,7 @@ import type {
   SettleRequest,
   SolveRequest,
   SolverDriver,
+  Store,
 } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
@@ -38,11 +39,11 @@ beforeEach(async () => {
 });
 afterEach(() => book.close());
 
-async function openBook(): Promise<OrderBook> {
+async function openBook(of: Store = store.current): Promise<OrderBook> {
   const opened = createOrderBook({
     chainId: SEPOLIA,
     clock,
-    store: store.current,
+    store: of,
     expiryInterval: 'off',
     auctions: { minValidity: 0 },
     quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => '1', estimate: () => undefined }] },
@@ -275,6 +276,28 @@ describe('auction run', () => {
     expect((await book.auctions.latestCompetition())?.solutions[0]?.clearingPrices).toEqual(expected);
   });
 
+  test('drops a solution whose derived prices exceed 256 bits, and records those of others', async () => {
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    const most = String(2n ** 256n - 1n);
+    const own = (sellToken: Address, buyToken: Address) => ({
+      ...getExecution(0, 1, { sellToken, buyToken, limitBuy: '0', executedSell: most }),
+    });
+    const orders = {
+      [uid]: getExecution(1, 5),
+      [`0x${'01'.repeat(56)}`]: own(WETH, address(0x71)),
+      [`0x${'02'.repeat(56)}`]: own(address(0x71), address(0x72)),
+    };
+    const liar = driverOf('liar', () => ({ solutions: [toSolution(TWO, 9, orders)] }));
+    const honest = driverOf('honest', () => ({ solutions: [toSolution(ONE, 4, { [uid]: getExecution(1, 10) })] }));
+    await run({ drivers: [liar.driver, honest.driver] });
+    expect(rounds[0]?.problems.map(({ driver, reason }) => [driver, reason])).toEqual([
+      ['liar', expect.stringContaining('256 bits')],
+    ]);
+    expect((await book.auctions.latestCompetition())?.solutions).toHaveLength(1);
+    expect([honest.calls.settled.length, failures]).toEqual([1, []]);
+  });
+
   test('drops solutions of another account, repeated ids and those beyond the maximum', async () => {
     await place(store.current, orderOf(1));
     const { uid } = orderOf(1);
@@ -384,6 +407,26 @@ describe('auction run', () => {
     await place(store.current, orderOf(2));
     await next();
     expect([first.calls.solved.length, second.calls.solved.length]).toEqual([1, 1]);
+  });
+
+  test('continues in another process without the orders that are in flight', async () => {
+    await place(store.current, orderOf(1));
+    await applyBlock(7);
+    const shared = new Proxy(store.current, {
+      get: (target, name) => (name === 'open' || name === 'close' ? async () => {} : Reflect.get(target, name)),
+    });
+    const other = await openBook(shared);
+    await other.auctions.current(); // a client of the other process reads the auction
+    const { uid } = orderOf(1);
+    const solve = () => ({ solutions: [toSolution(ONE, 4, { [uid]: getExecution(1, 10) })] });
+    const [first, second] = [driverOf('a', solve), driverOf('a', solve)];
+    const running = await run({ drivers: [first.driver] });
+    expect(first.calls.settled).toHaveLength(1);
+    await running.stop();
+    await other.auctions.run({ drivers: [second.driver] });
+    await settle();
+    expect(second.calls.settled).toEqual([]);
+    await other.close();
   });
 
   describe('does not record or settle an auction if, while the drivers solve it,', () => {
