@@ -39,7 +39,7 @@ export interface Reconciliation {
 }
 
 /** What this book knows besides the order. */
-export interface ReconcileContext {
+export interface LocalKnowledge {
   /**
    * `all`: this book has read the chain, up to its head, since the order exists. `later`: it has begun after the order
    * was created. `none`: it does not read the chain.
@@ -65,7 +65,7 @@ export interface ReconcileContext {
  * | a fee | a lower one or none | the chain, if it is followed; otherwise the other book, which attributes fees later |
  * | expired or open | open or expired | the clock of this book |
  */
-export function reconcile(local: StoredOrder, found: UpstreamOrder, context: ReconcileContext): Reconciliation {
+export function reconcile(local: StoredOrder, found: UpstreamOrder, context: LocalKnowledge): Reconciliation {
   const { uid } = local;
   const { chain, isLasting, now } = context;
   const events: OrderChainEvent[] = [];

@@ -22,7 +22,7 @@ export async function startAlerts(folder: string, metricsPort: number): Promise<
   if (spawnSync('prometheus', ['--version']).status !== 0) {
     return { firing: async () => undefined, async [Symbol.asyncDispose]() {} };
   }
-  // Each scrape has a connection of its own, as with the intervals of production.
+  // Each scrape opens another connection, as with the intervals of production.
   const front = createServer((_, response) => {
     const options = { host: '127.0.0.1', port: metricsPort, path: '/metrics', agent: false, timeout: 8_000 };
     get(options, (scraped) => void scraped.pipe(response.writeHead(scraped.statusCode ?? 502)))
