@@ -185,8 +185,10 @@ function withFee(trades: readonly TradeChainEvent[], fee: bigint): TradeChainEve
 
 const isEcdsa = ({ signingScheme }: UpstreamOrder) => signingScheme === 'eip712' || signingScheme === 'ethsign';
 
-const isSigned = ({ signingScheme, status }: UpstreamOrder) =>
-  signingScheme === 'presign' && (status === 'open' || status === 'fulfilled');
+/** Returns whether a presign order is signed. One that has ended may have been; a fill proves it. */
+const isSigned = ({ signingScheme, status, executedSellAmount }: UpstreamOrder) =>
+  signingScheme === 'presign' &&
+  (status === 'open' || status === 'fulfilled' || (status !== 'presignaturePending' && executedSellAmount > 0n));
 
 /** A position before all others: the other book does not report it. */
 const UNPLACED = {

@@ -1,5 +1,5 @@
 import { createWorker, type Worker } from '../concurrency/worker.ts';
-import type { OrderChainEvent } from '../ports/chain-store.ts';
+import type { OrderChainEvent, TradeChainEvent } from '../ports/chain-store.ts';
 import { seconds } from '../ports/clock.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
@@ -135,7 +135,9 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     if (order.quote === null && found.quote !== undefined && (await store.orders.addQuote(uid, found.quote)))
       book.cache?.forget([uid]);
     if (result.needsTrades) await adoptTradesOf(found, isFollowed ? began.block : undefined);
-    else if (result.isReverted) await adopt(toFacts(found, await listStoredTrades(uid)), clock.now(), [uid]);
+    // The trades stay as they are: other facts are reverted only.
+    else if (result.isReverted)
+      await adopt([...(await listStoredTrades(uid)), ...toFacts(found, [])], clock.now(), [uid]);
     for (const difference of result.differences) book.differs.notify(difference);
     return result.isDisputed;
   }
@@ -163,7 +165,15 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     else await adopt(events);
   }
 
-  const listStoredTrades = (uid: Hex) => store.chain.trades({ filter: { uid }, limit: 1000 });
+  async function listStoredTrades(uid: Hex): Promise<TradeChainEvent[]> {
+    const trades: TradeChainEvent[] = [];
+    for (let page = TRADES; page === TRADES; ) {
+      const read = await store.chain.trades({ filter: { uid }, offset: trades.length, limit: TRADES });
+      trades.push(...read);
+      page = read.length;
+    }
+    return trades;
+  }
 
   async function adopt(
     events: Parameters<typeof store.chain.adopt>[0],

@@ -140,6 +140,22 @@ describe('what the other book reports, and then no more', () => {
     expect(await here.status(uid)).toBe('presignaturePending');
   });
 
+  test('is no presignature of an order that has expired with a fill', async () => {
+    const here = await world();
+    const changes = { partiallyFillable: true, validTo: Math.floor(here.clock.now() / 1000) + 200 };
+    const order = { ...(await here.order(changes)), signingScheme: 'presign', signature: '0x' };
+    const { uid } = (await here.other.orders.submit(order as never)) as { uid: Hex };
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.tell(here.other, 1, [owned('PreSignature', here, uid, true)]);
+    await untilEqual(here, uid);
+    await here.pass(80_000, 5000);
+    await here.tell(here.other, 2, [part(await find(here, uid), 400n)]);
+    await here.pass(70_000, 70_000); // it expires before the fill is read
+    await untilEqual(here, uid);
+    expect(await here.status(uid)).toBe('expired');
+    expect(await here.log(uid)).not.toContain('reverted');
+  });
+
   test('is an invalidation whose block was reorganised away, also if this book reads the chain', async () => {
     const { chain, options } = following();
     const here = await world(options);
