@@ -1,52 +1,14 @@
 import type { Hex, Order, OrderBookOptions } from 'intentbook';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
-import { upstreamWorld } from '../../support/upstream/world.ts';
-
-type World = Awaited<ReturnType<typeof upstreamWorld>>;
-
-const worlds: World[] = [];
-const world = async (...parameters: Parameters<typeof upstreamWorld>) => {
-  const created = await upstreamWorld(...parameters);
-  worlds.push(created);
-  return created;
-};
-
-afterEach(async () => {
-  for (const each of worlds.splice(0)) await each.close();
-});
-
-/** Submits orders to the other book only. */
-async function postElsewhere({ other, order, clock }: World, count: number, changes = {}): Promise<Hex[]> {
-  const uids: Hex[] = [];
-  for (let i = 0; i < count; i++) {
-    clock.advance(1);
-    uids.push(((await other.orders.submit((await order(changes)) as never)) as { uid: Hex }).uid);
-  }
-  return uids;
-}
-
-async function find({ other }: World, uid: Hex): Promise<Order> {
-  const order = await other.orders.get(uid);
-  if (order === undefined) throw new Error('the other book has no such order');
-  return order;
-}
-
-/** Waits until an owner is imported. Pages are read and stored in real time. */
-async function untilCurrent({ book, pass, alice }: World): Promise<void> {
-  const getPhase = async () => {
-    await pass(5000);
-    return (await book.upstream?.owner(alice.address))?.phase;
-  };
-  await expect.poll(getPhase, { timeout: 20_000 }).toBe('current');
-}
+import { findElsewhere, postElsewhere, untilCurrent, type World, world } from './worlds.ts';
 
 /** Lets time pass until both books agree about an order. */
 async function untilEqual(here: World, uid: Hex): Promise<void> {
   const compare = async () => {
     await here.pass(60_000, 5000);
-    const [mine, theirs] = [await here.book.orders.get(uid), await find(here, uid)];
+    const [mine, theirs] = [await here.book.orders.get(uid), await findElsewhere(here, uid)];
     return [mine?.status, mine?.executedSellAmount].join() === [theirs.status, theirs.executedSellAmount].join();
   };
   await expect.poll(compare, { timeout: 30_000 }).toBe(true);
@@ -70,11 +32,14 @@ describe('an order of the time before this book read the chain', () => {
     const { chain, options } = following();
     const here = await world(options);
     const [uid = '0x', whole = '0x'] = await postElsewhere(here, 2, { partiallyFillable: true });
-    await here.tell(here.other, 50, [part(await find(here, uid), 400n), fill(await find(here, whole))]);
+    await here.tell(here.other, 50, [
+      part(await findElsewhere(here, uid), 400n),
+      fill(await findElsewhere(here, whole)),
+    ]);
     await here.pass(10_000);
     await here.book.upstream?.follow({ uids: [uid, whole] });
     await untilEqual(here, uid);
-    const later = part(await find(here, uid), 100n);
+    const later = part(await findElsewhere(here, uid), 100n);
     chain.mine([later]);
     await here.tell(here.other, chain.head.number, [later]);
     await untilEqual(here, uid);
@@ -104,12 +69,12 @@ describe('what the other book reports, and then no more', () => {
     const [uid = '0x'] = await postElsewhere(here, 1, { partiallyFillable: true });
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
-    const first = part(await find(here, uid), 400n);
+    const first = part(await findElsewhere(here, uid), 400n);
     await here.tell(here.other, 7, [first]);
     await here.pass(60_000);
     await here.other.chain.rollback(0);
     await here.tell(here.other, 8, [first], 'b');
-    await here.tell(here.other, 9, [part(await find(here, uid), 500n)], 'b');
+    await here.tell(here.other, 9, [part(await findElsewhere(here, uid), 500n)], 'b');
     await untilEqual(here, uid);
     expect((await here.book.trades.list({ orderUid: uid })).map(({ blockNumber }) => blockNumber)).toEqual([9, 8]);
     expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted', 'traded', 'traded']);
@@ -120,7 +85,7 @@ describe('what the other book reports, and then no more', () => {
     const [uid = '0x'] = await postElsewhere(here, 1);
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
-    await here.tell(here.other, 7, [fill(await find(here, uid))]);
+    await here.tell(here.other, 7, [fill(await findElsewhere(here, uid))]);
     await untilEqual(here, uid);
     await here.other.chain.rollback(0);
     await untilEqual(here, uid);
@@ -149,7 +114,7 @@ describe('what the other book reports, and then no more', () => {
     await here.tell(here.other, 1, [owned('PreSignature', here, uid, true)]);
     await untilEqual(here, uid);
     await here.pass(80_000, 5000);
-    await here.tell(here.other, 2, [part(await find(here, uid), 400n)]);
+    await here.tell(here.other, 2, [part(await findElsewhere(here, uid), 400n)]);
     await here.pass(70_000, 70_000); // it expires before the fill is read
     await untilEqual(here, uid);
     expect(await here.status(uid)).toBe('expired');
@@ -177,7 +142,7 @@ describe('what the other book reports, and then no more', () => {
     const here = await world(options);
     await here.pass(5000);
     const [uid = '0x'] = await postElsewhere(here, 1);
-    const trade = fill(await find(here, uid));
+    const trade = fill(await findElsewhere(here, uid));
     chain.mine([trade]);
     await here.tell(here.other, chain.head.number, [trade]);
     await here.pass(5000);
@@ -196,7 +161,7 @@ describe('a read of the other book', () => {
   test('takes all pages of the trades of an order', async () => {
     const here = await world();
     const [uid = '0x'] = await postElsewhere(here, 1, { partiallyFillable: true });
-    const order = await find(here, uid);
+    const order = await findElsewhere(here, uid);
     for (let block = 1; block <= 11; block++)
       await here.tell(
         here.other,

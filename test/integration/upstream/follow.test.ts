@@ -1,47 +1,8 @@
 import type { Hex, Order } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
-import { upstreamWorld } from '../../support/upstream/world.ts';
-
-const worlds: Awaited<ReturnType<typeof upstreamWorld>>[] = [];
-const world = async (...parameters: Parameters<typeof upstreamWorld>) => {
-  const created = await upstreamWorld(...parameters);
-  worlds.push(created);
-  return created;
-};
-
-afterEach(async () => {
-  for (const each of worlds.splice(0)) await each.close();
-});
-
-type World = Awaited<ReturnType<typeof upstreamWorld>>;
-
-/** Submits orders to the other book only. */
-async function postElsewhere({ other, order, clock }: World, count: number): Promise<Hex[]> {
-  const uids: Hex[] = [];
-  for (let i = 0; i < count; i++) {
-    clock.advance(1);
-    const result = await other.orders.submit((await order()) as never);
-    uids.push((result as { uid: Hex }).uid);
-  }
-  return uids;
-}
-
-async function get({ other }: World, uid: Hex): Promise<Order> {
-  const order = await other.orders.get(uid);
-  if (order === undefined) throw new Error('the other book has no such order');
-  return order;
-}
-
-/** Waits until an owner is imported. Pages are read and stored in real time. */
-async function untilCurrent({ book, pass, alice }: World): Promise<void> {
-  const getPhase = async () => {
-    await pass(5000);
-    return (await book.upstream?.owner(alice.address))?.phase;
-  };
-  await expect.poll(getPhase, { timeout: 20_000 }).toBe('current');
-}
+import { findElsewhere, postElsewhere, untilCurrent, world } from './worlds.ts';
 
 const fill = (order: Order) => tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount));
 
@@ -51,7 +12,7 @@ describe('a followed order', () => {
     const [uid = '0x'] = await postElsewhere(here, 1);
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
-    const { creationDate } = await get(here, uid);
+    const { creationDate } = await findElsewhere(here, uid);
     expect(await here.book.orders.get(uid)).toMatchObject({ status: 'open', creationDate });
     await here.other.orders.cancel(await here.cancellation([uid]));
     await here.pass(60_000);
@@ -64,7 +25,7 @@ describe('a followed order', () => {
     const [uid = '0x'] = await postElsewhere(here, 1);
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
-    const order = await get(here, uid);
+    const order = await findElsewhere(here, uid);
     await here.other.orders.cancel(await here.cancellation([uid]));
     await here.pass(60_000);
     await here.tell(here.book, 1, [fill(order)]);
@@ -79,7 +40,7 @@ describe('a followed order', () => {
     const [uid = '0x'] = await postElsewhere(here, 1);
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
-    const order = await get(here, uid);
+    const order = await findElsewhere(here, uid);
     await here.tell(here.book, 1, [fill(order)]);
     expect(await here.status(uid)).toBe('fulfilled');
     // The read begins while the fill is there, and ends after it was reverted.
@@ -100,7 +61,7 @@ describe('a followed order', () => {
     const { uid } = result as { uid: Hex };
     await here.pass(130_000, 10_000);
     expect(await here.log(uid)).toEqual(['created']);
-    await here.tell(here.book, 1, [fill(await get(here, uid))]);
+    await here.tell(here.book, 1, [fill(await findElsewhere(here, uid))]);
     await here.pass(60_000, 10_000);
     expect(await here.status(uid)).toBe('fulfilled');
     expect(await here.log(uid)).toEqual(['created', 'traded']);
@@ -110,7 +71,7 @@ describe('a followed order', () => {
     const here = await world();
     const submitted = await here.order({ partiallyFillable: true, sellAmount: '1000', buyAmount: '500' });
     const { uid } = (await here.book.orders.submit(submitted as never)) as { uid: Hex };
-    const part = tradeOf(await get(here, uid), 400n, 200n);
+    const part = tradeOf(await findElsewhere(here, uid), 400n, 200n);
     await here.tell(here.book, 1, [part]);
     await here.tell(here.other, 1, [part]);
     await here.other.orders.cancel(await here.cancellation([uid]));
@@ -137,7 +98,7 @@ describe('a followed order', () => {
     await here.book.upstream?.follow({ uids: [a, b] });
     await here.pass(2000);
     here.upstream.setDown(true);
-    await here.tell(here.book, 1, [fill(await get(here, a))]);
+    await here.tell(here.book, 1, [fill(await findElsewhere(here, a))]);
     await here.other.orders.cancel(await here.cancellation([b]));
     await here.pass(3_600_000 - 10_000, 100_000);
     expect([await here.status(a)]).toEqual(['fulfilled']);
@@ -151,7 +112,7 @@ describe('a followed order', () => {
     const [uid = '0x'] = await postElsewhere(here, 1);
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
-    const trade = fill(await get(here, uid));
+    const trade = fill(await findElsewhere(here, uid));
     await here.tell(here.other, 7, [trade]);
     await here.pass(60_000);
     expect(await here.status(uid)).toBe('fulfilled');
@@ -217,7 +178,7 @@ describe('the import of an owner', () => {
     const here = await world();
     const uids = await postElsewhere(here, 40);
     const [filled = '0x', cancelled = '0x', open = '0x'] = uids;
-    await here.tell(here.other, 1, [fill(await get(here, filled))]);
+    await here.tell(here.other, 1, [fill(await findElsewhere(here, filled))]);
     await here.other.orders.cancel(await here.cancellation([cancelled]));
     await here.book.upstream?.follow({ owners: [here.alice.address] });
     await untilCurrent(here);
@@ -339,7 +300,7 @@ describe('a quote of the other book', () => {
     await here.book.upstream?.follow({ owners: [here.alice.address] });
     await untilCurrent(here);
     for (const uid of [early, followed, relayed.uid]) {
-      const { quote } = await get(here, uid);
+      const { quote } = await findElsewhere(here, uid);
       expect(quote).toMatchObject({ gasAmount: expect.stringMatching(/^[1-9]/), verified: false });
       expect((await here.book.orders.get(uid))?.quote).toEqual(quote);
     }

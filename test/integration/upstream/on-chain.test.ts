@@ -1,23 +1,10 @@
 import type { Hex, Order, UpstreamDifference } from 'intentbook';
 import { appDataHash } from 'intentbook/sign';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { blockOf, eventsIn, placementOf, SETTLEMENT_HAPPENING, TRADER, tradeOf } from '../../support/chain-events.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
 import { settleData } from '../../support/settlement.ts';
-import { upstreamWorld } from '../../support/upstream/world.ts';
-
-type World = Awaited<ReturnType<typeof upstreamWorld>>;
-
-const worlds: World[] = [];
-const world = async (...parameters: Parameters<typeof upstreamWorld>): Promise<World> => {
-  const created = await upstreamWorld(...parameters);
-  worlds.push(created);
-  return created;
-};
-
-afterEach(async () => {
-  for (const each of worlds.splice(0)) await each.close();
-});
+import { type World, world } from './worlds.ts';
 
 const DOCUMENT = '{"appCode":"desk"}';
 const TOKENS = { sellToken: `0x${'a1'.repeat(20)}`, buyToken: `0x${'b2'.repeat(20)}` } as const;

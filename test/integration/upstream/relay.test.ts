@@ -1,19 +1,9 @@
 import type { Hex } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
-import { settle, upstreamWorld } from '../../support/upstream/world.ts';
-
-const worlds: Awaited<ReturnType<typeof upstreamWorld>>[] = [];
-const world = async (...parameters: Parameters<typeof upstreamWorld>) => {
-  const created = await upstreamWorld(...parameters);
-  worlds.push(created);
-  return created;
-};
-
-afterEach(async () => {
-  for (const each of worlds.splice(0)) await each.close();
-});
+import { settle } from '../../support/upstream/world.ts';
+import { world } from './worlds.ts';
 
 const accepted = (result: { status: string; uid?: Hex; existing?: boolean; error?: unknown }): Hex => {
   expect(result).toMatchObject({ status: 'accepted' });
