@@ -220,7 +220,8 @@ export interface Configuration {
  */
 export function parseOptions(options: OrderBookOptions): Configuration {
   assertKnownOptions('createOrderBook', options, OPTIONS);
-  const { chainId, store, chain, quotes, recovery, recoveryPool, checkTimeout = 5000 } = options;
+  const { chainId, store, chain, quotes, upstream, recovery, recoveryPool } = options;
+  const { checkTimeout = 5000, clock = systemClock } = options;
   requireInteger('createOrderBook: chainId', chainId);
   assertOptionObjects(options);
   requireInteger('createOrderBook: checkTimeout', checkTimeout);
@@ -272,13 +273,13 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     justInTimeOrders: requireMember(
       'createOrderBook: justInTimeOrders',
       ['own', 'all', 'off'],
-      options.justInTimeOrders ?? (options.upstream === undefined ? 'own' : 'off'),
+      options.justInTimeOrders ?? (upstream === undefined ? 'own' : 'off'),
     ),
     auctions: parseAuctionOptions(options.auctions ?? {}),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
-    upstream: options.upstream,
+    upstream,
     relay: requireMember('createOrderBook: relay', ['direct', 'queue'], options.relay ?? 'direct'),
-    clock: options.clock ?? systemClock,
+    clock: upstream?.createClock?.(clock) ?? clock,
     logger: options.logger,
   };
 }

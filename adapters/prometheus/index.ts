@@ -219,6 +219,16 @@ function createGauges(
     ({ lag }) => lag / 1000,
   );
   upstreamGauge(
+    'intentbook_upstream_staleness_seconds',
+    'Age of what is known of the followed order that is read next.',
+    ({ staleness }) => staleness / 1000,
+  );
+  upstreamGauge(
+    'intentbook_upstream_clock_skew_seconds',
+    'Time by which the clock of the upstream is ahead of that of this host.',
+    ({ clockSkew }) => (clockSkew ?? Number.NaN) / 1000,
+  );
+  upstreamGauge(
     'intentbook_upstream_relayed',
     'Orders on their way to the upstream, and those that it has rejected in the last week.',
     ({ relayed }) => relayed,

@@ -25,7 +25,7 @@ export interface Session {
 /** A request in JSON. */
 export interface Request {
   readonly class: UpstreamClass;
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path below the base URL. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;

@@ -1,4 +1,5 @@
 import type {
+  Address,
   Hex,
   Upstream,
   UpstreamClass,
@@ -9,7 +10,8 @@ import type {
   UpstreamWrite,
 } from 'intentbook';
 import { UPSTREAM_CLASSES } from 'intentbook';
-import { assertKnownOptions, parseHex } from '#internal';
+import { assertKnownOptions, chainBySegment, deployment, type Environment, parseHex } from '#internal';
+import { createUpstreamClock, type UpstreamClock } from './clock.ts';
 import type { CallResult, Connection, Request, Session, TimedResult } from './connection.ts';
 import { createConnection } from './connection.ts';
 import { ACCESS_OPTIONS, parseAccess, type UpstreamAccessOptions } from './options.ts';
@@ -47,18 +49,29 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
   const main = createConnection(parseAccess(caller, options));
   const fallbacks = readFallbacks.map((url) => createConnection(parseAccess(caller, { ...common, url })));
   const waiting = new Map<string, Promise<TimedResult>>();
+  let clock: UpstreamClock | undefined;
   let session: (Session & { readonly controller: AbortController }) | undefined;
+
+  const shift = () => clock?.correction ?? 0;
 
   function getSession(): Session {
     if (session === undefined) throw new Error(`${caller}: open() must be called first`);
     return session;
   }
 
+  /** Sends a request. Calls have the time of the host, and their results that of the book. */
+  async function send(connection: Connection, request: Request): Promise<TimedResult> {
+    const result = await connection.send(getSession(), request);
+    const startedAt = result.startedAt + shift();
+    if (result.outcome !== 'blocked') return { ...result, startedAt };
+    return { ...result, startedAt, block: { ...result.block, until: result.block.until + shift() } };
+  }
+
   async function write(
     request: Omit<Request, 'class'>,
     parse: (body: unknown) => UpstreamWrite,
   ): Promise<UpstreamWrite> {
-    const result = await main.send(getSession(), { ...request, class: 'write' });
+    const result = await send(main, { ...request, class: 'write' });
     switch (result.outcome) {
       case 'ok':
         return parse(result.body);
@@ -79,7 +92,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
     if (running !== undefined) return running;
     const onSend = () => void waiting.delete(key);
     const method = body === undefined ? 'GET' : 'POST';
-    const result = connection.send(getSession(), { ...request, class: 'read', method, onSend }).finally(onSend);
+    const result = send(connection, { ...request, class: 'read', method, onSend }).finally(onSend);
     waiting.set(key, result);
     return result;
   }
@@ -101,10 +114,16 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
   return {
     name: main.host,
 
-    open({ clock, reserve, onCall }: UpstreamContext) {
+    createClock(host) {
+      clock = createUpstreamClock(host, () => main.clockSkew);
+      return clock.time;
+    },
+
+    open(context: UpstreamContext) {
+      assertSameBook(main.access.service.base, context.chainId, context.settlementContract);
       session?.controller.abort();
       const controller = new AbortController();
-      session = { clock, reserve, onCall, controller, closed: controller.signal };
+      session = { ...(clock?.attach(context) ?? context), controller, closed: controller.signal };
     },
 
     close() {
@@ -118,13 +137,16 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
         return { status: 'unknown', reason: 'the response has no UID' };
       }),
 
-    cancelOrders: (request) => write({ method: 'DELETE', path: 'api/v1/orders', body: request }, toCancellation),
+    cancelOrders: (request) => write({ method: 'DELETE', path: 'api/v1/orders', body: request }, toConfirmation),
 
     cancelOrder: (uid, request) =>
-      write({ method: 'DELETE', path: `api/v1/orders/${uid}`, body: request }, toCancellation),
+      write({ method: 'DELETE', path: `api/v1/orders/${uid}`, body: request }, toConfirmation),
+
+    putAppData: (hash, fullAppData) =>
+      write({ method: 'PUT', path: `api/v1/app_data/${hash}`, body: { fullAppData } }, toConfirmation),
 
     async quote(body, { signal } = {}) {
-      return toQuote(await main.send(getSession(), { ...QUOTE, path: 'api/v1/quote', body, signal }));
+      return toQuote(await send(main, { ...QUOTE, path: 'api/v1/quote', body, signal }));
     },
 
     quotes(body, { signal } = {}): AsyncIterable<UpstreamQuote> {
@@ -137,7 +159,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
         return { status: 'failed', reason: `at most ${MAX_UIDS} orders can be read at once, got ${unique.length}` };
       }
       if (unique.length === 0) {
-        return { status: 'read', value: [], startedAt: getSession().clock.now(), host: main.host };
+        return { status: 'read', value: [], startedAt: getSession().clock.now() + shift(), host: main.host };
       }
       return read({ path: 'api/v1/orders/by_uids', body: unique }, (rows) => parseElements(rows, unique));
     },
@@ -155,7 +177,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
 
     async nativePrice(token, { signal } = {}) {
       const path = `api/v1/token/${token}/native_price`;
-      const result = await main.send(getSession(), { class: 'read', method: 'GET', path, signal });
+      const result = await send(main, { class: 'read', method: 'GET', path, signal });
       const { startedAt } = result;
       if (result.outcome === 'rejected') return { status: 'read', value: undefined, startedAt, host: main.host };
       const price = result.outcome === 'ok' && isObject(result.body) ? result.body['price'] : undefined;
@@ -167,19 +189,43 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
     status() {
       const blocks = UPSTREAM_CLASSES.flatMap((name): [UpstreamClass, { until: number; reason: string }][] => {
         const block = main.getBlock(name);
-        return block === undefined ? [] : [[name, { until: block.until, reason: block.reason }]];
+        return block === undefined ? [] : [[name, { until: block.until + shift(), reason: block.reason }]];
       });
       return { paused: Object.fromEntries(blocks), failing: main.failing, clockSkew: main.clockSkew };
     },
   };
 }
 
+/** The hosts of the protocol's own books. */
+const ENVIRONMENTS_BY_HOST: Readonly<Record<string, Environment>> = {
+  'api.cow.fi': 'production',
+  'partners.cow.fi': 'production',
+  'barn.api.cow.fi': 'staging',
+  'partners.barn.cow.fi': 'staging',
+};
+
+/** @throws Error if a book of the protocol is of another chain or contract: each order would be for another domain. */
+function assertSameBook({ host, pathname }: URL, chainId: number, settlementContract: Address): void {
+  const environment = ENVIRONMENTS_BY_HOST[host];
+  if (environment === undefined) return;
+  const { settlement } = deployment(environment);
+  if (settlement !== settlementContract)
+    throw new Error(
+      `${host} is the ${environment} book, of contract ${settlement}; this book is of ${settlementContract}`,
+    );
+  const chain = chainBySegment(pathname.split('/')[1] ?? '');
+  if (chain?.chainId !== chainId)
+    throw new Error(
+      `${host}${pathname} is ${chain === undefined ? 'no book' : `of chain ${chain.chainId}`}; this book is of ${chainId}`,
+    );
+}
+
 const QUOTE = { class: 'quote', method: 'POST' } as const;
 
-/** Converts the response to a cancellation: text in JSON. A page of a proxy is none. */
-function toCancellation(body: unknown): UpstreamWrite {
+/** Converts the response to a cancellation or a document: text in JSON. A page of a proxy is none. */
+function toConfirmation(body: unknown): UpstreamWrite {
   if (typeof body === 'string') return { status: 'accepted' };
-  return { status: 'unknown', reason: 'the response does not confirm the cancellation' };
+  return { status: 'unknown', reason: 'the response is no confirmation' };
 }
 
 function toRead<T>(

@@ -15,7 +15,16 @@ export interface Upstream {
   /** Name for people, logs and metrics: the host of its URL. */
   readonly name: string;
 
-  /** Begins to serve a book. Called once at each start of the book, before any other method. */
+  /**
+   * Creates the time of a book. It may be that of the other book, which decides whether an order has expired. Called
+   * once, when the book is created. Absent: the book has the time of its host.
+   */
+  createClock?(host: Clock): Clock;
+
+  /**
+   * Begins to serve a book. Called once at each start of the book, before any other method.
+   * @throws Error if the other book is known to be of another chain or contract: the book does not start.
+   */
   open(context: UpstreamContext): void;
 
   /** Ends waiting and running calls; they return `failed`, `unknown` or `blocked`. */
@@ -29,6 +38,9 @@ export interface Upstream {
 
   /** Cancels one order by a signature of that order alone (`DELETE /api/v1/orders/{uid}`). */
   cancelOrder(uid: Hex, request: Readonly<Record<string, unknown>>): Promise<UpstreamWrite>;
+
+  /** Stores a document of app data (`PUT /api/v1/app_data/{hash}`). `accepted`: the other book has it. */
+  putAppData(hash: Hex, document: string): Promise<UpstreamWrite>;
 
   /** Requests a quote in wire format (`POST /api/v1/quote`). */
   quote(request: unknown, options?: { readonly signal?: AbortSignal | undefined }): Promise<UpstreamQuote>;
@@ -69,6 +81,8 @@ export interface UpstreamContext {
   readonly clock: Clock;
   /** The chain id of the book's orders. */
   readonly chainId: number;
+  /** The contract that settles the book's orders. */
+  readonly settlementContract: Address;
   /**
    * Reserves the next turn of a class of calls among all processes of the book, at least `interval` milliseconds after
    * the previous one. Returns its time, in milliseconds since 1970. Absent: the book has one process.

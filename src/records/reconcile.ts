@@ -13,7 +13,8 @@ import { getOrderStatus } from './status.ts';
 
 /** A difference between this book and the other one, and how it was resolved. */
 export interface UpstreamDifference {
-  readonly uid: Hex;
+  /** `null`: a row of a list that cannot be read, so that its order is not known. */
+  readonly uid: Hex | null;
   /** What differs: the status of the order, its executed amounts, its fee, or its presence. */
   readonly field: 'status' | 'executed' | 'fee' | 'missing' | 'row';
   readonly local: string;
@@ -64,6 +65,7 @@ export interface LocalKnowledge {
  * | waits for its signature, open | signed, cancelled | the other book, if it lasts and the fact is adopted |
  * | a fee | a lower one or none | the chain, if it is followed; otherwise the other book, which attributes fees later |
  * | expired or open | open or expired | the clock of this book |
+ * | a status that this release does not know | any | it stays |
  */
 export function reconcile(local: StoredOrder, found: UpstreamOrder, context: LocalKnowledge): Reconciliation {
   const { uid } = local;
@@ -96,6 +98,7 @@ export function reconcile(local: StoredOrder, found: UpstreamOrder, context: Loc
     if (isAdopted) events.push({ type: 'presignature', uid, signed: true, ...UNPLACED });
     differ(isAdopted ? 'upstream' : 'chain');
   } else if (isUnsigned || isReopened) differ(isLasting ? 'upstream' : 'none');
+  else if (found.status === undefined) differ('none'); // of a later release
 
   const isBehind =
     found.executedSellAmount > BigInt(local.executedSellAmount) ||

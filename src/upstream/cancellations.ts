@@ -174,6 +174,7 @@ export function createCancellations(book: UpstreamBook, wakeWorker: () => void) 
       return pending.length > 0 ? later : undefined; // such an order is not stored here yet
     }
     if (isEarly(answer, pending)) return later;
+    if (answer.code === 'OrderNotFound' && (await areGivenUp(uids))) return undefined;
     const live = await settle(uids, answer);
     if (live === undefined) return later;
     await refresh(book, uids);
@@ -185,7 +186,22 @@ export function createCancellations(book: UpstreamBook, wakeWorker: () => void) 
     return undefined;
   }
 
-  return { cancel, retry };
+  /** Returns whether an order that the other book does not have is not to be sent again: its owner has cancelled it. */
+  async function isCancelled(uid: Hex): Promise<boolean> {
+    const lists = (await findKept()).filter(({ value }) => value.uids.includes(uid)).map(({ value }) => value.uids);
+    if (lists.length === 0) return false;
+    // The other book cancels all of a list or nothing: the orders of the list that it has need this one.
+    const relayed = new Set((await tasks.get('relay', lists.flat())).map(({ key }) => key as Hex)); // keys are UIDs
+    return lists.some((uids) => uids.every((each) => relayed.has(each)));
+  }
+
+  /** Returns whether the other book has none of these orders: each was given up. */
+  async function areGivenUp(uids: readonly Hex[]): Promise<boolean> {
+    const given = (await tasks.get('relay', uids)).filter(({ value }) => value.state === 'rejected');
+    return given.length === uids.length;
+  }
+
+  return { cancel, retry, isCancelled };
 }
 
 /** Returns whether a list was rejected because one of its orders has not arrived yet. */

@@ -104,10 +104,11 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     const current = new Set(uids.filter((uid) => orders.get(uid)?.version === before.get(uid)));
     await storeOrders([...found.values()].filter(({ uid }) => !orders.has(uid)));
     const disputed = new Set<Hex>();
+    const isMain = read.host === upstream.name;
     for (const { key, value } of due) {
       const [order, other] = [orders.get(key as Hex), found.get(key as Hex)];
       if (order === undefined || other === undefined || !current.has(order.uid)) continue;
-      if (await apply(order, other, value)) disputed.add(order.uid);
+      if (await apply(order, other, isMain ? value : undefined)) disputed.add(order.uid);
     }
     await tasks.write(
       due.map((task) => reschedule(task, { found, orders, current, disputed, readAt: read.startedAt })),
@@ -118,9 +119,15 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
   const versions = async (uids: readonly Hex[]) =>
     new Map((await store.orders.get(uids)).map(({ uid, version }) => [uid, version]));
 
-  /** Applies a read of an order. Returns whether the read shows less than this book knows. */
-  async function apply(order: StoredOrder, found: UpstreamOrder, { disputedAt }: OrderTask): Promise<boolean> {
+  /**
+   * Applies a read of an order. Returns whether the read shows less than this book knows.
+   *
+   * @param task - What earlier reads have shown. `undefined`: the read is of a failover, which may be far behind, so
+   * what it lacks proves nothing.
+   */
+  async function apply(order: StoredOrder, found: UpstreamOrder, task: OrderTask | undefined): Promise<boolean> {
     const { uid } = order;
+    const disputedAt = task?.disputedAt;
     const began = await findBeginning();
     const isFollowed = isChainFollowed() && began !== undefined;
     const chain = !isFollowed ? 'none' : found.creationDate >= began.at + CLOCKS ? 'all' : 'later';
@@ -139,7 +146,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     else if (result.isReverted)
       await adopt([...(await listStoredTrades(uid)), ...toFacts(found, [])], clock.now(), [uid]);
     for (const difference of result.differences) book.differs.notify(difference);
-    return result.isDisputed;
+    return result.isDisputed && task !== undefined;
   }
 
   /**
@@ -217,7 +224,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
       }
       const record = toInsert(order, book);
       if (record === undefined)
-        report({ uid: order.uid, field: 'row', local: 'not stored', upstream: 'another domain' });
+        report({ uid: order.uid, field: 'row', local: 'not stored', upstream: describeDomain(order) });
       return record === undefined ? [] : [{ order, record }];
     });
     const oldest = Math.min(...records.map(({ order }) => order.creationDate));
@@ -255,6 +262,11 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     const [known] = await tasks.get('beginning', [CHAIN]);
     beginning = known && { at: known.due, block: known.value.block };
     return beginning;
+  }
+
+  /** Describes why the UID of an order is not that of its terms here. */
+  function describeDomain({ settlementContract: contract }: UpstreamOrder): string {
+    return contract === undefined || contract === book.settlementContract ? 'another domain' : `settled by ${contract}`;
   }
 
   /** Returns whether an order is stored by its placement alone: this book reads the contract that places it. */

@@ -147,7 +147,9 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
     if (task.phase === 'current') return now(repass(task)); // in parts
     if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
     const { last: _last, ...rest } = task;
-    onFailure(new Error(`${upstream.name} cannot list row ${task.offset} of the ${task.phase} of ${owner}: skipped`));
+    const row = `row ${task.offset} of the ${task.phase} of ${owner}`;
+    onFailure(new Error(`${upstream.name} cannot list ${row}: skipped`));
+    book.differs.notify({ uid: null, field: 'row', local: row, upstream: 'error', resolution: 'none' });
     return { due, value: { ...rest, offset: task.offset + 1 + OVERLAP, skipped: task.skipped + 1 } };
   }
 

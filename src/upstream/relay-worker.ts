@@ -52,7 +52,7 @@ const TRANSIENT: Readonly<Record<string, number>> = {
 export function createRelayWorker(
   book: UpstreamBook,
   insert: Insert,
-  cancellations: Pick<Cancellations, 'retry'>,
+  cancellations: Pick<Cancellations, 'retry' | 'isCancelled'>,
 ): Worker {
   const { upstream, tasks, clock, onFailure } = book;
 
@@ -178,6 +178,7 @@ export function createRelayWorker(
       if (wait === undefined) return giveUp(task, uid, reason, code);
       return { due: Math.min(now + wait, getEnd(uid)), value: { ...task, state: 'queued' } };
     }
+    if (await cancellations.isCancelled(uid)) return giveUp(task, uid, 'cancelled by its owner before it arrived');
     return deliver({ ...task, sent: Math.max(1, task.sent) }, uid);
   }
 

@@ -14,6 +14,11 @@ export const CLAIM = 90_000;
 /** Milliseconds from the first unknown answer to each read of the UID. */
 export const READS = [1_000, 3_000, 10_000, 30_000, 60_000] as const;
 
+/** Bytes of a request that production reads at most. A document is sent on its own before an order that is larger. */
+const MAX_BODY = 16_384;
+
+const isTooLarge = (body: unknown) => new TextEncoder().encode(JSON.stringify(body)).length > MAX_BODY;
+
 /** What an answer to a submission proves. */
 export type RelayVerdict =
   | { readonly status: 'accepted' }
@@ -30,12 +35,20 @@ export type RelayVerdict =
  * other book checks balances and validity before it looks for a duplicate.
  */
 export async function send(
-  { upstream }: Pick<UpstreamBook, 'upstream'>,
+  { upstream, clock }: Pick<UpstreamBook, 'upstream' | 'clock'>,
   insert: OrderInsert,
   quoteId: number | undefined,
   isRepeat: boolean,
 ): Promise<RelayVerdict> {
-  const answer = await upstream.submitOrder(toCreation(insert, quoteId));
+  let creation = toCreation(insert, quoteId);
+  if (insert.document !== undefined && isTooLarge(creation)) {
+    const put = await upstream.putAppData(insert.document.hash, insert.document.document);
+    if (put.status === 'blocked') return put;
+    if (put.status === 'unknown') return { status: 'blocked', reason: put.reason, until: clock.now() + READS[0] };
+    // A document that is too large alone is rejected with the order.
+    if (put.status === 'accepted') creation = toCreation({ order: insert.order }, quoteId);
+  }
+  const answer = await upstream.submitOrder(creation);
   const { uid } = insert.order;
   switch (answer.status) {
     case 'accepted':

@@ -90,10 +90,13 @@ export function createUpstreamService(
         tasks.count('order'),
         tasks.count('owner'),
         tasks.count('relay'),
-        tasks.due('order', clock.now(), 1),
+        tasks.due('order', Number.MAX_SAFE_INTEGER, 1),
       ]);
-      const lag = Math.max(0, clock.now() - (oldest[0]?.due ?? clock.now()));
-      return { upstream: upstream.name, ...upstream.status(), orders, owners, relayed, lag };
+      const now = clock.now();
+      const { due = now, value } = oldest[0] ?? {};
+      const lag = Math.max(0, now - due);
+      const staleness = Math.max(0, now - (value?.readAt ?? due));
+      return { upstream: upstream.name, ...upstream.status(), orders, owners, relayed, lag, staleness };
     },
   };
 
@@ -154,6 +157,7 @@ export function createUpstreamService(
       upstream.open({
         clock,
         chainId,
+        settlementContract,
         onCall: onCall.notify,
         ...(store.traits.writers === 'many' && { reserve: createReservation(context) }),
       }),

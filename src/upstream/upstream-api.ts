@@ -53,6 +53,8 @@ export interface UpstreamState extends UpstreamStatus {
   readonly relayed: number;
   /** Milliseconds by which the oldest due read is late. */
   readonly lag: number;
+  /** Age of what is known of the order that is read next, in milliseconds. */
+  readonly staleness: number;
 }
 
 /** The orders of another book that this one follows. */

@@ -230,10 +230,10 @@ async function doWith(
   }
 }
 
-async function compare(store: Store, { chainId }: Domain, url: string, progress: Progress): Promise<CommandOutcome> {
+async function compare(store: Store, domain: Domain, url: string, progress: Progress): Promise<CommandOutcome> {
   const { orderBookUpstream } = await import('intentbook/upstream');
   const upstream = orderBookUpstream({ url });
-  upstream.open({ clock: systemClock, chainId, onCall() {} });
+  upstream.open({ ...domain, clock: systemClock, onCall() {} });
   try {
     const data = await compareBook(store, upstream, progress);
     const { compared, missing, differences } = data;

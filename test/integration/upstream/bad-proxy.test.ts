@@ -2,7 +2,7 @@ import type { Hex, UpstreamCall } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { orderBookUpstream } from 'intentbook/upstream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
+import { account, SEPOLIA_DOMAIN, signCancellation, signOrder } from '../../support/orders.ts';
 import type { BadProxyOptions, Fault } from '../../support/upstream/bad-proxy.ts';
 import { startBadProxy } from '../../support/upstream/bad-proxy.ts';
 import { startSecondBook } from '../../support/upstream/second-book.ts';
@@ -23,7 +23,7 @@ async function start(options: Partial<BadProxyOptions> = {}, budget: object = FA
   // The same clock would share the budget of another test.
   const clock = { ...systemClock };
   const upstream = orderBookUpstream({ url: proxy.url, budget, contact: 'ops@example.org' });
-  upstream.open({ clock, chainId: SEPOLIA, onCall: (call) => calls.push(call) });
+  upstream.open({ ...SEPOLIA_DOMAIN, clock, onCall: (call) => calls.push(call) });
   closers.push(
     () => second.close(),
     () => proxy.close(),
@@ -153,7 +153,7 @@ describe('order book behind a bad proxy', () => {
         return new Response('[]');
       },
     });
-    other.open({ clock: { ...systemClock }, chainId: SEPOLIA, onCall: () => {} });
+    other.open({ ...SEPOLIA_DOMAIN, clock: { ...systemClock }, onCall: () => {} });
     await other.listOrders(OWNER, { offset: 0, limit: 1 });
     expect(agents).toEqual([expect.stringMatching(/^intentbook\/\d+\.\d+\.\d+ \(\+https:\/\/example.org\/contact\)$/)]);
     proxy.setDown(true);

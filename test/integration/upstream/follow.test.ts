@@ -2,6 +2,8 @@ import type { Hex, Order } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
+import { SEPOLIA, signOrder } from '../../support/orders.ts';
+import { scriptedChain } from '../../support/scripted-chain.ts';
 import { findElsewhere, postElsewhere, untilCurrent, world } from './worlds.ts';
 
 const fill = (order: Order) => tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount));
@@ -92,6 +94,27 @@ describe('a followed order', () => {
     expect(await here.log(uid)).toEqual(['created', 'presigned']);
   });
 
+  test('scenario 28: that is signed, revoked and signed in one block is open, also while reads lag', async () => {
+    const chain = scriptedChain();
+    chain.mine([], []);
+    const here = await world({ indexer: { sources: [chain.node('node')], fromBlock: 101, pollInterval: 1000 } });
+    await here.pass(5000);
+    const order = { ...(await here.order()), signingScheme: 'presign', signature: '0x' } as const;
+    const { uid } = (await here.book.orders.submit(order as never)) as { uid: Hex };
+    const sign = (signed: boolean) =>
+      ({ event: 'PreSignature', owner: here.alice.address.toLowerCase(), orderUid: uid, signed }) as never;
+    chain.mine([sign(true), sign(false), sign(true)]);
+    await here.pass(5000);
+    expect(await here.status(uid)).toBe('open');
+    const log = await here.log(uid);
+    await here.pass(600_000, 5000);
+    expect(await here.status(uid)).toBe('open');
+    expect(await here.log(uid)).toEqual(log);
+    chain.mine([sign(false)]);
+    await here.pass(5000);
+    expect(await here.status(uid)).toBe('presignaturePending');
+  });
+
   test('scenario 34: whose book is down for an hour follows the chain, and catches up', async () => {
     const here = await world();
     const [a = '0x', b = '0x'] = await postElsewhere(here, 2);
@@ -102,6 +125,8 @@ describe('a followed order', () => {
     await here.other.orders.cancel(await here.cancellation([b]));
     await here.pass(3_600_000 - 10_000, 100_000);
     expect([await here.status(a)]).toEqual(['fulfilled']);
+    const state = await here.book.upstream?.state();
+    expect(state?.staleness).toBeGreaterThan(3_500_000);
     here.upstream.setDown(false);
     await here.pass(60_000);
     expect(await here.log(b)).toContain('cancelled');
@@ -126,9 +151,13 @@ describe('a followed order', () => {
     const [uid = '0x'] = await postElsewhere(here, 1);
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
+    const differences: unknown[] = [];
+    here.book.on('upstreamDiffered', (difference) => void differences.push(difference));
     here.upstream.change = (order) => ({ ...order, status: 'paused' as never });
     await here.pass(120_000, 5000);
     expect(await here.status(uid)).toBe('open');
+    const difference = { uid, field: 'status', local: 'open', upstream: 'unknown', resolution: 'none' };
+    expect(differences).toContainEqual(difference);
   });
 
   test('scenario 37: of another contract is not stored, and is reported', async () => {
@@ -147,6 +176,52 @@ describe('a followed order', () => {
       upstream: 'another domain',
       resolution: 'none',
     });
+  });
+
+  test('scenario 37: of a book of another contract is reported with the contract', async () => {
+    const staging = `0x${'f5'.repeat(20)}` as Hex;
+    const here = await world({}, { other: { settlementContract: staging } });
+    const domain = { chainId: SEPOLIA, settlementContract: staging };
+    const order = await signOrder(here.alice, { validTo: Math.floor(here.clock.now() / 1000) + 3600 }, { domain });
+    const { uid } = (await here.other.orders.submit(order as never)) as { uid: Hex };
+    const differences: unknown[] = [];
+    here.book.on('upstreamDiffered', (difference) => void differences.push(difference));
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    expect(await here.status(uid)).toBeUndefined();
+    expect(differences).toMatchObject([{ uid, field: 'row', upstream: `settled by ${staging}` }]);
+  });
+
+  test('scenario 38: keeps what its book has shown while a failover is read that is far behind', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    await here.upstream.freeze();
+    await here.tell(here.other, 7, [fill(await findElsewhere(here, uid))]);
+    await here.upstream.freeze(false);
+    await here.pass(60_000);
+    expect(await here.status(uid)).toBe('fulfilled');
+    here.upstream.host = 'failover.example';
+    await here.other.chain.rollback(0); // the failover has not read the block yet
+    await here.pass(900_000, 5000);
+    expect(await here.status(uid)).toBe('fulfilled');
+    expect(await here.log(uid)).toEqual(['created', 'traded']);
+    here.upstream.host = here.upstream.name;
+    await here.pass(1_200_000, 5000);
+    expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted']);
+  });
+
+  test('scenario 40: expires by the clock of the other book if that of this host is wrong', async () => {
+    const here = await world();
+    here.upstream.skew = -90_000;
+    const validTo = Math.floor(here.clock.now() / 1000) + 60;
+    const { uid } = (await here.book.orders.submit((await here.order({ validTo })) as never)) as { uid: Hex };
+    await here.pass(100_000, 5000);
+    expect(await here.status(uid)).toBe('open');
+    await here.pass(60_000, 5000);
+    expect(await here.status(uid)).toBe('expired');
+    expect(await here.book.upstream?.state()).toMatchObject({ clockSkew: -90_000 });
   });
 
   test('that is absent from reads stays as it is, and the absence is reported', async () => {
@@ -221,15 +296,19 @@ describe('the import of an owner', () => {
     const here = await world();
     const uids = await postElsewhere(here, 60);
     here.upstream.broken.add(30);
+    const differences: unknown[] = [];
+    here.book.on('upstreamDiffered', (difference) => void differences.push(difference));
     await here.book.upstream?.follow({ owners: [here.alice.address] });
     await untilCurrent(here);
     const { orders } = await here.book.orders.list({ owner: here.alice.address, limit: 100 });
     const missing = uids.filter((uid) => !orders.some((order) => order.uid === uid));
     expect(missing).toEqual([[...uids].reverse()[30]]);
     expect(await here.book.upstream?.owner(here.alice.address)).toMatchObject({ skipped: 1 });
+    const row = `row 30 of the orders of ${here.alice.address.toLowerCase()}`;
+    expect(differences).toEqual([{ uid: null, field: 'row', local: row, upstream: 'error', resolution: 'none' }]);
   });
 
-  test('scenarios 19 and 20: continues after a restart, and steps back when rows are gone', async () => {
+  test('scenario 19: continues after a restart', async () => {
     const here = await world();
     const uids = await postElsewhere(here, 1200);
     await here.book.upstream?.follow({ owners: [here.alice.address] });
@@ -280,12 +359,21 @@ describe('a quote of the other book', () => {
       sent.push(order['quoteId']);
       return submitOrder(order);
     };
+    const validTo = Math.floor(here.clock.now() / 1000) + 7200;
     const order = { ...(await here.order({ sellAmount: '1000000000000000000' })), quoteId: 1 };
     expect(await here.book.orders.submit(order as never)).toMatchObject({ status: 'accepted' });
     expect(sent).toEqual([2]);
     const unknown = { ...(await here.order()), quoteId: 77 };
     expect(await here.book.orders.submit(unknown as never)).toMatchObject({ status: 'accepted' });
     expect(sent).toEqual([2, undefined]);
+    // After its end, the other book makes a new quote silently.
+    await here.pass(61_000, 61_000);
+    const late = { ...(await here.order({ sellAmount: '1000000000000000000', validTo })), quoteId: 1 };
+    const submitted = await here.book.orders.submit(late as never);
+    expect(submitted).toMatchObject({ status: 'accepted' });
+    const { uid } = submitted as { uid: Hex };
+    await here.pass(60_000, 5000);
+    expect((await here.book.orders.get(uid))?.quote).toEqual((await findElsewhere(here, uid)).quote);
   });
 
   test('that it has linked to an order is the quote of the order here, relayed, imported or followed', async () => {

@@ -14,7 +14,9 @@ const ORDERS = Number(process.env['TEST_LONG'] === undefined ? 10_000 : 50_000);
 const KILLS = 5;
 const READS_PER_SECOND = 5;
 
-test('the import of an owner continues after each kill -9, and reads no page twice', { timeout: 600_000 }, async () => {
+test('scenario 19: the import of an owner continues after each kill -9, and reads no page twice', {
+  timeout: 600_000,
+}, async () => {
   const limits = { maxOpenOrders: 2 * ORDERS, maxPendingOrders: 2 * ORDERS };
   const second = await startSecondBook({ limits });
   const proxy = await startBadProxy({ target: second.url });

@@ -1,8 +1,10 @@
-import type { Hex, OrderBook } from 'intentbook';
+import type { Clock, Hex, OrderBook } from 'intentbook';
 import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
 import { postgresStore } from 'intentbook/postgres';
 import { orderBookUpstream } from 'intentbook/upstream';
 import { afterAll, expect, test } from 'vitest';
+import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
 import { temporarySchema } from '../../support/postgres.ts';
 import { startBadProxy } from '../../support/upstream/bad-proxy.ts';
@@ -60,4 +62,38 @@ test('two books on one PostgreSQL store relay each order once, and both know wha
   for (const book of books) await book.close();
   await proxy.close();
   await second.close();
+});
+
+test('scenario 39: two processes whose clocks differ by 90 s share the turns of a class', async () => {
+  const clock = manualClock();
+  const ahead = { ...clock, now: () => clock.now() + 90_000 };
+  const inner = memoryStore();
+  const store = { ...inner, traits: { ...inner.traits, writers: 'many' as const } };
+  const sent: number[] = [];
+  const answer: typeof fetch = async () => {
+    sent.push(clock.now());
+    return new Response('[]', { headers: { date: new Date(clock.now()).toUTCString() } });
+  };
+  const start = async (own: Clock, shared: typeof store) => {
+    const upstream = orderBookUpstream({ url: 'https://book.example', fetch: answer, budget: { read: 1 } });
+    const book = createOrderBook({ chainId: SEPOLIA, clock: own, store: shared, upstream });
+    await book.start();
+    return { book, upstream };
+  };
+  const first = await start(clock, store);
+  const second = await start(ahead, { ...store, open: async () => {}, close: async () => {} });
+  const owner = account(1).address.toLowerCase() as Hex;
+  const settled = [first, second].map(async ({ upstream }) => {
+    for (let i = 0; i < 20; i++) await upstream.listOrders(owner, { offset: i, limit: 1 });
+  });
+  for (let i = 0; i < 600 && sent.length < 40; i++) {
+    clock.advance(100);
+    for (let j = 0; j < 6; j++) await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(sent).toHaveLength(40);
+  await Promise.all(settled);
+  // The first request of each process is not reserved, and a measured clock is exact to a second.
+  expect((sent.at(-1) ?? 0) - (sent[2] ?? 0)).toBeGreaterThanOrEqual(36_000);
+  await second.book.close();
+  await first.book.close();
 });

@@ -1,5 +1,6 @@
 import type { Hex } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
+import { appDataHash } from 'intentbook/sign';
 import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
 import { settle } from '../../support/upstream/world.ts';
@@ -69,6 +70,24 @@ describe('a relayed order', () => {
     expect(upstream.calls.submitOrder).toBe(1);
   });
 
+  test('scenario 2: that is repeated by its client after the fill is found, and is not called rejected', async () => {
+    const { book, other, order, upstream, pass, status, tell } = await world();
+    await upstream.freeze();
+    upstream.faults.push('lost');
+    const created = await order();
+    const { uid } = (await book.orders.submit(created)) as { uid: Hex };
+    const found = await other.orders.get(uid);
+    if (found === undefined) throw new Error('the other book has the order');
+    await tell(other, 1, [tradeOf(found, BigInt(found.sellAmount), BigInt(found.buyAmount))]);
+    // The owner has sold what the order would sell: a repeat would be rejected.
+    upstream.submitOrder = async () => ({ ...REJECTED, status: 'rejected' });
+    expect(await book.orders.submit(created)).toMatchObject({ status: 'unknown', error: { code: 'OutcomeUnknown' } });
+    await upstream.freeze(false);
+    await pass(120_000, 5000);
+    await expect.poll(() => status(uid)).toBe('fulfilled');
+    expect(await book.orders.submit(created)).toMatchObject({ error: { code: 'DuplicatedOrder' } });
+  });
+
   test('scenario 2: whose repeat is rejected while reads lag is stored when a read shows it', async () => {
     const { book, order, upstream, pass, status } = await world();
     const { submitOrder } = upstream;
@@ -135,6 +154,29 @@ describe('a relayed order', () => {
     const { hash } = put as { hash: Hex };
     const uid = accepted(await book.orders.submit(await order({ appData: hash, appDataIsHash: true } as never)));
     expect(await other.orders.get(uid)).toMatchObject({ appData: hash, fullAppData: document });
+  });
+
+  test('scenario 11: whose document and signature are too large for one request sends the document first', async () => {
+    const unverified = { eip1271: 'accept-unverified', limits: { maxAppDataSize: 8192 } } as const;
+    const { book, other, order, upstream } = await world(unverified, { other: unverified });
+    const bodies: Record<string, unknown>[] = [];
+    const { submitOrder } = upstream;
+    upstream.submitOrder = (body) => {
+      bodies.push(body);
+      return submitOrder(body);
+    };
+    const document = JSON.stringify({ version: '1.1.0', appCode: 'a'.repeat(4000), metadata: {} });
+    const large = { signingScheme: 'eip1271', signature: `0x${'ab'.repeat(6000)}` };
+    const uid = accepted(await book.orders.submit({ ...(await order({ appData: document })), ...large } as never));
+    expect(await other.orders.get(uid)).toMatchObject({ fullAppData: document });
+    expect(bodies).toMatchObject([{ appData: appDataHash(document) }]);
+    expect(JSON.stringify(bodies).length).toBeLessThan(16_384);
+    // Without an answer to the document, the order is not sent.
+    upstream.faults.push('lost');
+    const another = JSON.stringify({ version: '1.1.0', appCode: 'b'.repeat(4000), metadata: {} });
+    const result = await book.orders.submit({ ...(await order({ appData: another })), ...large } as never);
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'UpstreamUnavailable', retryable: true } });
+    expect(bodies).toHaveLength(1);
   });
 
   test('scenario 14: is refused, and not stored, while the edge blocks', async () => {
@@ -225,6 +267,44 @@ describe('a queued order', () => {
     expect((await book.upstream?.order(uid))?.relay).toBeUndefined();
   });
 
+  test('scenario 14: is kept while the edge blocks, with the reason, and is sent when it ends', async () => {
+    const { book, other, order, upstream, pass, status } = await world({ relay: 'queue' });
+    upstream.faults.push('blocked', 'blocked', 'blocked');
+    const uid = accepted(await book.orders.submit(await order()));
+    await pass(5000);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'queued', reason: 'status 403' } });
+    expect(await status(uid)).toBe('open');
+    await pass(200_000, 5000);
+    expect(await other.orders.get(uid)).toMatchObject({ status: 'open' });
+    expect(upstream.calls.submitOrder).toBe(4);
+  });
+
+  test('scenario 17: that is stored late is sent once', async () => {
+    const { book, order, upstream, pass, status } = await world({ relay: 'queue' });
+    upstream.faults.push('late');
+    const uid = accepted(await book.orders.submit(await order()));
+    await pass(30_000);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'unknown' } });
+    await upstream.deliver();
+    await pass(60_000);
+    expect((await book.upstream?.order(uid))?.relay).toBeUndefined();
+    expect([await status(uid), upstream.calls.submitOrder]).toEqual(['open', 1]);
+  });
+
+  test('whose outcome is unknown is not sent again after its owner has cancelled it', async () => {
+    const { book, other, order, upstream, pass, status, cancellation, failures } = await world({ relay: 'queue' });
+    upstream.faults.push('vanished');
+    const uid = accepted(await book.orders.submit(await order()));
+    await pass(2000);
+    const result = await book.orders.cancel(await cancellation([uid]));
+    expect(result).toMatchObject({ error: { code: 'OutcomeUnknown' } });
+    await pass(300_000, 5000);
+    expect(await status(uid)).toBe('cancelled');
+    expect(await other.orders.get(uid)).toBeUndefined();
+    expect(upstream.calls.submitOrder).toBe(1);
+    expect(failures.map(String)).toEqual([expect.stringContaining('cancelled by its owner before it arrived')]);
+  });
+
   test('is sent after the earlier ones of its owner', async () => {
     const { book, other, order, pass } = await world({ relay: 'queue' });
     const uids: Hex[] = [];
@@ -255,8 +335,14 @@ describe('a queued order', () => {
     accepted(await book.orders.submit(await order({ validTo: 1_700_000_000 + 7200 })));
     const uid = accepted(await book.orders.submit(await order({ validTo: 1_700_000_000 + 5400 })));
     await pass(5000);
-    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'queued', code: 'TooManyLimitOrders' } });
-    await pass(5_600_000, 100_000);
+    expect(await book.upstream?.order(uid)).toMatchObject({
+      relay: { state: 'queued', code: 'TooManyLimitOrders', sent: 1 },
+    });
+    await pass(3_500_000, 100_000);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { sent: 1 } });
+    await pass(200_000, 100_000);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { sent: 2 } });
+    await pass(1_900_000, 100_000);
     expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'rejected', code: 'TooManyLimitOrders' } });
     expect(await status(uid)).toBe('expired');
     expect(failures).toHaveLength(1);

@@ -10,6 +10,7 @@ import type {
   UpstreamRead,
   UpstreamWrite,
 } from 'intentbook';
+import { createUpstreamClock, type UpstreamClock } from '../../../adapters/upstream/clock.ts';
 import { parseOrders, parseTrades } from '../../../adapters/upstream/parse-order.ts';
 
 /** What happens to the next write. */
@@ -48,6 +49,10 @@ export interface DirectUpstream extends Upstream {
   onRead: () => Promise<void>;
   /** Pages with one of these offsets fail. */
   readonly broken: Set<number>;
+  /** Milliseconds by which the clock of the other book is ahead. */
+  skew: number;
+  /** The host that answers reads. */
+  host: string;
 }
 
 /** Creates an upstream over a book. */
@@ -55,13 +60,21 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
   const late: (() => Promise<unknown>)[] = [];
   let frozen: ReadonlyMap<Hex, Order> | undefined;
   let isDown = false;
+  let report = () => {};
+  let time: UpstreamClock | undefined;
   const calls = { submitOrder: 0, cancelOrders: 0, getOrders: 0, listOrders: 0, listTrades: 0 };
   const lost = { status: 'unknown', reason: 'the connection was cut' } as const;
-  const read = <T>(value: T): UpstreamRead<T> => ({ status: 'read', value, startedAt: clock.now(), host: name });
+  const read = <T>(value: T): UpstreamRead<T> => ({
+    status: 'read',
+    value,
+    startedAt: clock.now(),
+    host: upstream.host,
+  });
   const failed = { status: 'failed', reason: 'the connection was refused' } as const;
 
   async function write(work: () => Promise<UpstreamWrite>): Promise<UpstreamWrite> {
     if (isDown) return { status: 'blocked', reason: 'the connection was refused', until: clock.now() + 60_000 };
+    report();
     const fault = upstream.faults.shift();
     switch (fault) {
       case undefined:
@@ -119,9 +132,18 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
     calls,
     faults: [],
     broken: new Set(),
+    skew: 0,
+    host: name,
     change: (order) => order,
     onRead: async () => {},
-    open() {},
+    createClock: (host) => {
+      time = createUpstreamClock(host, () => upstream.skew);
+      return time.time;
+    },
+    open(context) {
+      const { onCall } = time?.attach(context) ?? context;
+      report = () => onCall({ class: 'write', outcome: 'ok', ms: 0 });
+    },
     close() {},
     setDown(down) {
       isDown = down;
@@ -147,6 +169,8 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
       );
     },
     cancelOrder: (uid, request) => upstream.cancelOrders({ orderUid: uid, ...request }),
+    putAppData: (hash, document) =>
+      write(async () => toWrite((await book.appData.put(document, { hash })) as never) ?? { status: 'accepted' }),
     quote: toQuote,
     async *quotes(request) {
       yield await toQuote(request);
@@ -177,7 +201,7 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
       const result = await book.quotes.nativePrice(token);
       return read(result.status === 'priced' ? Number(result.price) : undefined);
     },
-    status: () => ({ clockSkew: 0, paused: {}, failing: {} }),
+    status: () => ({ clockSkew: upstream.skew, paused: {}, failing: {} }),
   };
   return upstream;
 }

@@ -85,7 +85,7 @@ describe('an import', () => {
     expect(stored.size).toBe(rows.length);
   });
 
-  test('loses no row if rows before it are removed between two pages', async () => {
+  test('scenario 20: loses no row if rows before it are removed between two pages', async () => {
     const all = rowsOf(Array.from({ length: 3000 }, (_, i) => 10_000_000 - i * 1000));
     let reads = 0;
     const { stored } = await importAll(all, () => (++reads === 1 ? all : all.slice(100)));

@@ -1,10 +1,10 @@
 import type { Address, Hex } from 'intentbook';
-import { orderBookQuotes } from 'intentbook/upstream';
+import { orderBookQuotes, orderBookUpstream } from 'intentbook/upstream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseElements, parseOrders, parseTrades } from '../../../../adapters/upstream/parse-order.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { createPublicShapes } from '../../../support/upstream/public-shapes.ts';
-import { html, json, OWNER, UID, upstreamFixture } from './upstream-fixture.ts';
+import { DOMAIN, html, json, OWNER, UID, upstreamFixture } from './upstream-fixture.ts';
 
 let shapes: Awaited<ReturnType<typeof createPublicShapes>>;
 beforeAll(async () => {
@@ -220,6 +220,24 @@ describe('reads of orders', () => {
     ]);
   });
 
+  it('store a document by its hash', async () => {
+    const { upstream, requests } = upstreamFixture(() => json(201, `0x${'ab'.repeat(32)}`));
+    expect(await upstream.putAppData(`0x${'ab'.repeat(32)}`, '{}')).toEqual({ status: 'accepted' });
+    expect(requests).toMatchObject([{ method: 'PUT', body: { fullAppData: '{}' } }]);
+    expect(requests[0]?.url.pathname).toBe(`/mainnet/api/v1/app_data/0x${'ab'.repeat(32)}`);
+  });
+
+  it.each([
+    ['https://barn.api.cow.fi/mainnet', 1, 'is the staging book'],
+    ['https://api.cow.fi/xdai', 1, 'is of chain 100; this book is of 1'],
+    ['https://api.cow.fi/', 1, 'is no book'],
+    ['https://partners.cow.fi/mainnet', 100, 'is of chain 1; this book is of 100'],
+  ])('scenario 37: are refused at the start for a book of another domain: %s, chain %i', (url, chainId, reason) => {
+    const context = { ...DOMAIN, clock: manualClock(), onCall: () => {} };
+    expect(() => orderBookUpstream({ url }).open({ ...context, chainId })).toThrow(reason);
+    expect(() => orderBookUpstream({ url: 'https://api.cow.fi/mainnet' }).open(context)).not.toThrow();
+  });
+
   it('end when the book is closed, and begin again when it is opened', async () => {
     const { upstream, clock, requests } = upstreamFixture();
     const results = [upstream.submitOrder({}), upstream.listOrders(OWNER, PAGE), upstream.quote({})];
@@ -234,7 +252,7 @@ describe('reads of orders', () => {
     expect(await waiting).toMatchObject({ status: 'blocked' });
     expect(await upstream.submitOrder({})).toMatchObject({ status: 'blocked' });
     expect(clock.pending).toBe(0);
-    upstream.open({ clock, chainId: 1, onCall: () => {} });
+    upstream.open({ ...DOMAIN, clock, onCall: () => {} });
     void upstream.quote({});
     for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
     expect(requests).toHaveLength(3);

@@ -1,6 +1,7 @@
 import type { Hex, UpstreamCall } from 'intentbook';
 import type { OrderBookUpstreamOptions } from 'intentbook/upstream';
 import { orderBookUpstream } from 'intentbook/upstream';
+import { deployment } from '../../../../src/protocol/chains.ts';
 import { manualClock } from '../../../support/clock.ts';
 
 /** A request that the adapter has sent. */
@@ -17,6 +18,8 @@ export interface SentRequest {
 }
 
 export const UID: Hex = `0x${'11'.repeat(32)}${'22'.repeat(20)}6553f100`;
+/** The domain of the book. */
+export const DOMAIN = { chainId: 1, settlementContract: deployment('production').settlement };
 export const OWNER: Hex = `0x${'22'.repeat(20)}`;
 
 export const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
@@ -61,7 +64,7 @@ export function upstreamFixture(
       if (scripted !== 'silence') request.respond(scripted);
     });
   const upstream = orderBookUpstream({ url: 'https://book.example/mainnet', fetch: send, ...options });
-  const context = { clock, chainId: 1, onCall: (call: UpstreamCall) => calls.push(call) };
+  const context = { ...DOMAIN, clock, onCall: (call: UpstreamCall) => calls.push(call) };
   upstream.open(reserve === undefined ? context : { ...context, reserve });
 
   return {
