@@ -3,6 +3,7 @@ import type { OrderPolicy } from '../admission/policy.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { Observer } from '../listeners.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
+import type { ChainHead } from '../ports/chain-source.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -100,7 +101,7 @@ export interface AuctionsContext extends AuctionConfiguration {
   readonly holder: string;
   readonly onFailure: (failure: unknown) => void;
   readonly driverObserver: Observer<DriverObservation>;
-  /** Returns the newest block of the chain. `undefined`: the book is behind it, or no node responds. */
-  readonly findHead: () => Promise<number | undefined>;
+  /** Returns the newest block of the chain. `undefined`: the book is behind it, or no node follows it. */
+  readonly findHead: () => Promise<ChainHead | undefined>;
   readonly nativePrice: PriceToken;
 }

@@ -25,7 +25,7 @@ import { createFindDenied } from './denied.ts';
 import type { AuctionRun } from './drivers/run-options.ts';
 import { createFeeSchedule } from './fee-policies.ts';
 import { createFunding } from './funding.ts';
-import { findInFlight, formatSolutionId } from './in-flight.ts';
+import { findInFlight, formatSolutionId, type HasFailed } from './in-flight.ts';
 import { createSignatureChecks } from './signature-checks.ts';
 
 /** The auction methods, after they are loaded. */
@@ -53,6 +53,8 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
   const remote = createDeadlineLimiter(clock, checkTimeout);
   /** The newest block when the settlement of a solution failed. */
   const failed = new Map<string, number>();
+  const hasFailed: HasFailed = (solution, block) =>
+    block > (failed.get(formatSolutionId(solution)) ?? Number.POSITIVE_INFINITY);
   const runs = new Set<AuctionRun>();
   let started = 0;
   const feed = createAuctionFeed(clock, () => auctions.current(), onFailure);
@@ -67,10 +69,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
     firstId: context.auctions.firstId ?? clock.now(),
     getFees,
     findDenied: createFindDenied(context.host, remote, onFailure),
-    findInFlight: () =>
-      findInFlight(store, (solution, block) => {
-        return block > (failed.get(formatSolutionId(solution)) ?? Number.POSITIVE_INFINITY);
-      }),
+    findInFlight: () => findInFlight(store, hasFailed),
     funding:
       chain !== undefined && readsFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
     signatures:
@@ -116,6 +115,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
           changed: auctions.changed,
           competition: (auctionId) => readCompetition(auctionId, store),
           findHead: context.findHead,
+          findInFlight: () => findInFlight(store, hasFailed),
           settlementFailed(solution, block) {
             failed.set(formatSolutionId(solution), block);
             const [oldest = ''] = failed.keys();
@@ -135,7 +135,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, query),
     },
-    status: (uid) => competitionStatus(uid, store, seconds(clock), auctions.selection),
+    status: (uid) => competitionStatus(uid, store, seconds(clock), auctions.selection, hasFailed),
     async close() {
       feed.close();
       await Promise.all([...runs].map((run) => run.stop()));

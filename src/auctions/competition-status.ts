@@ -5,8 +5,9 @@ import type { Hex } from '../protocol/hex.ts';
 import type { CompetitionStatus, SolverExecution } from '../records/competition-status.ts';
 import { getOrderStatus } from '../records/status.ts';
 import type { AuctionSelection } from './auction-api.ts';
-import type { Competition, CompetitionSolution } from './competition.ts';
+import type { Competition } from './competition.ts';
 import { competitionOfSettlement, hasOrder, pendingCompetitions } from './competition.ts';
+import { type HasFailed, listInFlight } from './in-flight.ts';
 
 /**
  * Returns the status of an order, from its state, its newest trade, and its solutions in the competitions whose
@@ -23,6 +24,7 @@ export async function competitionStatus(
   store: Store,
   now: number,
   selection: Pick<AuctionSelection, 'block' | 'listed' | 'filtered'> | undefined,
+  hasFailed: HasFailed,
 ): Promise<CompetitionStatus> {
   const [[order], [trade]] = await Promise.all([
     store.orders.get([uid]),
@@ -36,7 +38,7 @@ export async function competitionStatus(
     trade && ({ type: 'traded', value: await toExecutions(trade, store) } satisfies CompetitionStatus);
   if (status !== 'open') return (await traded()) ?? { type: 'open' };
   const tradedAt = trade?.blockNumber ?? 0;
-  const bid = await findBid(uid, tradedAt, store);
+  const bid = await findBid(uid, tradedAt, store, hasFailed);
   if (bid !== undefined) return bid;
   const isAfterTrade = selection !== undefined && selection.block >= tradedAt;
   if (isAfterTrade && selection.filtered.has(uid)) return { type: 'open' };
@@ -44,18 +46,27 @@ export async function competitionStatus(
   return (await traded()) ?? { type: 'scheduled' };
 }
 
-/** Finds a winning solution that is in flight, otherwise a solution of the latest competition. */
-async function findBid(uid: Hex, tradedAt: number, store: Store): Promise<CompetitionStatus | undefined> {
+/**
+ * Finds a winning solution that is in flight, otherwise a solution of the latest competition that has lost. A winner that
+ * is not settled is offered again, so it counts as neither.
+ */
+async function findBid(
+  uid: Hex,
+  tradedAt: number,
+  store: Store,
+  hasFailed: HasFailed,
+): Promise<CompetitionStatus | undefined> {
   const { indexedBlock } = await store.chain.progress();
-  const pending = await pendingCompetitions((indexedBlock?.number ?? 0) - 1, store);
-  const isInFlight = ({ isWinner, txHash, orders }: CompetitionSolution) =>
-    isWinner && txHash === null && orders.some(({ id }) => id === uid);
-  const winning = pending.find(({ solutions }) => solutions.some(isInFlight));
+  const block = indexedBlock?.number ?? 0;
+  const pending = await pendingCompetitions(block, store);
+  const winning = pending.find((each) => listInFlight(each, block, hasFailed).has(uid));
   if (winning !== undefined) return { type: 'executing', value: bids(winning, uid) };
   const [latest] = await store.auctions.competitions({ limit: 1 });
   const solved = pending.find(({ auctionId }) => auctionId === latest?.auctionId);
-  const isSolved = solved !== undefined && solved.auctionStartBlock >= tradedAt && hasOrder(solved, uid);
-  return isSolved ? { type: 'solved', value: bids(solved, uid) } : undefined;
+  const hasLost = solved !== undefined && solved.auctionStartBlock >= tradedAt && hasOrder(solved, uid);
+  if (!hasLost || solved.solutions.some((each) => each.isWinner && hasOrder({ solutions: [each] }, uid)))
+    return undefined;
+  return { type: 'solved', value: bids(solved, uid) };
 }
 
 async function toExecutions(trade: TradeChainEvent, store: Store): Promise<readonly SolverExecution[]> {

@@ -169,7 +169,7 @@ export async function competitionOfSettlement(
 }
 
 /** Returns whether a solution of a competition contains an order. */
-export function hasOrder({ solutions }: Competition, uid: Hex): boolean {
+export function hasOrder({ solutions }: Pick<Competition, 'solutions'>, uid: Hex): boolean {
   return solutions.some(({ orders }) => orders.some(({ id }) => id === uid));
 }
 

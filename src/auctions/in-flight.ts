@@ -1,6 +1,6 @@
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { pendingCompetitions } from './competition.ts';
+import { type Competition, pendingCompetitions } from './competition.ts';
 
 /** A solution of a recorded competition. Each has another rank. */
 export interface SolutionId {
@@ -23,12 +23,18 @@ export type HasFailed = (solution: SolutionId, block: number) => boolean;
 export async function findInFlight(store: Store, hasFailed: HasFailed): Promise<ReadonlySet<Hex>> {
   const { indexedBlock } = await store.chain.progress();
   const block = indexedBlock?.number ?? 0;
-  const orders = new Set<Hex>();
-  for (const { auctionId, solutions } of await pendingCompetitions(block, store)) {
-    for (const { isWinner, txHash, orders: bids, solverAddress, ranking } of solutions) {
-      if (isWinner && txHash === null && !hasFailed({ auctionId, solverAddress, ranking }, block))
-        for (const { id } of bids) orders.add(id);
-    }
-  }
-  return orders;
+  const pending = await pendingCompetitions(block, store);
+  return new Set(pending.flatMap((each) => [...listInFlight(each, block, hasFailed)]));
+}
+
+/** Returns the orders of a competition that are in flight at a block. Its deadline block has not passed. */
+export function listInFlight(
+  { auctionId, solutions }: Competition,
+  block: number,
+  hasFailed: HasFailed,
+): ReadonlySet<Hex> {
+  const inFlight = solutions.filter(({ isWinner, txHash, solverAddress, ranking }) => {
+    return isWinner && txHash === null && !hasFailed({ auctionId, solverAddress, ranking }, block);
+  });
+  return new Set(inFlight.flatMap(({ orders }) => orders.map(({ id }) => id)));
 }

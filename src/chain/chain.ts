@@ -1,6 +1,6 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { lazy } from '../concurrency/lazy.ts';
-import { ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
+import { type ChainHead, ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
 import type { ApplyOutcome } from '../ports/chain-store.ts';
 import { type Clock, seconds } from '../ports/clock.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
@@ -10,8 +10,8 @@ import type { IndexerState } from './indexer-options.ts';
 /** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
 const MAX_LAG = 60;
 
-/** Seconds by which the time of a block may be after that of the clock. A later one is an error of its node. */
-const MAX_FUTURE = 900;
+/** Seconds by which the time of the newest block may differ from that of the clock. A later one is an error of its node. */
+const MAX_DIFFERENCE = 900;
 
 /** More blocks in a second than any chain has. A node that claims more must not prolong deadlines. */
 const MAX_BLOCK_RATE = 10;
@@ -89,15 +89,17 @@ export function createChain(context: ChainContext) {
       return (await Promise.any(heads)).timestamp;
     },
     /**
-     * Returns the number of the newest block of the chain, if the book has indexed it, or another process is about to.
-     * `undefined`: the book is behind, or no node responds. Without an indexer, it is the indexed block.
+     * Returns the newest block of the chain, if the book has indexed it, or another process is about to. `undefined`: the
+     * book is behind, no node responds, or the block is so old that all nodes stand still. Without an indexer, it is the
+     * indexed block.
      */
-    async findHead(): Promise<number | undefined> {
+    async findHead(): Promise<ChainHead | undefined> {
       const { indexedBlock } = await store.chain.progress();
-      if (options === undefined) return indexedBlock?.number ?? 0;
+      if (options === undefined) return { number: indexedBlock?.number ?? 0, isRecent: true };
       const isStandingBy = state() === 'standing by';
-      if (indexedBlock === null || !(isStandingBy || indexer?.loaded?.isAtHead === true)) return undefined;
-      if (!isStandingBy && options.sources.length === 1) return indexedBlock.number;
+      const headTime = indexer?.loaded?.headTime;
+      if (indexedBlock === null || !(isStandingBy || headTime !== undefined)) return undefined;
+      if (!isStandingBy && options.sources.length === 1) return toChainHead(indexedBlock.number, headTime, clock);
       // The node that is followed may have stopped, or may be on another fork.
       const remote = createDeadlineLimiter(clock, HEAD_TIMEOUT);
       const heads = await Promise.all(
@@ -107,7 +109,8 @@ export function createChain(context: ChainContext) {
       );
       const found = heads.flatMap((each) => each ?? []);
       if (found.some(({ lag }) => lag > MAX_LAG) || (isStandingBy && found.length === 0)) return undefined;
-      return Math.max(indexedBlock.number, ...found.map(({ number }) => number));
+      const newest = Math.max(...found.map(({ timestamp }) => timestamp), isStandingBy ? 0 : (headTime ?? 0));
+      return toChainHead(Math.max(indexedBlock.number, ...found.map(({ number }) => number)), newest, clock);
     },
     /** Returns the checks that readiness shows. */
     checks: (): Readonly<Record<string, string>> => ({
@@ -136,12 +139,19 @@ export function createChain(context: ChainContext) {
 
 /** Returns the newest block of a node, and the seconds by which the indexed block is behind it. */
 async function readHead(node: ChainSource, indexed: number, clock: Clock, signal: AbortSignal) {
-  const head = await node.head({ signal });
-  if (head.number <= indexed) return { number: head.number, lag: 0 };
+  const { number, timestamp } = await node.head({ signal });
+  if (timestamp > seconds(clock) + MAX_DIFFERENCE) return undefined;
+  if (number <= indexed) return { number, timestamp, lag: 0 };
   const block = await node.block(indexed, { signal });
-  if (block === undefined || head.timestamp > seconds(clock) + MAX_FUTURE) return undefined;
-  const lag = head.timestamp - block.timestamp;
-  return { number: Math.min(head.number, block.number + MAX_BLOCK_RATE * (Math.max(lag, 0) + 1)), lag };
+  if (block === undefined) return undefined;
+  const lag = timestamp - block.timestamp;
+  return { number: Math.min(number, block.number + MAX_BLOCK_RATE * (Math.max(lag, 0) + 1)), timestamp, lag };
+}
+
+/** Returns the head, or `undefined` if its time shows that its node stands still. */
+function toChainHead(number: number, timestamp = 0, clock: Clock): ChainHead | undefined {
+  const age = seconds(clock) - timestamp;
+  return age > MAX_DIFFERENCE ? undefined : { number, isRecent: age <= MAX_LAG };
 }
 
 /** Verifies the chain of the nodes. A node that is unreachable is reported. */

@@ -63,7 +63,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   const diverged = new Set<ChainSource>();
   let usable = sources;
   let state: IndexerState = 'starting';
-  let isAtHead = false;
+  /** The time of the newest block of the node, if the last step has indexed it. In seconds since 1970. */
+  let headTime: number | undefined;
   /** The hash of the newest block that was observed. */
   let headHash: string | undefined;
   let stopReason: string | undefined;
@@ -108,7 +109,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   async function step(node: ChainSource): Promise<boolean> {
     if (!(await acquireLease())) {
       if (state !== 'standing by') observe({ type: 'standingBy' });
-      [state, isAtHead] = ['standing by', false];
+      [state, headTime] = ['standing by', undefined];
       return false;
     }
     if (!verified.has(node)) {
@@ -134,14 +135,14 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
 
     const newestFinal = head.number - reorgLimit;
     if (indexedBlock.number < newestFinal) {
-      [state, isAtHead] = ['catching up', false];
+      [state, headTime] = ['catching up', undefined];
       await catchUp(node, indexedBlock, recheckedTo + 1, newestFinal, head);
       return true;
     }
     state = 'following';
-    isAtHead &&= head.number <= indexedBlock.number + 1;
+    if (head.number > indexedBlock.number + 1) headTime = undefined;
     const end = await advance(node, indexedBlock, head);
-    isAtHead = end.number >= head.number;
+    headTime = end.number >= head.number ? head.timestamp : undefined;
     await recheck(end, recheckedTo, blocks);
     if (end.number === indexedBlock.number) return tryNextNodeIfStale();
     movedAt = readMonotonic(clock);
@@ -340,7 +341,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       if (wait !== undefined) await sleep(clock, wait, stop);
     }
     if (stop.aborted) return;
-    [state, isAtHead] = ['stopped', false];
+    [state, headTime] = ['stopped', undefined];
     stopReason ??= 'every node serves another chain';
   }
 
@@ -352,7 +353,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       usable = usable.filter((each) => each !== node);
       return undefined;
     }
-    [state, isAtHead] = ['unavailable', false];
+    [state, headTime] = ['unavailable', undefined];
     nodeIndex++;
     failures++;
     if (failures % usable.length !== 0) return undefined;
@@ -363,9 +364,9 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     get state(): IndexerState {
       return state;
     },
-    /** Whether the last step has indexed the newest block of its node. */
-    get isAtHead(): boolean {
-      return isAtHead;
+    /** The time of the newest block of the node, in seconds since 1970. `undefined`: the last step has not indexed it. */
+    get headTime(): number | undefined {
+      return headTime;
     },
     /** Why the indexer has stopped after a failure. `undefined` while it runs. */
     get stopReason(): string | undefined {
@@ -373,7 +374,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     },
     start(): void {
       if (running !== undefined) return;
-      [state, isAtHead] = ['starting', false];
+      [state, headTime] = ['starting', undefined];
       stopReason = undefined;
       stopping = new AbortController();
       running = run(stopping.signal).catch(onFailure);

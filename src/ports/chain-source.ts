@@ -47,6 +47,13 @@ export interface BlockHeader extends BlockRef {
   readonly logsBloom?: Hex;
 }
 
+/** The newest block of the chain. */
+export interface ChainHead {
+  readonly number: number;
+  /** Whether its time shows that the nodes follow the chain. Deadlines that are counted from an old block may have passed. */
+  readonly isRecent: boolean;
+}
+
 /** The filter of a log query. */
 export interface LogQuery {
   readonly addresses: readonly Address[];

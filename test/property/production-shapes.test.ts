@@ -165,7 +165,8 @@ async function sendAuction(orders: readonly AuctionOrder[], price: string) {
   const driver = httpDriver('http://driver/', { fetch: record });
   const settings = { drivers: [driver], solveTime: 1000, trustedTokens: [SETTLEMENT], maxSolutions: 3, maxWinners: 3 };
   const { signal } = new AbortController();
-  const context = { clock: manualClock(NOW * 1000), settings: settings as never, wrappedNative: undefined, signal };
+  const rest = { wrappedNative: undefined, signal, findForbidden: async () => new Set<Hex>() };
+  const context = { clock: manualClock(NOW * 1000), settings: settings as never, ...rest };
   await solveAuction(auction, context);
   const id = { solutionId: 3, auctionId: auction.id };
   await driver.reveal?.(id, { signal });

@@ -12,6 +12,12 @@ interface Win {
 }
 
 /**
+ * Blocks after a deadline until its auction counts. The log of a settlement may be missing until the block is read a
+ * second time, which the indexer does within twelve blocks.
+ */
+const CONFIRMED_AFTER = 16;
+
+/**
  * Creates the record of settlements. The chain decides, not the response of a driver. It is kept by this process, and
  * begins empty.
  *
@@ -59,17 +65,18 @@ export function createParticipation(
       wins.set(driver, [...(wins.get(driver) ?? []), { solutions, deadline }]);
     },
     /**
-     * Evaluates the auctions whose deadline has passed. Excludes and notifies drivers that have settled none of them.
+     * Evaluates the auctions whose deadline has passed and is confirmed. Excludes and notifies drivers that have settled none of them.
      */
     async update(indexedBlock: number): Promise<void> {
       const banned: string[] = [];
       for (const [driver, won] of wins) {
-        const due = won.filter(({ deadline }) => deadline < indexedBlock);
+        const isDue = ({ deadline }: Win) => deadline + CONFIRMED_AFTER < indexedBlock;
+        const due = won.filter(isDue);
         if (banAfter === 'never' || due.length < banAfter) continue;
         const unsettled = await findUnsettled(due);
         if (unsettled.length >= banAfter) banned.push(driver);
         const left = unsettled.length >= banAfter ? [] : unsettled;
-        wins.set(driver, [...left, ...won.filter(({ deadline }) => deadline >= indexedBlock)]);
+        wins.set(driver, [...left, ...won.filter((each) => !isDue(each))]);
       }
       await Promise.all(banned.map(ban));
     },

@@ -16,6 +16,8 @@ export interface RoundContext {
   readonly settings: AuctionRunSettings;
   readonly wrappedNative: Address | undefined;
   readonly signal: AbortSignal;
+  /** Returns those of some orders outside of the auction that no solution may have. */
+  readonly findForbidden: (uids: readonly Hex[]) => Promise<ReadonlySet<Hex>>;
 }
 
 /** The solutions of an auction with the drivers that can settle them. */
@@ -37,7 +39,7 @@ export async function solveAuction(auction: Auction, context: RoundContext): Pro
   const policies = new Map(auction.orders.map(({ uid, protocolFees }) => [uid, protocolFees]));
   const { id: auctionId, prices } = auction;
   const rules = { auctionId, prices, policies, wrappedNative, maxWinners: settings.maxWinners };
-  let solutions = responses.flat();
+  let solutions = await dropForbidden(responses.flat(), orders, context, problems);
   for (;;) {
     const selection = selectWinners(solutions, rules);
     const refuted = settings.reveal ? await findRefuted(auction.id, selection, context, problems) : new Set();
@@ -83,6 +85,30 @@ async function solveWith(
     report(describeError(error));
     return [];
   }
+}
+
+/** Drops solutions with an order that the book knows and has not offered: it may be in flight or cancelled. */
+async function dropForbidden(
+  solutions: readonly DriverSolution[],
+  offered: ReadonlyMap<Hex, AuctionOrder>,
+  { findForbidden }: RoundContext,
+  problems: DriverProblem[],
+): Promise<readonly DriverSolution[]> {
+  const others = new Set(
+    solutions.flatMap(({ orders }) => orders.map(({ uid }) => uid)).filter((uid) => !offered.has(uid)),
+  );
+  if (others.size === 0) return solutions;
+  const forbidden = await findForbidden([...others]);
+  return solutions.filter(({ driver, orders }) => {
+    const found = orders.find(({ uid }) => forbidden.has(uid));
+    if (found === undefined) return true;
+    problems.push({
+      driver,
+      step: 'solve',
+      reason: `order ${found.uid} is an order of the book that is not in the auction`,
+    });
+    return false;
+  });
 }
 
 const verified = new WeakSet<DriverSolution>();
@@ -171,7 +197,8 @@ function checkCalldata(response: unknown, { orders }: DriverSolution, auctionId:
     if (i < 0) return `the calldata does not execute order ${order.uid} as claimed`;
     trades.splice(i, 1);
   }
-  return undefined;
+  // Further trades could be those of orders in flight, and a settlement with them belongs to no solution.
+  return trades.length === 0 ? undefined : `the calldata executes ${trades.length} orders that are not claimed`;
 }
 
 function findCalldata(response: unknown): string | undefined {

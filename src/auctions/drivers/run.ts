@@ -1,8 +1,9 @@
 import { withDeadline } from '../../concurrency/deadline.ts';
 import { callListener, type Observer } from '../../listeners.ts';
+import type { ChainHead } from '../../ports/chain-source.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
-import type { Address } from '../../protocol/hex.ts';
+import type { Address, Hex } from '../../protocol/hex.ts';
 import type { RecordResult } from '../auction-api.ts';
 import type { Auction } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
@@ -15,7 +16,7 @@ import type { DriverSolution } from './solutions.ts';
 import { SELECTION_RULES } from './winner-selection.ts';
 
 export interface RunContext {
-  readonly store: Pick<Store, 'chain' | 'leases'>;
+  readonly store: Store;
   readonly clock: Clock;
   readonly wrappedNative: Address | undefined;
   /** Identifies this process among others. */
@@ -25,8 +26,10 @@ export interface RunContext {
   /** Called when another process may have run auctions: their orders are in flight. */
   readonly changed: () => void;
   readonly competition: (auctionId: number) => Promise<Competition | undefined>;
-  /** Returns the newest block of the chain. `undefined`: the book is behind it, or no node responds. */
-  readonly findHead: () => Promise<number | undefined>;
+  /** Returns the newest block of the chain. `undefined`: the book is behind it, or no node follows it. */
+  readonly findHead: () => Promise<ChainHead | undefined>;
+  /** Returns the orders of winning solutions that may still be settled. */
+  readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
   /** Called when a winner has failed for certain. Its orders can be offered again after `block`. */
   readonly settlementFailed: (solution: SolutionId, block: number) => void;
   readonly driverObserver: Observer<DriverObservation>;
@@ -55,7 +58,8 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   const settings = { ...options, drivers: observed };
   const participation = createParticipation(settings, clock, isSettled, stopped.signal);
   let last = 0;
-  let isHolder = false;
+  /** The term of the lease. `undefined`: another process has it. */
+  let term: number | undefined;
 
   async function isSettled({ auctionId, ranking }: SolutionId): Promise<boolean> {
     const competition = await context.competition(auctionId);
@@ -66,21 +70,32 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     return (await store.chain.progress()).indexedBlock?.number ?? 0;
   }
 
+  /** Acquires the lease, or renews it. @returns false if another process has it, or has had it since the last call. */
   async function holdsLease(): Promise<boolean> {
     const ttl = settings.solveTime + settings.revealTime + settings.interval + LEASE_MARGIN;
-    const before = isHolder;
-    isHolder = (await store.leases.acquire({ name: LEASE, holder, ttl })).status === 'held';
-    if (isHolder && !before) context.changed();
-    return isHolder;
+    const before = term;
+    const outcome = await store.leases.acquire({ name: LEASE, holder, ttl });
+    term = outcome.status === 'held' ? outcome.term : undefined;
+    if (term !== undefined && term !== before) context.changed();
+    return term !== undefined && term === before;
   }
 
   async function runOnce(): Promise<void> {
     // An old block would give deadlines that have passed, and offer orders that are filled.
-    if ((await context.findHead()) === undefined || !(await holdsLease())) return;
+    if ((await context.findHead()) === undefined) return;
+    if (!(await holdsLease()) && term === undefined) return;
     await participation.update(await readIndexedBlock()).catch(onFailure);
     const auction = await context.current();
     if (auction.id === last) return;
     if (await runAuction(auction)) last = auction.id;
+  }
+
+  /** Returns those of some orders outside of the auction that no solution may have: they are in flight, or not open. */
+  async function findForbidden(uids: readonly Hex[]): Promise<ReadonlySet<Hex>> {
+    const [rows, inFlight] = await Promise.all([store.orders.get(uids), context.findInFlight()]);
+    // A solver may use an order again that an earlier settlement has added. The book has left out all other orders.
+    const known = rows.filter(({ state, body }) => state !== 'open' || !body.includes('"isLiquidityOrder":true'));
+    return new Set([...known.map(({ uid }) => uid), ...uids.filter((uid) => inFlight.has(uid))]);
   }
 
   /** @returns false if the auction must be repeated. */
@@ -88,15 +103,17 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     const drivers = participation.admitted();
     if (auction.orders.length === 0 || drivers.length === 0) return true;
     const { signal } = stopped;
-    const round = { clock, settings: { ...settings, drivers }, wrappedNative, signal };
+    const round = { clock, settings: { ...settings, drivers }, wrappedNative, signal, findForbidden };
     const { selection, problems } = await solveAuction(auction, round);
     const head = await context.findHead();
     // Another process may run the auctions by now.
     if (head === undefined || signal.aborted || !(await holdsLease())) return false;
-    const deadlineBlock = Math.max(auction.block, head) + settings.submissionBlocks;
+    const deadlineBlock = Math.max(auction.block, head.number) + settings.submissionBlocks;
     if (selection.ranked.length > 0) {
       const recorded = await context.record(toCompetition(auction, selection, deadlineBlock));
       if (recorded.status === 'rejected') throw recorded.error; // what is not recorded is not in flight
+      // A process that has taken the lease before the record may offer the same orders.
+      if (!(await holdsLease())) return true;
     }
     const won = new Map<string, SolutionId[]>();
     for (const [i, { solution, isWinner }] of selection.ranked.entries()) {
@@ -106,7 +123,8 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
       won.set(driver, [...(won.get(driver) ?? []), id]);
       void settle(id, solution, deadlineBlock);
     }
-    for (const [driver, solutions] of won) participation.won(driver, solutions, deadlineBlock);
+    // If the head is old, the deadline may have passed.
+    if (head.isRecent) for (const [driver, solutions] of won) participation.won(driver, solutions, deadlineBlock);
     const finished = {
       auctionId: auction.id,
       block: auction.block,

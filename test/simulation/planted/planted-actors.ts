@@ -40,8 +40,8 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     area: 'drivers',
     store: 'auctions',
     file: 'src/auctions/in-flight.ts',
-    find: 'of await pendingCompetitions(block, store)) {',
-    replace: 'of (await pendingCompetitions(block, store)).slice(0, 1)) {',
+    find: 'const pending = await pendingCompetitions(block, store);',
+    replace: 'const pending = (await pendingCompetitions(block, store)).slice(0, 1);',
   },
   {
     name: 'a failed solution releases the other orders of its solver',
@@ -80,7 +80,7 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     area: 'drivers',
     store: 'auctions',
     file: 'src/chain/chain.ts',
-    find: 'indexedBlock === null || !(isStandingBy || indexer?.loaded?.isAtHead === true)',
-    replace: 'indexedBlock === null',
+    find: 'const headTime = indexer?.loaded?.headTime;',
+    replace: 'const headTime = seconds(clock);',
   },
 ];

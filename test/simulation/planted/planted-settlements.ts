@@ -63,8 +63,8 @@ export const PLANTED_SETTLEMENTS: readonly PlantedFault[] = [
     area: 'in flight',
     store: 'memory',
     file: 'src/auctions/in-flight.ts',
-    find: '      if (isWinner && txHash === null && ',
-    replace: '      if (isWinner && ',
+    find: 'return isWinner && txHash === null && ',
+    replace: 'return isWinner && ',
   },
   {
     name: 'each settlement of a solver that names an auction counts as that of its winner',

@@ -372,6 +372,18 @@ describe('auction run', () => {
       expect(rounds[0]?.solutions.map(({ driver }) => driver)).toEqual(['second']);
     });
 
+    test('lets the next best solution win if it executes an order that is not claimed', async () => {
+      const { first, second } = await runWith(async ({ auctionId }) => {
+        const [order] = (await book.auctions.current()).orders;
+        if (order === undefined) throw new Error('the auction is empty');
+        const fills = [1, 2].map(() => ({ order, executed: 2n }));
+        const prices = { [WETH]: 20n, [USDC]: 2n };
+        return { calldata: { internalized: encodeSettlement({ prices, fills, interactions: [] }, auctionId) } };
+      });
+      expect([first.calls.settled.length, second.calls.settled.length]).toEqual([0, 1]);
+      expect(rounds[0]?.problems).toMatchObject([{ reason: 'the calldata executes 1 orders that are not claimed' }]);
+    });
+
     test('is not requested with `reveal: false`', async () => {
       const { first } = await runWith(() => Promise.reject(new Error('must not be called')), { reveal: false });
       expect(first.calls.settled).toHaveLength(1);
