@@ -112,8 +112,8 @@ export interface OrderBookOptions extends OrderPolicy {
    */
   readonly retention?: number | RetentionOptions;
   /**
-   * Storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
-   * auctions of this book (`own`), those of all settlements (`all`), or `off`. Default: `own`; with `upstream`, `off`:
+   * Storage of orders that a settlement has traded and the book does not have: those of settlements of its
+   * auctions, or of its orders without an auction (`own`), those of all settlements (`all`), or `off`. Default: `own`; with `upstream`, `off`:
    * orders of the other book are traded in the same settlements.
    */
   readonly justInTimeOrders?: JustInTimeOrders;

@@ -47,8 +47,8 @@ export async function competitionStatus(
 }
 
 /**
- * Finds a winning solution that is in flight, otherwise a solution of the latest competition that has lost. A winner that
- * is not settled is offered again, so it counts as neither.
+ * Finds a winning solution that is in flight, otherwise a solution of the latest competition that has lost. A winner
+ * that is not settled is offered again, so it counts as neither.
  */
 async function findBid(
   uid: Hex,

@@ -6,6 +6,7 @@ import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { competition } from '../records/competition-schema.ts';
+import type { SettledCompetition } from '../records/settled-solution.ts';
 
 /** The competition of an auction (v2). Amounts are decimal strings of atoms, prices are wei for 10^18 atoms. */
 export interface Competition {
@@ -63,9 +64,34 @@ export function parseCompetition(input: unknown): Competition | OrderBookError {
   return { ...parsed, solutions: [...parsed.solutions].sort((a, b) => b.ranking - a.ranking) };
 }
 
-export function recordCompetition(subject: Competition, { auctions }: Store): Promise<'recorded' | 'replaced'> {
+/** A competition as it is stored. */
+type CompetitionRecord = Competition & Pick<SettledCompetition<CompetitionSolution>, 'earlierTransactions'>;
+
+export async function recordCompetition(
+  subject: Competition,
+  { auctions, chain }: Store,
+): Promise<'recorded' | 'replaced'> {
   const { auctionId, auctionDeadlineBlock: deadline } = subject;
-  return auctions.record({ auctionId, deadline, body: JSON.stringify(subject) }, KEPT);
+  const [stored, settlements] = await Promise.all([
+    auctions.competition(auctionId),
+    chain.settlementsOfAuction(auctionId),
+  ]);
+  const earlierTransactions =
+    stored === undefined
+      ? settlements.map(({ transactionHash }) => transactionHash)
+      : parseRecord(stored).earlierTransactions;
+  return auctions.record({ auctionId, deadline, body: JSON.stringify({ ...subject, earlierTransactions }) }, KEPT);
+}
+
+const parseRecord = ({ body }: StoredCompetition) => JSON.parse(body) as CompetitionRecord; // stored from this type
+
+/** Returns the record of the competition of an auction, with which settlements are compared. */
+export async function readCompetitionRecord(
+  auctionId: number,
+  { auctions }: Store,
+): Promise<CompetitionRecord | undefined> {
+  const stored = await auctions.competition(auctionId);
+  return stored && parseRecord(stored);
 }
 
 /** Returns the competition of an auction, with the settlement transactions indexed since. */
@@ -129,12 +155,13 @@ export async function competitionOfTransaction(
 const settledSolutions = lazy(() => import('../records/settled-solution.ts'));
 
 async function completed(stored: StoredCompetition, store: Store): Promise<Competition> {
-  const subject = JSON.parse(stored.body) as Competition; // stored from this type
+  const record = parseRecord(stored);
+  const { earlierTransactions: _, ...subject } = record;
   const settlements = await store.chain.settlementsOfAuction(stored.auctionId);
   const hashes: Hex[] = [];
   const settled = new Map<CompetitionSolution, Hex>();
   for (const settlement of settlements) {
-    const solution = await findSolutionOf(subject, settlement, store);
+    const solution = await findSolutionOf(record, settlement, store);
     if (solution === undefined) continue;
     hashes.push(settlement.transactionHash);
     // A solver may settle a solution of partially fillable orders twice.
@@ -152,7 +179,7 @@ async function completed(stored: StoredCompetition, store: Store): Promise<Compe
 }
 
 /** Returns the solution of a competition that a settlement has executed. */
-function findSolutionOf(subject: Competition, settlement: SettlementChainEvent, store: Store) {
+function findSolutionOf(subject: CompetitionRecord, settlement: SettlementChainEvent, store: Store) {
   return settledSolutions.use(async ({ findSettledSolution, readExecutedSettlement }) =>
     findSettledSolution(subject, await readExecutedSettlement(settlement, store)),
   );
@@ -164,8 +191,10 @@ export async function competitionOfSettlement(
   store: Store,
   query?: CompetitionQuery,
 ): Promise<Competition | undefined> {
-  const found = settlement.auctionId === null ? undefined : await readCompetition(settlement.auctionId, store, query);
-  return found && (await findSolutionOf(found, settlement, store)) && found;
+  const { auctionId } = settlement;
+  const record = auctionId === null ? undefined : await readCompetitionRecord(auctionId, store);
+  if (record === undefined || (await findSolutionOf(record, settlement, store)) === undefined) return undefined;
+  return readCompetition(record.auctionId, store, query);
 }
 
 /** Returns whether a solution of a competition contains an order. */

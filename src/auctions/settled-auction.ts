@@ -7,7 +7,7 @@ import type { AuctionPrices, ExecutedSettlement, SettledAuction, SolutionTrade }
 import { findSettledSolution } from '../records/settled-solution.ts';
 import type { AuctionConfiguration } from './auction-api.ts';
 import { type AuctionOrder, auctionCandidate } from './auction-order.ts';
-import { readCompetition } from './competition.ts';
+import { readCompetitionRecord } from './competition.ts';
 import { type AuctionFeePolicy, createFeeSchedule, type FeeRules } from './fee-policies.ts';
 
 /** The fee rules of an auction, stored with its prices. */
@@ -34,7 +34,10 @@ export async function readSettledAuction(
   store: Store,
   rules: FeeRules,
 ): Promise<SettledAuction | undefined> {
-  const [auction, competition] = await Promise.all([store.auctions.get(auctionId), readCompetition(auctionId, store)]);
+  const [auction, competition] = await Promise.all([
+    store.auctions.get(auctionId),
+    readCompetitionRecord(auctionId, store),
+  ]);
   if (competition === undefined || findSettledSolution(competition, settlement) === undefined) return undefined;
   if (auction === undefined) return { prices: competition.auction.prices, protocolFees: async () => [] };
   // Stored by `renderAuctionValues`.

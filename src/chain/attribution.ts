@@ -60,8 +60,16 @@ export async function attribute(
     const call = decodeSettle(input);
     if (call === undefined) continue;
     const { auctionId } = call;
-    const { solver, blockNumber } = settlement;
-    const executed = { solver, blockNumber, trades: trades.map((trade) => toExecutedTrade(trade.orderUid, trade)) };
+    const { solver, blockNumber, transactionHash } = settlement;
+    const isComplete = trades.length === call.trades.length;
+    const executed = {
+      solver,
+      blockNumber,
+      transactionHash,
+      trades: trades.map((trade, i) => {
+        return toExecutedTrade(trade.orderUid, isComplete ? call.trades[i]?.kind : undefined, trade);
+      }),
+    };
     const auction = auctionId === null ? undefined : await findAuction(auctionId, executed);
     const fees = computeFees(trades, call);
     for (const event of [...trades, settlement]) attributions.set(event, { fee: fees.get(event), auctionId, auction });

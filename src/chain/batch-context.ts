@@ -7,8 +7,8 @@ import type { OrderHasher } from '../protocol/order.ts';
 import type { FindAuction } from './attribution.ts';
 
 /**
- * The storage of orders that a settlement has traded and the book does not have: those of settlements with orders or
- * auctions of this book (`own`), those of all settlements of the contract (`all`), or none (`off`).
+ * The storage of orders that a settlement has traded and the book does not have: those of settlements of its auctions,
+ * or of its orders without an auction (`own`), those of all settlements of the contract (`all`), or none (`off`).
  */
 export type JustInTimeOrders = 'own' | 'all' | 'off';
 

@@ -10,7 +10,7 @@ import type { IndexerState } from './indexer-options.ts';
 /** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
 const MAX_LAG = 60;
 
-/** Seconds by which the time of the newest block may differ from that of the clock. A later one is an error of its node. */
+/** Seconds by which the time of the newest block may differ from the clock. A later one is an error of its node. */
 const MAX_DIFFERENCE = 900;
 
 /** More blocks in a second than any chain has. A node that claims more must not prolong deadlines. */
@@ -89,9 +89,9 @@ export function createChain(context: ChainContext) {
       return (await Promise.any(heads)).timestamp;
     },
     /**
-     * Returns the newest block of the chain, if the book has indexed it, or another process is about to. `undefined`: the
-     * book is behind, no node responds, or the block is so old that all nodes stand still. Without an indexer, it is the
-     * indexed block.
+     * Returns the newest block of the chain, if the book has indexed it, or another process is about to. `undefined`:
+     * the book is behind, no node responds, or the block is so old that all nodes stand still. Without an indexer, it is
+     * the indexed block.
      */
     async findHead(): Promise<ChainHead | undefined> {
       const { indexedBlock } = await store.chain.progress();

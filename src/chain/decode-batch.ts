@@ -83,8 +83,7 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
     if (chainEvent?.type === 'trade' && chainEvent.executedFee === null) unattributed++;
   }
   const placed = new Set([...decoded.values()].flatMap((each) => (each.type === 'placement' ? each.uid : [])));
-  const isOwnAuction = (event: ProtocolEvent) => attributions.get(event)?.auction !== undefined;
-  const orders = await readJustInTimeOrders(settlements, placed, { ...context, isOwnAuction });
+  const orders = await readJustInTimeOrders(settlements, placed, { ...context, attributions });
   const chainEvents = [...decoded].map(([event, each]) => {
     const order = each.type === 'trade' ? orders.get(event) : undefined;
     return order === undefined || each.type !== 'trade' ? each : { ...each, order };

@@ -364,7 +364,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     get state(): IndexerState {
       return state;
     },
-    /** The time of the newest block of the node, in seconds since 1970. `undefined`: the last step has not indexed it. */
+    /** The time of the newest block, in seconds since 1970. `undefined`: the last step has not indexed it. */
     get headTime(): number | undefined {
       return headTime;
     },

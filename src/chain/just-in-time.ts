@@ -4,16 +4,13 @@ import { bytesToHex, type Hex } from '../protocol/hex.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { toNewOrder } from '../records/order-json.ts';
-import type { AttributedEvent, Settled } from './attribution.ts';
+import type { AttributedEvent, Attribution, Settled } from './attribution.ts';
 import type { BatchContext } from './batch-context.ts';
 
 type JustInTimeRules = Pick<
   BatchContext,
   'justInTimeOrders' | 'hasher' | 'settlementContract' | 'now' | 'findKnown'
-> & {
-  /** Returns whether a settlement belongs to an auction of the book. */
-  readonly isOwnAuction: (settlement: ProtocolEvent) => boolean;
-};
+> & { readonly attributions: ReadonlyMap<ProtocolEvent, Attribution> };
 
 /**
  * Reads the orders that settlements have traded and the book does not have, from the calldata. The digest of each is
@@ -42,9 +39,11 @@ export async function readJustInTimeOrders(
   return found;
 }
 
+/** An order may be in several books on one contract. So a settlement that names an auction belongs to its book only. */
 function isOwn({ trades, settlement }: Settled, known: ReadonlySet<Hex>, context: JustInTimeRules): boolean {
-  if (context.justInTimeOrders === 'all' || trades.some(({ orderUid }) => known.has(orderUid))) return true;
-  return context.isOwnAuction(settlement);
+  if (context.justInTimeOrders === 'all') return true;
+  const { auction, auctionId = null } = context.attributions.get(settlement) ?? {};
+  return auctionId === null ? trades.some(({ orderUid }) => known.has(orderUid)) : auction !== undefined;
 }
 
 function readOrder(

@@ -50,7 +50,7 @@ export interface BlockHeader extends BlockRef {
 /** The newest block of the chain. */
 export interface ChainHead {
   readonly number: number;
-  /** Whether its time shows that the nodes follow the chain. Deadlines that are counted from an old block may have passed. */
+  /** Whether it is at most a minute old. Deadlines that are counted from an older block may have passed. */
   readonly isRecent: boolean;
 }
 

@@ -46,8 +46,8 @@ export const CHAIN_SETTINGS = {
     justInTimeOrders: {
       type: enumSetting('own', 'all', 'off'),
       help:
-        'Orders that a settlement has traded and the book does not have: those of settlements with orders or auctions ' +
-        'of the book are stored (`own`), those of every settlement (`all`), or none (`off`).',
+        'Orders that a settlement has traded and the book does not have: those of settlements of its ' +
+        'auctions, or of its orders without an auction, are stored (`own`), those of every settlement (`all`), or none (`off`).',
       defaultText: '`own`, with `--upstream` `off`',
       requires: 'rpc',
     },

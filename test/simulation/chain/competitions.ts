@@ -31,7 +31,7 @@ export interface Solution {
 /** Atoms of the fixed token of an order that solutions execute. */
 export const SOLVED_AMOUNT = 2;
 
-/** Blocks after the deadline in which a settlement still belongs to its auction. */
+/** Blocks around those of an auction in which a settlement still belongs to it. */
 const MARGIN = 100;
 
 /** A call whose result depends on the orders in flight. */
@@ -51,8 +51,11 @@ export interface Competitions {
   findFlight(order: number, query: FlightQuery): 'certain' | 'possible' | 'none';
   /** Draws the auction that a settlement names. A transaction that a fork includes again keeps it. */
   nameAuction(transactionHash: string, trades: readonly ChainFact[]): number | undefined;
-  /** Returns whether a settlement in a block belongs to an auction, as far as it was recorded before a virtual time. */
-  findAttribution(transactionHash: string, block: number, before: number): 'certain' | 'possible' | 'none';
+  /**
+   * Returns whether a settlement in a block belongs to an auction, as far as it was recorded before a virtual time.
+   * `foreign`: it names an auction, and does not belong to it. `none`: it names no auction.
+   */
+  findAttribution(transactionHash: string, block: number, before: number): 'certain' | 'possible' | 'foreign' | 'none';
   /** Returns whether a solution must be settled before a block. */
   hasDeadline(block: number): boolean;
   /** Returns whether a competition has a solution with an order. */
@@ -99,7 +102,7 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
 
   /** Returns whether a settlement has executed a solution. */
   function executes(hash: string, block: number, { order, sold, bought, start, deadline }: Solution): boolean {
-    if (block < start || block > deadline + MARGIN) return false;
+    if (block < start - MARGIN || block > deadline + MARGIN) return false;
     const own = trades.get(hash) ?? [];
     if (own.some((trade) => trade.order !== order)) return false;
     const total = { sold: 0n, bought: 0n };
@@ -107,7 +110,7 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
       total.sold += trade.sold;
       total.bought += trade.bought;
     }
-    return total.sold === sold || total.bought === bought;
+    return pool.orders[order]?.kind === 'buy' ? total.bought === bought : total.sold === sold;
   }
 
   const isPresent = (hash: Hex) => (state: IndexedState) => {
@@ -210,7 +213,8 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
       const own = all.filter(({ auction }) => auction === named.get(hash));
       const matches = own.filter((each) => executes(hash, block, each));
       if (matches.some((each) => !each.isReplaced && each.recorded < before)) return 'certain';
-      return matches.length > 0 ? 'possible' : 'none';
+      if (matches.length > 0) return 'possible';
+      return named.get(hash) === undefined ? 'none' : 'foreign';
     },
     hasDeadline: (block) => all.some(({ deadline }) => deadline === block),
     isBidOn: (order) => all.some((each) => each.order === order),

@@ -58,10 +58,14 @@ export function createSettlementCheck(context: SettlementCheckContext): Settleme
         const others = trades.filter((each) => each.transactionHash === transactionHash).map((each) => each.uid);
         const isOwn = (each: string) => explain(each, placed);
         const attribution = findAttribution(transactionHash, event.blockNumber, previousTime);
+        const isUnnamed = mode === 'own' && attribution === 'none';
         const mayAdd =
-          mode === 'all' || attribution !== 'none' || (mode === 'own' && others.some((each) => isOwn(each).mayBe));
+          mode === 'all' ||
+          attribution === 'possible' ||
+          attribution === 'certain' ||
+          (isUnnamed && others.some((each) => isOwn(each).mayBe));
         const mustAdd =
-          mode === 'all' || attribution === 'certain' || (mode === 'own' && others.some((each) => isOwn(each).mustBe));
+          mode === 'all' || attribution === 'certain' || (isUnnamed && others.some((each) => isOwn(each).mustBe));
         const isReadable = !hasOtherTerms(pool.orders[findOrder(uid)]);
         if (order !== undefined && (own.mustBe || !mayAdd || !isReadable))
           report('settlements', `the trade ${key} of order ${findOrder(uid)} must not add the order`);

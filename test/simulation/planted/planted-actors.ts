@@ -15,9 +15,9 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     name: 'a settlement of another book adds its orders by its auction id',
     area: 'two books',
     store: 'auctions',
-    file: 'src/chain/decode-batch.ts',
-    find: 'attributions.get(event)?.auction !== undefined;',
-    replace: 'attributions.get(event)?.auctionId != null;',
+    file: 'src/chain/just-in-time.ts',
+    find: ': auction !== undefined;',
+    replace: ': auctionId > 0;',
   },
   {
     name: 'a log counts again under the index of another node',

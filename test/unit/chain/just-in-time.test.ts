@@ -120,6 +120,16 @@ describe('just-in-time order', () => {
     expect((await book.auctions.current()).orders.map(({ uid }) => uid)).not.toContain(order.uid);
   });
 
+  test('of a settlement that names an auction of another book is not stored, whatever orders it has', async () => {
+    const book = await open();
+    const shared = await submit(book, 1);
+    const foreign = await orderOfAnotherBook();
+    await settle(book, [{ order: shared }, { order: foreign }], { auctionId: 77 });
+    expect((await read(book, shared.uid)).status).toBe('fulfilled');
+    expect(await book.orders.get(foreign.uid)).toBeUndefined();
+    expect((await book.orders.list({ owner: foreign.owner })).orders).toEqual([]);
+  });
+
   /** A placement on chain, and the order as a book reads it. */
   async function placedElsewhere() {
     const [sellToken, buyToken] = [WETH.toLowerCase() as Hex, COW.toLowerCase() as Hex]; // still hex

@@ -86,6 +86,38 @@ describe('settlement of another book that names the id of an own auction', () =>
   });
 });
 
+describe('settlement below the block of its auction', () => {
+  async function openWithOrder() {
+    const book = await open();
+    const order = await submit(book, 1, { partiallyFillable: true });
+    for (const number of [1, 2, 3, 4, 5]) await book.chain.apply({ events: [], through: blockOf(number) });
+    const { id: auctionId } = await book.auctions.current();
+    const competition = wonBy([{ order, sold: 500n, bought: 300n }], auctionId, { auctionStartBlock: 5 });
+    return { book, order, auctionId, competition };
+  }
+
+  test('belongs to it after a reorganisation, with its prices', async () => {
+    const { book, order, auctionId, competition } = await openWithOrder();
+    await book.auctions.record(competition);
+    await book.chain.rollback(2);
+    await settle(book, order, { auctionId, number: 3, sold: 500n });
+    expect(await book.auctions.competition(auctionId)).toEqual({
+      ...competition,
+      transactionHashes: [TRANSACTION],
+      solutions: [{ ...competition.solutions[0], txHash: TRANSACTION }],
+    });
+  });
+
+  test('belongs to an earlier auction with the same number if it was indexed before', async () => {
+    const { book, order, auctionId, competition } = await openWithOrder();
+    await settle(book, order, { auctionId, number: 6, sold: 500n });
+    for (const changes of [{}, { auctionDeadlineBlock: 11 }]) {
+      await book.auctions.record({ ...competition, auctionStartBlock: 8, ...changes });
+      expect(await book.auctions.competition(auctionId)).toMatchObject({ solutions: [{ txHash: null }] });
+    }
+  });
+});
+
 describe('findSettledSolution', () => {
   const [first, second, third] = [1, 2, 3].map((n) => ({
     uid: hashOf(String(n)),
@@ -101,10 +133,15 @@ describe('findSettledSolution', () => {
     1,
     { auctionStartBlock: 5, auctionDeadlineBlock: 10 },
   );
-  const trade = ({ uid }: Win, sold: bigint, bought: bigint): ExecutedTrade => ({ uid, sold, bought });
+  /** The first and the third order are sales, the second one is a purchase. */
+  const trade = ({ uid }: Win, sold: bigint, bought: bigint): ExecutedTrade => {
+    return { uid, kind: uid === second.uid ? 'buy' : 'sell', sold, bought };
+  };
   const ALL = [trade(first, 100n, 51n), trade(second, 6n, 9n)];
+  const UNKNOWN = ALL.map((each) => ({ ...each, kind: undefined }));
+  const settlement = { solver: SOLVER, blockNumber: 6, transactionHash: TRANSACTION };
   const find = (trades: readonly ExecutedTrade[], changes: object = {}) =>
-    findSettledSolution(competition, { solver: SOLVER, blockNumber: 6, trades, ...changes });
+    findSettledSolution(competition, { ...settlement, trades, ...changes });
 
   test.each<[string, readonly ExecutedTrade[], object]>([
     ['a better price than promised', ALL, {}],
@@ -114,6 +151,8 @@ describe('findSettledSolution', () => {
       {},
     ],
     ['the block of the auction, after a reorganisation', ALL, { blockNumber: 5 }],
+    ['a block before the auction, after a reorganisation', ALL, { blockNumber: 4 }],
+    ['unknown kinds of orders', UNKNOWN, {}],
     ['the last block of the margin', ALL, { blockNumber: 10 + SETTLEMENT_MARGIN }],
   ])('finds the solution with %s', (_name, trades, changes) => {
     expect(find(trades, changes)).toBe(competition.solutions[0]);
@@ -125,7 +164,14 @@ describe('findSettledSolution', () => {
     ['of a further order', [...ALL, trade(third, 1n, 1n)], {}],
     ['of half the amount', [trade(first, 50n, 25n), trade(second, 7n, 9n)], {}],
     ['of no order', [], {}],
-    ['before the auction', ALL, { blockNumber: 4 }],
+    [
+      'of another sold amount for the same bought amount of a sale',
+      [trade(first, 99n, 50n), trade(second, 7n, 9n)],
+      {},
+    ],
+    ['of another bought amount for the same sold amount of a purchase', [ALL[0], trade(second, 7n, 8n)] as never, {}],
+    ['of less than promised for orders of unknown kinds', [{ ...UNKNOWN[0], bought: 49n }, UNKNOWN[1]] as never, {}],
+    ['long before the auction', ALL, { blockNumber: 4 - SETTLEMENT_MARGIN }],
     ['long after the deadline', ALL, { blockNumber: 11 + SETTLEMENT_MARGIN }],
   ])('does not find it with a settlement %s', (_name, trades, changes) => {
     expect(find(trades, changes)).toBeUndefined();
@@ -133,7 +179,6 @@ describe('findSettledSolution', () => {
 
   test('does not find a solution that has lost', () => {
     const solutions = competition.solutions.map((each) => ({ ...each, isWinner: false }));
-    const settlement = { solver: SOLVER, blockNumber: 6, trades: ALL };
-    expect(findSettledSolution({ ...competition, solutions }, settlement)).toBeUndefined();
+    expect(findSettledSolution({ ...competition, solutions }, { ...settlement, trades: ALL })).toBeUndefined();
   });
 });
