@@ -112,9 +112,9 @@ export interface OrderBookOptions extends OrderPolicy {
    */
   readonly retention?: number | RetentionOptions;
   /**
-   * Storage of orders that a settlement has traded and the book does not have: those of settlements of its
-   * auctions, or of its orders without an auction (`own`), those of all settlements (`all`), or `off`. Default: `own`; with `upstream`, `off`:
-   * orders of the other book are traded in the same settlements.
+   * Storage of orders that a settlement has traded and the book does not have: those of settlements of its auctions, or
+   * of its orders without an auction (`own`), those of all settlements (`all`), or `off`. Default: `own`; with
+   * `upstream`, `off`: orders of the other book are traded in the same settlements.
    */
   readonly justInTimeOrders?: JustInTimeOrders;
   /** Options of auctions. */

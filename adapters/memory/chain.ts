@@ -179,8 +179,10 @@ export function createMemoryChain(target: MemoryChainTarget) {
       const found = findNewEvents(batch.events, indexed);
       if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
       const added = found.events;
-      changeAndProject([...adopted, ...added], batch.at, () => {
-        adopted.forEach(remove);
+      const removed = [...adopted, ...found.removed];
+      const applied = added.length - found.removed.length;
+      changeAndProject([...removed, ...added], batch.at, () => {
+        removed.forEach(remove);
         added.forEach(add);
       });
       for (const [token, first] of firstTradeBlocks(added)) {
@@ -190,7 +192,7 @@ export function createMemoryChain(target: MemoryChainTarget) {
       for (const number of hashes.keys()) if (number < batch.forgetBelow) hashes.delete(number);
       if (indexedBlock === null || indexedBlock.number < batch.through.number) indexedBlock = batch.through;
       rolledBackTo = undefined;
-      return { status: 'applied', applied: added.length, known: batch.events.length - added.length, indexedBlock };
+      return { status: 'applied', applied, known: batch.events.length - applied, indexedBlock };
     },
 
     adopt(events: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number {

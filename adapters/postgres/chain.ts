@@ -118,7 +118,10 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
           known.filter((event) => !isAdopted(event)),
         );
         if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
-        await add(run, found.events, batch.at, await chainEvents.removeAdopted(run, range));
+        const adopted = await chainEvents.removeAdopted(run, range);
+        await chainEvents.remove(run, found.removed);
+        await add(run, found.events, batch.at, [...adopted, ...found.removed]);
+        const applied = found.events.length - found.removed.length;
 
         const { through, forgetBelow } = batch;
         const remembered = [...hashes].filter(([number]) => number >= forgetBelow);
@@ -130,12 +133,7 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
         const next = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
         await run(deleteBlocks, forgetBelow, next.number);
         if (next !== indexedBlock) await run(setIndexedBlock, next.number, toBytes(next.hash));
-        return {
-          status: 'applied',
-          applied: found.events.length,
-          known: batch.events.length - found.events.length,
-          indexedBlock: next,
-        };
+        return { status: 'applied', applied, known: batch.events.length - applied, indexedBlock: next };
       }),
 
     adopt: (events: readonly OrderChainEvent[], at: number, complete: readonly Hex[] = []): Promise<number> =>

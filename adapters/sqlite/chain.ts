@@ -125,8 +125,10 @@ export function createChainStore(
         const found = findNewEvents(batch.events, indexed);
         if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
         const added = found.events;
-        changeAndProject([...adopted, ...added], batch.at, () => {
-          adopted.forEach(chainEvents.remove);
+        const removed = [...adopted, ...found.removed];
+        const applied = added.length - found.removed.length;
+        changeAndProject([...removed, ...added], batch.at, () => {
+          removed.forEach(chainEvents.remove);
           added.forEach(chainEvents.add);
         });
         for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
@@ -135,12 +137,7 @@ export function createChainStore(
         const { through } = batch;
         const next = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
         if (next !== indexedBlock) setIndexedBlock.run(next.number, toBytes(next.hash));
-        return {
-          status: 'applied',
-          applied: added.length,
-          known: batch.events.length - added.length,
-          indexedBlock: next,
-        };
+        return { status: 'applied', applied, known: batch.events.length - applied, indexedBlock: next };
       }),
 
     adopt: (adopted: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number =>

@@ -1,6 +1,9 @@
 import type { EventPosition, ProtocolEvent, SettlementEvent } from '../protocol/event-decoder.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
+import type { OrderHasher } from '../protocol/order.ts';
 import { decodeSettle, type SettleCall, type SettledTrade } from '../protocol/settle-calldata.ts';
+import { decodeSettledOrder } from '../protocol/settled-order.ts';
+import { unpackUid } from '../protocol/uid.ts';
 import { type ExecutedSettlement, type SettledAuction, toExecutedTrade } from '../records/settled-solution.ts';
 
 /** A `Trade` of the settlement contract. */
@@ -107,21 +110,62 @@ interface ObservedTrade {
  */
 export function executedFee(settled: SettledTrade, trade: ObservedTrade): bigint | undefined {
   const { kind, uniform } = settled;
-  if (settled.sellToken !== trade.sellToken || settled.buyToken !== trade.buyToken) return undefined;
-  if (uniform.sell === 0n || uniform.buy === 0n) return undefined;
+  if (!hasAmounts(settled, trade) || uniform.sell === 0n || uniform.buy === 0n) return undefined;
   const sold = trade.sellAmount - trade.feeAmount;
-  const fixed = settled.partiallyFillable
-    ? settled.executedAmount
-    : kind === 'sell'
-      ? settled.sellAmount
-      : settled.buyAmount;
-  if (fixed !== (kind === 'sell' ? sold : trade.buyAmount)) return undefined;
   if (kind === 'buy') {
     const fee = sold - (trade.buyAmount * uniform.buy) / uniform.sell;
     return fee > 0n ? fee : 0n;
   }
   const fee = ceilDivide(sold * uniform.sell, uniform.buy) - trade.buyAmount;
   return fee > 0n ? (fee * uniform.buy) / uniform.sell : 0n;
+}
+
+/** Returns whether a trade of calldata has the tokens and the fixed amount of a trade that the contract emitted. */
+function hasAmounts({ kind, ...settled }: SettledTrade, trade: ObservedTrade): boolean {
+  if (settled.sellToken !== trade.sellToken || settled.buyToken !== trade.buyToken) return false;
+  const whole = kind === 'sell' ? settled.sellAmount : settled.buyAmount;
+  const fixed = settled.partiallyFillable ? settled.executedAmount : whole;
+  return fixed === (kind === 'sell' ? trade.sellAmount - trade.feeAmount : trade.buyAmount);
+}
+
+/**
+ * Finds a trade that repeats an equal one of its transaction, although the calldata does not contain both. A node may
+ * return one log under two indices, but an order may also be filled twice with equal amounts. Only calldata decides.
+ *
+ * @param inputs - Calldata of the calls of `settle` of each transaction.
+ */
+export function findRepeatedTrade(
+  events: readonly ProtocolEvent[],
+  inputs: ReadonlyMap<Hex, readonly Hex[]>,
+  hasher: OrderHasher,
+): ProtocolEvent | undefined {
+  const equal = new Map<string, AttributedEvent[]>();
+  for (const event of events) {
+    if (event.event !== 'Trade') continue;
+    const key = `${event.transactionHash} ${event.orderUid} ${event.sellAmount} ${event.buyAmount} ${event.feeAmount}`;
+    const list = equal.get(key) ?? [];
+    equal.set(key, list);
+    if (list.every(({ logIndex }) => logIndex !== event.logIndex)) list.push(event);
+  }
+  for (const list of equal.values()) {
+    const [trade] = list;
+    if (trade === undefined || list.length === 1) continue;
+    const count = countExecutions(trade, inputs.get(trade.transactionHash) ?? [], hasher);
+    if (list.length > count) return list[Math.max(count, 1)];
+  }
+  return undefined;
+}
+
+/** Counts the trades of calldata that execute the order and the amounts of a trade. */
+function countExecutions(trade: AttributedEvent, inputs: readonly Hex[], hasher: OrderHasher): number {
+  const { digest } = unpackUid(trade.orderUid);
+  const executions = inputs.flatMap((input) =>
+    (decodeSettle(input)?.trades ?? []).filter((settled, i) => {
+      const order = hasAmounts(settled, trade) ? decodeSettledOrder(input, i) : undefined;
+      return order !== undefined && bytesToHex(hasher.digest(order.data)) === digest;
+    }),
+  );
+  return executions.length;
 }
 
 function ceilDivide(dividend: bigint, divisor: bigint): bigint {

@@ -6,7 +6,9 @@ import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
+import { toConflict } from '../records/new-events.ts';
 import { assertKnownOptions } from '../validation/options.ts';
+import { findRepeatedTrade } from './attribution.ts';
 import type { BatchContext } from './batch-context.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import { decodeBatch, HASHES_KEPT } from './decode-batch.ts';
@@ -166,6 +168,9 @@ export function createChainWriter(
 
   return {
     async apply(chainBatch) {
+      const { events, through, settleCalls = new Map() } = chainBatch;
+      const repeated = findRepeatedTrade(events, settleCalls, hasher);
+      if (repeated !== undefined) return toConflict(repeated, (await store.chain.progress()).indexedBlock ?? through);
       const { batch, settlements, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
       await context.onSettled?.(settlements);
       // An invalidation of a filled order has no log entry. Neither has the fee of an adopted trade.

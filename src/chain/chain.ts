@@ -90,8 +90,8 @@ export function createChain(context: ChainContext) {
     },
     /**
      * Returns the newest block of the chain, if the book has indexed it, or another process is about to. `undefined`:
-     * the book is behind, no node responds, or the block is so old that all nodes stand still. Without an indexer, it is
-     * the indexed block.
+     * the book is behind, no node responds, or the block is so old that all nodes stand still. Without an indexer, it
+     * is the indexed block.
      */
     async findHead(): Promise<ChainHead | undefined> {
       const { indexedBlock } = await store.chain.progress();

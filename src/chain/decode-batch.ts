@@ -32,7 +32,8 @@ export interface ChainBatch {
   readonly blocks?: readonly BlockRef[];
   /**
    * The calldata of each transaction's calls of `settle`, in order. Fees are computed from it. Without it
-   * `executedFee` stays "0".
+   * `executedFee` stays "0", and equal trades of one order in a transaction are a `conflict`: only calldata shows that
+   * they are not one log under two indices.
    */
   readonly settleCalls?: ReadonlyMap<Hex, readonly Hex[]>;
 }

@@ -16,7 +16,7 @@ export class Inconsistent extends Error {
 /** Creates the error of a node whose batch contradicts the stored blocks. */
 export function toInconsistent({ block, stored, log }: ApplyOutcome & { readonly status: 'conflict' }): Inconsistent {
   if (log === undefined) return new Inconsistent(`block ${block} has another hash than ${stored}`);
-  return new Inconsistent(`block ${block} has two different logs with the index ${log}`);
+  return new Inconsistent(`log ${log} of block ${block} contradicts another log, or the calldata of its transaction`);
 }
 
 /**

@@ -135,7 +135,8 @@ export type ApplyOutcome =
   | { readonly status: 'applied'; readonly applied: number; readonly known: number; readonly indexedBlock: BlockRef }
   /**
    * A block of the batch has another hash than the stored one: the caller must roll back first. With `log`, the hashes
-   * are equal, but two different events have this log index. Nothing was written.
+   * are equal. Two different events have this log index, or the event repeats an equal trade of its transaction, and
+   * the calldata does not contain both. Nothing was written.
    */
   | {
       readonly status: 'conflict';
@@ -201,6 +202,7 @@ export interface ChainStore {
    * Stores chain events, each once, and moves the checkpoint. The same step writes everything that depends on them: the
    * orders' rows, the owners' counters and the log. `projectOrderState` of `intentbook/store-kit` computes a row from
    * all events of the order. `findNewEvents` finds the events that are already known, also under another log index.
+   * What it returns as `removed` MUST be removed in the same step: the batch has logs that an earlier answer lacked.
    * Events of orders that are not stored are kept, and `insert` applies them later.
    */
   apply(batch: ChainEventBatch): Promise<ApplyOutcome>;

@@ -8,9 +8,15 @@ import {
 import type { Hex } from '../protocol/hex.ts';
 import { compareLogPositions } from './log-position.ts';
 
-/** The events of a batch that are not stored, or an event that contradicts another one at its position. */
+/** The events of a batch that a store must write, or an event that contradicts another one at its position. */
 export type NewEvents =
-  | { readonly status: 'new'; readonly events: readonly ChainEvent[] }
+  | {
+      readonly status: 'new';
+      /** In chain order. */
+      readonly events: readonly ChainEvent[];
+      /** Stored events to remove before: `events` has them under other indices. */
+      readonly removed: readonly ChainEvent[];
+    }
   | { readonly status: 'contradiction'; readonly event: ChainEvent };
 
 /**
@@ -18,38 +24,50 @@ export type NewEvents =
  * known if a stored one of its block has the same transaction and content: the one at its position, otherwise the n-th
  * such event is the n-th stored one.
  *
+ * If a new event has the index of a stored one that the batch has under another index, the stored answer lacked a log.
+ * The stored events of the block then get the indices of the batch.
+ *
  * @param events - In chain order, of the same blocks as the stored ones.
  * @param stored - All stored events of the blocks of the batch.
  */
 export function findNewEvents(events: readonly ChainEvent[], stored: readonly ChainEvent[]): NewEvents {
-  const taken = new Map(stored.map((event) => [formatPosition(event), formatContent(event)]));
-  /** Numbers of stored events without an event of the batch, by content. */
-  const unmatched = new Map<string, number>();
-  const count = (content: string, change: number) => unmatched.set(content, (unmatched.get(content) ?? 0) + change);
-  for (const content of taken.values()) count(content, 1);
-  const moved: ChainEvent[] = [];
-  const matched = new Set<string>();
-  for (const event of events) {
-    const [position, content] = [formatPosition(event), formatContent(event)];
-    if (taken.get(position) !== content || matched.has(position)) {
-      moved.push(event);
-      continue;
-    }
-    matched.add(position);
-    count(content, -1);
+  /** Stored events without an event of the batch, by position. */
+  const left = new Map(stored.map((event) => [formatPosition(event), event]));
+  const others = events.filter((event) => {
+    const position = formatPosition(event);
+    const same = left.get(position);
+    if (same === undefined || formatContent(same) !== formatContent(event)) return true;
+    left.delete(position);
+    return false;
+  });
+  const byContent = new Map<string, ChainEvent[]>();
+  for (const event of [...left.values()].sort(compareLogPositions)) {
+    const content = formatContent(event);
+    byContent.set(content, [...(byContent.get(content) ?? []), event]);
   }
-  const found: ChainEvent[] = [];
-  for (const event of moved) {
-    const [position, content] = [formatPosition(event), formatContent(event)];
-    if ((unmatched.get(content) ?? 0) > 0) {
-      count(content, -1);
-      continue;
-    }
-    if (taken.has(position)) return { status: 'contradiction', event };
-    taken.set(position, content);
-    found.push(event);
+  const added: ChainEvent[] = [];
+  const moved: { readonly from: ChainEvent; readonly to: ChainEvent }[] = [];
+  for (const to of others) {
+    const from = byContent.get(formatContent(to))?.shift();
+    if (from === undefined) added.push(to);
+    else moved.push({ from, to });
   }
-  return { status: 'new', events: found.sort(compareLogPositions) };
+  const taken = new Set(stored.map(formatPosition));
+  const blocks = new Set(added.flatMap((each) => (taken.has(formatPosition(each)) ? each.blockNumber : [])));
+  const renumbered = moved.filter(({ from }) => blocks.has(from.blockNumber));
+  for (const { from } of renumbered) taken.delete(formatPosition(from));
+  const found = [...added, ...renumbered.map(({ from, to }) => renumber(from, to))].sort(compareLogPositions);
+  for (const event of found) {
+    if (taken.has(formatPosition(event))) return { status: 'contradiction', event };
+    taken.add(formatPosition(event));
+  }
+  return { status: 'new', events: found, removed: renumbered.map(({ from }) => from) };
+}
+
+/** Returns a stored event under its new index. A known fee stays if the later read does not have it. */
+function renumber(from: ChainEvent, to: ChainEvent): ChainEvent {
+  const isLess = from.type === 'trade' && to.type === 'trade' && to.executedFee === null;
+  return isLess ? { ...from, logIndex: to.logIndex } : to;
 }
 
 /** What a store knows of the orders and blocks of adopted events. */
@@ -127,7 +145,10 @@ function isLessKnown(stored: ChainEvent, event: OrderChainEvent): boolean {
 }
 
 /** Returns the outcome of a batch with an event that contradicts another one at its position. */
-export function toConflict({ blockNumber, blockHash, logIndex }: ChainEvent, indexedBlock: BlockRef): ApplyOutcome {
+export function toConflict(
+  { blockNumber, blockHash, logIndex }: Pick<ChainEvent, 'blockNumber' | 'blockHash' | 'logIndex'>,
+  indexedBlock: BlockRef,
+): ApplyOutcome {
   return { status: 'conflict', block: blockNumber, stored: blockHash, log: logIndex, indexedBlock };
 }
 

@@ -37,8 +37,8 @@ export interface ExecutedTrade {
 }
 
 /**
- * Blocks after the deadline of an auction in which a transaction that was sent in time may still be included, and blocks
- * before the auction to which a reorganisation may move it. Another settlement is of another book on the same contract.
+ * Blocks after the deadline of an auction in which a transaction that was sent in time may still be included, and
+ * blocks before the auction to which a reorganisation may move it. Others are of another book on the same contract.
  */
 export const SETTLEMENT_MARGIN = 100;
 
@@ -70,7 +70,7 @@ export function findSettledSolution<S extends SettledSolution>(
   });
 }
 
-/** Returns whether a trade has the amount of a solution in the fixed token of its order. The other one may be better. */
+/** Returns whether a trade has the amount of a solution in the fixed token of its order. The other may be better. */
 function isExecuted(
   { kind, sold, bought }: Omit<ExecutedTrade, 'uid'>,
   sellAmount: bigint,

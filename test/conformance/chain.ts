@@ -281,6 +281,36 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'gives the chain events of a block the indices of a batch with logs that were missing',
+    async run({ store }) {
+      await place(store, SELL);
+      const fill = (log: number, sellAmount: string) => trade(SELL, 10, { ...at(10, log), sellAmount });
+      await apply(store, 10, fill(0, '10'), fill(1, '20'));
+      const indexedBlock = block(10);
+      // The first answer lacked the first log of the block.
+      const complete = batch(10, fill(0, '30'), fill(1, '10'), fill(2, '20'));
+      const outcome = { status: 'applied', applied: 1, known: 2, indexedBlock };
+      assert.deepEqual(await store.chain.apply(complete), outcome);
+      assert.deepEqual(await store.chain.apply(complete), { ...outcome, applied: 0, known: 3 });
+      const trades = await store.chain.trades({ filter: { uid: SELL.uid }, limit: 10 });
+      assert.deepEqual(
+        trades.map(({ logIndex, sellAmount }) => [logIndex, sellAmount]),
+        [
+          [2, '20'],
+          [1, '10'],
+          [0, '30'],
+        ],
+      );
+      assert.equal((await read(store, SELL)).executedSellAmount, '60');
+      // A batch that lacks a stored event has no better indices.
+      const other = fill(1, '7');
+      const conflict = { status: 'conflict', block: 10, stored: block(10).hash, log: 2, indexedBlock };
+      assert.deepEqual(await store.chain.apply(batch(10, fill(0, '30'), other, fill(2, '10'))), conflict);
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      assert.equal((await read(store, SELL)).executedSellAmount, '0');
+    },
+  },
+  {
     name: 'rejects two different chain events at one log position',
     async run({ store }) {
       await place(store, SELL);

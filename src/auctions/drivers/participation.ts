@@ -65,8 +65,8 @@ export function createParticipation(
       wins.set(driver, [...(wins.get(driver) ?? []), { solutions, deadline }]);
     },
     /**
-     * Evaluates the auctions whose deadline has passed and is confirmed. Excludes and notifies drivers that have settled
-     * none of them.
+     * Evaluates the auctions whose deadline has passed and is confirmed. Excludes and notifies drivers that have
+     * settled none of them.
      */
     async update(indexedBlock: number): Promise<void> {
       const banned: string[] = [];

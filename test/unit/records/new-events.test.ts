@@ -5,9 +5,10 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { findNewEvents } from '../../../src/records/new-events.ts';
 import { trade } from '../../conformance/chain.ts';
 import { order } from '../../conformance/orders.ts';
-import { blockOf, eventsIn, hashOf, tradeOf } from '../../support/chain-events.ts';
+import { blockOf, eventsIn, hashOf, SETTLEMENT_HAPPENING, tradeOf } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';
-import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
+import { settleData } from '../../support/settlement.ts';
 
 const ORDER = order(1);
 const fill = (logIndex: number, sellAmount = '1') => trade(ORDER, 10, { logIndex, sellAmount });
@@ -26,6 +27,8 @@ describe('findNewEvents', () => {
     ['another event at a stored index', [fill(1, '2')], [fill(1)], 'contradiction'],
     ['an event repeated at the index of another one', [fill(1), fill(2)], [fill(1), fill(2, '2')], 'contradiction'],
     ['two events at one index', [fill(1), fill(1, '2')], [], 'contradiction'],
+    ['all stored events after one that was missing', [fill(0, '2'), fill(1)], [fill(0)], [0, 1]],
+    ['a missing event, but not all stored events', [fill(0, '2'), fill(1)], [fill(0), fill(1, '3')], 'contradiction'],
     ['an event with other prices', [{ ...fill(1), executedFee: null } as ChainEvent], [fill(1)], []],
   ])('%s', (_name, events, stored, expected) => {
     expect(positions(events, stored)).toEqual(expected);
@@ -40,8 +43,12 @@ describe('chain.apply', () => {
     const clock = manualClock();
     book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore() });
     await book.start();
-    const terms = { sellAmount: '1000', buyAmount: '400', validTo: Math.floor(clock.now() / 1000) + 600 };
-    const result = await book.orders.submit(await signOrder(account(1), { ...terms, partiallyFillable: true }));
+    return submit(1);
+  }
+
+  async function submit(seed: number): Promise<Order> {
+    const terms = { sellAmount: '1000', buyAmount: '400', validTo: Math.floor(manualClock().now() / 1000) + 600 };
+    const result = await book.orders.submit(await signOrder(account(seed), { ...terms, partiallyFillable: true }));
     const found = result.status === 'accepted' ? await book.orders.get(result.uid) : undefined;
     if (found === undefined) throw new Error('the order was not accepted');
     return found;
@@ -54,6 +61,72 @@ describe('chain.apply', () => {
     const same = events.map((event) => ({ ...event, logIndex: 0 }));
     expect(await book.chain.apply({ events: same, through })).toMatchObject({ status: 'conflict', block: 5, log: 0 });
     expect(await book.orders.get(placed.uid)).toMatchObject({ executedSellAmount: '0' });
+  });
+
+  test('stores an order whose log the first node has omitted, and numbered the others from 0', async () => {
+    const [first, second] = [await open(), await submit(2)];
+    const through = blockOf(5);
+    const trade = tradeOf(first, 1000n, 500n, hashOf('a'));
+    await book.chain.apply({ events: eventsIn(through, [trade]), through });
+    const events = eventsIn(through, [tradeOf(second, 1000n, 500n, hashOf('b')), trade]);
+    expect(await book.chain.apply({ events, through })).toMatchObject({ status: 'applied', applied: 1, known: 1 });
+    expect(await book.orders.get(second.uid)).toMatchObject({ status: 'fulfilled', executedSellAmount: '1000' });
+    expect(await book.orders.get(first.uid)).toMatchObject({ status: 'fulfilled', executedSellAmount: '1000' });
+    expect((await book.trades.list({ orderUid: first.uid })).map(({ logIndex }) => logIndex)).toEqual([1]);
+  });
+
+  describe('with equal trades of one transaction', () => {
+    const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: hashOf('a') };
+    const PRICES = { [WETH.toLowerCase()]: 1n, [COW.toLowerCase()]: 1n };
+
+    /** Applies a block with two trades of 300 atoms, and the calldata of settlements with a number of such trades. */
+    async function apply(placed: Order, executions: readonly number[] | undefined, isLater = false) {
+      const trade = tradeOf(placed, 300n, 300n, hashOf('a'));
+      const through = blockOf(5);
+      const events = eventsIn(through, [trade, ...(executions?.length === 2 ? [settlement] : []), trade, settlement]);
+      const calls = executions?.map((count) => {
+        return settleData(
+          Array.from({ length: count }, () => ({ order: placed, executed: 300n })),
+          PRICES,
+        );
+      });
+      const settleCalls = new Map(calls === undefined ? [] : [[hashOf('a'), calls]]);
+      if (isLater) await book.chain.apply({ events: events.slice(0, 1), through });
+      return book.chain.apply({ events, through, settleCalls });
+    }
+
+    test.each([
+      ['twice in one settlement', [2]],
+      ['in two settlements', [1, 1]],
+    ])('counts both if the calldata has them %s', async (_, executions) => {
+      const placed = await open();
+      expect(await apply(placed, executions)).toMatchObject({ status: 'applied' });
+      expect(await book.orders.get(placed.uid)).toMatchObject({ executedSellAmount: '600' });
+    });
+
+    test.each([
+      ['has one', [1], false],
+      ['has one, and the first answer had it', [1], true],
+      ['has none', [0], false],
+      ['is unknown', undefined, false],
+    ])('reports a conflict if the calldata %s', async (_, executions, isLater) => {
+      const placed = await open();
+      expect(await apply(placed, executions, isLater)).toMatchObject({ status: 'conflict', block: 5, log: 1 });
+      expect(await book.orders.get(placed.uid)).toMatchObject({ executedSellAmount: isLater ? '300' : '0' });
+    });
+
+    test('reports a conflict if the calldata has another order with these amounts', async () => {
+      const [placed, other] = [await open(), await submit(2)];
+      const through = blockOf(5);
+      const trade = tradeOf(placed, 300n, 300n, hashOf('a'));
+      const data = settleData(
+        [placed, other].map((order) => ({ order, executed: 300n })),
+        PRICES,
+      );
+      const settleCalls = new Map([[hashOf('a'), [data]]]);
+      const events = eventsIn(through, [trade, trade, settlement]);
+      expect(await book.chain.apply({ events, through, settleCalls })).toMatchObject({ status: 'conflict', log: 1 });
+    });
   });
 
   test('counts a log that is repeated in a batch once', async () => {
