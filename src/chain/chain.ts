@@ -1,23 +1,10 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { lazy } from '../concurrency/lazy.ts';
-import { type ChainHead, ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
+import { type ChainHead, ChainMismatch } from '../ports/chain-source.ts';
 import type { ApplyOutcome } from '../ports/chain-store.ts';
-import { type Clock, seconds } from '../ports/clock.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerState } from './indexer-options.ts';
-
-/** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
-const MAX_LAG = 60;
-
-/** Seconds by which the time of the newest block may differ from the clock. A later one is an error of its node. */
-const MAX_DIFFERENCE = 900;
-
-/** More blocks in a second than any chain has. A node that claims more must not prolong deadlines. */
-const MAX_BLOCK_RATE = 10;
-
-/** Milliseconds to wait for the heads of all nodes, so that an auction does not wait long for one that is down. */
-const HEAD_TIMEOUT = 1000;
 
 /** Creates the chain methods and the lazy indexer. Books without a chain do not load the indexing code. */
 export function createChain(context: ChainContext) {
@@ -88,29 +75,15 @@ export function createChain(context: ChainContext) {
       const heads = options.sources.map((node) => remote.run(settlementContract, (signal) => node.head({ signal })));
       return (await Promise.any(heads)).timestamp;
     },
-    /**
-     * Returns the newest block of the chain, if the book has indexed it, or another process is about to. `undefined`:
-     * the book is behind, no node responds, or the block is so old that all nodes stand still. Without an indexer, it
-     * is the indexed block.
-     */
+    /** See `findChainHead`. */
     async findHead(): Promise<ChainHead | undefined> {
       const { indexedBlock } = await store.chain.progress();
       if (options === undefined) return { number: indexedBlock?.number ?? 0, isRecent: true };
       const isStandingBy = state() === 'standing by';
       const headTime = indexer?.loaded?.headTime;
       if (indexedBlock === null || !(isStandingBy || headTime !== undefined)) return undefined;
-      if (!isStandingBy && options.sources.length === 1) return toChainHead(indexedBlock.number, headTime, clock);
-      // The node that is followed may have stopped, or may be on another fork.
-      const remote = createDeadlineLimiter(clock, HEAD_TIMEOUT);
-      const heads = await Promise.all(
-        options.sources.map((node) =>
-          remote.run(node.id, (signal) => readHead(node, indexedBlock.number, clock, signal)).catch(() => undefined),
-        ),
-      );
-      const found = heads.flatMap((each) => each ?? []);
-      if (found.some(({ lag }) => lag > MAX_LAG) || (isStandingBy && found.length === 0)) return undefined;
-      const newest = Math.max(...found.map(({ timestamp }) => timestamp), isStandingBy ? 0 : (headTime ?? 0));
-      return toChainHead(Math.max(indexedBlock.number, ...found.map(({ number }) => number)), newest, clock);
+      const { findChainHead } = await import('./chain-head.ts');
+      return findChainHead(indexedBlock.number, isStandingBy ? undefined : headTime, options.sources, clock);
     },
     /** Returns the checks that readiness shows. */
     checks: (): Readonly<Record<string, string>> => ({
@@ -135,23 +108,6 @@ export function createChain(context: ChainContext) {
       await indexer?.loaded?.stop();
     },
   };
-}
-
-/** Returns the newest block of a node, and the seconds by which the indexed block is behind it. */
-async function readHead(node: ChainSource, indexed: number, clock: Clock, signal: AbortSignal) {
-  const { number, timestamp } = await node.head({ signal });
-  if (timestamp > seconds(clock) + MAX_DIFFERENCE) return undefined;
-  if (number <= indexed) return { number, timestamp, lag: 0 };
-  const block = await node.block(indexed, { signal });
-  if (block === undefined) return undefined;
-  const lag = timestamp - block.timestamp;
-  return { number: Math.min(number, block.number + MAX_BLOCK_RATE * (Math.max(lag, 0) + 1)), timestamp, lag };
-}
-
-/** Returns the head, or `undefined` if its time shows that its node stands still. */
-function toChainHead(number: number, timestamp = 0, clock: Clock): ChainHead | undefined {
-  const age = seconds(clock) - timestamp;
-  return age > MAX_DIFFERENCE ? undefined : { number, isRecent: age <= MAX_LAG };
 }
 
 /** Verifies the chain of the nodes. A node that is unreachable is reported. */

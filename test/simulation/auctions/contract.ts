@@ -37,6 +37,9 @@ export const NODE_MODES = [
   'offset',
   'reversed',
   'repeated',
+  'doubled',
+  'shifted',
+  'partial',
   'late',
   'collided',
   'failing',
@@ -44,7 +47,8 @@ export const NODE_MODES = [
   'future',
   'inflated',
 ] as const;
-export type NodeMode = (typeof NODE_MODES)[number];
+/** `stopped`: the node stands still at a frozen head. */
+export type NodeMode = (typeof NODE_MODES)[number] | 'stopped';
 
 /** A settlement contract, on which the settlements of all books are executed, with forks. */
 export interface Contract {
@@ -54,6 +58,8 @@ export interface Contract {
   mine(probability: number): void;
   /** Replaces the newest blocks. Their settlements may be included again. */
   fork(depth: number): void;
+  /** Sets the head of nodes that stand still. */
+  freeze(): void;
   /** Returns the settlements up to a block, with the number of their block. */
   listSettled(to?: number): readonly { readonly number: number; readonly settlement: SentSettlement }[];
   /** Creates a node. `getMode` returns how it returns logs now. */
@@ -81,6 +87,7 @@ export function createContract(random: SeededRandom, settlementContract: Address
   let head = append(undefined, []);
   /** The head before the last fork. */
   let abandoned: Block | undefined;
+  let frozen = head;
 
   function append(parent: Block | undefined, settlements: readonly SentSettlement[]): Block {
     const number = (parent?.number ?? 99) + 1;
@@ -141,6 +148,10 @@ export function createContract(random: SeededRandom, settlementContract: Address
       ];
     });
     if (mode === 'reversed') return logs.reverse();
+    if (mode === 'partial') return logs.slice(1).map((log, logIndex) => ({ ...log, logIndex }));
+    if (mode === 'doubled') return logs.flatMap((log, i) => [log, { ...log, logIndex: 100 + i }]);
+    if (mode === 'shifted')
+      return logs.flatMap((log) => [log, { ...log }]).map((log, logIndex) => ({ ...log, logIndex }));
     return mode === 'repeated' ? logs.flatMap((log) => [log, { ...log }]) : logs;
   }
 
@@ -157,13 +168,20 @@ export function createContract(random: SeededRandom, settlementContract: Address
         dropped.unshift(...head.settlements);
         head = head.parent;
       }
-      pending = [...dropped, ...pending];
+      // They may be included in a lower block than before.
+      pending = [...dropped.map((each) => ({ ...each, from: 0 })), ...pending];
       for (let i = 0; i < depth; i++) mine(0.8);
       mine(1);
     },
+    freeze() {
+      frozen = head;
+    },
     listSettled: (to = head.number) => list(head).filter(({ number }) => number <= to),
     createNode(name, getMode) {
-      const view = () => (getMode() === 'stale' && abandoned !== undefined ? abandoned : head);
+      const view = () => {
+        const mode = getMode();
+        return mode === 'stopped' ? frozen : mode === 'stale' && abandoned !== undefined ? abandoned : head;
+      };
       const find = (matches: (block: Block) => boolean, from: Block = view()): Block | undefined => {
         for (let block: Block | undefined = from; block !== undefined; block = block.parent)
           if (matches(block)) return block;

@@ -1,12 +1,13 @@
-import type { Address, AuctionOrder, Hex, SettleRequest, SolveRequest, SolverDriver } from 'intentbook';
+import type { Address, AuctionOrder, Hex, RevealRequest, SettleRequest, SolveRequest, SolverDriver } from 'intentbook';
 import { encodeSettlement } from 'intentbook/solver';
 import type { SeededRandom } from '../machine/random.ts';
 import type { Contract, ExecutedFill } from './contract.ts';
 
 /**
  * How a driver behaves: it settles as promised; responds without sending; sends, and hangs up; sends after the
- * deadline; sends twice; executes half; refuses some solutions before it sends them; uses ids again; bids nothing; bids
- * as much as others; or does not respond.
+ * deadline; sends twice; executes half; sells more than promised for the same amount; refuses some solutions before it
+ * sends them; uses ids again; bids nothing; bids as much as others; does not respond; responds with malformed
+ * solutions; adds orders of earlier auctions; reveals nothing, or another calldata.
  */
 export const BEHAVIOURS = [
   'honest',
@@ -16,6 +17,10 @@ export const BEHAVIOURS = [
   'late',
   'twice',
   'half',
+  'skimming',
+  'adding',
+  'malformed',
+  'concealing',
   'refusing',
   'reusing ids',
   'bidding zero',
@@ -52,6 +57,10 @@ export interface SolverContext {
   readonly random: SeededRandom;
   readonly contract: Contract;
   readonly nextHash: () => Hex;
+  /** Whether some solutions have several orders. */
+  readonly isMulti: boolean;
+  /** Creates an order of a solver that exchanges the amounts of a fill. */
+  readonly createJustInTime: (fill: ExecutedFill, solver: Address) => AuctionOrder;
 }
 
 /** Creates a solver. */
@@ -61,7 +70,7 @@ export function createSolver(
   behaviour: Behaviour,
   context: SolverContext,
 ): ForeignSolver {
-  const { random, contract, nextHash } = context;
+  const { random, contract, nextHash, isMulti, createJustInTime } = context;
 
   function fill(order: AuctionOrder): ExecutedFill {
     const left = BigInt(order.sellAmount) - BigInt(order.executed);
@@ -76,17 +85,72 @@ export function createSolver(
 
   function connect(book: string, observer: DriverObserver): SolverDriver {
     const offers = new Map<string, Offer>();
+    /** The orders of earlier auctions. */
+    const seen = new Map<Hex, AuctionOrder>();
     let lastId = 0;
 
     async function solve(request: SolveRequest): Promise<unknown> {
       observer.onSolve(request);
       if (behaviour === 'silent') return new Promise(() => {});
       const { id, orders } = request.auction;
-      const solutions = orders
-        .filter(() => random.chance(0.8))
-        .slice(0, 3)
-        .map((order): Offer => ({ solutionId: behaviour === 'reusing ids' ? 1 : ++lastId, fills: [fill(order)] }));
+      const earlier = [...seen.values()].filter(({ uid }) => orders.every((order) => order.uid !== uid));
+      for (const order of orders) seen.set(order.uid, order);
+      const chosen = orders.filter(() => random.chance(0.8)).slice(0, 3);
+      const solutions = groupOrders(chosen).map((group): Offer => {
+        const fills = group.map(fill);
+        const [first] = fills;
+        if (isMulti && first !== undefined && random.chance(0.3))
+          fills.push({ order: createJustInTime(first, solver), sold: first.bought, bought: first.sold });
+        const added = behaviour === 'adding' && earlier.length > 0 ? [fill(random.pick(earlier))] : [];
+        return { solutionId: behaviour === 'reusing ids' ? 1 : ++lastId, fills: [...fills, ...added] };
+      });
       for (const offer of [...solutions].reverse()) offers.set(`${id} ${offer.solutionId}`, offer);
+      if (behaviour === 'malformed' && random.chance(0.7)) return random.pick(malform(solutions));
+      return toResponse(solutions);
+    }
+
+    /** Groups some orders without a common token. */
+    function groupOrders(orders: readonly AuctionOrder[]): AuctionOrder[][] {
+      const groups: AuctionOrder[][] = [];
+      for (const order of orders) {
+        const group = groups.find((each) =>
+          each.every(({ sellToken, buyToken }) => sellToken !== order.sellToken && buyToken !== order.buyToken),
+        );
+        if (isMulti && group !== undefined && random.chance(0.5)) group.push(order);
+        else groups.push([order]);
+      }
+      return groups;
+    }
+
+    /** Returns responses that have no valid solution. */
+    function malform(solutions: readonly Offer[]): unknown[] {
+      const response = toResponse(solutions);
+      const change = (changes: object) => ({ solutions: response.solutions.map((each) => ({ ...each, ...changes })) });
+      const changeOrders = (changes: object) => ({
+        solutions: response.solutions.map((each) => ({
+          ...each,
+          orders: Object.fromEntries(
+            Object.entries(each.orders).map(([uid, order]) => [uid, { ...order, ...changes }]),
+          ),
+        })),
+      });
+      return [
+        undefined,
+        'text',
+        { solutions: 'text' },
+        { solutions: [null, 1, {}, { solutionId: -1 }] },
+        change({ solutionId: 2 ** 60 }),
+        change({ submissionAddress: '0x12' }),
+        change({ orders: {} }),
+        changeOrders({ executedBuy: '0' }),
+        changeOrders({ executedSell: '-1' }),
+        changeOrders({ executedSell: String(2n ** 256n) }),
+        changeOrders({ limitSell: '1', executedSell: '1' }),
+        changeOrders({ side: 'buy' }),
+      ];
+    }
+
+    function toResponse(solutions: readonly Offer[]) {
       return {
         solutions: solutions.map(({ solutionId, fills }) => ({
           solutionId,
@@ -102,24 +166,28 @@ export function createSolver(
       };
     }
 
+    function encode(auctionId: number, fills: readonly ExecutedFill[]): Hex {
+      const prices = Object.fromEntries(
+        fills.flatMap(({ order, sold, bought }) => [
+          [order.sellToken, bought],
+          [order.buyToken, sold],
+        ]),
+      );
+      const solution = {
+        prices,
+        fills: fills.map(({ order, sold }) => ({ order, executed: sold })),
+        interactions: [],
+      };
+      return encodeSettlement(solution, auctionId);
+    }
+
     function send({ auctionId, solutionId }: SettleRequest, fills: readonly ExecutedFill[], from: number) {
       return new Promise<boolean>((resolve) => {
         const onMined = (reverted: boolean) => {
           if (reverted) self.hasReverted = true;
           resolve(reverted);
         };
-        const prices = Object.fromEntries(
-          fills.flatMap(({ order, sold, bought }) => [
-            [order.sellToken, bought],
-            [order.buyToken, sold],
-          ]),
-        );
-        const solution = {
-          prices,
-          fills: fills.map(({ order, sold }) => ({ order, executed: sold })),
-          interactions: [],
-        };
-        const data = encodeSettlement(solution, auctionId);
+        const data = encode(auctionId, fills);
         const isPrompt = behaviour === 'honest';
         contract.send({ hash: nextHash(), book, auctionId, solutionId, solver, fills, data, from, isPrompt, onMined });
       });
@@ -144,16 +212,26 @@ export function createSolver(
       if (behaviour === 'twice') void send(request, fills, next);
       const isHalf = behaviour === 'half' && fills.every(({ order, sold }) => order.partiallyFillable && sold > 1n);
       const halves = fills.map((each) => ({ ...each, sold: each.sold / 2n, bought: (each.bought + 1n) / 2n }));
-      const reverted = await send(request, isHalf ? halves : fills, next);
+      const isMore = behaviour === 'skimming' && fills.every(({ order, sold }) => sold < BigInt(order.sellAmount));
+      const more = fills.map((each) => ({ ...each, sold: each.sold + 1n }));
+      const reverted = await send(request, isHalf ? halves : isMore ? more : fills, next);
       if (!reverted) return;
       observer.onFailed(offer);
       throw Object.assign(new Error('the transaction was reverted'), { kind: 'FailedToSubmit' });
+    }
+
+    async function reveal({ auctionId, solutionId }: RevealRequest): Promise<unknown> {
+      if (behaviour === 'concealing' && random.chance(0.5)) return new Promise(() => {});
+      const fills = offers.get(`${auctionId} ${solutionId}`)?.fills ?? [];
+      const isOther = behaviour === 'concealing';
+      return { calldata: { internalized: encode(auctionId, isOther ? [] : fills) } };
     }
 
     return {
       name,
       submissionAddress: solver,
       solve,
+      reveal,
       settle,
       async notify() {
         observer.onBan();

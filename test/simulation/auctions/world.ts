@@ -1,18 +1,31 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AccountStore, AuctionRound, Clock, Hex, Order, OrderBook, Store } from 'intentbook';
+import type {
+  AccountStore,
+  AuctionOrder,
+  AuctionRound,
+  AuctionRun,
+  Clock,
+  CompetitionSolution,
+  Hex,
+  Order,
+  OrderBook,
+  OrderBookOptions,
+  Store,
+} from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 import { backupSqlite, sqliteStore } from 'intentbook/sqlite';
 import { chainById, deployment } from '#internal';
 import { createSeededRandom } from '../machine/random.ts';
 import { createTrace } from '../machine/trace.ts';
 import { loadRecovery } from '../orders/keys.ts';
 import { CHAIN_ID } from '../orders/pool-order.ts';
-import type { NodeMode } from './contract.ts';
+import type { ExecutedFill, NodeMode, SentSettlement } from './contract.ts';
 import { createContract, NODE_MODES } from './contract.ts';
 import type { ForeignSolver, Offer } from './drivers.ts';
 import { BEHAVIOURS, createSolver } from './drivers.ts';
@@ -52,10 +65,17 @@ interface BookState {
   generation: number;
   requests: Request[];
   rounds: AuctionRound[];
-  /** How the second node returns logs. */
+  /** How the faulty node returns logs. */
   mode: NodeMode;
-  /** Whether the first node does so too: nodes of one release have the same faults. */
+  /** The position of the faulty node. */
+  readonly faulty: number;
+  /** Whether the other node does so too: nodes of one release have the same faults. */
   isShared: boolean;
+  /** A second process on the store, which runs auctions while the first one does not. */
+  twin: OrderBook | undefined;
+  auctionRun: AuctionRun | undefined;
+  /** The blocks of auctions. */
+  readonly blocks: Map<number, number>;
   accounts: Accounts;
   accountStore: AccountStore;
   backup: Backup | undefined;
@@ -77,6 +97,11 @@ const BAN_AFTER = 2;
 const LAST_BLOCKS = 24;
 const START = 1_700_000_000_000;
 
+/** Milliseconds after which a node that stands still is noticed. */
+const MAX_AGE = 900_000;
+
+const describe = ({ deadline, solver }: Request) => `in flight until ${deadline} by ${solver.name}`;
+
 const addressOf = (n: number): Hex => `0x${n.toString(16).padStart(40, '0')}`;
 
 /**
@@ -85,6 +110,15 @@ const addressOf = (n: number): Hex => `0x${n.toString(16).padStart(40, '0')}`;
  * twice, and at rest that each book has its own settlements only.
  */
 export async function simulateAuctions(seed: string, keepsTrace: boolean): Promise<AuctionSimulation> {
+  // The first run loads modules on demand, which takes other numbers of ticks.
+  warmUp ??= simulateWorld('warm-up', false);
+  await warmUp;
+  return simulateWorld(seed, keepsTrace);
+}
+
+let warmUp: Promise<AuctionSimulation> | undefined;
+
+async function simulateWorld(seed: string, keepsTrace: boolean): Promise<AuctionSimulation> {
   const random = createSeededRandom(`auctions ${seed}`);
   const clock = createEventClock(START);
   const trace = createTrace(() => clock.now() - START, keepsTrace);
@@ -92,22 +126,40 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   const settlementContract = deployment('production', chainById(CHAIN_ID)).settlement;
   const contract = createContract(random.derive('contract'), settlementContract, () => Math.floor(clock.now() / 1000));
   let violation: AuctionSimulation['violation'];
-  let [transactions, requested, forks, lastFork] = [0, 0, 0, 0];
+  let [transactions, requested, forks, lastFork, stoppedAt] = [0, 0, 0, 0, 0];
   const report = (invariant: string, details: string) => {
     violation ??= { invariant, details, time: clock.now() - START };
   };
   const nextHash = (): Hex => `0x7a${(++transactions).toString(16).padStart(62, '0')}`;
+  const [hasTwins, reveals, isMulti] = [random.chance(0.4), random.chance(0.5), random.chance(0.5)];
+  // Blocks below the limit are read once, so that no node may omit their logs.
+  const reorgLimit = random.pick([16, 64]);
+  const modes = NODE_MODES.filter((mode) => mode !== 'partial' || reorgLimit === 64);
+  const domain = signingDomain({ chainId: CHAIN_ID, settlementContract });
+  const justInTime = new Set<Hex>();
+  const createJustInTime = ({ order, sold, bought }: ExecutedFill, owner: Hex): AuctionOrder => {
+    const { buyToken: sellToken, sellToken: buyToken } = order;
+    const terms = { sellToken, buyToken, sellAmount: String(bought), buyAmount: String(sold), receiver: owner };
+    // Each has another validity, and so another UID.
+    const rest = { validTo: Math.floor(START / 1000) + 3000 + justInTime.size, partiallyFillable: false };
+    const changed = { ...order, ...terms, ...rest, owner, kind: 'sell' as const };
+    const uid = orderUid(orderTypedData(domain, { ...changed, feeAmount: '0' }), owner);
+    justInTime.add(uid);
+    return { ...changed, uid, signingScheme: 'eip1271', signature: '0x1234', executed: '0', protocolFees: [] };
+  };
   const solvers = Array.from({ length: random.integer(2, 5) }, (_, i) =>
     createSolver(`solver ${i}`, addressOf(0x5000 + i), random.pick(BEHAVIOURS), {
       random: random.derive(`solver ${i}`),
       contract,
       nextHash,
+      isMulti,
+      createJustInTime,
     }),
   );
   // Equal numbers of auctions are the rule for books that begin with the same one.
   const firstId = random.chance(0.7) ? { firstId: 1 } : {};
-  /** The orders of each book, by UID. */
-  const owners = new Map<Hex, string>();
+  /** The books of each order, by UID. */
+  const owners = new Map<Hex, Set<string>>();
   const books: BookState[] = [];
 
   const folder = random.derive('backups').chance(0.25)
@@ -124,10 +176,10 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   }
 
   async function open(
-    state: Omit<BookState, 'book' | 'accounts'>,
+    state: Omit<BookState, 'book' | 'twin' | 'accounts'>,
     at: Clock,
-  ): Promise<Pick<BookState, 'book' | 'accounts'>> {
-    const book = createOrderBook({
+  ): Promise<Pick<BookState, 'book' | 'twin' | 'accounts'>> {
+    const options: OrderBookOptions = {
       chainId: CHAIN_ID,
       store: state.store,
       clock: at,
@@ -138,23 +190,32 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => '1', estimate: () => undefined }] },
       indexer: {
         sources: [
-          contract.createNode('first', () => (state.mode === 'failing' || state.isShared ? state.mode : 'same')),
-          contract.createNode('second', () => state.mode),
+          ...['first', 'second'].map((name, i) => {
+            const isBoth = () => state.mode === 'failing' || state.mode === 'stopped' || state.isShared;
+            return contract.createNode(name, () => (i === state.faulty || isBoth() ? state.mode : 'same'));
+          }),
         ],
         pollInterval: 500,
         fromBlock: 101,
-        reorgLimit: 16,
+        reorgLimit,
       },
-    });
+    };
+    const book = createOrderBook(options);
     await book.start();
+    const shared = new Proxy(state.store, {
+      get: (target, name) => (name === 'open' || name === 'close' ? async () => {} : Reflect.get(target, name)),
+    });
+    const twin =
+      hasTwins && state.path === undefined ? createOrderBook({ ...options, store: shared, clock: at }) : undefined;
+    await twin?.start();
     const accounts = createAccounts({ books: [book], store: state.accountStore, clock: at, recovery });
     await accounts.start();
-    return { book, accounts };
+    return { book, twin, accounts };
   }
 
-  async function close({ book, accounts }: BookState): Promise<void> {
+  async function close({ book, twin, accounts }: BookState): Promise<void> {
     await accounts.close();
-    await book.close();
+    await Promise.all([twin?.close(), book.close()]);
   }
 
   function isSettled(state: BookState, { auctionId, offer }: Request, block: number): boolean {
@@ -164,36 +225,46 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   }
 
   const isOf = ({ name, generation }: BookState, book: string) => book === `${name} ${generation}`;
-  const isSame = (
-    settlement: { auctionId: number; solutionId: number; fills: Offer['fills'] },
-    id: number,
-    { solutionId, fills }: Offer,
-  ) =>
+  const isSame = (settlement: { auctionId: number; fills: Offer['fills'] }, id: number, { fills }: Offer) =>
     settlement.auctionId === id &&
-    settlement.solutionId === solutionId &&
-    fills.every(({ sold }, i) => settlement.fills[i]?.sold === sold);
+    settlement.fills.length === fills.length &&
+    fills.every(({ order, sold }, i) => {
+      const executed = settlement.fills[i];
+      return executed?.order.uid === order.uid && executed.sold === sold;
+    });
 
-  async function run(state: BookState): Promise<void> {
+  /** Returns a request whose solution has an order that is in flight at a block. */
+  function findInFlight(state: BookState, uids: readonly Hex[], block: number, except?: number): Request | undefined {
+    // After a fork, an auction may be that of the blocks before it.
+    if (contract.head.number - lastFork < 6) return undefined;
+    return state.requests.find((request) => {
+      if (request.auctionId === except || request.isFailed || request.deadline <= block) return false;
+      if (!request.offer.fills.some(({ order }) => uids.includes(order.uid))) return false;
+      return !isSettled(state, request, block);
+    });
+  }
+
+  /** Runs auctions in the first process, or in its twin. */
+  async function run(state: BookState, book: OrderBook | undefined = state.book): Promise<AuctionRun | undefined> {
     const name = `${state.name} ${state.generation}`;
     const drivers = solvers.map((solver) =>
       solver.connect(name, {
-        onSolve({ auction }) {
-          // After a fork, an auction may be that of the blocks before it.
-          if (contract.head.number - lastFork < 6) return;
-          for (const request of state.requests) {
-            if (request.isFailed || request.deadline <= auction.block || isSettled(state, request, auction.block))
-              continue;
-            const again = request.offer.fills.find(({ order }) => auction.orders.some(({ uid }) => uid === order.uid));
-            if (again !== undefined)
-              report(
-                'offers',
-                `${name} offers order ${again.order.uid} in block ${auction.block}, in flight until ${request.deadline}`,
-              );
-          }
+        onSolve({ auction: { id, block, orders } }) {
+          state.blocks.set(id, block);
+          const uids = orders.map(({ uid }) => uid);
+          const request = findInFlight(state, uids, block);
+          if (request !== undefined)
+            report('offers', `${name} offers orders of ${request.auctionId} in block ${block}, ${describe(request)}`);
         },
         onSettle({ auctionId, submissionDeadlineLatestBlock: deadline }, offer) {
           requested++;
           trace.add(`${name} settles ${auctionId} ${offer.solutionId} with ${solver.name} until ${deadline}`);
+          const uids = offer.fills.map(({ order }) => order.uid);
+          const again = findInFlight(state, uids, state.blocks.get(auctionId) ?? 0, auctionId);
+          if (again !== undefined)
+            report('requests', `${name} settles orders of ${again.auctionId} in ${auctionId}, ${describe(again)}`);
+          // A head of the last minutes cannot be distinguished from a chain without blocks.
+          if (state.mode === 'stopped' && clock.now() - stoppedAt < MAX_AGE) return;
           if (deadline > contract.head.number + SUBMISSION_BLOCKS + MAX_AHEAD)
             report('deadlines', `${name} requests a settlement until ${deadline}, the head is ${contract.head.number}`);
           if (deadline < contract.head.number)
@@ -210,9 +281,10 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
         },
       }),
     );
-    await state.book.auctions.run({
+    return book?.auctions.run({
       drivers,
-      reveal: false,
+      reveal: reveals,
+      revealTime: 5000,
       solveTime: 400,
       settleTime: 30_000,
       submissionBlocks: SUBMISSION_BLOCKS,
@@ -228,42 +300,81 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   }
 
   for (const name of ['staging', 'production']) {
-    const state = {
+    const state: Omit<BookState, 'book' | 'twin' | 'accounts'> = {
       name,
       ...(await createStore()),
       accountStore: memoryAccountStore(),
       generation: 0,
       requests: [],
       rounds: [],
-      mode: 'same' as NodeMode,
+      mode: 'same',
+      faulty: random.integer(0, 1),
       isShared: false,
+      auctionRun: undefined,
+      blocks: new Map(),
       backup: undefined,
     };
     const opened: BookState = Object.assign(state, await open(state, clock));
     books.push(opened);
-    await run(opened);
+    await runBoth(opened);
+  }
+
+  /** Runs auctions in both processes: one of them has the lease. */
+  async function runBoth(state: BookState): Promise<void> {
+    state.auctionRun = await run(state);
+    await run(state, state.twin);
+  }
+
+  /** Ends the auctions of the first process for a while. */
+  async function handOver(state: BookState): Promise<void> {
+    const stopping = state.auctionRun?.stop();
+    await clock.pass(random.integer(1, 8) * 1000);
+    await stopping;
+    state.auctionRun = await run(state);
+    trace.add(`hand over ${state.name}`);
+  }
+
+  /** Lets the nodes of a book stand still while the chain continues. */
+  async function freeze(state: BookState): Promise<void> {
+    contract.freeze();
+    stoppedAt = clock.now();
+    state.mode = 'stopped';
+    while (clock.now() - stoppedAt < MAX_AGE + 60_000) {
+      contract.mine(0.7);
+      await clock.pass(30_000);
+    }
+    await submit(state);
+    await clock.pass(5000);
+    trace.add(`froze ${state.name}`);
+    state.mode = 'same';
   }
 
   async function submit(state: BookState): Promise<void> {
     const n = owners.size;
     const [sellToken, buyToken] = [addressOf(0x1000 + (n % 4)), addressOf(0x2000 + random.integer(0, 3))];
-    const result = await state.book.orders.submit({
+    const isShared = random.chance(0.15);
+    const order = {
       sellToken,
       buyToken,
       receiver: null,
       sellAmount: String(1000 + n),
       buyAmount: '1000',
-      validTo: Math.floor(START / 1000) + 3000,
+      validTo: Math.floor(START / 1000) + 6000,
       appData: '{}',
       feeAmount: '0',
-      kind: 'sell',
+      kind: 'sell' as const,
       partiallyFillable: random.chance(0.5),
       from: addressOf(0x9000 + n),
-      signingScheme: 'eip1271',
-      signature: '0xabcd',
-    });
-    if (result.status === 'accepted') owners.set(result.uid, `${state.name} ${state.generation}`);
-    else report('admission', result.error.message);
+      signingScheme: 'eip1271' as const,
+      signature: '0xabcd' as const,
+    };
+    const result = await state.book.orders.submit(order);
+    if (result.status !== 'accepted') return report('admission', result.error.message);
+    owners.set(result.uid, new Set([`${state.name} ${state.generation}`]));
+    if (!isShared) return;
+    const other = books.find((each) => each !== state);
+    if ((await other?.book.orders.submit(order))?.status === 'accepted')
+      owners.get(result.uid)?.add(`${other?.name} ${other?.generation}`);
   }
 
   /** Closes a book and opens it again: on its store, on an empty one, or on a backup. */
@@ -285,10 +396,11 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       const { requests, rounds, orders } = state.backup;
       Object.assign(state, await createStore(state.backup), { requests: [...requests], rounds: [...rounds] });
       const label = `${state.name} ${state.generation}`;
-      for (const [uid, owner] of owners) if (owner === label && !orders.has(uid)) owners.set(uid, `${label} lost`);
+      for (const [uid, names] of owners)
+        if (names.has(label) && !orders.has(uid)) names.add(`${label} lost`).delete(label);
     } else if (state.path !== undefined) state.store = sqliteStore({ path: state.path, synchronous: 'OFF' });
     Object.assign(state, await open(state, clock));
-    await run(state);
+    await runBoth(state);
     trace.add(`restart ${state.name} ${state.generation} ${on}`);
   }
 
@@ -297,11 +409,12 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
     const path = join(folder, `backup-${++files}.sqlite`);
     await backupSqlite({ from: state.path, to: path });
     const label = `${state.name} ${state.generation}`;
-    const orders = new Set([...owners].flatMap(([uid, owner]) => (owner === label ? [uid] : [])));
+    const orders = new Set([...owners].flatMap(([uid, names]) => (names.has(label) ? [uid] : [])));
     state.backup = { path, requests: [...state.requests], rounds: [...state.rounds], orders };
     trace.add(`backup ${label}`);
   }
 
+  const frozenStep = random.chance(0.1) ? random.integer(5, 35) : 0;
   for (let step = random.integer(40, 70); step > 0 && violation === undefined; step--) {
     const state = random.pick(books);
     const dice = random.fraction();
@@ -312,13 +425,16 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       forks++;
       lastFork = contract.head.number;
     } else if (dice < 0.76) {
-      state.mode = random.pick(NODE_MODES);
-      // Two logs at one index contradict each other: nothing is read from either node until one is repaired.
-      state.isShared = state.mode === 'collided' && random.chance(0.5);
-    } else if (dice < 0.79) await restart(state, random.chance(0.4) ? 'empty' : 'same');
+      state.mode = random.pick(modes);
+      // A contradiction shows that the node is wrong: nothing is read from either node until one is repaired.
+      state.isShared = ['collided', 'doubled', 'shifted'].includes(state.mode) && random.chance(0.5);
+    } else if (dice < 0.77 && hasTwins) await handOver(state);
+    else if (dice < 0.79) await restart(state, random.chance(0.4) ? 'empty' : 'same');
     else if (dice < 0.83) await backUp(state);
     else if (dice < 0.85 && state.backup !== undefined) await restart(state, 'backup');
-    trace.add(`step ${contract.head.hash}`);
+    else if (dice >= 0.85 && dice < 0.95) await checkStatus(state);
+    if (step === frozenStep) await freeze(state);
+    trace.add(`step ${contract.head.hash} ${state.name} ${state.mode}`);
     await clock.pass(random.integer(100, 1500));
   }
   for (const state of books) Object.assign(state, { mode: 'same', isShared: false });
@@ -342,6 +458,17 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
     duration: clock.now() - START,
   };
 
+  /** Compares the status of an order with the auction. */
+  async function checkStatus({ name, generation, book }: BookState): Promise<void> {
+    const own = [...owners].flatMap(([uid, names]) => (names.has(`${name} ${generation}`) ? [uid] : []));
+    if (own.length === 0) return;
+    const uid = random.pick(own);
+    const { orders } = await book.auctions.current();
+    const { type } = await book.orders.competitionStatus(uid);
+    if (type === 'executing' && orders.some((order) => order.uid === uid))
+      report('status', `${name}: order ${uid} is offered, and its status is ${type}`);
+  }
+
   /** Compares a book at rest with the chain. */
   async function check(state: BookState): Promise<void> {
     const name = `${state.name} ${state.generation}`;
@@ -351,8 +478,17 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
     const settled = contract.listSettled();
     for (const [uid, owner] of owners) {
       const order = await state.book.orders.get(uid);
-      if (owner === name) checkTotals(uid, order, settled);
-      else await checkForeign(uid, order, settled);
+      if (owner.has(name)) checkTotals(uid, order, settled);
+      else await checkForeign(uid, order);
+    }
+    for (const uid of justInTime) {
+      const order = await state.book.orders.get(uid);
+      if (order === undefined) continue;
+      const isOwn = settled.some(({ settlement }) => {
+        return isOf(state, settlement.book) && settlement.fills.some((fill) => fill.order.uid === uid);
+      });
+      if (!isOwn) report('foreign orders', `${name} has the just-in-time order ${uid} of another book`);
+      checkTotals(uid, order, settled);
     }
     for (const { auctionId, solutions, deadlineBlock } of state.rounds) {
       if (solutions.length === 0) continue;
@@ -364,7 +500,13 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
             isSame(settlement, auctionId, each.offer) &&
             settlement.solver === each.solver.solver,
         );
-        return isOf(state, settlement.book) && request !== undefined && number <= deadlineBlock + 100;
+        if (number > deadlineBlock + 100) return false;
+        // A settlement of orders that both books share, under the same number and by the same solver, cannot be
+        // distinguished. Neither can one that a lost store has requested.
+        return (
+          (request !== undefined && isOf(state, settlement.book)) ||
+          competition?.solutions.some((each) => isWinner(each, auctionId, settlement))
+        );
       });
       const [got, expected] = [
         [...(competition?.transactionHashes ?? [])].sort().join(),
@@ -377,6 +519,19 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
         report('competitions', `${name}: auction ${auctionId} has the settlements ${got}, expected ${expected}`);
     }
 
+    function isWinner(
+      { isWinner: hasWon, solverAddress, orders }: CompetitionSolution,
+      auctionId: number,
+      settlement: SentSettlement,
+    ): boolean {
+      const { fills } = settlement;
+      const isEqual = fills.length === orders.length && auctionId === settlement.auctionId;
+      if (!hasWon || solverAddress !== settlement.solver || !isEqual) return false;
+      return fills.every(({ order, sold }) =>
+        orders.some(({ id, sellAmount }) => id === order.uid && sellAmount === String(sold)),
+      );
+    }
+
     function checkTotals(uid: Hex, order: Order | undefined, all: typeof settled): void {
       const fills = all.flatMap(({ settlement }) => settlement.fills).filter((fill) => fill.order.uid === uid);
       const sold = fills.reduce((sum, fill) => sum + fill.sold, 0n);
@@ -384,18 +539,13 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
         report('totals', `${name}: order ${uid} has sold ${order?.executedSellAmount}, expected ${sold}`);
     }
 
-    async function checkForeign(uid: Hex, order: Order | undefined, all: typeof settled): Promise<void> {
-      // A settlement with an order of the book adds its other orders.
-      const isShared = all.some(({ settlement: { fills } }) => {
-        const uids = fills.map((fill) => fill.order.uid);
-        return uids.includes(uid) && uids.some((each) => owners.get(each) === name);
-      });
-      if (isShared) return;
-      if (order !== undefined) report('foreign orders', `${name} has the order ${uid} of ${owners.get(uid)}`);
+    async function checkForeign(uid: Hex, order: Order | undefined): Promise<void> {
+      const others = [...(owners.get(uid) ?? [])].join(', ');
+      if (order !== undefined) report('foreign orders', `${name} has the order ${uid} of ${others}`);
       const owner: Hex = `0x${uid.slice(66, 106)}`;
       const { notifications } = await state.accounts.notifications.list(owner);
-      if (notifications.length > 0 && owners.get(uid) !== `${name} lost`)
-        report('foreign notifications', `${name} has notified the owner of order ${uid} of ${owners.get(uid)}`);
+      if (notifications.length > 0 && owners.get(uid)?.has(`${name} lost`) !== true)
+        report('foreign notifications', `${name} has notified the owner of order ${uid} of ${others}`);
       const surplus = await state.book.trades.totalSurplus(owner);
       if (surplus !== 0n) report('foreign surplus', `${name}: the owner of order ${uid} has the surplus ${surplus}`);
     }

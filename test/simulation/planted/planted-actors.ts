@@ -81,6 +81,6 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     store: 'auctions',
     file: 'src/chain/chain.ts',
     find: 'const headTime = indexer?.loaded?.headTime;',
-    replace: 'const headTime = seconds(clock);',
+    replace: 'const headTime = Math.floor(clock.now() / 1000);',
   },
 ];

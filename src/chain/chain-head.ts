@@ -1,0 +1,59 @@
+import { createDeadlineLimiter } from '../concurrency/deadline.ts';
+import type { ChainHead, ChainSource } from '../ports/chain-source.ts';
+import { type Clock, seconds } from '../ports/clock.ts';
+
+/** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
+const MAX_LAG = 60;
+
+/** Seconds by which the time of the newest block may differ from the clock. A later one is an error of its node. */
+const MAX_DIFFERENCE = 900;
+
+/** More blocks in a second than any chain has. A node that claims more must not prolong deadlines. */
+const MAX_BLOCK_RATE = 10;
+
+/** Milliseconds to wait for the heads of all nodes, so that an auction does not wait long for one that is down. */
+const HEAD_TIMEOUT = 1000;
+
+/**
+ * Returns the newest block of the chain, if the book has indexed it, or another process is about to. `undefined`: the
+ * book is behind, no node responds, or the block is so old that all nodes stand still.
+ *
+ * @param indexed - The newest indexed block.
+ * @param headTime - The time of that block of the node that is followed. `undefined`: another process follows it.
+ */
+export async function findChainHead(
+  indexed: number,
+  headTime: number | undefined,
+  sources: readonly ChainSource[],
+  clock: Clock,
+): Promise<ChainHead | undefined> {
+  if (headTime !== undefined && sources.length === 1) return toChainHead(indexed, headTime, clock);
+  // The node that is followed may have stopped, or may be on another fork.
+  const remote = createDeadlineLimiter(clock, HEAD_TIMEOUT);
+  const heads = await Promise.all(
+    sources.map((node) =>
+      remote.run(node.id, (signal) => readHead(node, indexed, clock, signal)).catch(() => undefined),
+    ),
+  );
+  const found = heads.flatMap((each) => each ?? []);
+  if (found.some(({ lag }) => lag > MAX_LAG) || (headTime === undefined && found.length === 0)) return undefined;
+  const newest = Math.max(headTime ?? 0, ...found.map(({ timestamp }) => timestamp));
+  return toChainHead(Math.max(indexed, ...found.map(({ number }) => number)), newest, clock);
+}
+
+/** Returns the newest block of a node, and the seconds by which the indexed block is behind it. */
+async function readHead(node: ChainSource, indexed: number, clock: Clock, signal: AbortSignal) {
+  const { number, timestamp } = await node.head({ signal });
+  if (timestamp > seconds(clock) + MAX_DIFFERENCE) return undefined;
+  if (number <= indexed) return { number, timestamp, lag: 0 };
+  const block = await node.block(indexed, { signal });
+  if (block === undefined) return undefined;
+  const lag = timestamp - block.timestamp;
+  return { number: Math.min(number, block.number + MAX_BLOCK_RATE * (Math.max(lag, 0) + 1)), timestamp, lag };
+}
+
+/** Returns the head, or `undefined` if its time shows that its node stands still. */
+function toChainHead(number: number, timestamp: number, clock: Clock): ChainHead | undefined {
+  const age = seconds(clock) - timestamp;
+  return age > MAX_DIFFERENCE ? undefined : { number, isRecent: age <= MAX_LAG };
+}
