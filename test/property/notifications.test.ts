@@ -190,14 +190,15 @@ async function sequence(steps: readonly Step[]): Promise<void> {
           const { order: n, tx } = fact;
           return { order: n, sold: soldBy(fact), tx: BLOCK_TX(tx), uid: uids[n] ?? '' };
         });
-        const happenings = what.map(({ order: n, sold, tx, uid }): Happening => {
+        const happenings = what.map(({ order: n, sold, tx, uid }, i): Happening => {
           const orderUid = uid as Hex; // of an order
           if (sold === 0) return { event: 'OrderInvalidated', owner: ALICES, orderUid, transactionHash: tx };
           const { sellToken, buyToken } = ORDERS[n] as WireOrder;
           // The trade data of the notification.
           const tokens = { sellToken: sellToken.toLowerCase(), buyToken: buyToken.toLowerCase() };
           const traded = { uid: orderUid, owner: ALICES, ...tokens } as Order;
-          return tradeOf(traded, BigInt(sold), BigInt(sold), tx);
+          // Equal trades of one transaction would need its calldata.
+          return tradeOf(traded, BigInt(sold), BigInt(sold + i), tx);
         });
         const through = blockOf(number, `fork ${forks} `);
         const outcome = await book.chain.apply({ events: eventsIn(through, happenings), through });
