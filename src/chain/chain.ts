@@ -75,15 +75,11 @@ export function createChain(context: ChainContext) {
       const heads = options.sources.map((node) => remote.run(settlementContract, (signal) => node.head({ signal })));
       return (await Promise.any(heads)).timestamp;
     },
-    /** See `findChainHead`. */
+    /** Returns the newest block of the chain, if the book has indexed it. Without an indexer, it is the indexed block. */
     async findHead(): Promise<ChainHead | undefined> {
       const { indexedBlock } = await store.chain.progress();
       if (options === undefined) return { number: indexedBlock?.number ?? 0, isRecent: true };
-      const isStandingBy = state() === 'standing by';
-      const headTime = indexer?.loaded?.headTime;
-      if (indexedBlock === null || !(isStandingBy || headTime !== undefined)) return undefined;
-      const { findChainHead } = await import('./chain-head.ts');
-      return findChainHead(indexedBlock.number, isStandingBy ? undefined : headTime, options.sources, clock);
+      return indexedBlock === null ? undefined : indexer?.loaded?.findHead(indexedBlock.number);
     },
     /** Returns the checks that readiness shows. */
     checks: (): Readonly<Record<string, string>> => ({

@@ -1,13 +1,14 @@
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import { sleep } from '../concurrency/sleep.ts';
 import type { ChainCall } from '../ports/chain-client.ts';
-import { type BlockHeader, ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
+import { type BlockHeader, type ChainHead, ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/chain-store.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
 import { type LeaseStore, StoreError } from '../ports/store.ts';
 import type { Domain } from '../protocol/eip712.ts';
 import type { ChainLog } from '../protocol/event-decoder.ts';
 import { createBlockRange } from './block-range.ts';
+import { findChainHead } from './chain-head.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import { createDeepForkError } from './deep-fork.ts';
 import {
@@ -364,9 +365,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     get state(): IndexerState {
       return state;
     },
-    /** The time of the newest block, in seconds since 1970. `undefined`: the last step has not indexed it. */
-    get headTime(): number | undefined {
-      return headTime;
+    /** Returns the newest block of the chain. `undefined`: the last step has not indexed it. See `findChainHead`. */
+    async findHead(indexed: number): Promise<ChainHead | undefined> {
+      if (state !== 'standing by' && headTime === undefined) return undefined;
+      return findChainHead(indexed, headTime, sources, clock);
     },
     /** Why the indexer has stopped after a failure. `undefined` while it runs. */
     get stopReason(): string | undefined {

@@ -7,7 +7,7 @@ import { computeProtocolFees, surplusOver, type WireFeePolicy } from '../../prot
 import type { AuctionPrices } from '../../records/settled-solution.ts';
 
 /** Version of the rules below. A change that can select other winners increases it. */
-export const SELECTION_RULES = 2;
+export const SELECTION_RULES = 3;
 
 /** One order that a solution executes. Amounts in atoms, executed amounts with all fees. */
 export interface ExecutedOrder {
@@ -24,6 +24,8 @@ export interface ExecutedOrder {
 
 /** A solution that competes. */
 export interface CompetingSolution {
+  /** The name of its driver. */
+  readonly driver: string;
   readonly solver: Address;
   readonly orders: readonly ExecutedOrder[];
 }
@@ -69,10 +71,11 @@ interface Scored<S> {
  *    without a price, does not compete.
  * 2. The baseline of a directed pair is the best score of a solution with this pair only. A solution with several pairs
  *    that is below the baseline of any of them is filtered out.
- * 3. The best solution wins, then each next one without a directed pair of an earlier winner, up to `maxWinners`.
+ * 3. The best solution wins, then each next one without a directed pair or an order of an earlier winner, up to
+ *    `maxWinners`.
  *
- * Solutions with equal scores are sorted by a hash of the auction id and of their solver, so that no driver is
- * preferred. Those of one solver keep their order.
+ * Solutions with equal scores are sorted by a hash of the auction id and of the name of their driver, so that no driver
+ * is preferred. A solver could choose among its accounts, but not the name. Those of one driver keep their order.
  */
 export function selectWinners<S extends CompetingSolution>(
   solutions: readonly S[],
@@ -80,7 +83,7 @@ export function selectWinners<S extends CompetingSolution>(
 ): Selection<S> {
   const scored = solutions.flatMap((solution) => score(solution, context));
   const draw = createDraw(context.auctionId);
-  scored.sort((a, b) => compareDescending(a.score, b.score) || draw(a.solution.solver, b.solution.solver));
+  scored.sort((a, b) => compareDescending(a.score, b.score) || draw(a.solution.driver, b.solution.driver));
   const baselines = findBaselines(scored);
   const isFair = ({ pairs }: Scored<S>) =>
     pairs.size === 1 || [...pairs].every(([pair, value]) => value >= (baselines.get(pair) ?? 0n));
@@ -152,9 +155,12 @@ function pickWinners<S extends CompetingSolution>(
   const winners = new Set<Scored<S>>();
   for (const each of sorted) {
     if (winners.size >= maxWinners) break;
-    const pairs = each.solution.orders.map(({ sellToken, buyToken }) => `${name(sellToken)} ${name(buyToken)}`);
-    if (pairs.some((pair) => taken.has(pair))) continue;
-    for (const pair of pairs) taken.add(pair);
+    // An order of the solver may have other tokens in each solution.
+    const keys = each.solution.orders.flatMap(({ uid, sellToken, buyToken }) => {
+      return [uid, `${name(sellToken)} ${name(buyToken)}`];
+    });
+    if (keys.some((key) => taken.has(key))) continue;
+    for (const key of keys) taken.add(key);
     winners.add(each);
   }
   return winners;
@@ -180,12 +186,12 @@ function compareDescending(a: bigint, b: bigint): number {
   return a > b ? -1 : a < b ? 1 : 0;
 }
 
-/** Creates a comparison of solvers in an order that differs by auction. */
-function createDraw(auctionId: number): (a: Address, b: Address) => number {
-  const lots = new Map<Address, string>();
-  const lotOf = (solver: Address): string => {
-    const lot = lots.get(solver) ?? bytesToHex(keccak256(new TextEncoder().encode(`${auctionId} ${solver}`)));
-    lots.set(solver, lot);
+/** Creates a comparison of drivers in an order that differs by auction. */
+function createDraw(auctionId: number): (a: string, b: string) => number {
+  const lots = new Map<string, string>();
+  const lotOf = (driver: string): string => {
+    const lot = lots.get(driver) ?? bytesToHex(keccak256(new TextEncoder().encode(`${auctionId} ${driver}`)));
+    lots.set(driver, lot);
     return lot;
   };
   return (a, b) => (lotOf(a) < lotOf(b) ? -1 : lotOf(a) > lotOf(b) ? 1 : 0);

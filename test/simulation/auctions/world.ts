@@ -1,35 +1,22 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type {
-  AccountStore,
-  AuctionOrder,
-  AuctionRound,
-  AuctionRun,
-  Clock,
-  CompetitionSolution,
-  Hex,
-  Order,
-  OrderBook,
-  OrderBookOptions,
-  Store,
-} from 'intentbook';
+import type { AuctionRun, Clock, Hex, OrderBook, OrderBookOptions } from 'intentbook';
 import { createOrderBook } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
-import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 import { backupSqlite, sqliteStore } from 'intentbook/sqlite';
 import { chainById, deployment } from '#internal';
 import { createSeededRandom } from '../machine/random.ts';
 import { createTrace } from '../machine/trace.ts';
 import { loadRecovery } from '../orders/keys.ts';
 import { CHAIN_ID } from '../orders/pool-order.ts';
-import type { ExecutedFill, NodeMode, SentSettlement } from './contract.ts';
+import { type Backup, type BookState, isOf, isSame, type Request } from './book-state.ts';
 import { createContract, NODE_MODES } from './contract.ts';
-import type { ForeignSolver, Offer } from './drivers.ts';
 import { BEHAVIOURS, createSolver } from './drivers.ts';
 import { createEventClock } from './event-clock.ts';
+import { createJustInTimeOrders } from './just-in-time.ts';
+import { checkAtRest } from './rest-check.ts';
 
 /** The result of a simulation of auctions. */
 export interface AuctionSimulation {
@@ -42,51 +29,6 @@ export interface AuctionSimulation {
   readonly forks: number;
   /** Virtual milliseconds. */
   readonly duration: number;
-}
-
-/** A request of a settlement, until it can no longer be executed. */
-interface Request {
-  readonly auctionId: number;
-  readonly offer: Offer;
-  readonly solver: ForeignSolver;
-  readonly deadline: number;
-  /** Whether its driver has reported that no transaction is pending. */
-  isFailed: boolean;
-}
-
-/** A book with the settlements that it has requested since its store was created. */
-interface BookState {
-  readonly name: string;
-  store: Store;
-  /** The file of the store. `undefined`: it is in memory. */
-  path: string | undefined;
-  book: OrderBook;
-  /** Number of stores. The settlements of an earlier one are those of another book. */
-  generation: number;
-  requests: Request[];
-  rounds: AuctionRound[];
-  /** How the faulty node returns logs. */
-  mode: NodeMode;
-  /** The position of the faulty node. */
-  readonly faulty: number;
-  /** Whether the other node does so too: nodes of one release have the same faults. */
-  isShared: boolean;
-  /** A second process on the store, which runs auctions while the first one does not. */
-  twin: OrderBook | undefined;
-  auctionRun: AuctionRun | undefined;
-  /** The blocks of auctions. */
-  readonly blocks: Map<number, number>;
-  accounts: Accounts;
-  accountStore: AccountStore;
-  backup: Backup | undefined;
-}
-
-/** A backup of the store of a book, and what had happened until then. */
-interface Backup {
-  readonly path: string;
-  readonly requests: readonly Request[];
-  readonly rounds: readonly AuctionRound[];
-  readonly orders: ReadonlySet<Hex>;
 }
 
 const SUBMISSION_BLOCKS = 4;
@@ -135,25 +77,14 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
   // Blocks below the limit are read once, so that no node may omit their logs.
   const reorgLimit = random.pick([16, 64]);
   const modes = NODE_MODES.filter((mode) => mode !== 'partial' || reorgLimit === 64);
-  const domain = signingDomain({ chainId: CHAIN_ID, settlementContract });
-  const justInTime = new Set<Hex>();
-  const createJustInTime = ({ order, sold, bought }: ExecutedFill, owner: Hex): AuctionOrder => {
-    const { buyToken: sellToken, sellToken: buyToken } = order;
-    const terms = { sellToken, buyToken, sellAmount: String(bought), buyAmount: String(sold), receiver: owner };
-    // Each has another validity, and so another UID.
-    const rest = { validTo: Math.floor(START / 1000) + 3000 + justInTime.size, partiallyFillable: false };
-    const changed = { ...order, ...terms, ...rest, owner, kind: 'sell' as const };
-    const uid = orderUid(orderTypedData(domain, { ...changed, feeAmount: '0' }), owner);
-    justInTime.add(uid);
-    return { ...changed, uid, signingScheme: 'eip1271', signature: '0x1234', executed: '0', protocolFees: [] };
-  };
+  const justInTime = createJustInTimeOrders(settlementContract, Math.floor(START / 1000) + 3000);
   const solvers = Array.from({ length: random.integer(2, 5) }, (_, i) =>
     createSolver(`solver ${i}`, addressOf(0x5000 + i), random.pick(BEHAVIOURS), {
       random: random.derive(`solver ${i}`),
       contract,
       nextHash,
       isMulti,
-      createJustInTime,
+      createJustInTime: justInTime.create,
     }),
   );
   // Equal numbers of auctions are the rule for books that begin with the same one.
@@ -224,15 +155,6 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
       .some(({ settlement }) => isOf(state, settlement.book) && isSame(settlement, auctionId, offer));
   }
 
-  const isOf = ({ name, generation }: BookState, book: string) => book === `${name} ${generation}`;
-  const isSame = (settlement: { auctionId: number; fills: Offer['fills'] }, id: number, { fills }: Offer) =>
-    settlement.auctionId === id &&
-    settlement.fills.length === fills.length &&
-    fills.every(({ order, sold }, i) => {
-      const executed = settlement.fills[i];
-      return executed?.order.uid === order.uid && executed.sold === sold;
-    });
-
   /** Returns a request whose solution has an order that is in flight at a block. */
   function findInFlight(state: BookState, uids: readonly Hex[], block: number, except?: number): Request | undefined {
     // After a fork, an auction may be that of the blocks before it.
@@ -269,7 +191,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
             report('deadlines', `${name} requests a settlement until ${deadline}, the head is ${contract.head.number}`);
           if (deadline < contract.head.number)
             report('deadlines', `${name} requests a settlement until ${deadline}, the head is ${contract.head.number}`);
-          state.requests.push({ auctionId, offer, solver, deadline, isFailed: false });
+          state.requests.push({ auctionId, offer, solver, deadline, transactions, isFailed: false });
         },
         onFailed(offer) {
           for (const each of state.requests) if (each.offer === offer) each.isFailed = true;
@@ -443,7 +365,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
     await clock.pass(1500);
   }
   await clock.pass(10_000);
-  for (const state of books) await check(state);
+  for (const state of books) await checkAtRest(state, { contract, owners, justInTime: justInTime.uids, report });
   const closing = Promise.all(books.map(close));
   await clock.pass(100);
   await closing;
@@ -467,87 +389,5 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
     const { type } = await book.orders.competitionStatus(uid);
     if (type === 'executing' && orders.some((order) => order.uid === uid))
       report('status', `${name}: order ${uid} is offered, and its status is ${type}`);
-  }
-
-  /** Compares a book at rest with the chain. */
-  async function check(state: BookState): Promise<void> {
-    const name = `${state.name} ${state.generation}`;
-    const { indexedBlock } = await state.book.chain.progress();
-    if (indexedBlock?.hash !== contract.head.hash)
-      return report('liveness', `${name} is at block ${indexedBlock?.number}, the head is ${contract.head.number}`);
-    const settled = contract.listSettled();
-    for (const [uid, owner] of owners) {
-      const order = await state.book.orders.get(uid);
-      if (owner.has(name)) checkTotals(uid, order, settled);
-      else await checkForeign(uid, order);
-    }
-    for (const uid of justInTime) {
-      const order = await state.book.orders.get(uid);
-      if (order === undefined) continue;
-      const isOwn = settled.some(({ settlement }) => {
-        return isOf(state, settlement.book) && settlement.fills.some((fill) => fill.order.uid === uid);
-      });
-      if (!isOwn) report('foreign orders', `${name} has the just-in-time order ${uid} of another book`);
-      checkTotals(uid, order, settled);
-    }
-    for (const { auctionId, solutions, deadlineBlock } of state.rounds) {
-      if (solutions.length === 0) continue;
-      const competition = await state.book.auctions.competition(auctionId);
-      const own = settled.filter(({ number, settlement }) => {
-        const request = state.requests.find(
-          (each) =>
-            each.auctionId === auctionId &&
-            isSame(settlement, auctionId, each.offer) &&
-            settlement.solver === each.solver.solver,
-        );
-        if (number > deadlineBlock + 100) return false;
-        // A settlement of orders that both books share, under the same number and by the same solver, cannot be
-        // distinguished. Neither can one that a lost store has requested.
-        return (
-          (request !== undefined && isOf(state, settlement.book)) ||
-          competition?.solutions.some((each) => isWinner(each, auctionId, settlement))
-        );
-      });
-      const [got, expected] = [
-        [...(competition?.transactionHashes ?? [])].sort().join(),
-        own
-          .map(({ settlement }) => settlement.hash)
-          .sort()
-          .join(),
-      ];
-      if (got !== expected)
-        report('competitions', `${name}: auction ${auctionId} has the settlements ${got}, expected ${expected}`);
-    }
-
-    function isWinner(
-      { isWinner: hasWon, solverAddress, orders }: CompetitionSolution,
-      auctionId: number,
-      settlement: SentSettlement,
-    ): boolean {
-      const { fills } = settlement;
-      const isEqual = fills.length === orders.length && auctionId === settlement.auctionId;
-      if (!hasWon || solverAddress !== settlement.solver || !isEqual) return false;
-      return fills.every(({ order, sold }) =>
-        orders.some(({ id, sellAmount }) => id === order.uid && sellAmount === String(sold)),
-      );
-    }
-
-    function checkTotals(uid: Hex, order: Order | undefined, all: typeof settled): void {
-      const fills = all.flatMap(({ settlement }) => settlement.fills).filter((fill) => fill.order.uid === uid);
-      const sold = fills.reduce((sum, fill) => sum + fill.sold, 0n);
-      if (order?.executedSellAmount !== String(sold))
-        report('totals', `${name}: order ${uid} has sold ${order?.executedSellAmount}, expected ${sold}`);
-    }
-
-    async function checkForeign(uid: Hex, order: Order | undefined): Promise<void> {
-      const others = [...(owners.get(uid) ?? [])].join(', ');
-      if (order !== undefined) report('foreign orders', `${name} has the order ${uid} of ${others}`);
-      const owner: Hex = `0x${uid.slice(66, 106)}`;
-      const { notifications } = await state.accounts.notifications.list(owner);
-      if (notifications.length > 0 && owners.get(uid)?.has(`${name} lost`) !== true)
-        report('foreign notifications', `${name} has notified the owner of order ${uid} of ${others}`);
-      const surplus = await state.book.trades.totalSurplus(owner);
-      if (surplus !== 0n) report('foreign surplus', `${name}: the owner of order ${uid} has the surplus ${surplus}`);
-    }
   }
 }

@@ -173,7 +173,7 @@ describe('auction run', () => {
     expect(better.calls.settled).toEqual([
       { solutionId: 9, auctionId: auction?.auctionId, submissionDeadlineLatestBlock: 12 },
     ]);
-    expect(rounds).toMatchObject([{ block: 7, deadlineBlock: 12, rules: 2, problems: [] }]);
+    expect(rounds).toMatchObject([{ block: 7, deadlineBlock: 12, rules: 3, problems: [] }]);
     expect(rounds[0]?.solutions.map(({ driver, score, isWinner }) => [driver, score, isWinner])).toEqual([
       ['better', 19n, true],
       ['worse', 9n, false],

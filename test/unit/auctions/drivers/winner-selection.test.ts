@@ -23,6 +23,7 @@ const sale = (n: number, bought: bigint, sellToken = A, buyToken = B): ExecutedO
 
 const solution = (name: string, solver: number, ...orders: ExecutedOrder[]) => ({
   name,
+  driver: `driver ${solver}`,
   solver: address(solver),
   orders,
 });
@@ -69,6 +70,22 @@ describe('winner selection', () => {
     // A repeated auction has the same winner.
     const again = select([solution('b', 2, sale(1, 5n)), solution('a', 1, sale(1, 5n))], { auctionId: 1 });
     expect(again.named[0]).toBe(winners[0]);
+  });
+
+  test('draws equal scores by the driver, so that a solver gains nothing by the choice of its account', () => {
+    const winners = Array.from({ length: 20 }, (_, i) => {
+      const other = { ...solution('b', 2, sale(1, 5n)), solver: address(100 + i) };
+      return select([solution('a', 1, sale(1, 5n)), other], { auctionId: 1 }).named[0];
+    });
+    expect(new Set(winners).size).toBe(1);
+  });
+
+  test('lets one solution win with an order of a solver, whatever tokens it claims', () => {
+    const { named } = select([
+      solution('first', 1, sale(1, 10n), sale(20, 1n, B, C)),
+      solution('second', 2, sale(2, 9n, B, A), sale(20, 1n, C, B)),
+    ]);
+    expect(named).toEqual(['first 10 wins', 'second 9']);
   });
 
   test('ranks by score, and lets one solution win per directed pair', () => {
