@@ -17,6 +17,7 @@ import type { DriverObservation } from './drivers/observed-driver.ts';
 import type { AuctionRun, AuctionRunOptions } from './drivers/run-options.ts';
 import type { FilterReason } from './filter-reason.ts';
 import type { RenderedAuction } from './render-auction.ts';
+import type { OrderCompetition } from './settlement-attempts.ts';
 
 /** The result of recording a competition. */
 export type RecordResult =
@@ -67,9 +68,10 @@ export interface AuctionApi {
   /** Returns the competition of an auction. */
   competition(auctionId: number, query?: CompetitionQuery): Promise<Competition | undefined>;
   /**
-   * Returns the competitions with an order among the newest 50, newest first. Their solutions are those with the order.
+   * Returns the competitions with an order among the newest 50, newest first. Their solutions are those with the order,
+   * and their attempts those that this process has started.
    */
-  competitionsOfOrder(uid: string): Promise<readonly Competition[]>;
+  competitionsOfOrder(uid: string): Promise<readonly OrderCompetition[]>;
   /** Returns the competition of the highest auction id. */
   latestCompetition(query?: CompetitionQuery): Promise<Competition | undefined>;
   /**

@@ -26,6 +26,7 @@ import type { AuctionRun } from './drivers/run-options.ts';
 import { createFeeSchedule } from './fee-policies.ts';
 import { createFunding } from './funding.ts';
 import { findInFlight, formatSolutionId, type HasFailed } from './in-flight.ts';
+import { createSettlementAttempts } from './settlement-attempts.ts';
 import { createSignatureChecks } from './signature-checks.ts';
 
 /** The auction methods, after they are loaded. */
@@ -55,6 +56,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
   const failed = new Map<string, number>();
   const hasFailed: HasFailed = (solution, block) =>
     block > (failed.get(formatSolutionId(solution)) ?? Number.POSITIVE_INFINITY);
+  const attempts = createSettlementAttempts();
   const runs = new Set<AuctionRun>();
   let started = 0;
   const feed = createAuctionFeed(clock, () => auctions.current(), onFailure);
@@ -121,6 +123,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
             const [oldest = ''] = failed.keys();
             if (failed.size > MAX_FAILED) failed.delete(oldest);
           },
+          attempts,
           driverObserver,
           onFailure,
         });
@@ -130,7 +133,10 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
       },
       record,
       competition: async (auctionId, query) => readCompetition(auctionId, store, query),
-      competitionsOfOrder: async (uid) => competitionsOfOrder(requireUid(uid), store),
+      async competitionsOfOrder(text) {
+        const uid = requireUid(text);
+        return (await competitionsOfOrder(uid, store)).map((each) => attempts.addTo(each, uid));
+      },
       latestCompetition: async (query) => latestCompetition(store, query),
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, query),

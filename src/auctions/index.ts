@@ -37,3 +37,4 @@ export type {
 } from './drivers/solver-driver.ts';
 export type { AuctionQuote } from './fee-policies.ts';
 export { FILTER_REASONS, type FilterReason } from './filter-reason.ts';
+export type { OrderCompetition, SettlementAttempt } from './settlement-attempts.ts';

@@ -1,4 +1,10 @@
-import type { Competition, CompetitionSolution, FilterReason } from '../auctions/index.ts';
+import type {
+  Competition,
+  CompetitionSolution,
+  FilterReason,
+  OrderCompetition,
+  SettlementAttempt,
+} from '../auctions/index.ts';
 import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { OrderBookError } from '../errors.ts';
@@ -36,7 +42,8 @@ export async function createOrderReport(book: OrderBook, uid: string, work: Read
   ]);
   const filterReason = selection?.filtered.get(order.uid) ?? null;
   const listed = selection?.listed.has(order.uid) === true;
-  const now = book.clock.now();
+  // The last auction may be older than the end of the order.
+  const selected = order.status === 'open' ? toSelectionEvent(listed, filterReason, book.clock.now()) : [];
   return {
     orderUid: order.uid,
     order,
@@ -44,9 +51,7 @@ export async function createOrderReport(book: OrderBook, uid: string, work: Read
     auction: selection && { id: selection.id, block: selection.block, listed, filterReason },
     trades: trades.map((trade) => ({ ...trade, ...findAuction(trade, competitions) })),
     ...history,
-    // The last auction may be older than the end of the order.
-    events:
-      order.status === 'open' ? [...history.events, ...toSelectionEvent(listed, filterReason, now)] : history.events,
+    events: [...addAttemptEvents(history.events, competitions), ...selected],
     auctions: competitions.map((each) => toAuction(each, order, trades)).reverse(),
     simulation,
   };
@@ -77,8 +82,33 @@ function toSelectionEvent(listed: boolean, filterReason: FilterReason | null, no
   return label === undefined || reason === undefined ? [] : [{ label, reason, timestamp }];
 }
 
+/**
+ * Adds the events that production stores for an order of a winner. They precede the trades of their auction, and not by
+ * time: entries of the log have the time of their block.
+ */
+function addAttemptEvents(entries: readonly ReportEvent[], competitions: readonly OrderCompetition[]): ReportEvent[] {
+  const pending = [...competitions].reverse();
+  const events: ReportEvent[] = [];
+  const addUntil = (position: number) => {
+    for (const { settlementAttempts } of pending.splice(0, position)) {
+      for (const { auctionAt, startedAt } of settlementAttempts) {
+        events.push({ label: 'ready', timestamp: formatIsoDate(auctionAt) });
+        events.push({ label: 'executing', timestamp: formatIsoDate(startedAt) });
+      }
+    }
+  };
+  for (const entry of entries) {
+    const { label, txHash } = entry;
+    const isOfTransaction = ({ transactionHashes }: Competition) => transactionHashes.some((hash) => hash === txHash);
+    if (label === 'traded') addUntil(pending.findIndex(isOfTransaction) + 1);
+    events.push(entry);
+  }
+  addUntil(pending.length);
+  return events;
+}
+
 /** Converts a competition with the order to the form of production. */
-function toAuction(competition: Competition, order: Order, trades: readonly OrderTrade[]) {
+function toAuction(competition: OrderCompetition, order: Order, trades: readonly OrderTrade[]) {
   const { auctionId: id, auctionStartBlock: block, auctionDeadlineBlock: deadline, auction, solutions } = competition;
   const traded = trades.filter((trade) => findAuction(trade, [competition]).auctionId !== undefined);
   const nativePrices = Object.entries(auction.prices).filter(
@@ -97,9 +127,28 @@ function toAuction(competition: Competition, order: Order, trades: readonly Orde
       blockNumber,
       protocolFees: executedProtocolFees.map(({ token, amount }) => ({ token, amount })),
     })),
-    settlementAttempts: [],
+    settlementAttempts: competition.settlementAttempts.map(toWireAttempt),
     feePolicies: traded.slice(0, 1).flatMap((trade) => trade.executedProtocolFees.map(toFeePolicy)),
   };
+}
+
+function toWireAttempt({
+  solverAddress: solver,
+  ranking,
+  startedAt,
+  startBlock,
+  deadlineBlock,
+  end,
+}: SettlementAttempt) {
+  const started = {
+    solver,
+    solutionUid: ranking - 1,
+    startTimestamp: formatIsoDate(startedAt),
+    startBlock,
+    deadlineBlock,
+  };
+  if (end === undefined) return started;
+  return { ...started, endTimestamp: formatIsoDate(end.at), endBlock: end.block, outcome: end.outcome };
 }
 
 function toProposedSolution({ ranking, solverAddress: solver, ...solution }: CompetitionSolution, uid: Hex) {
@@ -144,7 +193,13 @@ async function readHistory(uid: Hex, log: EventLog, work: ReadOptions) {
   return { events: found.map(toEntry), searchedEntries, isComplete: found[0]?.type === 'created' };
 }
 
-function toEntry({ type, at, cause }: StoredEvent) {
+interface ReportEvent {
+  readonly label: string;
+  readonly timestamp: string;
+  readonly txHash?: Hex;
+}
+
+function toEntry({ type, at, cause }: StoredEvent): ReportEvent {
   const txHash = cause?.position.transactionHash;
   return { label: type, timestamp: formatIsoDate(at), ...(txHash === undefined ? {} : { txHash }) };
 }

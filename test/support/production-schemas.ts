@@ -302,7 +302,18 @@ export const debugReport = z.looseObject({
           protocolFees: z.array(z.strictObject({ token: address, amount: integer })),
         }),
       ),
-      settlementAttempts: z.array(z.never()),
+      settlementAttempts: z.array(
+        z.strictObject({
+          solver: address,
+          solutionUid: count,
+          startTimestamp: z.iso.datetime(),
+          startBlock: count,
+          deadlineBlock: count,
+          endTimestamp: z.iso.datetime().optional(),
+          endBlock: count.optional(),
+          outcome: z.string().optional(),
+        }),
+      ),
       feePolicies: z.array(
         z.strictObject({
           kind: z.enum(['surplus', 'volume', 'priceImprovement']),

@@ -1,4 +1,4 @@
-import { withDeadline } from '../../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../../concurrency/deadline.ts';
 import { callListener, type Observer } from '../../listeners.ts';
 import type { ChainHead } from '../../ports/chain-source.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -8,6 +8,7 @@ import type { RecordResult } from '../auction-api.ts';
 import type { Auction } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
 import type { SolutionId } from '../in-flight.ts';
+import type { createSettlementAttempts } from '../settlement-attempts.ts';
 import { type DriverObservation, observedDriver } from './observed-driver.ts';
 import { createParticipation } from './participation.ts';
 import { describeError, solveAuction, toCompetition } from './round.ts';
@@ -32,6 +33,7 @@ export interface RunContext {
   readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
   /** Called when a winner has failed for certain. Its orders can be offered again after `block`. */
   readonly settlementFailed: (solution: SolutionId, block: number) => void;
+  readonly attempts: Pick<ReturnType<typeof createSettlementAttempts>, 'start'>;
   readonly driverObserver: Observer<DriverObservation>;
   readonly onFailure: (failure: unknown) => void;
 }
@@ -44,6 +46,12 @@ const FINAL_KINDS: ReadonlySet<unknown> = new Set(['FailedToSubmit', 'SolutionNo
 
 const isFinal = (failure: unknown) =>
   typeof failure === 'object' && failure !== null && 'kind' in failure && FINAL_KINDS.has(failure.kind);
+
+/** Describes the end of a settlement in the words of production. */
+function describeOutcome(failure: unknown): string {
+  if (failure === undefined) return 'success';
+  return failure instanceof DeadlineError ? 'timeout' : `driver failed: ${describeError(failure)}`;
+}
 
 const LEASE = 'auctions';
 
@@ -103,6 +111,7 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     const drivers = participation.admitted();
     if (auction.orders.length === 0 || drivers.length === 0) return true;
     const { signal } = stopped;
+    const auctionAt = clock.now();
     const round = { clock, settings: { ...settings, drivers }, wrappedNative, signal, findForbidden };
     const { selection, problems } = await solveAuction(auction, round);
     const head = await context.findHead();
@@ -121,7 +130,14 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
       const { driver, solver: solverAddress } = solution;
       const id = { auctionId: auction.id, solverAddress, ranking: i + 1 };
       won.set(driver, [...(won.get(driver) ?? []), id]);
-      void settle(id, solution, deadlineBlock);
+      const endAttempt = context.attempts.start({
+        ...id,
+        auctionAt,
+        startedAt: clock.now(),
+        startBlock: head.number,
+        deadlineBlock,
+      });
+      void settle(id, solution, deadlineBlock, endAttempt);
     }
     // If the head is old, the deadline may have passed.
     if (head.isRecent) for (const [driver, solutions] of won) participation.won(driver, solutions, deadlineBlock);
@@ -141,7 +157,12 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   }
 
   /** Settles a winner. The next auctions do not wait for it: its orders are in flight. */
-  async function settle(id: SolutionId, { driver: name, solutionId }: DriverSolution, latest: number): Promise<void> {
+  async function settle(
+    id: SolutionId,
+    { driver: name, solutionId }: DriverSolution,
+    latest: number,
+    endAttempt: ReturnType<RunContext['attempts']['start']>,
+  ): Promise<void> {
     const { auctionId } = id;
     const driver = settings.drivers.find((each) => each.name === name);
     const request = { solutionId, auctionId, submissionDeadlineLatestBlock: latest };
@@ -157,7 +178,9 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     if (stopped.signal.aborted) return;
     const settlement = { auctionId, driver: name, solutionId };
     try {
-      if (isFinal(failure)) context.settlementFailed(id, await readIndexedBlock());
+      const block = await readIndexedBlock();
+      if (isFinal(failure)) context.settlementFailed(id, block);
+      endAttempt({ at: clock.now(), block, outcome: describeOutcome(failure) });
     } catch (error) {
       onFailure(error);
     }

@@ -45,7 +45,20 @@ export function createOperatorSchemas({ uid, creation, order, trade, competition
         }),
       )
       .describe('The trades of the auction.'),
-    settlementAttempts: z.array(z.looseObject({})).max(0).describe('Always empty: attempts are not recorded.'),
+    settlementAttempts: z
+      .array(
+        z.object({
+          solver: address(),
+          solutionUid: z.int(),
+          startTimestamp: z.string(),
+          startBlock: z.int(),
+          deadlineBlock: z.int(),
+          endTimestamp: z.string().optional(),
+          endBlock: z.int().optional(),
+          outcome: z.string().describe('`success`, `timeout`, or `driver failed: ` and the reason.').optional(),
+        }),
+      )
+      .describe('The attempts of winners that this process has started.'),
     feePolicies: z
       .array(z.looseObject({ kind: z.enum(['surplus', 'volume', 'priceImprovement']) }))
       .describe('The policies of the trades. A factor has the kind in its name, such as `surplusFactor`.'),
@@ -68,7 +81,7 @@ export function createOperatorSchemas({ uid, creation, order, trade, competition
       events: z
         .array(
           z.object({
-            label: z.enum([...ORDER_EVENTS, 'ready', 'invalid', 'filtered']),
+            label: z.enum([...ORDER_EVENTS, 'ready', 'executing', 'invalid', 'filtered']),
             timestamp: z.string(),
             reason: z.string().describe('The reason for which the last auction leaves the order out.').optional(),
             txHash: bytes(32, 'Transaction that caused it.').optional(),

@@ -8,14 +8,16 @@ import type {
   SolveRequest,
   SolverDriver,
 } from 'intentbook';
-import { createOrderBook } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { address, NOW, place, USDC, WETH, word } from '../../../conformance/orders.ts';
+import { directFixture } from '../../../integration/http/http-fixture.ts';
 import type { ManualClock } from '../../../support/clock.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { completeOrder } from '../../../support/complete-orders.ts';
 import { SEPOLIA } from '../../../support/orders.ts';
+import { debugReport } from '../../../support/production-schemas.ts';
 
 const SOLVER = address(0x51);
 
@@ -161,6 +163,35 @@ describe('settlement of a winner', () => {
     await run({ settleTime: 500 });
     await applyBlock(2);
     expect(requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['that is in a block', async () => {}, 'success'],
+    ['that the driver rejects', () => Promise.reject(failed('FailedToSubmit')), 'driver failed: FailedToSubmit'],
+    ['whose response takes too long', () => new Promise<void>(() => {}), 'timeout'],
+  ])('%s is an attempt in the debug report of its order', async (_, settle, outcome) => {
+    const { uid } = orderOf(1);
+    await place(store, orderOf(1), orderOf(2));
+    onSettle = ({ solutionId }) => (solutionId === 1 ? settle() : new Promise(() => {}));
+    await applyBlock(1);
+    const startedAt = new Date(clock.now()).toISOString();
+    await run({ settleTime: 500, submissionBlocks: 50 });
+    const { send } = directFixture(createApi(book, { operatorToken: 'secret' }), () => NOW);
+    const read = async () => {
+      const headers = { authorization: 'Bearer secret' };
+      const answer = await send('GET', `/restricted/api/v1/debug/order/${uid}`, { headers });
+      return debugReport.parse(answer.json());
+    };
+    if (outcome === 'timeout') {
+      expect((await read()).auctions[0]?.settlementAttempts[0]).not.toHaveProperty('outcome');
+      await next(500);
+    }
+    const { auctions: [report] = [], events } = await read();
+    const started = { solver: SOLVER, solutionUid: 0, startTimestamp: startedAt, startBlock: 1, deadlineBlock: 51 };
+    expect(report?.settlementAttempts).toEqual([
+      { ...started, endTimestamp: new Date(clock.now()).toISOString(), endBlock: 1, outcome },
+    ]);
+    expect(events.slice(0, 3).map(({ label }) => label)).toEqual(['created', 'ready', 'executing']);
   });
 
   test('stays in flight however many newer competitions there are', async () => {
