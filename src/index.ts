@@ -113,6 +113,7 @@ export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type * from './ports/subscription-store.ts';
 export type * from './ports/task-store.ts';
+export type * from './ports/token-balances.ts';
 export type * from './ports/token-holders.ts';
 export type * from './ports/upstream.ts';
 export { UPSTREAM_CLASSES, UPSTREAM_STATUSES } from './ports/upstream.ts';

@@ -23,6 +23,7 @@ import { describe, isReferenceServed, referencePages } from './http/openapi-page
 import type { OperatorAction } from './http/operator-audit.ts';
 import { createOperatorAudit } from './http/operator-audit.ts';
 import { createStartingApi, favicon, frontPage, overview, readiness } from './http/overview.ts';
+import { createPassthroughs } from './http/passthrough.ts';
 import { createProxyNotice } from './http/proxy-notice.ts';
 import { toRateLimitOptions } from './http/rate-limit.ts';
 import { createServerApi } from './http/server-api.ts';
@@ -192,6 +193,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
           path,
           api: createApi(book, { ...apiOptions, ...own }),
         })),
+        ...createPassthroughs(plan.settings.passthroughs, gate, (failure) => deployments[0]?.book.reportError(failure)),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
       pages: {

@@ -8,6 +8,7 @@ export type SourceSubject =
   | 'usdPrice'
   | 'priceHistory'
   | 'tokenHolders'
+  | 'tokenBalances'
   | 'tokenDetails'
   | 'pools'
   | 'simulation'

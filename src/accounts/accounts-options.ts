@@ -13,6 +13,7 @@ import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PoolSource } from '../ports/pools.ts';
 import type { Random } from '../ports/random.ts';
+import type { TokenBalanceSource } from '../ports/token-balances.ts';
 import type { TokenHolderSource } from '../ports/token-holders.ts';
 import { assertKnownOptions, requireInteger } from '../validation/options.ts';
 
@@ -70,6 +71,8 @@ export interface AccountsOptions {
   readonly usdPrices?: UsdPricesOptions;
   /** Sources of the largest holders of tokens. Default: none, and their route responds with 503. */
   readonly tokenHolders?: readonly TokenHolderSource[];
+  /** Sources of the balances of an account in all tokens. Default: none, and their route responds with 503. */
+  readonly tokenBalances?: readonly TokenBalanceSource[];
   /** Simulators of bundles by chain id. Default: none, and simulations respond with 503. */
   readonly simulators?: Readonly<Record<number, BundleSimulator>>;
   /** Sources of liquidity pools. Default: none, and their routes respond with 503. */
@@ -114,6 +117,7 @@ export const ACCOUNTS_OPTIONS = [
   'affiliates',
   'usdPrices',
   'tokenHolders',
+  'tokenBalances',
   'simulators',
   'pools',
   'slippage',

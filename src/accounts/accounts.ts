@@ -73,7 +73,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     quota: requireInteger('createAccounts: maxSubscriptions', options.maxSubscriptions ?? 20),
     maxInvitations: requireInteger('createAccounts: maxInvitations', options.maxInvitations ?? 1_000),
   });
-  const balances = createAccountBalances(tools, interval);
+  const balances = createAccountBalances(tools, interval, options.tokenBalances ?? []);
 
   async function open(): Promise<true> {
     await store.open({ clock });

@@ -1,6 +1,6 @@
 import type { Address } from 'intentbook';
 import { ipfsGateway } from 'intentbook/ipfs';
-import { coinGecko, coinGeckoHistory, jsonPools, jsonTokenHolders } from 'intentbook/prices';
+import { alchemyTokenBalances, coinGecko, coinGeckoHistory, jsonPools, jsonTokenHolders } from 'intentbook/prices';
 import { tenderlySimulator } from 'intentbook/simulators';
 import { describe, expect, it } from 'vitest';
 
@@ -27,6 +27,14 @@ const SERVICES: readonly (readonly [string, Call])[] = [
     'jsonTokenHolders',
     (url, fetch) =>
       jsonTokenHolders({ urls: { 1: `${url}&of={token}` }, ...withFetch(fetch) }).topHolders(query, context),
+  ],
+  [
+    'alchemyTokenBalances',
+    (url, fetch) =>
+      alchemyTokenBalances({ urls: { 1: url }, ...withFetch(fetch) }).tokenBalances(
+        { chainId: 1, account: TOKEN },
+        context,
+      ),
   ],
   [
     'tenderlySimulator',

@@ -265,6 +265,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'POST {bff_url}/affiliate/{wallet_address}',
   'PUT /api/v1/app_data/{hash}',
   'Parts',
+  'Passthroughs',
   'Paths',
   'Performance',
   'PostgreSQL',

@@ -12,7 +12,7 @@ import { cmsAnnouncements } from './cms.ts';
 import { type OpenBook, toSessionOptions } from './open-books.ts';
 import { poolSources } from './pool-sources.ts';
 import { simulatorOptions } from './simulator-options.ts';
-import { tokenHolderSources } from './token-holder-sources.ts';
+import { tokenBalanceSources, tokenHolderSources } from './token-sources.ts';
 import { slippageOptions, usdPriceOptions } from './usd-price-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
@@ -56,6 +56,7 @@ export async function openAccounts({
     usdPrices: await usdPriceOptions(plan, deployments),
     pools: await poolSources(plan, async (chainId, token) => (await accounts.usdPrices.get(chainId, token))?.price),
     tokenHolders: await tokenHolderSources(plan),
+    tokenBalances: await tokenBalanceSources(plan),
     simulators: await simulatorOptions(plan),
     slippage: await slippageOptions(plan),
     ...(mainnet === undefined ? {} : { mainnet }),

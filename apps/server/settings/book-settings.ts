@@ -33,7 +33,7 @@ export const CHAIN_NAMES: readonly string[] = CHAINS.map(({ segment }) => segmen
 
 /** Paths of the interfaces and pages at the root. */
 const RESERVED =
-  /^\/(?:api|restricted|accounts|affiliate|ref-codes|ready|live|docs|openapi\.json|explorer|\d+)(?:\/|$)/;
+  /^\/(?:api|restricted|about|accounts|affiliate|hooks|proxies|twap|ref-codes|ready|live|docs|openapi\.json|explorer|\d+)(?:\/|$)/;
 
 function chain() {
   const expected = `one of ${CHAIN_NAMES.join(', ')}, or a chain id`;
@@ -150,6 +150,12 @@ export const BOOK_SETTINGS = {
       ),
       help: 'URL of the largest holders of a token, with `{token}`: of a Blockscout explorer, or a JSON list.',
       defaultText: 'none; the endpoint returns 503',
+    },
+    tokenBalancesUrl: {
+      type: httpUrl(),
+      help: 'URL of a node with `alchemy_getTokenBalances`, for the balances of accounts in all tokens.',
+      defaultText: 'none; the endpoint returns 503',
+      secret: true,
     },
     usdToken: {
       type: objectSetting({

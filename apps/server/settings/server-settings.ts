@@ -1,6 +1,7 @@
 import { DEFAULT_RATE_LIMIT } from '../http/rate-limit.ts';
 import { affiliateTerms, affiliateTermsByCode, statisticsSource } from './affiliate-terms.ts';
 import { apiKeys } from './api-keys.ts';
+import { passthroughs } from './passthroughs.ts';
 import { inGroup, type SettingTable } from './setting.ts';
 import {
   email,
@@ -139,6 +140,18 @@ export const SERVER_SETTINGS = {
         'Statistics of affiliates and traders: `own`, computed from the trades of the books, which requires ' +
         '`affiliateTerms` in the configuration file, or the URL of a service.',
       defaultText: 'none; the statistics endpoints return 503',
+    },
+  }),
+  ...inGroup('Accounts', {
+    passthroughs: {
+      type: passthroughs(),
+      help:
+        'Other services that the server passes requests on to, by path: `/hooks`, `/twap`, or `/proxies/<name>`. ' +
+        'Each has `{ "url", "allow", "methods", "headers", "origins", "maxAge" }`; other paths of it are rejected.',
+      flag: null,
+      default: {},
+      defaultText: 'none',
+      secret: true,
     },
   }),
   ...inGroup('Notifications', {

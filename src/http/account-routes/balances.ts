@@ -1,5 +1,6 @@
+import { AccountError } from '../../account-tools/account-error.ts';
 import type { BalanceEvent } from '../../accounts/index.ts';
-import type { RouteCost } from '../cost.ts';
+import { READ, type RouteCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { cancellable } from '../route.ts';
@@ -30,6 +31,19 @@ const getBalances: AccountRoute = {
   },
 };
 
+/** Returns the balances of an account in all tokens. */
+const getAllBalances: AccountRoute = {
+  method: 'GET',
+  path: '/:chainId/address/:address/balances',
+  cost: { ...READ, growth: 'number of sources of balances' },
+  async handle({ accounts, param, query }) {
+    const balances = await accounts.balances.all(parseChainId(param('chainId')), param('address'));
+    if (balances === undefined) throw new AccountError(404, 'Balances not found');
+    const caching = query.get('ignoreCache') === 'true' ? 'no-store, max-age=0' : 'public, max-age=5';
+    return jsonResponse(200, { balances }, { 'cache-control': caching });
+  },
+};
+
 /** Streams the same: all balances first, then changes. */
 const streamBalances: AccountRoute = {
   method: 'GET',
@@ -45,7 +59,7 @@ const streamBalances: AccountRoute = {
 };
 
 /** The routes of balances. */
-export const BALANCE_ROUTES: readonly AccountRoute[] = [getBalances, streamBalances];
+export const BALANCE_ROUTES: readonly AccountRoute[] = [getBalances, getAllBalances, streamBalances];
 
 /** Reads addresses separated by commas. Blanks and empty elements are ignored. */
 function readTokens({ query }: AccountCall): string[] {

@@ -1,3 +1,4 @@
+import { ABOUT_ROUTES } from './about.ts';
 import { AFFILIATE_ROUTES } from './affiliates.ts';
 import { BALANCE_ROUTES } from './balances.ts';
 import { DELIVERY_ROUTES } from './deliveries.ts';
@@ -22,4 +23,5 @@ export const accountRoutes = (): readonly AccountRoute[] => [
   ...SIMULATION_ROUTES,
   ...POOL_ROUTES,
   ...BALANCE_ROUTES,
+  ...ABOUT_ROUTES,
 ];

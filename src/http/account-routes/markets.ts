@@ -1,4 +1,5 @@
-import type { SlippageOrder } from '../../market/index.ts';
+import type { SlippageOrder, TokenVolatility } from '../../market/index.ts';
+import { formatIsoDate } from '../../records/order-json.ts';
 import { READ } from '../cost.ts';
 import { invalidParameter, parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
@@ -13,15 +14,40 @@ const getSlippageTolerance: AccountRoute = {
   path: '/:chainId/markets/:base-:quote/slippageTolerance',
   cost: { ...READ, growth: 'number of price sources' },
   async handle({ accounts, param, query }) {
-    const [base, quote, ...more] = param('base-:quote').split('-');
-    if (base === undefined || quote === undefined || more.length > 0) {
-      throw invalidParameter('market', 'must be two addresses with a hyphen between them');
-    }
+    const [base, quote] = readPair(param('base-:quote'));
     const chainId = parseChainId(param('chainId'));
     const { slippageBps } = await accounts.slippage.get(chainId, base, quote, readOrder(query));
     return jsonResponse(200, { slippageBps }, CACHE_HEADERS);
   },
 };
+
+/** Returns the prices and the volatility of both tokens of a pair. A member is null if its volatility is unknown. */
+const getVolatilityDetails: AccountRoute = {
+  method: 'GET',
+  path: '/:chainId/markets/:base-:quote/volatilityDetails',
+  cost: { ...READ, growth: 'number of price sources' },
+  async handle({ accounts, param }) {
+    const [base, quote] = readPair(param('base-:quote'));
+    const chainId = parseChainId(param('chainId'));
+    const [baseToken, quoteToken] = await Promise.all(
+      [base, quote].map(async (token) => toDetails(await accounts.slippage.volatility(chainId, token))),
+    );
+    return jsonResponse(200, { baseToken, quoteToken }, CACHE_HEADERS);
+  },
+};
+
+function toDetails(details: TokenVolatility | undefined) {
+  if (details === undefined) return null;
+  const { token: tokenAddress, history, spot: usdPrice, volatility: volatilityInTokens } = details;
+  const prices = history.map(({ at, price }) => ({ date: formatIsoDate(at), price }));
+  return { tokenAddress, prices, usdPrice, volatilityInUsd: volatilityInTokens * usdPrice, volatilityInTokens };
+}
+
+function readPair(text: string): readonly [base: string, quote: string] {
+  const [base, quote, ...more] = text.split('-');
+  if (base !== undefined && quote !== undefined && more.length === 0) return [base, quote];
+  throw invalidParameter('market', 'must be two addresses with a hyphen between them');
+}
 
 /** Reads the order of the query. Production ignores these parameters, so malformed ones are ignored here. */
 function readOrder(query: URLSearchParams): SlippageOrder {
@@ -41,4 +67,4 @@ function readOrder(query: URLSearchParams): SlippageOrder {
 }
 
 /** The routes of markets. */
-export const MARKET_ROUTES: readonly AccountRoute[] = [getSlippageTolerance];
+export const MARKET_ROUTES: readonly AccountRoute[] = [getSlippageTolerance, getVolatilityDetails];

@@ -185,6 +185,11 @@ export const ACCOUNT_OPERATIONS: Readonly<Record<string, Operation>> = {
     },
     success: { 200: { description: 'The tolerance in basis points.', body: 'SlippageTolerance' } },
   },
+  'GET /:chainId/markets/:base-:quote/volatilityDetails': {
+    summary: 'Returns the prices of both tokens in the last day, and their volatility',
+    tag: 'tokens',
+    success: { 200: { description: 'The data that a tolerance is computed from.', body: 'VolatilityDetails' } },
+  },
   'POST /:chainId/yield/pools': {
     summary: 'Returns liquidity pools with their yield',
     tag: 'tokens',
@@ -209,6 +214,17 @@ export const ACCOUNT_OPERATIONS: Readonly<Record<string, Operation>> = {
     success: {
       200: { description: 'Each token once. Addresses that are not a token are left out.', body: ['TokenBalance'] },
     },
+  },
+  'GET /:chainId/address/:address/balances': {
+    summary: 'Returns the balances of an account in all tokens',
+    tag: 'accounts',
+    query: { ignoreCache: text('`true`: the response must not be cached.') },
+    success: { 200: { description: 'Balances above 0.', body: 'TokenBalances' } },
+  },
+  'GET /about': {
+    summary: 'Returns the name and the version of the software',
+    tag: 'server',
+    success: { 200: { description: 'Name and version.', body: 'About' } },
   },
   'GET /:chainId/accounts/:account/balances/sse': {
     summary: 'Streams the token balances of an account and their changes',

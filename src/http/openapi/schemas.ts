@@ -4,7 +4,7 @@ import { cancellation, cancellations } from '../../admission/cancellation-schema
 import { orderCreation } from '../../admission/creation-schema.ts';
 import { purchase, sale } from '../../admission/quote-request-schema.ts';
 import { affiliateRegistration } from '../../affiliates/index.ts';
-import { poolAddresses, simulationBundle, tokenAddresses } from '../../market/index.ts';
+import { poolAddresses, simulationBundle } from '../../market/index.ts';
 import { MAX_UIDS } from '../../orders/index.ts';
 import { PLACEMENT_ERRORS } from '../../ports/chain-store.ts';
 import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';
@@ -14,6 +14,7 @@ import { competition } from '../../records/competition-schema.ts';
 import { ORDER_STATUSES } from '../../records/status.ts';
 import { createOperatorSchemas } from './operator-schemas.ts';
 import { address, atoms, bytes, callData, decimal, moment, seconds } from './primitives.ts';
+import { createTokenSchemas } from './token-schemas.ts';
 
 /** The data of the interface, by the names of the contract ("Resources and their fields"). */
 export function createSchemas() {
@@ -347,26 +348,7 @@ export function createSchemas() {
         }),
       ),
     }),
-    TokenAddresses: tokenAddresses,
-    TokenDetails: z.object({
-      address: address('The token.'),
-      decimals: z.int().min(0).max(255).optional(),
-      symbol: z.string().optional(),
-      name: z.string().optional(),
-    }),
-    TokenHolder: z.object({ address: address('The holder.'), balance: atoms('The balance.') }),
-    SlippageTolerance: z.object({ slippageBps: z.int().min(0).max(10_000).describe('Basis points: 0.01 %.') }),
-    UsdPrice: z.object({ price: z.number().describe('Dollars for one whole token.') }),
-    TokenBalance: z.object({
-      balance: atoms('Balance of the account.'),
-      allowance: atoms('Amount that the vault relayer may move.'),
-      token: z.object({
-        address: address(),
-        decimals: z.int().min(0).max(255).optional(),
-        symbol: z.string().optional(),
-        name: z.string().optional(),
-      }),
-    }),
+    ...createTokenSchemas(),
     Error: z.looseObject({
       errorType: z.string().describe('The code. Each response of a route lists its codes.'),
       description: z.string().describe('A message for developers.'),

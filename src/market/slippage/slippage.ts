@@ -33,6 +33,18 @@ export interface SlippageTolerance {
   readonly known: boolean;
 }
 
+/** The prices of a token in the last day, and its volatility over 5 minutes. */
+export interface TokenVolatility {
+  /** Lower case. That of the wrapped token for native currency. */
+  readonly token: Address;
+  /** Oldest first. */
+  readonly history: readonly PricePoint[];
+  /** US dollars for one whole token. */
+  readonly spot: number;
+  /** Relative to `spot`. */
+  readonly volatility: number;
+}
+
 /** Slippage methods. */
 export interface SlippageApi {
   /**
@@ -40,6 +52,8 @@ export interface SlippageApi {
    * address, and with an `AccountError` of status 400 for a chain without a book. Failures of sources do not reject.
    */
   get(chainId: number, base: string, quote: string, order?: SlippageOrder): Promise<SlippageTolerance>;
+  /** Returns the volatility of a token, `undefined` if it is unknown. Rejects like `get`. */
+  volatility(chainId: number, token: string): Promise<TokenVolatility | undefined>;
 }
 
 /** The slippage methods, and the histories that they use. */
@@ -124,13 +138,25 @@ export function createSlippage({
     return ofBase === undefined || ofQuote === undefined ? undefined : Math.max(ofBase, ofQuote);
   }
 
+  function requireBook(chainId: number): void {
+    if (getProductionBook(books, requireChainId(chainId)) === undefined)
+      throw new AccountError(400, 'Unsupported chain');
+    assertStarted();
+  }
+
   return {
+    async volatility(chainId, text) {
+      const token = toWrapped(chainId, requireToken(text));
+      requireBook(chainId);
+      const market = await readMarket(chainId, token);
+      const [volatility, { history, spot }] = [computeTokenVolatility(market), market];
+      if (volatility === undefined || history === undefined || spot === undefined) return undefined;
+      return { token, history, spot, volatility };
+    },
     readHistory: async ({ chainId, token }) => (await cache.get({ chainId, token: toWrapped(chainId, token) }))?.value,
     async get(chainId, baseText, quoteText, order = {}) {
-      requireChainId(chainId);
       const [base, quote] = [requireToken(baseText, 'baseToken'), requireToken(quoteText, 'quoteToken')];
-      if (getProductionBook(books, chainId) === undefined) throw new AccountError(400, 'Unsupported chain');
-      assertStarted();
+      requireBook(chainId);
       // Equal prices are those of a source that is not updated, or of a pegged pair, whose quotes differ nevertheless.
       const volatility = (await readVolatility(chainId, base, quote)) || undefined;
       const computed = volatility === undefined ? defaultBps : toBasisPoints(volatility * getPeriodFactor(order));

@@ -222,6 +222,12 @@ const BOUNDED: readonly Example[] = [
     'GET /{chainId}/markets/{base}-{quote}/slippageTolerance',
     () => `/${SEPOLIA}/markets/${WETH}-${USDC}/slippageTolerance`,
   ],
+  [
+    'GET /{chainId}/markets/{base}-{quote}/volatilityDetails',
+    () => `/${SEPOLIA}/markets/${WETH}-${USDC}/volatilityDetails`,
+  ],
+  ['GET /{chainId}/address/{address}/balances', () => `/${SEPOLIA}/address/${ALICE}/balances`],
+  ['GET /about', () => '/about'],
   ['GET /{chainId}/tokens/{token}/usdPrice', () => `/${SEPOLIA}/tokens/${WETH}/usdPrice`],
   [
     'GET /{chainId}/accounts/{account}/balances',
@@ -297,6 +303,7 @@ const FIXED_PRICE = [
   'number of price sources',
   'number of sources',
   'number of sources of holders',
+  'number of sources of balances',
   'number of UIDs, at most 128',
   'gas of the hooks',
   'number of dead deliveries',

@@ -87,6 +87,9 @@ describe('server without an account store', () => {
     ['GET', '/1/yield/pools-average-apr'],
     ['POST', '/1/simulation/simulateBundle'],
     ['GET', `/1/markets/${ACCOUNT}-${ACCOUNT}/slippageTolerance`],
+    ['GET', `/1/markets/${ACCOUNT}-${ACCOUNT}/volatilityDetails`],
+    ['GET', `/1/address/${ACCOUNT}/balances`],
+    ['GET', '/about'],
   ])('responds 503 with a message to %s %s', async (method, path) => {
     const response = await send(method, path);
     expect([response.status, await response.json()]).toEqual([

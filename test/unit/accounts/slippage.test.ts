@@ -197,6 +197,28 @@ describe('slippage route', () => {
     expect(await fixture.request(pair)).toEqual([400, { message }, 'no-store']);
   });
 
+  it('returns the prices and the volatility of both tokens, null if it is unknown', async () => {
+    await using fixture = await slippageFixture(options);
+    const http = described(directFixture(createAccountApi(fixture.accounts), () => fixture.clock.now() / 1000));
+    const read = (pair: string) => http.send('GET', `/${SEPOLIA}/markets/${pair}/volatilityDetails`);
+    const answer = await read(`${COW}-${UNKNOWN}`);
+    expect([answer.status, answer.header('cache-control')]).toEqual([200, CACHED]);
+    const prices = series([2, 3]).map(({ at, price }) => ({ date: new Date(at).toISOString(), price }));
+    expect(answer.json()).toEqual({
+      baseToken: {
+        tokenAddress: COW.toLowerCase(),
+        prices,
+        usdPrice: 2.5,
+        volatilityInUsd: 0.5,
+        volatilityInTokens: 0.2,
+      },
+      quoteToken: null,
+    });
+    expect((await read(`${NATIVE}-${COW}`)).json()).toMatchObject({ baseToken: { tokenAddress: WETH.toLowerCase() } });
+    const malformed = await read(`${COW}-x`);
+    expect([malformed.status, malformed.json()]).toEqual([400, { message: 'token: must be 0x and 40 hex digits' }]);
+  });
+
   it('rejects a chain without a book', async () => {
     await using fixture = await slippageFixture(options);
     expect(await fixture.request(`${COW}-${WETH}`, '', 1)).toEqual([400, { message: 'Unsupported chain' }, 'no-store']);
