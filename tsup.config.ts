@@ -31,6 +31,7 @@ const ENTRIES = {
   ipfs: 'adapters/ipfs/index.ts',
   simulators: 'adapters/simulators/index.ts',
   native: 'adapters/native/index.ts',
+  nats: 'adapters/nats/index.ts',
   workers: 'adapters/workers/index.ts',
   'recovery-worker': 'adapters/workers/recovery-worker.ts',
   viem: 'adapters/viem/index.ts',

@@ -2,7 +2,15 @@ import { StoreError } from 'intentbook';
 import { describePackageFailure } from '#internal';
 
 /** Exact names of the packages that a server may need. */
-type OptionalPackage = 'viem' | 'pino' | 'prom-client' | 'nodemailer' | 'web-push' | 'hyparquet-writer';
+type OptionalPackage =
+  | 'viem'
+  | 'pino'
+  | 'prom-client'
+  | 'nodemailer'
+  | 'web-push'
+  | 'hyparquet-writer'
+  | '@nats-io/jetstream'
+  | '@nats-io/transport-node';
 
 /** A package that a setting needs is not installed, or does not load. */
 export class MissingPackageError extends Error {

@@ -228,6 +228,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Notification',
   'Notification channel',
   'Notification types',
+  'NATS JetStream',
   'Notifications',
   'Observations',
   'OnchainOrderData',

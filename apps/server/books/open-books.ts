@@ -8,6 +8,7 @@ import { reportChainChanges } from './chain-monitor.ts';
 import { createChainOptions } from './chain-options.ts';
 import { createDenyList } from './deny-list.ts';
 import { createVolumeFee, readFees } from './fee-policies.ts';
+import { publishEvents } from './publish-events.ts';
 import { quoteOptions } from './quote-options.ts';
 import { runAuctions } from './run-auctions.ts';
 import { upstreamOptions } from './upstream-options.ts';
@@ -86,14 +87,19 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
   });
   const monitor = settings.rpc === undefined ? undefined : reportChainChanges(path, book, observer.onChainChange);
   book.on('failure', (failure) => observer.onFailure(path, failure));
+  let endEvents = async () => {};
   try {
+    const stream = `intentbook-${chain}${environment === 'staging' ? '-staging' : ''}`;
     await waitForLease(book.start, observer.leaseWait);
     const { followedOwners: owners = [], followedAppData: appData = [] } = settings;
     await book.upstream?.follow({ owners, appData });
-    await runAuctions(book, settings).catch(async (error: unknown) => {
+    try {
+      await runAuctions(book, settings);
+      endEvents = await publishEvents(book, settings, stream);
+    } catch (error) {
       await book.close();
       throw error;
-    });
+    }
   } catch (error) {
     closeLists();
     throw error;
@@ -109,6 +115,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
     async close() {
       closeLists();
+      await endEvents();
       await book.close();
     },
   };

@@ -1,9 +1,22 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { integer, partialSetting } from './types.ts';
+import { integer, matching, natsUrls, partialSetting } from './types.ts';
 
 /** The settings of event streams. */
 export const STREAM_SETTINGS = {
   ...inGroup('Streams', {
+    natsUrl: {
+      type: natsUrls(),
+      help: 'URLs of NATS servers with JetStream, to which the log is published: `nats://user:password@host:4222`.',
+      defaultText: 'the log is not published',
+      secret: true,
+      package: '@nats-io/jetstream',
+    },
+    natsStream: {
+      type: matching(/^[A-Za-z0-9_-]{1,64}$/, '<name>', 'letters, digits, "_" and "-", at most 64'),
+      help: 'Name of the stream of a book, and prefix of its subjects. No other book may have the same.',
+      defaultText: '`intentbook-` and the name of the chain, then `-staging` for that environment',
+      requires: 'natsUrl',
+    },
     streams: {
       type: partialSetting({
         queueSize: {

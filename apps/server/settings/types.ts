@@ -129,6 +129,15 @@ export const httpUrls = () => {
   return listSetting(schema, '<urls>', 'one or more http or https URLs, separated by commas');
 };
 
+export const natsUrls = () => {
+  const error = 'must be a list of URLs';
+  const schema = z
+    .array(url(/^(?:nats|tls):\/\/[^/]/, 'a nats or tls URL').schema, { error })
+    .min(1, { error })
+    .readonly();
+  return listSetting(schema, '<urls>', 'one or more nats or tls URLs, separated by commas');
+};
+
 export const ipRanges = () => {
   const range = plainText().refine(isIpRange, { error: 'must be an address or a range, as 10.0.0.0/8' });
   const schema = z.array(range, { error: 'must be a list of addresses' }).readonly();

@@ -1,0 +1,203 @@
+/**
+ * Events of a book on NATS JetStream.
+ *
+ * @module
+ */
+
+import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
+import type { EventLog, StoredEvent } from 'intentbook';
+import { type Clock, systemClock } from 'intentbook';
+import { assertKnownOptions, createFailureReporter, createWorker, requireFunctions } from '#internal';
+
+/** Options of a publisher. */
+export interface NatsPublisherOptions {
+  /** The log of the book: `book.log`. */
+  readonly log: EventLog;
+  /**
+   * The client: `jetstream(connection)` of `@nats-io/jetstream`, or a function that creates it. The function is called
+   * until it succeeds. The host owns the connection. The timeout of the client limits an acknowledgement.
+   */
+  readonly jetstream: JetStreamClient | (() => Promise<JetStreamClient>);
+  /**
+   * Name of the stream, which has the events of this book only. It is created with storage in files if it is missing.
+   */
+  readonly stream: string;
+  /** Prefix of the subjects, such as `intentbook.mainnet`. Default: the name of the stream. */
+  readonly subject?: string;
+  /**
+   * Id of the log after which an empty stream begins. Required if a stream has lost all its messages, since its
+   * position is unknown then. Default: 0, the start of the log, for a stream that never had a message.
+   */
+  readonly after?: number;
+  /** Called with failures, once until the next success. The publisher continues. */
+  readonly onFailure?: (failure: unknown) => void;
+  /** The source of time. Default: the system clock. */
+  readonly clock?: Clock;
+}
+
+/** Publishes the log of a book. */
+export interface NatsPublisher {
+  /** Starts to publish, after the last entry in the stream. */
+  start(): void;
+  /** Stops after the entries that are being published. The connection stays open. */
+  stop(): Promise<void>;
+  /** Id of the last entry that is in the stream. `undefined` before the stream was read. */
+  readonly position: number | undefined;
+}
+
+const OPTIONS = ['log', 'jetstream', 'stream', 'subject', 'after', 'onFailure', 'clock'];
+
+/** Entries that are published before their acknowledgements are awaited. */
+const PAGE_SIZE = 256;
+
+/** Milliseconds until the next attempt after a failure. */
+const RETRY_DELAY = 1_000;
+
+/** Milliseconds after which the log is read without a hint. */
+const INTERVAL = 5_000;
+
+/** Header of the message id, by which JetStream and consumers detect repetitions. */
+const MESSAGE_ID = 'Nats-Msg-Id';
+
+const ID = /^(?:gap-)?(\d{1,16})$/;
+
+/** A stream, as it was last read. */
+interface Tail {
+  /** Sequence of the last message; 0 if there never was one. */
+  sequence: number;
+  /** Id of the last published entry. */
+  position: number;
+}
+
+/**
+ * Creates a publisher of the log of a book to JetStream: each entry once, in the order of the log, whatever is
+ * restarted.
+ *
+ * The subject of an entry is `<subject>.<type>`, its message id the id in the log, and its body the entry as JSON.
+ * Entries that retention has deleted before they were published, or that a restored log lacks, are one message of the
+ * subject `<subject>.gap` with `{ from, to }`.
+ *
+ * The position is that of the last message in the stream, and each message names the sequence that it expects. So
+ * several publishers of one log, such as the processes of a cluster, add each entry once.
+ *
+ * @throws TypeError if an option is unknown or malformed.
+ */
+export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
+  assertKnownOptions('natsPublisher', options, OPTIONS);
+  const { log, jetstream, stream, subject = stream, after, clock = systemClock } = options;
+  requireFunctions('natsPublisher: log', log, ['last', 'after', 'watch']);
+  if (typeof jetstream !== 'function') requireFunctions('natsPublisher: jetstream', jetstream, ['publish']);
+  requireName('stream', stream, /^[^\s.*>/\\]{1,255}$/, 'a name without blanks, ".", "*", ">" and slashes');
+  requireName('subject', subject, /^[^\s.*>]+(?:\.[^\s.*>]+)*$/, 'a subject without wildcards');
+  const report = createFailureReporter(options.onFailure);
+  let client: JetStreamClient | undefined;
+  let manager: JetStreamManager | undefined;
+  let tail: Tail | undefined;
+  let hasFailed = false;
+  let unwatch = () => {};
+
+  async function connect(): Promise<readonly [JetStreamClient, JetStreamManager]> {
+    client ??= typeof jetstream === 'function' ? await jetstream() : jetstream;
+    manager ??= await client.jetstreamManager();
+    return [client, manager];
+  }
+
+  /** Reads the end of the stream, and creates a stream that is missing. */
+  async function readTail({ streams }: JetStreamManager): Promise<Tail> {
+    const info = await streams.info(stream).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      return streams.add({ name: stream, subjects: [`${subject}.>`] });
+    });
+    const { last_seq: sequence, messages } = info.state;
+    if (messages === 0) {
+      if (after === undefined && sequence > 0)
+        throw new Error(`the stream ${stream} has lost its last message: the option "after" must give its position`);
+      return { sequence, position: after ?? 0 };
+    }
+    const id = (await streams.getMessage(stream, { seq: sequence }))?.header.get(MESSAGE_ID) ?? '';
+    const position = ID.exec(id)?.[1];
+    if (position === undefined)
+      throw new Error(`the last message of the stream ${stream} is not an event of this book: "${id}"`);
+    return { sequence, position: Number(position) };
+  }
+
+  /** Publishes a page of the log. Later messages are refused if an earlier one is not added. */
+  async function publish(js: JetStreamClient, at: Tail, entries: readonly StoredEvent[]): Promise<void> {
+    const messages: { readonly type: string; readonly id: string; readonly position: number; readonly body: object }[] =
+      [];
+    let position = at.position;
+    for (const entry of entries) {
+      const [from, to] = [position + 1, entry.id - 1];
+      if (from <= to) messages.push({ type: 'gap', id: `gap-${to}`, position: to, body: { from, to } });
+      messages.push({ type: entry.type, id: String(entry.id), position: entry.id, body: entry });
+      position = entry.id;
+    }
+    const sent = messages.map(({ type, id, body }, i) =>
+      js.publish(`${subject}.${type}`, JSON.stringify(body), {
+        msgID: id,
+        expect: { streamName: stream, lastSequence: at.sequence + i },
+        retries: 0,
+      }),
+    );
+    // Without an acknowledgement, it is unknown whether a message was added: the end of the stream is read again.
+    for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason;
+    tail = { sequence: at.sequence + messages.length, position };
+  }
+
+  const worker = createWorker({
+    clock,
+    interval: INTERVAL,
+    retryDelay: RETRY_DELAY,
+    async run(isStopping) {
+      const [js, manage] = await connect();
+      tail ??= await readTail(manage);
+      while (!isStopping()) {
+        const entries = await log.after(tail.position, PAGE_SIZE);
+        if (entries.length === 0) {
+          const last = await log.last();
+          // A log that ends before its copy is another one, or a backup.
+          if (last < tail.position)
+            throw new Error(`the stream ${stream} has entry ${tail.position}, but the log ends at ${last}`);
+          break;
+        }
+        await publish(js, tail, entries);
+      }
+      hasFailed = false;
+      return undefined;
+    },
+    onFailure(failure) {
+      tail = undefined;
+      if (!hasFailed && !isSequenceTaken(failure)) report(failure);
+      hasFailed ||= !isSequenceTaken(failure);
+    },
+  });
+
+  return {
+    start() {
+      unwatch = log.watch(worker.wake);
+      worker.start();
+    },
+    async stop() {
+      unwatch();
+      await worker.stop();
+    },
+    get position() {
+      return tail?.position;
+    },
+  };
+}
+
+/** Code of JetStream for a stream that does not exist. */
+const STREAM_NOT_FOUND = 10_059;
+
+/** Codes of JetStream for another last sequence than the expected one: another publisher was faster. */
+const WRONG_SEQUENCE = [10_071, 10_164];
+
+const getCode = (error: unknown) => (typeof error === 'object' && error !== null && 'code' in error ? error.code : 0);
+const isNotFound = (error: unknown) => getCode(error) === STREAM_NOT_FOUND;
+const isSequenceTaken = (error: unknown) => WRONG_SEQUENCE.some((code) => code === getCode(error));
+
+function requireName(name: string, value: unknown, pattern: RegExp, expected: string): void {
+  if (typeof value === 'string' && pattern.test(value)) return;
+  throw new TypeError(`natsPublisher: ${name} must be ${expected}, got ${String(value).slice(0, 80)}`);
+}

@@ -1,0 +1,56 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { OrderBook } from 'intentbook';
+import { requirePackage } from '../require-package.ts';
+
+/** Settings of the events on NATS. */
+export interface NatsSettings {
+  /** URLs of the NATS servers. Absent: events are not published. */
+  readonly natsUrl?: readonly string[] | undefined;
+  readonly natsStream?: string | undefined;
+}
+
+/**
+ * Publishes the log of a book to JetStream until the result is called.
+ *
+ * @param name - Name of the stream without a setting.
+ */
+export async function publishEvents(
+  book: OrderBook,
+  { natsUrl, natsStream }: NatsSettings,
+  name: string,
+): Promise<() => Promise<void>> {
+  if (natsUrl === undefined) return async () => {};
+  const { connect } = await requirePackage('--nats-url', '@nats-io/transport-node', () => {
+    return import('@nats-io/transport-node');
+  });
+  const { jetstream } = await requirePackage('--nats-url', '@nats-io/jetstream', () => import('@nats-io/jetstream'));
+  const { natsPublisher } = await import('intentbook/nats');
+  const stream = natsStream ?? name;
+  let connection: NatsConnection | undefined;
+  const publisher = natsPublisher({
+    log: book.log,
+    stream,
+    async jetstream() {
+      connection = await connect({ ...parseServers(natsUrl), name: `intentbook ${stream}`, maxReconnectAttempts: -1 });
+      return jetstream(connection);
+    },
+    onFailure: (cause) => book.reportError(new Error(`events are not published to the stream ${stream}`, { cause })),
+  });
+  publisher.start();
+  return async () => {
+    await publisher.stop();
+    await connection?.close();
+  };
+}
+
+/** Splits URLs into servers and the credentials of the first one. A user without a password is a token. */
+function parseServers(urls: readonly string[]) {
+  const servers = urls.map((text) => {
+    const { protocol, host } = new URL(text);
+    return `${protocol}//${host}`;
+  });
+  const { username, password } = new URL(urls[0] ?? '');
+  const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
+  if (user === '') return { servers };
+  return pass === '' ? { servers, token: user } : { servers, user, pass };
+}
