@@ -117,6 +117,7 @@ export type * from './ports/token-balances.ts';
 export type * from './ports/token-holders.ts';
 export type * from './ports/upstream.ts';
 export { UPSTREAM_CLASSES, UPSTREAM_STATUSES } from './ports/upstream.ts';
+export type * from './ports/vaults.ts';
 export type { Domain } from './protocol/eip712.ts';
 export type { Address, Hex } from './protocol/hex.ts';
 export type { OrderData, OrderKind } from './protocol/order.ts';

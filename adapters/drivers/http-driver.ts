@@ -10,13 +10,17 @@ export interface HttpDriverOptions {
   readonly submissionAddress?: string;
   /** Additional request headers, such as an authorization. */
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Whether the body of `POST /solve` is compressed with Brotli, on Node.js. The driver must accept it. Default: false.
+   */
+  readonly compress?: boolean;
   /** Maximum size of a response in bytes. Default: 10000000. */
   readonly maxBytes?: number;
   /** Implementation of `fetch`. Default: the global one. */
   readonly fetch?: typeof fetch;
 }
 
-const OPTIONS = ['name', 'submissionAddress', 'headers', 'maxBytes', 'fetch'];
+const OPTIONS = ['name', 'submissionAddress', 'headers', 'compress', 'maxBytes', 'fetch'];
 
 /**
  * Creates a driver that calls `POST {url}/solve`, `/reveal`, `/settle` and `/notify` in the format of production.
@@ -28,6 +32,8 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
   assertKnownOptions('httpDriver', options, OPTIONS);
   const connection = connect('httpDriver', url, options);
   const submissionAddress = parseSubmissionAddress(options.submissionAddress);
+  const { compress = false } = options;
+  if (typeof compress !== 'boolean') throw new TypeError(`httpDriver: compress must be a boolean, got ${compress}`);
 
   /** @throws Error with the kind and the description of the driver, unless it responds with 200. */
   async function post(
@@ -35,9 +41,10 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
     body: string | Uint8Array<ArrayBuffer>,
     signal: AbortSignal,
     auctionId?: number,
+    encoding: Readonly<Record<string, string>> = {},
   ): Promise<unknown> {
     const auction = auctionId === undefined ? {} : { 'x-auction-id': String(auctionId) };
-    const headers = { 'content-type': 'application/json', ...auction };
+    const headers = { 'content-type': 'application/json', ...auction, ...encoding };
     const response = await sendRequest(connection, path, { method: 'POST', headers, body, signal });
     if (response.status !== 200) throw createResponseError(connection, response);
     return response.body;
@@ -46,9 +53,12 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
   return {
     name: connection.name,
     ...(submissionAddress === undefined ? {} : { submissionAddress }),
-    solve: ({ auction, body }, { signal }) => {
+    async solve({ auction, body }, { signal }) {
       // The engine renders the body into its own buffer, which is not shared.
-      return post('solve', body as Uint8Array<ArrayBuffer>, signal, auction.id);
+      const bytes = body as Uint8Array<ArrayBuffer>;
+      if (!compress) return post('solve', bytes, signal, auction.id);
+      const { compressOnce } = await import('./compress.ts');
+      return post('solve', await compressOnce(bytes), signal, auction.id, { 'content-encoding': 'br' });
     },
     reveal: ({ solutionId, auctionId }, { signal }) => {
       return post('reveal', JSON.stringify({ solutionId, auctionId: String(auctionId) }), signal, auctionId);

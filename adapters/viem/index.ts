@@ -6,3 +6,4 @@ export { viemQuoteVerifier } from './quote-verifier.ts';
 export type { RpcClient } from './rpc.ts';
 export { type SanctionsOracleOptions, sanctionsOracle } from './sanctions.ts';
 export { type UniswapV2PoolsOptions, uniswapV2Pools } from './uniswap-v2-pools.ts';
+export { viemVaults } from './vaults.ts';

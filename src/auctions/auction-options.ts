@@ -1,3 +1,4 @@
+import type { Address } from '../protocol/hex.ts';
 import { assertKnownOptions, parseAddress, requireInteger } from '../validation/options.ts';
 
 /** Options of auctions. Factors are parts per million, from 0 to 999999. */
@@ -19,6 +20,11 @@ export interface AuctionOptions {
    * that were not checked for longest. An order whose contract rejects the signature is left out. Default: 0.
    */
   readonly maxSignatureChecks?: number;
+  /**
+   * Accounts whose just-in-time orders count for the scores of solvers, such as pools of the protocol. Their orders
+   * have no fee policies of the operator. Default: none.
+   */
+  readonly surplusCapturingJitOrderOwners?: readonly string[];
   /** Fees that replace `protocolFees` and `maxPartnerFee` from a time on. Default: none. */
   readonly upcomingFees?: UpcomingFees;
 }
@@ -33,7 +39,10 @@ export interface UpcomingFees {
 }
 
 /** Options with their defaults. */
-export type ParsedAuctionOptions = Required<Omit<AuctionOptions, 'upcomingFees' | 'firstId'>> & {
+export type ParsedAuctionOptions = Required<
+  Omit<AuctionOptions, 'upcomingFees' | 'firstId' | 'surplusCapturingJitOrderOwners'>
+> & {
+  readonly jitOrderOwners: readonly Address[];
   readonly firstId: number | undefined;
   readonly upcomingFees: Required<UpcomingFees> | undefined;
 };
@@ -64,17 +73,22 @@ export interface FeeCondition {
   readonly orders?: 'any' | 'inMarket' | 'outOfMarket';
 }
 
+const JIT_OWNERS = 'surplusCapturingJitOrderOwners';
+
 /** Parses the options of auctions. @throws TypeError naming the option that is unknown or malformed. */
 export function parseAuctionOptions(options: AuctionOptions): ParsedAuctionOptions {
   const names = ['minValidity', 'protocolFees', 'maxPartnerFee', 'firstId', 'maxSignatureChecks', 'upcomingFees'];
+  names.push(JIT_OWNERS);
   assertKnownOptions('createOrderBook, auctions', options, names);
   const { minValidity = 60, protocolFees = [], maxPartnerFee = 10_000, firstId, upcomingFees } = options;
-  const { maxSignatureChecks = 0 } = options;
+  const { maxSignatureChecks = 0, surplusCapturingJitOrderOwners: owners = [] } = options;
   requireInteger('createOrderBook: auctions.minValidity', minValidity, 0);
   requireInteger('createOrderBook: auctions.maxSignatureChecks', maxSignatureChecks, 0);
   if (firstId !== undefined) requireInteger('createOrderBook: auctions.firstId', firstId, 0);
   const fees = parseFees('', { protocolFees, maxPartnerFee });
-  const parsed = { minValidity, firstId, maxSignatureChecks, ...fees };
+  if (!Array.isArray(owners)) throw invalid(JIT_OWNERS, 'a list of addresses', owners);
+  const jitOrderOwners = owners.map((owner) => parseAddress('createOrderBook', `auctions.${JIT_OWNERS}`, owner));
+  const parsed = { minValidity, firstId, maxSignatureChecks, jitOrderOwners, ...fees };
   if (upcomingFees === undefined) return { ...parsed, upcomingFees };
   requireInteger('createOrderBook: auctions.upcomingFees.from', upcomingFees.from, 0);
   const { maxPartnerFee: upcomingPartnerFee = maxPartnerFee } = upcomingFees;

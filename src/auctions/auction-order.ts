@@ -100,7 +100,8 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
   const quote = toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS };
   const metadata = readMetadata(row.fullAppData);
   const { partnerFees } = metadata;
-  const terms = { kind, sellToken, buyToken, sellAmount, buyAmount, quote, partnerFees };
+  const { owner } = body;
+  const terms = { kind, sellToken, buyToken, sellAmount, buyAmount, quote, partnerFees, owner };
   const order: AuctionOrder = {
     uid,
     sellToken,
@@ -112,7 +113,7 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
     validTo: body.validTo,
     kind,
     receiver: body.receiver,
-    owner: body.owner,
+    owner,
     partiallyFillable: body.partiallyFillable,
     executed: kind === 'sell' ? String(sold) : row.executedBuyAmount,
     preInteractions: isUntouched ? interactions.pre : [],
@@ -128,7 +129,7 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
   const { creationDate: created, validTo } = row;
   const isChecked = body.signingScheme === 'eip1271' && row.placement === null;
   const { digest } = unpackUid(uid);
-  const { owner, signature, preInteractions: pre } = order;
+  const { signature, preInteractions: pre } = order;
   const signatureQuery = isChecked ? { owner, digest, signature, pre, flashloan: metadata.flashloan } : undefined;
   return {
     order,

@@ -70,6 +70,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
     minValidity: context.auctions.minValidity,
     firstId: context.auctions.firstId ?? clock.now(),
     getFees,
+    jitOrderOwners: context.auctions.jitOrderOwners,
     findDenied: createFindDenied(context.host, remote, onFailure),
     findInFlight: () => findInFlight(store, hasFailed),
     funding:

@@ -26,6 +26,7 @@ export interface AuctionContext {
   /** The lowest id of new auctions. */
   readonly firstId: number;
   readonly getFees: GetFeeRules;
+  readonly jitOrderOwners: readonly Address[];
   readonly findDenied: FindDenied;
   /** Returns the orders of winning solutions that may still be settled. */
   readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
@@ -69,7 +70,7 @@ export function createCurrentAuction(context: AuctionContext) {
     }
     const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS, firstId);
     const orders = chosen.map(({ order }) => order);
-    const auction = { id, block, prices, surplusCapturingJitOrderOwners: [], orders };
+    const auction = { id, block, prices, surplusCapturingJitOrderOwners: context.jitOrderOwners, orders };
     latest = { key, head, ...times, chosen, prices: stored, auction, reasons };
     onAuction(auction);
     return latest;

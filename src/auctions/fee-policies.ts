@@ -24,12 +24,15 @@ export interface FeeSubject {
   /** The stored quote. A buy amount of 0 stands for an order without a quote. */
   readonly quote: AuctionQuote;
   readonly partnerFees: readonly PartnerFee[];
+  readonly owner: Address;
 }
 
 /** Rules besides the policies. */
 export interface FeeRules extends Pick<Required<AuctionOptions>, 'protocolFees' | 'maxPartnerFee'> {
   /** Whether two tokens are worth the same: equal tokens, or wrapped and native currency. */
   readonly isSame: (sellToken: string, buyToken: string) => boolean;
+  /** Accounts whose orders have no policies of the operator. */
+  readonly jitOrderOwners: readonly Address[];
 }
 
 const MILLION = 1_000_000n;
@@ -45,7 +48,7 @@ export function createFeeSchedule(
   const isSame = (sellToken: string, buyToken: string) =>
     sellToken === buyToken || (sellToken === wrappedNative && buyToken === NATIVE_MARKER);
   const current = { ...options, isSame };
-  const later = upcomingFees && { ...upcomingFees, isSame };
+  const later = upcomingFees && { ...upcomingFees, isSame, jitOrderOwners: options.jitOrderOwners };
   return (now) => (later !== undefined && now >= later.from ? later : current);
 }
 
@@ -60,7 +63,7 @@ const PPM_PER_BPS = 100n;
  * factors are whole parts per million, so that no rounding depends on floating point.
  */
 export function getFeePolicies(order: FeeSubject, rules: FeeRules): readonly AuctionFeePolicy[] {
-  const own = rules.protocolFees
+  const own = (rules.jitOrderOwners.includes(order.owner) ? [] : rules.protocolFees)
     .filter(({ orders = 'any' }) => orders === 'any' || (orders === 'inMarket') === isWithinQuote(order))
     .flatMap((policy) => toWire(policy, order, rules));
   return [...own, ...partnerPolicies(order, rules.maxPartnerFee)];

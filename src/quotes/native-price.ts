@@ -1,4 +1,4 @@
-import type { OrderBookError } from '../errors.ts';
+import { OrderBookError } from '../errors.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
@@ -19,6 +19,10 @@ export interface NativePricesOptions {
   readonly timeout: number;
   /** Time for which a price is cached, in milliseconds. */
   readonly ttl: number;
+  /** Finds the asset of a vault and the value of a share in it. Absent: vaults are priced as any other token. */
+  readonly unwrap?:
+    | ((token: Address) => Promise<{ readonly asset: Address; readonly rate: Decimal } | undefined>)
+    | undefined;
 }
 
 /** Maximum number of cached prices; the oldest are dropped first. */
@@ -56,7 +60,7 @@ export function createNativePrices(options: NativePricesOptions) {
     return race.subscribe(timeout);
   }
 
-  return {
+  const prices = {
     /**
      * Returns the price of a token: atoms of native currency for one of its atoms.
      *
@@ -72,6 +76,14 @@ export function createNativePrices(options: NativePricesOptions) {
       if (token === wrappedNative || token === NATIVE_MARKER) return ONE;
       const cached = readCache(token);
       if (cached !== undefined) return cached;
+      const vault = await options.unwrap?.(token);
+      if (vault !== undefined) {
+        const price = await prices.get(vault.asset, timeout, until, signal);
+        if (price instanceof OrderBookError) return price;
+        const value = { digits: price.digits * vault.rate.digits, scale: price.scale + vault.rate.scale };
+        writeCache(token, [value]);
+        return value;
+      }
       const subscription = subscribe(token, timeout);
       try {
         while (!subscription.over && (until === 'end' || subscription.responses.length === 0))
@@ -85,4 +97,5 @@ export function createNativePrices(options: NativePricesOptions) {
       return rejections[0] ?? createNoPriceError(subscription, token);
     },
   };
+  return prices;
 }

@@ -1,10 +1,11 @@
 import type { OrderQuoting } from '../admission/order-quoting.ts';
 import type { DecimalInput, EstimateFunction, Estimator, GasPrice } from '../ports/estimator.ts';
 import type { QuoteVerifier } from '../ports/quote-verifier.ts';
+import type { VaultReader } from '../ports/vaults.ts';
 import { type Decimal, parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
-import { assertKnownOptions, MAX_TIMER, requireInteger } from '../validation/options.ts';
+import { assertFunctions, assertKnownOptions, MAX_TIMER, requireInteger } from '../validation/options.ts';
 import type { GasBounds } from './quote-candidate.ts';
 
 /** Options of quoting. */
@@ -17,6 +18,11 @@ export interface QuoteOptions {
    * estimators report whether their estimate is verified.
    */
   readonly verifier?: QuoteVerifier;
+  /**
+   * Reads vaults (EIP-4626), such as `viemVaults(client)`. The native price of a share is that of its assets, instead
+   * of the prices of the estimators. Default: none, and vaults are priced as any other token.
+   */
+  readonly vaults?: VaultReader;
   /**
    * Bounds of the gas of estimates that are not verified, in gas units: a lower or higher claim counts as the bound.
    * Default: none.
@@ -56,6 +62,7 @@ export interface QuoteOptions {
 const OPTIONS = [
   'estimators',
   'verifier',
+  'vaults',
   'unverifiedGas',
   'gasPrice',
   'volumeFee',
@@ -76,6 +83,7 @@ export type ParsedGasPrice = Decimal | Exclude<GasPrice, DecimalInput>;
 export interface ParsedQuoteOptions {
   readonly estimators: readonly Estimator[];
   readonly verifier: QuoteVerifier | undefined;
+  readonly vaults: VaultReader | undefined;
   readonly unverifiedGas: GasBounds;
   readonly gasPrice: ParsedGasPrice;
   readonly volumeFee: (sellToken: Address, buyToken: Address) => number | undefined;
@@ -90,12 +98,14 @@ export interface ParsedQuoteOptions {
 export function parseQuoteOptions(options: QuoteOptions): ParsedQuoteOptions {
   assertKnownOptions('createOrderBook, quotes', options, OPTIONS);
   const { priceAmount = 10n ** 17n } = options;
+  assertFunctions('createOrderBook: quotes.vaults', options.vaults, ['readShare']);
   const gasPrice = typeof options.gasPrice === 'function' ? options.gasPrice : parsePrice(options.gasPrice);
   if (typeof priceAmount !== 'bigint' || priceAmount <= 0n) throw createOptionError('priceAmount', 'a positive bigint');
   if (gasPrice === undefined) throw createOptionError('gasPrice', 'a decimal number of wei below 2^256');
   return {
     estimators: nameEstimators(options.estimators),
     verifier: options.verifier,
+    vaults: options.vaults,
     unverifiedGas: toGasBounds(options.unverifiedGas ?? {}),
     gasPrice,
     priceAmount,

@@ -13,6 +13,7 @@ import { createQuotePersister } from './quote-cache.ts';
 import type { ParsedQuoteOptions } from './quote-options.ts';
 import { streamQuotes } from './quote-stream.ts';
 import { createRaceCache } from './race-cache.ts';
+import { createVaultUnwrapping } from './vaults.ts';
 import { createEstimateVerification } from './verification.ts';
 
 /** The quote methods, after they are loaded. */
@@ -51,6 +52,7 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
     wrappedNative,
     timeout: usual,
     ttl: options.priceCacheTtl,
+    unwrap: options.vaults && createVaultUnwrapping(options.vaults, clock, usual, onFailure),
   });
   const context = {
     documents: store.appData,

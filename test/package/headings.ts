@@ -229,6 +229,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Notification channel',
   'Notification types',
   'NATS JetStream',
+  'Native prices',
   'Notifications',
   'Observations',
   'OnchainOrderData',

@@ -128,7 +128,12 @@ const feeRules = fc
     maxVolumeFactor: factor,
     maxPartnerFee: factor,
   })
-  .map(({ maxPartnerFee, ...policy }) => ({ protocolFees: [policy], maxPartnerFee, isSame: () => false }));
+  .map(({ maxPartnerFee, ...policy }) => ({
+    protocolFees: [policy],
+    maxPartnerFee,
+    isSame: () => false,
+    jitOrderOwners: [],
+  }));
 
 /** Parses a body as a strict client does. */
 function read<T>(schema: z.ZodType<T>, body: unknown): T {

@@ -1,4 +1,4 @@
-import type { ChainClient, OrderBookOptions, QuoteVerifier } from 'intentbook';
+import type { ChainClient, OrderBookOptions, QuoteVerifier, VaultReader } from 'intentbook';
 import { requirePackage } from '../require-package.ts';
 
 /** The chain options of a book. */
@@ -29,9 +29,19 @@ export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainCl
 
 /** Creates the verifier of quotes over several nodes. */
 export async function createQuoteVerifier(rpc: readonly string[]): Promise<QuoteVerifier> {
-  const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
   const { viemQuoteVerifier } = await import('intentbook/viem');
-  return viemQuoteVerifier(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
+  return viemQuoteVerifier(await createNodeClient(rpc));
+}
+
+/** Creates the reader of vaults on the nodes of a book. */
+export async function createVaultReader(rpc: readonly string[]): Promise<VaultReader> {
+  const { viemVaults } = await import('intentbook/viem');
+  return viemVaults(await createNodeClient(rpc));
+}
+
+async function createNodeClient(rpc: readonly string[]) {
+  const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
+  return createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) });
 }
 
 /** Creates the chain client and the indexer options of a book. Nothing without nodes. */

@@ -138,6 +138,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
       minValidity: settings.auctionMinValidity,
       maxPartnerFee: settings.maxPartnerFee,
       maxSignatureChecks: settings.maxSignatureChecks,
+      surplusCapturingJitOrderOwners: settings.surplusCapturingJitOrderOwners,
       ...fees,
     },
     profile,

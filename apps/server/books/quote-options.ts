@@ -2,7 +2,7 @@ import type { Estimator, QuoteOptions } from 'intentbook';
 import type { FixedPrice } from 'intentbook/estimators';
 import { parseDecimal } from '#internal';
 import { readText } from '../config/read-text.ts';
-import { createQuoteVerifier } from './chain-options.ts';
+import { createQuoteVerifier, createVaultReader } from './chain-options.ts';
 
 /** The quote options of a book. */
 export interface PriceOptions {
@@ -23,6 +23,8 @@ export interface PriceOptions {
   readonly maxUnverifiedGas?: number | undefined;
   /** Whether quotes are simulated on the nodes. */
   readonly verifyQuotes?: boolean | undefined;
+  /** Whether shares of vaults are priced by their assets. */
+  readonly vaultPrices?: boolean | undefined;
   /** URLs of nodes. */
   readonly rpc?: readonly string[] | undefined;
 }
@@ -62,6 +64,7 @@ export async function quoteOptions({
   minUnverifiedGas: min = 0,
   maxUnverifiedGas: max = Number.MAX_SAFE_INTEGER,
   verifyQuotes = false,
+  vaultPrices = false,
   rpc = [],
 }: PriceOptions) {
   const { fixedPrices, httpSolver } = await import('intentbook/estimators');
@@ -83,6 +86,7 @@ export async function quoteOptions({
     ...(volumeFee === undefined ? {} : { volumeFee }),
     ...(orderTimeout === undefined ? {} : { orderTimeout }),
     ...(verifyQuotes && rpc.length > 0 ? { verifier: await createQuoteVerifier(rpc) } : {}),
+    ...(vaultPrices && rpc.length > 0 ? { vaults: await createVaultReader(rpc) } : {}),
   };
   return estimators.length === 0 ? undefined : options;
 }

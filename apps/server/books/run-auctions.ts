@@ -4,6 +4,7 @@ import type { OrderBook } from 'intentbook';
 export interface DriverSettings {
   /** URLs of the drivers. Absent: the server runs no auctions. */
   readonly drivers?: readonly string[] | undefined;
+  readonly compressAuctions: boolean;
   /** Milliseconds. */
   readonly solveTime: number;
   readonly submissionBlocks: number;
@@ -18,13 +19,20 @@ export interface DriverSettings {
  */
 export async function runAuctions(
   book: OrderBook,
-  { drivers = [], solveTime, submissionBlocks, driverBanAfter, driverBanTime }: DriverSettings,
+  {
+    drivers = [],
+    compressAuctions: compress,
+    solveTime,
+    submissionBlocks,
+    driverBanAfter,
+    driverBanTime,
+  }: DriverSettings,
 ): Promise<void> {
   if (drivers.length === 0) return;
   const { httpDriver } = await import('intentbook/drivers');
   const reported = new Map<string, string>();
   await book.auctions.run({
-    drivers: drivers.map((url) => httpDriver(url, { name: getDriverName(url) })),
+    drivers: drivers.map((url) => httpDriver(url, { name: getDriverName(url), compress })),
     solveTime,
     submissionBlocks,
     banAfter: driverBanAfter ?? 'never',

@@ -334,6 +334,12 @@ export const COMMON_SETTINGS = {
       help: 'Time that an order must remain valid to be in an auction, in seconds.',
       default: 60,
     },
+    surplusCapturingJitOrderOwners: {
+      type: addresses(),
+      help: 'Accounts whose just-in-time orders count for the scores of solvers, such as pools of the protocol.',
+      default: [],
+      defaultText: 'none',
+    },
     maxSignatureChecks: {
       type: integer(0, 10_000, '<count>'),
       help: 'Number of open orders with a contract signature that are checked again for each auction. `0`: none.',
@@ -352,6 +358,12 @@ export const COMMON_SETTINGS = {
     verifyQuotes: {
       type: onOffAlone(),
       help: 'Whether the settlement of each quote is simulated on the node.',
+      default: false,
+      requires: 'rpc',
+    },
+    vaultPrices: {
+      type: onOffAlone(),
+      help: 'Whether the native price of a share of a vault (EIP-4626) is that of its assets.',
       default: false,
       requires: 'rpc',
     },

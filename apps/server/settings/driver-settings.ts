@@ -1,5 +1,5 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { httpUrls, integer } from './types.ts';
+import { httpUrls, integer, onOffAlone } from './types.ts';
 
 /** Settings of the drivers of a book. */
 export const DRIVER_SETTINGS = {
@@ -13,6 +13,12 @@ export const DRIVER_SETTINGS = {
       type: integer(1, 600_000, '<ms>'),
       help: 'Time that drivers have to solve an auction, in milliseconds.',
       default: 10_000,
+      requires: 'drivers',
+    },
+    compressAuctions: {
+      type: onOffAlone(),
+      help: 'Whether auctions are sent to drivers with Brotli, which all of them must accept.',
+      default: false,
       requires: 'drivers',
     },
     submissionBlocks: {

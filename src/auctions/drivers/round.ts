@@ -38,7 +38,8 @@ export async function solveAuction(auction: Auction, context: RoundContext): Pro
   );
   const policies = new Map(auction.orders.map(({ uid, protocolFees }) => [uid, protocolFees]));
   const { id: auctionId, prices } = auction;
-  const rules = { auctionId, prices, policies, wrappedNative, maxWinners: settings.maxWinners };
+  const jitOwners = auction.surplusCapturingJitOrderOwners;
+  const rules = { auctionId, prices, policies, jitOwners, wrappedNative, maxWinners: settings.maxWinners };
   let solutions = await dropForbidden(responses.flat(), orders, context, problems);
   for (;;) {
     const selection = selectWinners(solutions, rules);

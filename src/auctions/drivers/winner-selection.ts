@@ -4,6 +4,7 @@ import { type Address, bytesToHex, type Hex } from '../../protocol/hex.ts';
 import { ONE_NATIVE } from '../../protocol/native-currency.ts';
 import type { OrderKind } from '../../protocol/order.ts';
 import { computeProtocolFees, surplusOver, type WireFeePolicy } from '../../protocol/protocol-fees.ts';
+import { unpackUid } from '../../protocol/uid.ts';
 import type { AuctionPrices } from '../../records/settled-solution.ts';
 
 /** Version of the rules below. A change that can select other winners increases it. */
@@ -34,8 +35,10 @@ export interface CompetingSolution {
 export interface SelectionContext {
   readonly auctionId: number;
   readonly prices: AuctionPrices;
-  /** The fee policies of the orders of the auction. Executions of other orders have no score. */
+  /** The fee policies of the orders of the auction. Executions of other orders have no score, except of `jitOwners`. */
   readonly policies: ReadonlyMap<Hex, readonly WireFeePolicy[]>;
+  /** The owners whose just-in-time orders count, without fees. */
+  readonly jitOwners: readonly Address[];
   readonly wrappedNative: Address | undefined;
   readonly maxWinners: number;
 }
@@ -103,10 +106,13 @@ export function selectWinners<S extends CompetingSolution>(
 }
 
 /** @returns An empty list if the solution does not compete. */
-function score<S extends CompetingSolution>(solution: S, { prices, policies }: SelectionContext): Scored<S>[] {
+function score<S extends CompetingSolution>(
+  solution: S,
+  { prices, policies, jitOwners }: SelectionContext,
+): Scored<S>[] {
   const pairs = new Map<string, bigint>();
   for (const order of solution.orders) {
-    const fees = policies.get(order.uid);
+    const fees = policies.get(order.uid) ?? (jitOwners.includes(unpackUid(order.uid).owner) ? [] : undefined);
     if (fees === undefined) continue;
     const value = scoreOrder(order, fees, prices);
     if (value === undefined) return [];

@@ -1,3 +1,4 @@
+import { brotliDecompressSync } from 'node:zlib';
 import type { Auction, OrderBook, Trade } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { driverEstimator, httpDriver } from 'intentbook/drivers';
@@ -39,6 +40,28 @@ const auction = { id: 7 } as Auction; // only the id is read
 const [SELL, BUY, SOLVER] = [address(0xa), address(0xb), address(0x51)];
 
 describe('HTTP driver', () => {
+  test('compresses auctions on request, once for all drivers', async () => {
+    const bodies: Uint8Array[] = [];
+    const encodings: (string | null)[] = [];
+    server = await serveFetch(async (request) => {
+      bodies.push(new Uint8Array(await request.arrayBuffer()));
+      encodings.push(request.headers.get('content-encoding'));
+      return Response.json({ solutions: [], calldata: { internalized: '0x' } });
+    });
+    const drivers = ['a', 'b'].map((name) => httpDriver(server?.url ?? '', { name, compress: true }));
+    const body = new TextEncoder().encode(
+      JSON.stringify({ id: '7', orders: Array.from({ length: 500 }, () => 'order') }),
+    );
+    for (const driver of drivers) await driver.solve({ auction, deadline: 0, body }, context);
+    await drivers[0]?.reveal?.({ solutionId: 3, auctionId: 7 }, context);
+    expect(encodings).toEqual(['br', 'br', null]);
+    const [first = new Uint8Array(), second] = bodies;
+    expect(second).toEqual(first);
+    expect(first.length).toBeLessThan(body.length / 10);
+    expect(new Uint8Array(brotliDecompressSync(first))).toEqual(body);
+    expect(() => httpDriver('http://x', { compress: 'br' as never })).toThrow('compress must be a boolean, got br');
+  });
+
   test('sends the requests of production', async () => {
     const { url, received } = await serve(() => Response.json({ solutions: [] }));
     const driver = httpDriver(`${url.replace('//', '//user:secret@')}/base/`, { headers: { 'x-key': 'k' } });

@@ -20,9 +20,10 @@ import { add, divide, floor, least, multiply, rational, subtract } from '../../s
 const CASES = process.env['TEST_LONG'] === undefined ? 1000 : 100_000;
 const MILLION = 1_000_000n;
 const RECIPIENT = '0x00000000000000000000000000000000000000f1';
+const OWNER: Address = '0x00000000000000000000000000000000000000f3';
 const SOLVER: Address = '0x00000000000000000000000000000000000000f2';
 const NO_SOLVER = `0x${'0'.repeat(40)}`;
-const NONE = { protocolFees: [], maxPartnerFee: 10_000, isSame: () => false };
+const NONE = { protocolFees: [], maxPartnerFee: 10_000, isSame: () => false, jitOrderOwners: [] };
 
 /** Returns pseudo-random integers below a bound, the same in each run. */
 function createRandom(seed: number) {
@@ -41,6 +42,7 @@ const subject = (change: Partial<FeeSubject> = {}): FeeSubject => ({
   buyAmount: '400',
   quote: { sellAmount: '1000', buyAmount: '444', fee: '0', solver: SOLVER },
   partnerFees: [],
+  owner: OWNER,
   ...change,
 });
 

@@ -1,8 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import type { Hex, VaultReader, VaultShare } from 'intentbook';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createEstimatorPool } from '../../../src/quotes/estimators.ts';
 import { createNativePrices } from '../../../src/quotes/native-price.ts';
 import { createRaceCache } from '../../../src/quotes/race-cache.ts';
 import { manualClock } from '../../support/clock.ts';
+import { quotesFixture } from './quotes-fixture.ts';
 
 const TOKEN = `0x${'11'.repeat(20)}` as const;
 const flush = () => new Promise((resolve) => setImmediate(resolve));
@@ -45,6 +47,63 @@ function fixture() {
   const prices = createNativePrices(options);
   return { clock, raceCache, calls, prices, respond: (price: string) => waiting.shift()?.(price) };
 }
+
+describe('native price of a share of a vault', () => {
+  const [VAULT, OUTER, ASSET] = [0x21, 0x22, 0x23].map((n) => `0x${n.toString(16).repeat(20)}`) as [Hex, Hex, Hex];
+  const SHARES: Readonly<Record<Hex, VaultShare>> = {
+    // A share of 18 decimals is worth 1.1 of an asset with 6 decimals.
+    [VAULT]: { asset: ASSET, assets: 1_100_000n, decimals: 18 },
+    [OUTER]: { asset: VAULT, assets: 2n * 10n ** 18n, decimals: 6 },
+  };
+  const prices: Readonly<Record<Hex, string>> = { [ASSET]: '400000000', [VAULT]: '1', [TOKEN]: '3' };
+
+  async function priced(readShare: VaultReader['readShare']) {
+    const queried: string[] = [];
+    const nativePrice = (token: Hex) => {
+      queried.push(token);
+      return prices[token];
+    };
+    const estimators = [{ name: 'one', estimate: () => undefined, nativePrice }];
+    const fixture = await quotesFixture({ estimators, vaults: { readShare } });
+    onTestFinished(() => fixture.book.close());
+    const read = async (token: Hex) => {
+      const result = await fixture.book.quotes.nativePrice(token);
+      return result.status === 'priced' ? result.price : result.error.code;
+    };
+    return { ...fixture, queried, read };
+  }
+
+  test('is that of its assets, through vaults of vaults, exactly', async () => {
+    const { read, queried } = await priced(async (token) => SHARES[token]);
+    expect(await read(VAULT)).toBe('0.00044');
+    expect(await read(OUTER)).toBe('880000000');
+    expect(queried).toEqual([ASSET]);
+    expect(await read(VAULT)).toBe('0.00044');
+  });
+
+  test('reads a token that is no vault once', async () => {
+    const reads: string[] = [];
+    const { read, clock } = await priced(async (token) => {
+      reads.push(token);
+      return SHARES[token];
+    });
+    expect(await read(TOKEN)).toBe('3');
+    clock.advance(60_000);
+    expect(await read(TOKEN)).toBe('3');
+    expect(reads).toEqual([TOKEN]);
+  });
+
+  test('is that of the estimators while the reader fails, which is reported', async () => {
+    const { read, failures } = await priced(() => Promise.reject(new Error('offline')));
+    expect([await read(VAULT), failures.map(String)]).toEqual(['1', ['Error: offline']]);
+  });
+
+  test('ends for a vault of itself', async () => {
+    const { read } = await priced(async () => ({ asset: TOKEN, assets: 1n, decimals: 0 }));
+    expect(await read(TOKEN)).toBe('3');
+    expect(await read(VAULT)).toBe('3');
+  });
+});
 
 describe('native price', () => {
   test('of a race that was closed is not cached', async () => {

@@ -4,6 +4,7 @@ import type { CompetingSolution, ExecutedOrder } from '../../../../src/auctions/
 import { selectWinners } from '../../../../src/auctions/drivers/winner-selection.ts';
 import { NATIVE_MARKER } from '../../../../src/protocol/chains.ts';
 import type { WireFeePolicy } from '../../../../src/protocol/protocol-fees.ts';
+import { unpackUid } from '../../../../src/protocol/uid.ts';
 import { address, uid } from '../../../conformance/orders.ts';
 
 const [A, B, C, WRAPPED] = [address(0xa), address(0xb), address(0xc), address(0xee)];
@@ -31,6 +32,7 @@ const solution = (name: string, solver: number, ...orders: ExecutedOrder[]) => (
 interface Choice {
   readonly prices?: Readonly<Record<Address, string>>;
   readonly policies?: ReadonlyMap<Hex, readonly WireFeePolicy[]>;
+  readonly jitOwners?: readonly Address[];
   readonly maxWinners?: number;
   readonly auctionId?: number;
 }
@@ -43,6 +45,7 @@ function select(solutions: readonly (CompetingSolution & { readonly name: string
     auctionId: 1,
     prices: { [A]: one, [B]: one, [C]: one, [WRAPPED]: one },
     policies,
+    jitOwners: [],
     wrappedNative: WRAPPED,
     maxWinners: 10,
     ...choice,
@@ -54,6 +57,16 @@ function select(solutions: readonly (CompetingSolution & { readonly name: string
 }
 
 describe('winner selection', () => {
+  test('counts just-in-time orders of the owners of the auction, without fees', () => {
+    const jit = { ...sale(1, 5n), uid: uid(77) };
+    const { owner } = unpackUid(jit.uid);
+    const solutions = [solution('alone', 1, sale(1, 3n)), solution('with a pool', 2, sale(1, 1n), jit)];
+    expect(select(solutions).named).toEqual(['alone 3 wins', 'with a pool 1']);
+    expect(select(solutions, { jitOwners: [owner] }).named).toEqual(['with a pool 6 wins', 'alone 3']);
+    const other = address(0x99);
+    expect(select(solutions, { jitOwners: [other] }).named).toEqual(['alone 3 wins', 'with a pool 1']);
+  });
+
   test('lets no solution without a positive score win', () => {
     const { named } = select([solution('at the limit', 1, sale(1, 0n)), solution('bid', 2, sale(1, 1n))]);
     expect(named).toEqual(['bid 1 wins']);
