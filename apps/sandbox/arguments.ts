@@ -26,7 +26,7 @@ export function checkOptions(options: SandboxOptions): void {
     rpcPort = 0,
     blockTime = 0,
   } = options;
-  const { solver = 'auto', policy = {}, solverEngine, seed = 0 } = options;
+  const { solver = 'auto', policy = {}, solverEngine, seed = 0, state = 'state' } = options;
   requireMember('chain', ['anvil', 'simulated'], chain);
   requireMember('solver', ['auto', 'manual', 'off'], solver);
   requireInteger('chainId', chainId, 1);
@@ -36,6 +36,9 @@ export function checkOptions(options: SandboxOptions): void {
   requireInteger('seed', seed, 0);
   if (typeof host !== 'string') throw new TypeError(`host must be a string, got ${format(host)}`);
   if (host === '') throw new TypeError('host must be an address or the name of one, got ""');
+  if (typeof state !== 'string' || state === '') {
+    throw new TypeError(`state must be the name of a file, got ${format(state)}`);
+  }
   if (!Array.isArray(tokens)) throw new TypeError(`tokens must be a list, got ${format(tokens)}`);
   if (typeof policy !== 'object' || policy === null) {
     throw new TypeError(`policy must be an object, got ${format(policy)}`);

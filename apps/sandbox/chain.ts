@@ -97,6 +97,8 @@ export interface SandboxChain {
   placeNativeOrder(order: NativeOrder): Promise<Hex>;
   invalidateNativeOrder(order: NativeOrder, sender: Address): Promise<void>;
 
+  /** Returns the state, as a value of which a copy makes an equal chain, also in another process. */
+  save(): Promise<unknown>;
   /** Stops the chain, or makes it available to the next sandbox. */
   release(): Promise<void>;
 }

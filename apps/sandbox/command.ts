@@ -25,6 +25,7 @@ const FLAGS = {
   tokens: { type: 'string' },
   solver: { type: 'string' },
   seed: { type: 'string' },
+  state: { type: 'string' },
   env: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -33,7 +34,7 @@ const FLAGS = {
 const HELP = `intentbook sandbox: start a local chain, an order book and a solver that settles orders
 
 Starts anvil with the production contracts at their canonical addresses, tokens with liquidity, an order book with its
-explorer, and a solver. Needs no network. Stops with SIGINT (Ctrl-C) or SIGTERM. Everything is kept in memory.
+explorer, and a solver. Needs no network. Stops with SIGINT (Ctrl-C) or SIGTERM.
 
 Usage
   intentbook sandbox [flags]
@@ -49,6 +50,8 @@ Flags
   --solver <mode>          auto: settles orders as soon as possible; manual: settles on POST /sandbox/settle;
                            off: does not settle. Default: auto
   --seed <number>          seed of the keys of the accounts. Default: the keys of Foundry and Hardhat
+  --state <file>           keep everything in a file: it is read at the start, if it exists, and written at the end.
+                           Default: everything is kept in memory
   --env <front end>        print the variables of cowswap or cow-explorer as an .env file, and keep running
   --json                   print one JSON object instead of text, and keep running
 
@@ -61,6 +64,7 @@ Packages
 Examples
   intentbook sandbox
   intentbook sandbox --chain mainnet --block-time 12
+  intentbook sandbox --state world.bin
   intentbook sandbox --port 0 --rpc-port 0 --json
 `;
 
@@ -166,6 +170,7 @@ function readFlags(args: readonly string[]) {
       : { tokens: (text('tokens') ?? '').split(',').filter((symbol) => symbol !== '') }),
     solver: parseSolver(text('solver') ?? 'auto'),
     ...seed,
+    ...(text('state') === undefined ? {} : { state: text('state') ?? '' }),
   };
   const env = text('env') === undefined ? undefined : parseFrontEnd(text('env') ?? '');
   if (env !== undefined && values.json === true) throw new TypeError('--env and --json exclude each other');

@@ -43,6 +43,14 @@ export interface NodeChainOptions {
   readonly blockTime: number;
   /** Time between two looks of the book at the chain, in milliseconds. */
   readonly pollInterval: number;
+  /** A state of such a chain. Absent: the state after the deployment. */
+  readonly saved?: unknown;
+}
+
+/** The state of a node, as `anvil_dumpState` returns it, and the number of contract wallets. */
+interface NodeState {
+  readonly dump: Hex;
+  readonly wallets: number;
 }
 
 /** Amounts that the accounts of the node hold, in whole units. */
@@ -76,6 +84,7 @@ export async function stopIdleNodes(): Promise<void> {
 /** Takes a prepared node, or starts one. A chain is in the same state either way. */
 export async function createNodeChain(options: NodeChainOptions): Promise<SandboxChain> {
   const { chainId, tokens, host, port, seed, blockTime } = options;
+  const saved = options.saved as NodeState | undefined; // as `save` has returned it
   const contracts = getContracts(chainId, tokens);
   const key = JSON.stringify([chainId, tokens, host, port, seed]);
   const node = idle.get(key)?.pop() ?? (await prepareNode(options, contracts));
@@ -83,6 +92,7 @@ export async function createNodeChain(options: NodeChainOptions): Promise<Sandbo
   // A snapshot can be reverted to once.
   await rpc.call('evm_revert', node.base);
   node.base = await rpc.call<string>('evm_snapshot');
+  if (saved !== undefined) await rpc.call('anvil_loadState', saved.dump);
   const now = Math.floor(Date.now() / 1000);
   if (now > (await readHead(rpc)).timestamp) await rpc.call('evm_setTime', now);
   if (blockTime > 0) await rpc.call('evm_setIntervalMining', blockTime);
@@ -95,10 +105,10 @@ export async function createNodeChain(options: NodeChainOptions): Promise<Sandbo
     // The caller states the type.
     call: <T>(method: string, ...params: readonly unknown[]) => own.request({ method, params }) as Promise<T>,
   };
-  return createChain(options, contracts, { ...node.anvil, rpc: own }, async () => {
+  return createChain(options, contracts, { ...node.anvil, rpc: own }, saved?.wallets ?? 0, async () => {
     isReleased = true;
     const others = idle.get(key) ?? [];
-    if (others.length >= MAX_IDLE || port !== 0) return node.anvil.stop();
+    if (others.length >= MAX_IDLE || port !== 0 || saved !== undefined) return node.anvil.stop();
     try {
       await rpc.call('evm_setIntervalMining', 0);
       await rpc.call('evm_setAutomine', true);
@@ -138,10 +148,11 @@ function createChain(
   { chainId, tokens, pollInterval }: NodeChainOptions,
   contracts: Contracts,
   { rpc, url, accounts }: Anvil,
+  savedWallets: number,
   release: () => Promise<void>,
 ): SandboxChain {
   const { settlement, nativeFlow, wrappedNative, uniswapFactory, vaultRelayer, solver } = contracts;
-  let wallets = 0;
+  let wallets = savedWallets;
   /** Runs changes of balances. Each one reads the balance that the one before has set. */
   const fundInOrder = createTaskQueue();
   /** Runs work that adds or replaces blocks. A reorganisation drops a transaction that another call waits for. */
@@ -309,6 +320,8 @@ function createChain(
       const data = encodeCall(`invalidateOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
       await transactInOrder({ from: sender, to: nativeFlow, data });
     },
+
+    save: async (): Promise<NodeState> => ({ dump: await rpc.call<Hex>('anvil_dumpState'), wallets }),
 
     release,
   };

@@ -14,11 +14,14 @@ export interface RecordedStore<S> {
   readonly store: S;
   /** Returns the number of operations so far. */
   position(): number;
+  /** Returns the operations so far, from which `recordedStore` makes an equal store. */
+  operations(): readonly Operation[];
   /** Restores the state after that many operations. The store must be closed. */
   restore(position: number): Promise<void>;
 }
 
-interface Operation {
+/** A change of a store. */
+export interface Operation {
   readonly group: string;
   readonly name: string;
   readonly args: readonly unknown[];
@@ -35,12 +38,14 @@ interface OpenableStore<C> {
 /**
  * Creates a store that records every change, so that an earlier state can be restored by repeating the changes.
  * Requires a store that gives the same results for the same operations, such as the memory stores.
+ *
+ * @param saved - Operations that are repeated when the store is opened first.
  */
 export function recordedStore<C extends { readonly clock: Clock }, S extends OpenableStore<C>>(
   create: () => S,
-  faults?: Faults,
+  { faults, saved = [] }: { readonly faults?: Faults; readonly saved?: readonly Operation[] | undefined } = {},
 ): RecordedStore<S> {
-  const operations: Operation[] = [];
+  const operations: Operation[] = [...saved];
   let inner = create();
   let opened: C | undefined;
 
@@ -76,6 +81,7 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
       if (property === 'open') {
         return async (context: C) => {
           await inner.open(context);
+          if (opened === undefined) await repeat();
           opened = context;
         };
       }
@@ -90,18 +96,23 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
   };
   const groups = new Map<string, unknown>();
 
+  async function repeat(): Promise<void> {
+    for (const { group, name, args } of operations) {
+      const members = Reflect.get(inner, group) as Operations; // as it was recorded
+      await members[name]?.(...args);
+    }
+  }
+
   return {
     store: new Proxy(inner, handler),
     position: () => operations.length,
+    operations: () => operations,
     async restore(position) {
       operations.length = position;
       inner = create();
       if (opened === undefined) return;
       await inner.open(opened);
-      for (const { group, name, args } of operations) {
-        const members = Reflect.get(inner, group) as Operations; // as it was recorded
-        await members[name]?.(...args);
-      }
+      await repeat();
       await inner.close();
     },
   };

@@ -47,6 +47,11 @@ export interface SandboxOptions {
   readonly solverEngine?: SolverEngine;
   /** Seed of the keys. Default: those of Foundry and Hardhat for `accounts`, and the same traders in every sandbox. */
   readonly seed?: number;
+  /**
+   * A file that keeps the sandbox: the chain, the book and the accounts. It is read at the start, if it exists, and
+   * written by `close`. The next sandbox must have the same version, chain, tokens and seed. Default: none.
+   */
+  readonly state?: string;
 }
 
 /** Options of the book that decide which orders are accepted. `deniedTokens` are symbols. */

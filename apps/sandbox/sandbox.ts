@@ -73,7 +73,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     throw error;
   });
   const context: TraderContext = { book, chain, keys, token, synchronize };
-  let traders = 0;
+  let traders = world.savedTraders;
   /** The last block in which an account was funded. A reorganisation keeps it. */
   let fundedAt = world.firstBlock;
 
@@ -112,7 +112,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
   let closing: Promise<void> | undefined;
   function close(): Promise<void> {
-    closing ??= server.close().then(() => world.close());
+    closing ??= server.close().then(() => world.close(traders));
     return closing;
   }
 
@@ -327,4 +327,5 @@ const OPTIONS = [
   'limiter',
   'solverEngine',
   'seed',
+  'state',
 ] as const satisfies readonly (keyof SandboxOptions)[];

@@ -10,7 +10,14 @@ import type { KeyRing } from './keys.ts';
 import { KNOWN_ACCOUNTS } from './known-accounts.ts';
 import { createSimulatedPoolSource, createSimulatedPools, type Reserves } from './simulated-pools.ts';
 import { executeSettlement, type NewChainEvent } from './simulated-settlement.ts';
-import { type ContractState, copyState, createState, INVALIDATED, UNLIMITED } from './simulated-state.ts';
+import {
+  type ContractState,
+  copyState,
+  createBalanceLedger,
+  createState,
+  INVALIDATED,
+  UNLIMITED,
+} from './simulated-state.ts';
 import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
@@ -21,6 +28,8 @@ export interface SimulatedChainOptions {
   readonly tokens: readonly SandboxToken[];
   readonly seed: number | undefined;
   readonly keys: Promise<KeyRing>;
+  /** A state of such a chain. Absent: the state of a new one. */
+  readonly saved?: unknown;
 }
 
 interface Block extends BlockRef {
@@ -33,6 +42,14 @@ interface Block extends BlockRef {
 interface SavedState {
   readonly contracts: ContractState;
   readonly reserves: Reserves;
+}
+
+/** The state of a chain without its history, in values that can be serialised. */
+interface SimulatedState extends Omit<ContractState, 'ledger'> {
+  readonly ledger: ReturnType<ContractState['ledger']['entries']>;
+  readonly reserves: Reserves;
+  readonly wallets: ReadonlyMap<Address, Address>;
+  readonly head: Omit<Block, 'state'>;
 }
 
 /** Amounts that the accounts hold, in whole units. */
@@ -50,7 +67,8 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
   const { settlement, solver, nativeFlow, wrappedNative } = contracts;
   const pools = createSimulatedPools(tokens);
   const accounts = seed === undefined ? KNOWN_ACCOUNTS : await deriveAccounts(keys, seed);
-  const wallets = new Map<Address, Address>();
+  const saved = options.saved as SimulatedState | undefined; // as `save` has returned it
+  const wallets = new Map<Address, Address>(saved?.wallets);
   let state = createState();
   let blocks: Block[] = [];
   let offset = 0;
@@ -67,7 +85,13 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     }
   }
   for (const token of tokens) state.ledger.setBalance(settlement, token.address, toAtoms('1', token.decimals));
-  blocks.push(createBlock(1));
+  if (saved === undefined) blocks.push(createBlock(1));
+  else {
+    state = copyState({ ...saved, ledger: createBalanceLedger(...saved.ledger) });
+    pools.restore(saved.reserves);
+    offset = Math.max(0, saved.head.timestamp - Math.floor(Date.now() / 1000));
+    blocks.push({ ...saved.head, state: saveState() });
+  }
 
   function newHash(): Hex {
     hashes++;
@@ -361,6 +385,11 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
             : { event: 'OrderRefund', address: nativeFlow, orderUid, refunder: sender },
         ]);
       }),
+
+    async save(): Promise<SimulatedState> {
+      const { state: _, ...last } = head();
+      return { ...state, ledger: state.ledger.entries(), reserves: pools.copy(), wallets, head: last };
+    },
 
     async release() {},
   };

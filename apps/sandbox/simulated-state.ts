@@ -51,10 +51,12 @@ interface BalanceLedger {
   transfer(token: Address, from: Address, to: Address, atoms: bigint): void;
   /** Returns an independent copy. */
   copy(): BalanceLedger;
+  /** Returns the balances and the allowances, for `createBalanceLedger`. */
+  entries(): readonly [balances: ReadonlyMap<string, bigint>, allowances: ReadonlyMap<string, bigint>];
 }
 
 /** Creates a ledger. */
-function createBalanceLedger(
+export function createBalanceLedger(
   balances: ReadonlyMap<string, bigint> = new Map(),
   allowances: ReadonlyMap<string, bigint> = new Map(),
 ): BalanceLedger {
@@ -74,5 +76,6 @@ function createBalanceLedger(
       setBalance(to, token, balanceOf(to, token) + atoms);
     },
     copy: () => createBalanceLedger(held, allowed),
+    entries: () => [held, allowed],
   };
 }

@@ -2,7 +2,7 @@ import { createOrderBook, type RecoveryBackend } from 'intentbook';
 import { type Accounts, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { fixedUsdPrices } from 'intentbook/prices';
-import { NATIVE_MARKER, PRODUCTION_DOMAIN_NAME } from '#internal';
+import { NATIVE_MARKER, PRODUCTION_DOMAIN_NAME, VERSION } from '#internal';
 import type { SandboxChain } from './chain.ts';
 import { createSandboxClock } from './clock.ts';
 import { createFaults } from './faults.ts';
@@ -10,8 +10,9 @@ import type { KeyRing } from './keys.ts';
 import { createNodeChain } from './node-chain.ts';
 import { recordedStore } from './recorded-store.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
-import { createSimulatedChain } from './simulated-chain.ts';
+import { createSimulatedChain, type SimulatedChainOptions } from './simulated-chain.ts';
 import { createSandboxSolver } from './solving.ts';
+import { readState, type SavedSandbox, writeState } from './state-file.ts';
 import { createTaskQueue } from './task-queue.ts';
 import { readTokens, type SandboxToken } from './tokens.ts';
 
@@ -63,11 +64,14 @@ function dollarTokens(chainId: number, tokens: readonly SandboxToken[]) {
 
 /** Starts a chain, a book, an account interface and a solver. */
 export async function openWorld(options: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
-  const { chainId = 11155111 } = options;
+  const { chainId = 11155111, chain: kind = 'anvil', seed } = options;
   const tokens = readTokens(chainId, options.tokens);
-  const chain = await createChain(options, chainId, tokens, keys);
+  const symbols = tokens.map(({ symbol }) => symbol);
+  const settings = JSON.stringify({ version: VERSION, chain: kind, chainId, seed, tokens: symbols });
+  const saved = options.state === undefined ? undefined : await readState(options.state, settings);
+  const chain = await createChain(options, { chainId, tokens, keys, saved: saved?.chain });
   try {
-    return await openOn(chain, options, keys);
+    return await openOn(chain, options, keys, { settings, saved });
   } catch (error) {
     await chain.release();
     throw error;
@@ -76,16 +80,19 @@ export async function openWorld(options: SandboxOptions, keys: Promise<KeyRing>)
 
 async function createChain(
   options: SandboxOptions,
-  chainId: number,
-  tokens: readonly SandboxToken[],
-  keys: Promise<KeyRing>,
+  parts: Pick<SimulatedChainOptions, 'chainId' | 'tokens' | 'keys' | 'saved'>,
 ): Promise<SandboxChain> {
   const { chain = 'anvil', seed, host = '127.0.0.1', rpcPort: port = 0, blockTime = 0 } = options;
-  if (chain === 'simulated') return createSimulatedChain({ chainId, tokens, seed, keys });
-  return createNodeChain({ chainId, tokens, host, port, seed, blockTime, pollInterval: POLL_INTERVAL });
+  if (chain === 'simulated') return createSimulatedChain({ ...parts, seed });
+  return createNodeChain({ ...parts, host, port, seed, blockTime, pollInterval: POLL_INTERVAL });
 }
 
-async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promise<KeyRing>) {
+async function openOn(
+  chain: SandboxChain,
+  options: SandboxOptions,
+  keys: Promise<KeyRing>,
+  { settings, saved }: { readonly settings: string; readonly saved: SavedSandbox | undefined },
+) {
   let ring: KeyRing | undefined;
   const backend: RecoveryBackend = {
     name: 'wasm',
@@ -95,10 +102,11 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   const { chainId, contracts, tokens } = chain;
   const faults = createFaults();
   const clock = createSandboxClock();
+  if (saved !== undefined && saved.now > clock.now()) clock.set(saved.now);
   const failures: unknown[] = [];
   const onFailure = (failure: unknown) => void failures.push(failure);
-  const books = recordedStore(memoryStore, faults);
-  const accounts = recordedStore(memoryAccountStore);
+  const books = recordedStore(memoryStore, { faults, saved: saved?.books });
+  const accounts = recordedStore(memoryAccountStore, { saved: saved?.accounts });
   const { estimator, gasPrice, simulator, verifier, orderSimulator, createPools, ...parts } = chain.bookParts(faults);
   const snapshots = new Map<string, Snapshot>();
   let solving = mode === 'auto';
@@ -226,6 +234,8 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     chain,
     /** The newest block when the sandbox was opened. */
     firstBlock,
+    /** Number of the accounts that a saved sandbox has created. */
+    savedTraders: saved?.traders ?? 0,
     tokens,
     book,
     accountInterface,
@@ -268,13 +278,24 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
         await restoring;
       }),
 
-    async close(): Promise<void> {
+    /** @param traders - Number of the accounts that were created. Absent: the state is not written. */
+    async close(traders?: number): Promise<void> {
       isClosed = true;
       solving = false;
       faults.clear();
       await restoring?.catch(() => {});
       try {
         await stop();
+        if (options.state !== undefined && traders !== undefined) {
+          const stored = { books: books.operations(), accounts: accounts.operations() };
+          await writeState(options.state, {
+            settings,
+            traders,
+            now: clock.now(),
+            chain: await chain.save(),
+            ...stored,
+          });
+        }
       } finally {
         await chain.release();
       }

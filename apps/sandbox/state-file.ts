@@ -1,0 +1,55 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { deserialize, serialize } from 'node:v8';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Operation } from './recorded-store.ts';
+
+/** A sandbox that was saved. */
+export interface SavedSandbox {
+  /** Settings that a sandbox must have in common with the saved one, as JSON. */
+  readonly settings: string;
+  /** Time of the sandbox, in milliseconds since 1970. */
+  readonly now: number;
+  /** As `SandboxChain.save` has returned it. */
+  readonly chain: unknown;
+  readonly books: readonly Operation[];
+  readonly accounts: readonly Operation[];
+  /** Number of the accounts that were created. */
+  readonly traders: number;
+}
+
+/** The first member of a file, with the version of its format. */
+const FORMAT = 'intentbook sandbox 1';
+
+/**
+ * Reads a saved sandbox.
+ *
+ * @returns `undefined` if the file does not exist.
+ * @throws TypeError if the file is not a state, or one of other settings.
+ */
+export async function readState(file: string, settings: string): Promise<SavedSandbox | undefined> {
+  const content = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (content === undefined) return undefined;
+  const saved = parse(content);
+  if (saved === undefined) throw new TypeError(`state must be a file that a sandbox has written, got "${file}"`);
+  if (saved.settings === settings) return saved;
+  throw new TypeError(`state must be of a sandbox with ${settings}, got one with ${saved.settings} in "${file}"`);
+}
+
+function parse(content: Buffer): SavedSandbox | undefined {
+  try {
+    const [format, saved] = deserialize(gunzipSync(content)) as [unknown, SavedSandbox]; // as `writeState` has written
+    return format === FORMAT ? saved : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes a sandbox. The file is replaced when it is complete. It has keys of test accounts only. */
+export async function writeState(file: string, saved: SavedSandbox): Promise<void> {
+  const partial = `${file}.${process.pid}.partial`;
+  await writeFile(partial, gzipSync(serialize([FORMAT, saved])));
+  await rename(partial, file);
+}
