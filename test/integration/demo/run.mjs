@@ -140,7 +140,10 @@ async function demo() {
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   if (!keep) {
     await stopSandbox(child);
-    console.log(`\n${paint('green', `Settled in ${seconds} s.`)} "npm run demo -- --keep" leaves the sandbox running.`);
+    console.log(`\n${paint('green', `Settled in ${seconds} s.`)} Next steps:`);
+    row('explorer', 'npm run demo -- --keep, which leaves the sandbox running');
+    row('own orders', 'node dist/cli.js sandbox, or "npx intentbook sandbox" in a project');
+    row('in a program', 'docs/getting-started.md');
     return;
   }
   console.log(`\n${paint('green', `Settled in ${seconds} s.`)} The sandbox is still running:`);
