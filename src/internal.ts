@@ -5,6 +5,7 @@
  */
 
 export { toCsvLine } from './account-tools/csv-line.ts';
+export { type ListedToken, listKnownTokens } from './account-tools/known-tokens.ts';
 export { onAbort } from './concurrency/abort.ts';
 export { createAsyncQueue } from './concurrency/async-queue.ts';
 export { DeadlineError, withDeadline } from './concurrency/deadline.ts';
@@ -65,6 +66,7 @@ export { type Decimal, formatDecimal, parseDecimal } from './protocol/decimal.ts
 export { encodeSettle } from './protocol/encode-settle.ts';
 export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
+export { getNativeCurrency } from './protocol/native-currency.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { deductProtocolFees } from './protocol/protocol-fees.ts';

@@ -7,6 +7,8 @@ export interface TokenLabel {
   /** Number of decimals: one whole token is 10^decimals atoms. */
   readonly decimals?: number;
   readonly symbol?: string;
+  /** Whether only the contract states the symbol, which may imitate another token. Messages add the address. */
+  readonly isUnverified?: boolean;
 }
 
 /** Returns the label of a token, if known. MUST NOT guess: a token may have other than 18 decimals. */

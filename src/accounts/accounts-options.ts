@@ -41,8 +41,9 @@ export interface AccountsOptions {
   /** Source of additional list entries from a content system. Default: none. */
   readonly announcements?: AnnouncementSource;
   /**
-   * Returns decimals and symbols of tokens for messages. Default: the wrapped native token of each chain, and tokens of
-   * books with a chain client. Amounts of other tokens are shown in atoms.
+   * Returns decimals and symbols of tokens for messages. Tokens that it does not return are common tokens of the chain,
+   * then those of books with a chain client, whose symbol is followed by the address. Amounts of others are in atoms.
+   * Default: none.
    */
   readonly tokens?: TokenLookup;
   /** Buffer limits of notification streams. */

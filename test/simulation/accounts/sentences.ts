@@ -78,8 +78,8 @@ export function listSentences(orders: readonly PlacedOrder[], facts: readonly Fa
 }
 
 /**
- * Returns whether a sentence has these amounts, exactly: as a decimal number of whole tokens, or in atoms if the table
- * of tokens failed.
+ * Returns whether a sentence has these amounts: as a decimal number of whole tokens with six significant digits, or
+ * exactly in atoms if the table of tokens failed.
  */
 export function hasAmounts(message: string, amounts: readonly (readonly [bigint, ForeignToken])[]): boolean {
   const found = [
@@ -94,6 +94,8 @@ export function hasAmounts(message: string, amounts: readonly (readonly [bigint,
     if (fraction.length > token.decimals || fraction.endsWith('0')) return false;
     // whole.fraction × 10^decimals, as an exact fraction
     const denominator = 10n ** BigInt(fraction.length);
-    return BigInt(whole + fraction) * 10n ** BigInt(token.decimals) === atoms * denominator;
+    const error = BigInt(whole + fraction) * 10n ** BigInt(token.decimals) - atoms * denominator;
+    const hidden = BigInt(Math.min(token.decimals, Math.max(0, String(atoms).length - 6)));
+    return 2n * (error < 0n ? -error : error) <= (hidden === 0n ? 0n : 10n ** hidden * denominator);
   });
 }

@@ -14,6 +14,7 @@ import { ALICE, ALICES, accountFixture, turns } from './accounts-fixture.ts';
 /** The sentences are written from the descriptions of the types in the contract, not from the code. */
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 const [weth, cow] = [WETH.toLowerCase(), COW.toLowerCase()] as [Address, Address];
+const OTHER: Address = `0x${'1f'.repeat(20)}`;
 const UNIT = 10n ** 18n;
 const units = (whole: number, decimals = 18) => String(BigInt(Math.round(whole * 1000)) * 10n ** BigInt(decimals - 3));
 
@@ -215,16 +216,16 @@ describe('message', () => {
   });
 
   test.each([
-    ['no table and no chain client', {}, `1 atoms of ${cow}`],
+    ['no table and no chain client', {}, `1 atoms of ${OTHER}`],
     [
       'a chain client',
       { bookOptions: { chain: scriptedChain({ tokenInfo: () => ({ decimals: 0, symbol: 'C' }) }) } },
-      '1 C',
+      `1 C (${OTHER})`,
     ],
     ['a table of the host', { tokens: () => ({ decimals: 1, symbol: 'T' }) }, '0.1 T'],
   ])('names native currency with %s', async (_name, options, sold) => {
     await using fixture = await accountFixture(options);
-    const order = await fixture.order({ sellToken: COW, sellAmount: '1', buyToken: NATIVE, buyAmount: units(2) });
+    const order = await fixture.order({ sellToken: OTHER, sellAmount: '1', buyToken: NATIVE, buyAmount: units(2) });
     await fixture.applyBlock(1, [tradeOf(order, 1n, 2n * UNIT)]);
     const [notification] = await fixture.listNotifications();
     expect(notification?.message).toBe(`Your order was filled: ${sold} for 2 ETH`);

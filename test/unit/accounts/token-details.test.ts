@@ -71,7 +71,9 @@ describe('GET /{chain_id}/tokens/{token}/details', () => {
     const known = await send('GET', `/${SEPOLIA}/tokens/${WETH}/details`);
     expect([known.status, known.json()]).toEqual([200, DETAILS]);
     expect((await send('GET', `/${SEPOLIA}/tokens/${NATIVE}/details`)).json()).toEqual(ETHER);
-    const unknown = await send('GET', `/${SEPOLIA}/tokens/${COW}/details`);
+    const common = await send('GET', `/${SEPOLIA}/tokens/${COW}/details`);
+    expect(common.json()).toMatchObject({ symbol: 'COW', decimals: 18 });
+    const unknown = await send('GET', `/${SEPOLIA}/tokens/0x${'1f'.repeat(20)}/details`);
     expect([unknown.status, unknown.json()]).toEqual([503, { message: 'Token data is not available on this chain' }]);
   });
 });

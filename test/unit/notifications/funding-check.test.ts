@@ -91,7 +91,7 @@ describe('funding check', () => {
         id: '',
         account: ALICES,
         type: 'insufficient_balance',
-        message: `Your balance is too low for your order to exchange 10 WETH for 400 atoms of ${COW.toLowerCase()}: it needs 10 WETH, you have 9.99 WETH`,
+        message: `Your balance is too low for your order to exchange 10 WETH for 0.0000000000000004 COW: it needs 10 WETH, you have 9.99 WETH`,
         timestamp: new Date(each.fixture.clock.now()).toISOString(),
         metadata: {
           orderUid: order.uid,

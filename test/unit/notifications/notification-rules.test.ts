@@ -34,7 +34,7 @@ describe('notification', () => {
         id: '',
         account: ALICES,
         type: 'order_filled',
-        message: `Your order was filled: 0.000000000000001 WETH for 590 atoms of ${BUY}`,
+        message: `Your order was filled: 0.000000000000001 WETH for 0.00000000000000059 COW`,
         timestamp: new Date((1_700_000_000 + 5 * 12) * 1000).toISOString(),
         metadata: {
           orderUid: order.uid,
@@ -61,6 +61,15 @@ describe('notification', () => {
       ['order_partially_filled', 'order_partially_filled', 'order_filled'],
     );
     assert.equal(new Set(listNotifications.map(({ id }) => id)).size, 3);
+  });
+
+  test('uses the table of the host before common tokens, and these before the contract', async () => {
+    const chain = { tokenInfo: async () => ({ decimals: 1, symbol: 'BBB' }) };
+    const tokens = (_: number, token: string) => (token === SELL ? { decimals: 2, symbol: 'S' } : undefined);
+    await using fixture = await accountFixture({ tokens, bookOptions: { chain } });
+    await fixture.applyBlock(5, [tradeOf(await fixture.order(), 1000n, 590n)]);
+    const [notification] = await fixture.listNotifications();
+    assert.equal(notification?.message, 'Your order was filled: 10 S for 0.00000000000000059 COW');
   });
 
   test('uses the units of known tokens and survives a failed lookup', async () => {
@@ -129,10 +138,12 @@ describe('notification', () => {
   test('names tokens by symbol and decimals if the book has a chain client', async () => {
     const chain = { tokenInfo: async () => ({ decimals: 1, symbol: 'BBB' }) };
     await using fixture = await accountFixture({ bookOptions: { chain } });
-    const order = await fixture.order({ sellAmount: '70' });
+    const buyToken: Hex = `0x${'1f'.repeat(20)}`;
+    const order = await fixture.order({ sellAmount: '70', buyToken });
     await fixture.applyBlock(5, [tradeOf(order, 70n, 500n)]);
     const [notification] = await fixture.listNotifications();
-    assert.match(notification?.message ?? '', / WETH for 50 BBB$/);
+    // The contract alone states the symbol.
+    assert.ok(notification?.message.endsWith(` WETH for 50 BBB (${buyToken})`), notification?.message);
   });
 
   test('of an order owned by a contract goes to the user who placed it', async () => {
@@ -292,6 +303,15 @@ describe('price improvement', () => {
 describe('notification amount', () => {
   test.each([
     ['1500000', { decimals: 6, symbol: 'USDC' }, '1.5 USDC'],
+    ['2059192059565498395', { decimals: 18, symbol: 'COW' }, '2.05919 COW'],
+    ['123456789000000000000000', { decimals: 18, symbol: 'COW' }, '123457 COW'],
+    ['12345678901', { decimals: 6, symbol: 'USDC' }, '12345.7 USDC'],
+    ['1234567890123', { decimals: 6, symbol: 'USDC' }, '1234568 USDC'],
+    ['999999900000000000', { decimals: 18, symbol: 'WETH' }, '1 WETH'],
+    ['100000', { decimals: 18, symbol: 'WETH' }, '0.0000000000001 WETH'],
+    ['1234567', { decimals: 0, symbol: 'NFT' }, '1234567 NFT'],
+    ['1500000', { decimals: 6, symbol: 'FAKE', isUnverified: true }, `1.5 FAKE (${SELL})`],
+    ['1500000', { decimals: 6, symbol: 'not a name', isUnverified: true }, `1.5 tokens of ${SELL}`],
     ['1', { decimals: 18, symbol: 'WETH' }, '0.000000000000000001 WETH'],
     ['7', { decimals: 0, symbol: 'NFT' }, '7 NFT'],
     ['7', { decimals: 18 }, `0.000000000000000007 tokens of ${SELL}`],

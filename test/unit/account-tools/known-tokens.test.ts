@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dropForeignSymbol } from '../../../src/account-tools/known-symbols.ts';
+import { dropForeignSymbol } from '../../../src/account-tools/known-tokens.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 
 const USDC: Address = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
@@ -10,9 +10,9 @@ describe('symbol of a token', () => {
   test.each([
     ['a stablecoin', 1, USDC, 'USDC'],
     ['the wrapped native token', 1, WETH, 'WETH'],
-    ['a token with another name', 1, OTHER, 'COW'],
+    ['a token with another name', 1, OTHER, 'COWS'],
     ['a token that contains a known name', 1, OTHER, 'aUSDC'],
-    ['a stablecoin of a chain whose tokens are not compared', 11155111, OTHER, 'USDC'],
+    ['a stablecoin of a chain whose tokens are not compared', 137, OTHER, 'USDC'],
     ['a name of another chain', 8453, OTHER, 'DAI'],
     ['the wrapped symbol of another chain', 1, OTHER, 'WXDAI'],
     ['the native symbol of another chain', 1, OTHER, 'xDAI'],
@@ -24,6 +24,8 @@ describe('symbol of a token', () => {
     ['a stablecoin', 1, 'USDC'],
     ['a stablecoin in other letters', 1, ' usdc\n'],
     ['a stablecoin of another chain', 100, 'USDT'],
+    ['a common token', 1, 'COW'],
+    ['a stablecoin of a test chain', 11155111, 'USDC'],
     ['native currency', 1, 'ETH'],
     ['native currency of a chain', 100, 'XDAI'],
     ['native currency of a chain without a table', 424242, 'Eth'],
