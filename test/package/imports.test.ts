@@ -268,6 +268,7 @@ describe('imports of programs', () => {
     );
     expect(Object.fromEntries(programs)).toEqual({
       cli: ['sandbox'], // and the files of apps/server
+      create: [],
       explorer: [],
       sandbox: ['server', 'solver'],
       server: ['explorer'],

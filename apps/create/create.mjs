@@ -1,0 +1,120 @@
+#!/usr/bin/env node
+import { cpSync, existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { fileURLToPath } from 'node:url';
+
+/** The templates: examples of the repository, whose tests run against the packed package. */
+export const TEMPLATES = [
+  { name: 'express', example: 'express', summary: 'a book in an Express application' },
+  { name: 'fastify', example: 'fastify-postgres', summary: 'a service with Fastify and PostgreSQL' },
+  { name: 'hono', example: 'hono', summary: 'a book in a Hono application' },
+  { name: 'server', example: 'server', summary: 'the standalone server with a configuration file' },
+  { name: 'dapp', example: 'dapp-tests', summary: 'tests of a dApp in the sandbox' },
+  { name: 'bot', example: 'market-maker', summary: 'a market maker that quotes both sides of a pair' },
+];
+
+const NAMES = TEMPLATES.map(({ name }) => name).join(', ');
+
+const HELP = `create-intentbook: create a project with intentbook
+
+Usage
+  npm create intentbook@latest [folder] [-- --template <name>]
+
+Templates
+${TEMPLATES.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+`;
+
+/** An error of the command line. */
+class UsageError extends Error {}
+
+/** Reads the arguments. @throws UsageError if one is unknown or missing. */
+function parse(args) {
+  const options = { folder: undefined, template: undefined, help: false };
+  for (let i = 0; i < args.length; i++) {
+    const [flag, inline] = args[i].split('=', 2);
+    if (flag === '--help' || flag === '-h') options.help = true;
+    else if (flag === '--template' || flag === '-t') {
+      options.template = inline ?? args[++i];
+      if (options.template === undefined) throw new UsageError(`--template must be one of ${NAMES}`);
+    } else if (flag.startsWith('-')) throw new UsageError(`unknown flag "${flag}"; flags: --template, --help`);
+    else if (options.folder === undefined) options.folder = args[i];
+    else throw new UsageError(`argument "${args[i]}" is not known`);
+  }
+  return options;
+}
+
+/** Completes the options with questions on a terminal. @throws UsageError without a terminal. */
+async function complete({ folder, template }, { stdin, stdout }) {
+  if (folder !== undefined && template !== undefined) return { folder, template };
+  if (!stdin.isTTY) {
+    if (template === undefined) throw new UsageError(`--template must be one of ${NAMES}`);
+    throw new UsageError('the folder is missing: npm create intentbook@latest <folder>');
+  }
+  const terminal = createInterface({ input: stdin, output: stdout });
+  try {
+    const place = folder ?? ((await terminal.question('Folder (my-book): ')).trim() || 'my-book');
+    if (template !== undefined) return { folder: place, template };
+    for (const [i, { name, summary }] of TEMPLATES.entries())
+      stdout.write(`  ${i + 1}  ${name.padEnd(10)}${summary}\n`);
+    const choice = (await terminal.question('Template (1): ')).trim() || '1';
+    return { folder: place, template: TEMPLATES[Number(choice) - 1]?.name ?? choice };
+  } finally {
+    terminal.close();
+  }
+}
+
+/** Returns the folder of a template: in the package, or in the repository. */
+function findTemplate(example) {
+  const packed = fileURLToPath(new URL(`templates/${example}`, import.meta.url));
+  return existsSync(packed) ? packed : fileURLToPath(new URL(`../../examples/${example}`, import.meta.url));
+}
+
+/** Converts the name of a folder to that of a package. */
+const toPackageName = (folder) =>
+  basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .replace(/^-+|-+$/g, '') || 'my-book';
+
+/**
+ * Creates the project.
+ *
+ * @returns the commands that follow.
+ * @throws UsageError if the template is unknown, or if the folder has files.
+ */
+export function createProject(folder, template) {
+  const found = TEMPLATES.find(({ name }) => name === template);
+  if (found === undefined) throw new UsageError(`--template must be one of ${NAMES}, got "${template}"`);
+  const target = resolve(folder);
+  if (existsSync(target) && readdirSync(target).some((name) => name !== '.git')) {
+    throw new UsageError(`the folder "${target}" must be empty`);
+  }
+  cpSync(findTemplate(found.example), target, { recursive: true });
+  const file = join(target, 'package.json');
+  const manifest = { ...JSON.parse(readFileSync(file, 'utf8')), name: toPackageName(target), version: '0.0.0' };
+  writeFileSync(file, `${JSON.stringify(manifest, undefined, 2)}\n`);
+  writeFileSync(join(target, '.gitignore'), 'node_modules\n*.sqlite\n*.sqlite-*\n.env\n');
+  const place = relative(process.cwd(), target);
+  const start = manifest.scripts.start === undefined ? [] : ['npm start'];
+  return [...(place === '' ? [] : [`cd ${place}`]), 'npm install', 'npm test', ...start];
+}
+
+async function run(args, { stdin, stdout, stderr }) {
+  try {
+    const options = parse(args);
+    if (options.help) return stdout.write(HELP);
+    const { folder, template } = await complete(options, { stdin, stdout });
+    const steps = createProject(folder, template);
+    stdout.write(
+      `\nThe project is in ${resolve(folder)}. Next steps:\n\n${steps.map((step) => `  ${step}\n`).join('')}`,
+    );
+    stdout.write('\nREADME.md describes it. Documentation: https://github.com/intentbook/intentbook#readme\n');
+  } catch (error) {
+    stderr.write(`create-intentbook: ${error.message}\n`);
+    process.exitCode = error instanceof UsageError ? 2 : 1;
+  }
+}
+
+// npm runs the program through a link.
+if (realpathSync(process.argv[1] ?? '') === fileURLToPath(import.meta.url)) await run(process.argv.slice(2), process);
