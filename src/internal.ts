@@ -5,7 +5,6 @@
  */
 
 export { toCsvLine } from './account-tools/csv-line.ts';
-export { type ListedToken, listKnownTokens } from './account-tools/known-tokens.ts';
 export { onAbort } from './concurrency/abort.ts';
 export { createAsyncQueue } from './concurrency/async-queue.ts';
 export { DeadlineError, withDeadline } from './concurrency/deadline.ts';
@@ -96,5 +95,7 @@ export { ResponseTooLargeError, readResponseText } from './validation/response-t
 export { getEndpoint, parseServiceUrl, type ServiceUrl } from './validation/service-url.ts';
 export { VERSION } from './version.ts';
 
+/** Loads the table of common tokens. */
+export const loadKnownTokens = async () => (await import('./account-tools/known-tokens.ts')).listKnownTokens;
 /** Loads the comparison with another book. A static export would be part of the core of every book. */
 export const loadReconcile = async () => (await import('./records/reconcile.ts')).reconcile;

@@ -1,4 +1,4 @@
-import { getNativeCurrency, listKnownTokens, NATIVE_MARKER } from '#internal';
+import { getNativeCurrency, loadKnownTokens, NATIVE_MARKER } from '#internal';
 
 /** A token with its symbol and its decimals. */
 export interface KnownToken {
@@ -26,9 +26,10 @@ const BLOCK_EXPLORERS: Readonly<Record<number, string>> = {
 };
 
 /** Returns common tokens of a chain, its wrapped native currency, and its native currency, by address. */
-export function commonTokens(chainId: number): ReadonlyMap<string, KnownToken> {
+export async function commonTokens(chainId: number): Promise<ReadonlyMap<string, KnownToken>> {
   const { symbol, decimals } = getNativeCurrency(chainId);
   const native = { address: NATIVE_MARKER, symbol, decimals, name: 'native currency' };
+  const listKnownTokens = await loadKnownTokens();
   const tokens: KnownToken[] = [native, ...listKnownTokens(chainId)];
   return new Map(tokens.map((token) => [token.address, token]));
 }

@@ -48,8 +48,32 @@ function chooseFinder(term: string): (book: ShownBook) => Promise<SearchResult[]
         : [{ type: 'auction', path, id: String(id) }];
     };
   }
+  if (/^0x[0-9a-f]{4,}$/i.test(term)) return (book) => findPrefix(book, term.toLowerCase());
   return async ({ tokens, path }) =>
-    tokens.find(term).map((id): SearchResult => ({ type: 'token', path, id, label: term.toUpperCase() }));
+    (await tokens.find(term)).map((id): SearchResult => ({ type: 'token', path, id, label: term.toUpperCase() }));
+}
+
+/** Orders that are searched for the beginning of an address. */
+const PREFIX_ORDERS = 1000;
+
+/** Maximum number of results of a book for the beginning of an address. */
+const MAX_MATCHES = 20;
+
+/** Finds the accounts, tokens and orders of the newest orders whose address or UID begins with a text. */
+async function findPrefix({ book, path, tokens }: ShownBook, prefix: string): Promise<SearchResult[]> {
+  const { orders } = await book.orders.list({ limit: PREFIX_ORDERS });
+  const found = new Map<string, SearchResult['type']>();
+  for (const { uid, owner, receiver, sellToken, buyToken } of orders) {
+    for (const token of [sellToken, buyToken]) found.set(token, 'token');
+    for (const account of [owner, receiver]) if (account !== null) found.set(account, 'account');
+    found.set(uid, 'order');
+  }
+  const matches = [...found].filter(([id]) => id.startsWith(prefix)).slice(0, MAX_MATCHES);
+  const shown = await tokens.read(matches.filter(([, type]) => type === 'token').map(([id]) => id));
+  return matches.map(([id, type]) => {
+    const { symbol: label } = shown[id] ?? {};
+    return { type, path, id, ...(label === undefined ? {} : { label }) };
+  });
 }
 
 async function findAddress({ book, path, tokens }: ShownBook, address: string): Promise<SearchResult[]> {

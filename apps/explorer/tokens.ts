@@ -26,10 +26,14 @@ const MAX_TEXT = 32;
  */
 export function createTokenReader(book: OrderBook, given: readonly KnownToken[] = []) {
   const own = new Map(given.map((token) => [token.address.toLowerCase(), token]));
-  const common = commonTokens(book.chainId);
-  const symbols = new Map([...common, ...own].map(([address, { symbol }]) => [address, symbol]));
+  const load = async () => {
+    const common = await commonTokens(book.chainId);
+    return { common, symbols: new Map([...common, ...own].map(([address, { symbol }]) => [address, symbol])) };
+  };
+  let loading: ReturnType<typeof load> | undefined;
 
   async function readOne(address: string): Promise<ShownToken | undefined> {
+    const { common, symbols } = await (loading ??= load());
     const token = own.get(address) ?? (address === NATIVE_MARKER ? common.get(address) : undefined);
     if (token !== undefined) return toShown(token, true);
     // Without a chain client, or while the chain is unavailable, the page shows common tokens, or atoms.
@@ -55,7 +59,8 @@ export function createTokenReader(book: OrderBook, given: readonly KnownToken[] 
     /**
      * Returns the addresses of tokens whose symbol is `symbol` in any case. Only tokens that were read are searched.
      */
-    find(symbol: string): string[] {
+    async find(symbol: string): Promise<string[]> {
+      const { symbols } = await (loading ??= load());
       const wanted = symbol.toLowerCase();
       const matches = [...symbols].filter(([, each]) => each.toLowerCase() === wanted).map(([address]) => address);
       return matches.filter((address) => address !== NATIVE_MARKER || matches.length === 1);

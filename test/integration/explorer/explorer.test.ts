@@ -77,6 +77,19 @@ describe.skipIf(CHROMIUM === undefined)(`explorer${SKIP_REASON}`, () => {
     expect((await fetch(`${server.url}/explorer/%2e%2e/index.js`)).status).toBe(404);
   });
 
+  test('finds accounts, tokens and orders by the beginning of their address or UID', async () => {
+    const uid = await place({ sellToken: WETH, buyToken: COW });
+    const search = async (text: string) => (await fetch(`${server.url}/explorer/data/search?q=${text}`)).json();
+    const [owner, weth] = [OWNER.address.toLowerCase(), WETH.toLowerCase()];
+    expect(await search(owner.slice(0, 8).toUpperCase().replace('0X', '0x'))).toEqual([
+      { type: 'account', path: '', id: owner },
+    ]);
+    expect(await search(weth.slice(0, 12))).toEqual([{ type: 'token', path: '', id: weth, label: 'WETH' }]);
+    expect(await search(uid.slice(0, 60))).toEqual([{ type: 'order', path: '', id: uid }]);
+    expect(await search('0x1234567')).toEqual([]);
+    expect(await search('0x12')).toEqual([]);
+  });
+
   test('shows a new order and updates its row', async () => {
     const { page, troubles } = await open('#/');
     await page.getByText('live', { exact: true }).waitFor();

@@ -41,7 +41,8 @@ export async function results({ filters, signal, site }) {
       ? element('ul', {}, ...items)
       : note(
           'An order UID has 112 hex digits after 0x, a transaction 64, an account or token 40. ',
-          'An auction is a number, and a token can be found by its symbol.',
+          'An auction is a number, and a token can be found by its symbol. ',
+          'The beginning of an address or UID, from 0x and 4 digits on, is found in the newest 1,000 orders.',
         ),
   ];
 }
