@@ -15,15 +15,11 @@ export function formatFrontEndEnv(frontEnd: FrontEnd, { url, rpcUrl, chainId }: 
     `REACT_APP_ORDER_BOOK_URLS={"${chainId}":"${url}"}`,
     `REACT_APP_NETWORK_URL_${chainId}=${rpcUrl}`,
     `REACT_APP_BFF_BASE_URL=${url}`,
+    `REACT_APP_CMS_BASE_URL=${url}`,
   ];
   const lines =
     frontEnd === 'cowswap'
-      ? [
-          ...variables,
-          `REACT_APP_BALANCES_WATCHER_BASE_URL=${url}`,
-          `REACT_APP_CMS_BASE_URL=${url}`,
-          'REACT_APP_ENVIRONMENT=production',
-        ]
+      ? [...variables, `REACT_APP_BALANCES_WATCHER_BASE_URL=${url}`, 'REACT_APP_ENVIRONMENT=production']
       : [
           '# CoW Explorer reads production and staging from this URL and shows each trade twice: see the guide.',
           ...variables,

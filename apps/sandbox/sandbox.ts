@@ -16,6 +16,7 @@ import {
 import { createBalanceSessions } from './balance-sessions.ts';
 import type { SandboxAccount } from './chain.ts';
 import { createControlApi } from './control-api.ts';
+import { createFrontEndContent } from './front-end-content.ts';
 import { loadKeyRing } from './keys.ts';
 import type { Sandbox, SandboxOptions, SandboxQuote, SandboxQuoteOptions, TokenAmounts } from './sandbox-types.ts';
 import { createTrader, type TraderContext } from './trader.ts';
@@ -64,6 +65,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     apis: {
       '/sandbox': createControlApi(() => sandbox),
       ...createBalanceSessions({ chainId, accounts: accountInterface, tokens }),
+      ...createFrontEndContent({ chainId, tokens, solver: { address: contracts.solver, name: solver.name } }),
     },
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
     ...(options.host === undefined ? {} : { host: options.host }),

@@ -44,6 +44,7 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
   for (const event of EVENTS) book.on(event, () => solver.wake());
 
   return {
+    name: used.name,
     start: (): void => solver.start(),
     stop: (): Promise<void> => solver.stop(),
     wake: (): void => solver.wake({ retry: true }),

@@ -90,6 +90,11 @@ describe('chain of a sandbox, for a front end', () => {
   });
 });
 
+function pickToken(symbol: string) {
+  const { address, name, decimals } = sandbox.token(symbol);
+  return { address, symbol, name, decimals };
+}
+
 /** Reads the balances of the events of a stream. */
 async function* readBalances(response: Response): AsyncGenerator<Record<string, string>> {
   let text = '';
@@ -156,6 +161,44 @@ describe('services of a sandbox, for a front end', () => {
     );
     expect(second).toEqual({ [weth]: String(3n * 10n ** 18n) });
   }, 20_000);
+
+  it('serves the content that front ends read: the solver by name, and empty lists', async () => {
+    const read = async (path: string) => {
+      const response = await fetch(`${sandbox.url}${path}`);
+      expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
+      return response.json();
+    };
+    const query = 'filters[active][$eq]=true&populate[image][fields][0]=url&pagination[pageSize]=100';
+    const { data: solvers } = (await read(`/solvers?${query}`)) as { data: { attributes: Record<string, unknown> }[] };
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder({ sell: ['1', 'WETH'], for: ['2000', 'USDC'] });
+    await sandbox.waitFor(uid, 'fulfilled');
+    const [trade] = await sandbox.book.trades.list({ orderUid: uid });
+    const competition = await sandbox.book.auctions.competitionOfTransaction(trade?.txHash ?? '0x');
+    const [winner] = competition?.solutions ?? [];
+    expect(solvers).toHaveLength(1);
+    expect(solvers[0]?.attributes).toMatchObject({
+      displayName: 'Sandbox solver',
+      solver_networks: {
+        data: [
+          {
+            attributes: {
+              active: true,
+              address: winner?.solverAddress,
+              network: { data: { attributes: { chainId: 11155111 } } },
+              environment: { data: { attributes: { name: 'prod' } } },
+            },
+          },
+        ],
+      },
+    });
+    for (const path of ['announcements', 'correlated-tokens', 'restricted-token-lists']) {
+      expect(await read(`/${path}`)).toMatchObject({ data: [], meta: { pagination: { total: 0 } } });
+    }
+    const { tokens } = (await read('/token-list.json')) as { tokens: object[] };
+    expect(tokens).toContainEqual({ chainId: 11155111, ...pickToken('COW') });
+    expect((await fetch(`${sandbox.url}/solvers`, { method: 'POST' })).status).toBe(405);
+  });
 
   it('allows the headers that its requests have', async () => {
     const response = await fetch(`${sandbox.url}/1/sessions/0x`, { method: 'OPTIONS' });
