@@ -78,11 +78,16 @@ another order book instead: its status, its executed amounts, and its presence. 
     description: `Deletes expired, cancelled and filled orders whose creation and validity are older than a number of days, and expired
 quotes. It runs in bounded steps beside a server on the same PostgreSQL database.
 
+On a terminal, it prints the number of orders first and waits for a confirmation, unless --yes is given. With --dry-run it
+prints the number and deletes nothing. Orders whose expiry is not recorded yet are not in it: a server records it within
+seconds, and prune does so first.
+
 Entries of the log, chain events, documents and notifications stay unless their --retention flag is given. Notifications
 require --accounts, whose expired nonces are deleted too. Readers of the log must have read what is deleted: entries about
 old blocks can be deleted as soon as they are written, so the indexer and notifications should have caught up.`,
-    flags: named(...BOOK, 'older-than', ...RETENTION, 'accounts', 'json', 'log'),
+    flags: named(...BOOK, 'older-than', ...RETENTION, 'accounts', 'dry-run', 'yes', 'json', 'log'),
     examples: [
+      'prune --dry-run --db intentbook.sqlite',
       'prune --older-than 30 --chain sepolia --db intentbook.sqlite',
       'prune --older-than 30 --retention-events 30 --retention-documents 60 --postgres postgres://localhost/books',
       'prune --accounts postgres://localhost/books --retention-notifications 90 --db intentbook.sqlite',
@@ -175,9 +180,18 @@ names each difference and what to do, and changes nothing.`,
     examples: ['check --config intentbook.json --connect', 'check --chain gnosis --rpc https://rpc.example.org'],
   },
   {
+    name: 'doctor',
+    summary: 'reports versions, packages, databases, nodes, clock and disks, for a bug report',
+    description: `Takes the flags of serve. Connects to the databases and nodes, and changes nothing. The report has no secrets. Exits
+with 1 if it contains a problem.`,
+    flags: [...SERVE_FLAGS, ...named('json')],
+    examples: ['doctor --config intentbook.json', 'doctor --chain gnosis --rpc https://rpc.example.org'],
+  },
+  {
     name: 'init',
     argument: '[file]',
     summary: 'writes a configuration file with comments; intentbook.json by default',
+    description: 'On a terminal, it requests the chain that is not given.',
     flags: named('chain', 'json'),
     examples: ['init', 'init books.json --chain gnosis'],
   },
@@ -205,6 +219,15 @@ the limits of rateLimit, separate from those of its address. Nothing is written 
     examples: ['migrate --postgres postgres://localhost/books --schema intentbook_mainnet'],
   },
   ...MAINTENANCE,
+  {
+    name: 'completion',
+    argument: '<shell>',
+    summary: 'prints the completion of bash, zsh or fish',
+    description: `Completes commands, flags, and values of flags with few values. Put eval "$(intentbook completion bash)" into
+~/.bashrc, the same with zsh into ~/.zshrc, or intentbook completion fish | source into config.fish.`,
+    flags: [],
+    examples: ['completion bash'],
+  },
   { name: 'help', argument: '[command]', summary: 'prints the help of a command', flags: [], examples: ['help serve'] },
   { name: 'version', summary: 'prints the version', flags: named('json'), examples: ['version --json'] },
 ];

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline/promises';
 import { checkSettings } from '../server/commands/check.ts';
 import { createNamedKey, formatKey } from '../server/commands/create-key.ts';
 import { runCommand } from '../server/commands/index.ts';
@@ -9,7 +10,9 @@ import { STANDARD_OUTPUT } from '../server/commands/output.ts';
 import { mergeSettings, readConfigFile } from '../server/config/load.ts';
 import { planOptions } from '../server/config/plan-options.ts';
 import { ConfigError, type RunningServer, type ServeOptions, serve } from '../server/index.ts';
+import { BOOK_SETTINGS } from '../server/settings/book-settings.ts';
 import { UsageError } from '../server/settings/usage-error.ts';
+import { completionScript } from './completion.ts';
 import { helpText } from './help.ts';
 import { audited, formatTarget } from './logging/audit.ts';
 import { failureText, getReason } from './logging/failure.ts';
@@ -44,8 +47,13 @@ async function run(): Promise<void> {
       return console.log(command.json ? JSON.stringify({ version, node: process.versions.node }) : version);
     case 'migrate':
       return runMigration(command);
+    case 'completion':
+      return console.log(completionScript(command.shell).trimEnd());
+    case 'doctor':
+      return runDoctor(command);
     case 'init': {
-      const file = await initConfig(command.file, command.chain).catch((error: unknown) => failWith(error));
+      const chain = command.isChosen || command.json ? command.chain : await readChain(command.chain);
+      const file = await initConfig(command.file, chain).catch((error: unknown) => failWith(error));
       const next = `intentbook check --config ${command.file}`;
       return console.log(
         command.json ? JSON.stringify({ ok: true, file }) : `${file} was written; check it with "${next}"`,
@@ -65,12 +73,19 @@ async function run(): Promise<void> {
   }
 }
 
-async function runCheck(command: Command & { name: 'check' }): Promise<void> {
+/** Returns the plan of a server that is not started. @throws UsageError if a setting is invalid. */
+async function planned(command: Command & { name: 'check' | 'doctor' }) {
   const options = await configured(command);
-  const check = async () => checkSettings(planOptions(options).plan, options.folder, command.connect);
-  const { books, problems } = await check().catch((error: unknown) => {
+  try {
+    return { plan: planOptions(options).plan, folder: options.folder };
+  } catch (error) {
     throw error instanceof ConfigError ? new UsageError(error.problems.join('\n  ')) : error;
-  });
+  }
+}
+
+async function runCheck(command: Command & { name: 'check' }): Promise<void> {
+  const { plan, folder } = await planned(command);
+  const { books, problems } = await checkSettings(plan, folder, command.connect);
   const ok = problems.length === 0;
   if (!ok) process.exitCode = FAILED;
   if (command.json) return console.log(JSON.stringify({ ok, books, problems }));
@@ -81,16 +96,66 @@ async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   for (const problem of problems) console.error(`intentbook: ${problem}`);
 }
 
+/** Reads the chain of a new configuration from the terminal, if there is one. */
+async function readChain(fallback: string | number): Promise<string | number> {
+  if (!isTerminal) return fallback;
+  const { schema, fromText, expected } = BOOK_SETTINGS.chain.type;
+  return onTerminal(async (question) => {
+    for (;;) {
+      const text = await question(`Chain, by name or id (${fallback}): `);
+      if (text === '') return fallback;
+      const parsed = schema.safeParse(fromText(text));
+      if (parsed.success) return parsed.data;
+      console.error(`chain must be ${expected}, got "${text}"`);
+    }
+  });
+}
+
+/** Uses the terminal for questions. A text that is typed ahead is the reply to the next one. */
+async function onTerminal<T>(use: (question: (text: string) => Promise<string>) => Promise<T>): Promise<T> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    // Unlike `terminal.question`, the iterator keeps lines that arrive before the question, and ends with the terminal.
+    const lines = terminal[Symbol.asyncIterator]();
+    return await use(async (text) => {
+      process.stderr.write(text);
+      const { value, done } = await lines.next();
+      if (done === true) throw new UsageError('the terminal was closed without a reply');
+      return value.trim();
+    });
+  } finally {
+    terminal.close();
+  }
+}
+
+/** Whether a person can reply to a question. */
+const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true;
+
+const confirm = (text: string) => onTerminal(async (question) => /^y(es)?$/i.test(await question(`${text} (y/N) `)));
+
+async function runDoctor(command: Command & { name: 'doctor' }): Promise<void> {
+  const { plan, folder } = await planned(command);
+  const { examine } = await import('../server/commands/doctor.ts');
+  const lines = await examine(plan, version, folder);
+  const ok = lines.every(({ isProblem }) => isProblem !== true);
+  if (!ok) process.exitCode = FAILED;
+  if (command.json) return console.log(JSON.stringify({ ok, report: lines }));
+  const format = ({ subject, text, isProblem }: (typeof lines)[number]) =>
+    `${isProblem === true ? 'PROBLEM ' : '        '}${subject.padEnd(20)} ${text}`;
+  console.log(lines.map(format).join('\n'));
+}
+
 async function runMigration({ options, json, log }: Command & { name: 'migrate' }): Promise<void> {
   const action = { action: 'migrate', target: formatTarget(options) };
   const schemas = await audited(log, action, () => migrateAll(options)).catch((error: unknown) => failWith(error));
   console.log(json ? JSON.stringify({ ok: true, schemas }) : schemas.join('\n'));
 }
 
-async function runMaintenance({ options, log }: Command & { name: 'command' }): Promise<void> {
+async function runMaintenance({ options, yes, log }: Command & { name: 'command' }): Promise<void> {
   const { command, book, accounts, config, file } = options;
   const action = { action: command, target: formatTarget({ ...book, accounts, config, file }) };
-  const run = () => runCommand(options, process.stderr);
+  const isConfirmed = command === 'prune' && !yes && !options.json && isTerminal;
+  const run = () => runCommand(isConfirmed ? { ...options, confirm } : options, process.stderr);
   const outcome = await audited(log, action, run, ({ ok }) => ok).catch((error: unknown) => failWith(error));
   const { ok, words, data } = outcome;
   print(options.json ? JSON.stringify({ ok, ...data }) : words);
@@ -98,7 +163,10 @@ async function runMaintenance({ options, log }: Command & { name: 'command' }): 
 }
 
 /** Reads the configuration file, if one is named. Options of the command line override it. */
-async function configured({ config: file, options }: Command & { name: 'serve' | 'check' }): Promise<ServeOptions> {
+async function configured({
+  config: file,
+  options,
+}: Command & { name: 'serve' | 'check' | 'doctor' }): Promise<ServeOptions> {
   if (file === undefined) return options;
   const settings = await readConfigFile(file).catch((error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;

@@ -16,6 +16,7 @@ import { singleBook } from '../server/settings/single-book.ts';
 import { UsageError } from '../server/settings/usage-error.ts';
 import type { CommandInfo } from './commands.ts';
 import { COMMANDS, findCommand, toMaintenanceName } from './commands.ts';
+import { SHELLS, type Shell } from './completion.ts';
 import { splitArgs } from './split.ts';
 
 /** Format of a log. */
@@ -30,7 +31,7 @@ interface Audited {
 export type Command =
   | { readonly name: 'help'; readonly of?: string; readonly all?: true }
   | { readonly name: 'version'; readonly json?: true }
-  | ({ readonly name: 'command'; readonly options: CommandOptions } & Audited)
+  | ({ readonly name: 'command'; readonly options: CommandOptions; readonly yes: boolean } & Audited)
   | ({ readonly name: 'migrate'; readonly options: MigrateOptions; readonly json: boolean } & Audited)
   /** Options override those of the configuration file. */
   | {
@@ -46,8 +47,22 @@ export type Command =
       readonly connect: boolean;
       readonly json: boolean;
     }
+  | {
+      readonly name: 'doctor';
+      readonly config?: string;
+      readonly options: ServeOptions;
+      readonly json: boolean;
+    }
+  | { readonly name: 'completion'; readonly shell: Shell }
   | ({ readonly name: 'keys'; readonly key: string; readonly json: boolean } & Audited)
-  | { readonly name: 'init'; readonly file: string; readonly chain: string | number; readonly json: boolean };
+  | {
+      readonly name: 'init';
+      readonly file: string;
+      readonly chain: string | number;
+      /** Whether the chain was given, so that no question is needed. */
+      readonly isChosen: boolean;
+      readonly json: boolean;
+    };
 
 /**
  * Parses a command line. Every flag has an environment variable, such as `INTENTBOOK_MAX_OPEN_ORDERS` for
@@ -83,9 +98,15 @@ export function parseCommand(
   const json = reader.value('json') === true;
   if (command.name === 'init') {
     const chain = (reader.value('chain') ?? BOOK_SETTINGS.chain.default) as string | number; // parsed
-    return { name: 'init', file: argument ?? 'intentbook.json', chain, json };
+    const isChosen = reader.value('chain') !== undefined;
+    return { name: 'init', file: argument ?? 'intentbook.json', chain, isChosen, json };
   }
   if (command.name === 'keys') return { name: 'keys', key: readKeyName(words), json, log: readLog(reader) };
+  if (command.name === 'completion') return { name: 'completion', shell: readShell(argument) };
+  if (command.name === 'doctor') {
+    const { config, options } = toServeCommand(command, given, reader, contract);
+    return { name: 'doctor', options, json, ...(config === undefined ? {} : { config }) };
+  }
   if (command.name === 'check') {
     const { config, options } = toServeCommand(command, given, reader, contract);
     const connect = reader.value('connect') === true;
@@ -109,7 +130,14 @@ function requireCommand(word: string | undefined): CommandInfo {
   const command = findCommand(word);
   if (command !== undefined) return command;
   const known = COMMANDS.map(({ name }) => name);
-  throw new UsageError(formatUnknownName('command', word, known));
+  const text = formatUnknownName('command', word, known);
+  throw new UsageError(text.endsWith('?') ? text : `${text}; commands: ${known.join(', ')}`);
+}
+
+function readShell(text: string | undefined): Shell {
+  const shell = SHELLS.find((each) => each === text);
+  if (shell !== undefined) return shell;
+  throw new UsageError(`<shell> must be one of ${SHELLS.join(', ')}, got ${text === undefined ? 'none' : `"${text}"`}`);
 }
 
 function readLog(reader: SettingReader): LogFormat | undefined {
@@ -161,6 +189,7 @@ function toMaintenanceCommand(
     book: singleBook(book),
     file: file ?? '',
     ages: readAges(flags, reader),
+    ...(reader.value('dry-run') === true ? { dryRun: true } : {}),
     toBlock: Number(toBlock),
     ...readTableOptions(command, file ?? '', given, reader),
     ...(config === undefined ? {} : { config: String(config) }),
@@ -168,7 +197,7 @@ function toMaintenanceCommand(
     ...(against === undefined ? {} : { against: String(against) }),
     json,
   };
-  return { name: 'command', options, log: readLog(reader) };
+  return { name: 'command', options, yes: reader.value('yes') === true, log: readLog(reader) };
 }
 
 /** @throws UsageError if data of orders is not kept as long as these, or if the account store is missing. */

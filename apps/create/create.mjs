@@ -52,12 +52,20 @@ async function complete({ folder, template }, { stdin, stdout }) {
     throw new UsageError('the folder is missing: npm create intentbook@latest <folder>');
   }
   const terminal = createInterface({ input: stdin, output: stdout });
+  // Unlike `terminal.question`, the iterator keeps lines that arrive before the question, and ends with the terminal.
+  const lines = terminal[Symbol.asyncIterator]();
+  const question = async (text, fallback) => {
+    stdout.write(text);
+    const { value, done } = await lines.next();
+    if (done) throw new UsageError('the terminal was closed without a reply');
+    return value.trim() || fallback;
+  };
   try {
-    const place = folder ?? ((await terminal.question('Folder (my-book): ')).trim() || 'my-book');
+    const place = folder ?? (await question('Folder (my-book): ', 'my-book'));
     if (template !== undefined) return { folder: place, template };
     for (const [i, { name, summary }] of TEMPLATES.entries())
       stdout.write(`  ${i + 1}  ${name.padEnd(10)}${summary}\n`);
-    const choice = (await terminal.question('Template (1): ')).trim() || '1';
+    const choice = await question('Template (1): ', '1');
     return { folder: place, template: TEMPLATES[Number(choice) - 1]?.name ?? choice };
   } finally {
     terminal.close();

@@ -38,6 +38,16 @@ describe('npm create intentbook, from its tarball', () => {
     expect(files).not.toContain('node_modules');
   });
 
+  it.skipIf(spawnSync('script', ['--version']).status !== 0)('requests what is missing on a terminal', () => {
+    const command = `'${process.execPath}' '${join(folder, 'package/create.mjs')}'`;
+    const run = (input: string) =>
+      spawnSync('script', ['-qec', command, '/dev/null'], { cwd: folder, encoding: 'utf8', input });
+    expect(run('typed\n4\n').stdout).toContain('cd typed');
+    expect(readdirSync(join(folder, 'typed'))).toContain('intentbook.json');
+    const closed = run('other\n\u0004');
+    expect([closed.status, closed.stdout]).toEqual([2, expect.stringContaining('without a reply')]);
+  });
+
   it('has the version of the package', () => {
     expect(JSON.parse(readFileSync(join(SOURCE, 'package.json'), 'utf8')).version).toBe(manifest.version);
   });

@@ -14,8 +14,8 @@ import { exportBook } from './export.ts';
 import { importBook } from './import.ts';
 import { STANDARD_OUTPUT } from './output.ts';
 import { type Progress, progressBar } from './progress.ts';
-import type { PruneAges, Pruned, PrunedAccounts } from './prune.ts';
-import { pruneAccounts, pruneBook } from './prune.ts';
+import type { PruneAges, Pruned, PrunedAccounts, PrunePreview } from './prune.ts';
+import { countPrunable, pruneAccounts, pruneBook } from './prune.ts';
 import { checkBackup, describeLost } from './restore-check.ts';
 import { rollBackBook } from './rollback.ts';
 import type { ExportedTable, TableName } from './table-export/index.ts';
@@ -42,6 +42,10 @@ export interface CommandOptions {
   readonly file: string;
   /** For `prune`. */
   readonly ages: PruneAges;
+  /** For `prune`: whether nothing is deleted. */
+  readonly dryRun?: boolean;
+  /** For `prune`: returns whether to delete, after the question. Without it, `prune` deletes. */
+  readonly confirm?: (question: string) => Promise<boolean>;
   /** For `rollback`: the newest block whose chain events stay. */
   readonly toBlock: number;
   /** For `export` to a table. Without it, orders are exported as NDJSON. */
@@ -101,7 +105,8 @@ async function forget(options: CommandOptions): Promise<CommandOutcome> {
     deleted: 'its affiliate code was deleted',
     kept: 'its affiliate code was kept for payouts',
   }[data.affiliate];
-  const words = `${data.subscriptions} subscriptions and ${data.notifications} notifications of ${account} were deleted; ${affiliate}`;
+  const deleted = [formatCount(data.subscriptions, 'subscription'), formatCount(data.notifications, 'notification')];
+  const words = `${deleted.join(' and ')} of ${account} were deleted; ${affiliate}`;
   return { ok: true, words, data: { account, ...data } };
 }
 
@@ -145,7 +150,7 @@ async function checkRestore(options: CommandOptions, progress: Progress): Promis
   if (plan === undefined) throw new Error('the plan has no book');
   const file = resolve(options.file);
   const data = await checkBackup({ kind: 'file', path: file }, plan.place, getDomain(plan), progress);
-  const sum = `${file} has ${data.orders} orders, ${data.problems.length} problems`;
+  const sum = `${file} has ${formatCount(data.orders, 'order')}, ${formatCount(data.problems.length, 'problem')}`;
   const problems = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
   return { ok: data.problems.length === 0, words: `${sum}${problems}\n${describeLost(data)}`, data: { file, ...data } };
 }
@@ -171,7 +176,7 @@ async function withStore(options: CommandOptions, progress: Progress): Promise<C
     if (options.table === 'notifications') return exportNotifications(server, options, progress);
   }
   // A server may have the file open.
-  const readOnly = options.command === 'export' || options.command === 'verify';
+  const readOnly = options.command === 'export' || options.command === 'verify' || options.dryRun === true;
   const store = await openStore(plan.place, { readOnly });
   const domain = getDomain(plan);
   await store.open({ domain, clock: systemClock });
@@ -194,24 +199,34 @@ async function doWith(
       if (options.table !== undefined) return exportBookTable(store, options, progress);
       const output = getOutput(options);
       const data = await exportBook(store, domain, output, progress);
-      const words = `${data.orders} orders are in ${describeOutput(output)}, ${data.resumed} of them from before, digest ${data.sha256}`;
+      const words = `${formatCount(data.orders, 'order')} ${data.orders === 1 ? 'is' : 'are'} in ${describeOutput(output)}, ${data.resumed} of them from before, digest ${data.sha256}`;
       return { ok: true, words, data: { file: output, ...data } };
     }
     case 'import': {
       const data = await importBook(store, domain, file, progress);
-      const words = `${data.orders} orders of ${file} are here, ${data.inserted} of them new, digest ${data.sha256}`;
+      const words = `${formatCount(data.orders, 'order')} of ${file} ${data.orders === 1 ? 'is' : 'are'} here, ${data.inserted} of them new, digest ${data.sha256}`;
       return { ok: true, words, data: { file, ...data } };
     }
     case 'verify': {
       if (options.against !== undefined) return compare(store, domain, options.against, progress);
       const data = await verifyBook(store, domain, progress);
-      const sum = `${data.orders} orders, ${data.signatures} signatures recovered, ${data.onChain} verified only on chain`;
+      const [orders, signatures] = [formatCount(data.orders, 'order'), formatCount(data.signatures, 'signature')];
+      const sum = `${orders}, ${signatures} recovered, ${data.onChain} verified only on chain`;
       const problems = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
-      const words = `${sum}, ${data.problems.length} problems${problems}`;
+      const words = `${sum}, ${formatCount(data.problems.length, 'problem')}${problems}`;
       return { ok: data.problems.length === 0, words, data };
     }
     case 'prune': {
-      const pruned = await pruneBook(store, options.ages, systemClock.now(), progress);
+      const now = systemClock.now();
+      if (options.dryRun === true || options.confirm !== undefined) {
+        const preview = await countPrunable(store, options.ages.orders, now);
+        const words = describePreview(preview);
+        if (options.dryRun === true) return { ok: true, words, data: { dryRun: true, ...preview } };
+        if ((await options.confirm?.(`${words}. Delete them?`)) === false) {
+          return { ok: false, words: 'nothing was deleted', data: preview };
+        }
+      }
+      const pruned = await pruneBook(store, options.ages, now, progress);
       const data = { ...pruned, ...(await pruneAccountStore(options)) };
       return { ok: true, words: describePruned(data), data };
     }
@@ -219,7 +234,7 @@ async function doWith(
       const { indexer } = await createChainOptions({ rpc: options.book.rpc });
       const data = await rollBackBook(store, domain, options.toBlock, indexer?.sources ?? [], systemClock.now());
       const { number, hash } = data.block;
-      const words = `${data.removed} chain events were removed; the index continues after block ${number}, ${hash}`;
+      const words = `${formatCount(data.removed, 'chain event')} ${data.removed === 1 ? 'was' : 'were'} removed; the index continues after block ${number}, ${hash}`;
       return { ok: true, words, data };
     }
     case 'backup':
@@ -243,7 +258,7 @@ async function compare(store: Store, domain: Domain, url: string, progress: Prog
         ({ uid, field, local, upstream: other }) => `\n  ${uid}: ${field}: ${local} here, ${other} there`,
       ),
     ];
-    const words = `${compared} orders compared, ${lines.length} differences${lines.join('')}`;
+    const words = `${formatCount(compared, 'order')} compared, ${formatCount(lines.length, 'difference')}${lines.join('')}`;
     return { ok: lines.length === 0, words, data };
   } finally {
     upstream.close();
@@ -258,9 +273,17 @@ async function pruneAccountStore({ accounts, ages }: CommandOptions): Promise<Pr
 
 function describePruned({ orders, quotes, before, ...data }: Pruned & Partial<PrunedAccounts>): string {
   const { events, chainEvents, documents, notifications } = data;
-  const others = { events, 'chain events': chainEvents, documents, notifications };
-  const parts = Object.entries(others).flatMap(([kind, n]) => (n === undefined ? [] : [`, ${n} ${kind}`]));
-  return `${orders} orders and ${quotes} quotes were removed, all over before ${before}${parts.join('')}`;
+  const others = { event: events, 'chain event': chainEvents, document: documents, notification: notifications };
+  const parts = Object.entries(others).flatMap(([kind, n]) => (n === undefined ? [] : [`, ${formatCount(n, kind)}`]));
+  return `${formatCount(orders, 'order')} and ${formatCount(quotes, 'quote')} were removed, all over before ${before}${parts.join('')}`;
+}
+
+/** Formats a number of things, in the singular for one. */
+const formatCount = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+function describePreview({ orders, before }: PrunePreview): string {
+  const subject = orders === undefined ? 'an unknown number of orders' : formatCount(orders, 'order');
+  return `${subject} would be removed, all over before ${before}`;
 }
 
 /** Opens an account store that exists, and closes it. */
@@ -319,7 +342,7 @@ const describeOutput = (file: string) => (file === STANDARD_OUTPUT ? 'the standa
 
 function describeTable(options: CommandOptions, data: ExportedTable): CommandOutcome {
   const file = getOutput(options);
-  const words = `${data.rows} rows of ${data.table} are in ${describeOutput(file)}; export later changes with --after ${data.cursor}`;
+  const words = `${formatCount(data.rows, 'row')} of ${data.table} ${data.rows === 1 ? 'is' : 'are'} in ${describeOutput(file)}; export later changes with --after ${data.cursor}`;
   return { ok: true, words, data: { file, ...data } };
 }
 

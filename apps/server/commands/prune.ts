@@ -40,6 +40,21 @@ const STEP = 500;
 
 const DAY = 24 * 60 * 60;
 
+/** Counts the orders that `pruneBook` would delete. Those whose expiry is not recorded yet are not counted. */
+export async function countPrunable(store: Store, days: number, now: number): Promise<PrunePreview> {
+  const before = Math.floor(now / 1000) - days * DAY;
+  const orders = await countOrders(store, before);
+  return { ...(orders === undefined ? {} : { orders }), before: new Date(before * 1000).toISOString() };
+}
+
+/** The orders that would be deleted. */
+export interface PrunePreview {
+  /** Absent if the store cannot count them. */
+  readonly orders?: number;
+  /** Orders that finished before this time would be deleted. ISO 8601. */
+  readonly before: string;
+}
+
 /** Deletes orders that finished a number of days ago, and further old data, in bounded steps. */
 export async function pruneBook(store: Store, ages: PruneAges, now: number, progress: Progress): Promise<Pruned> {
   const second = Math.floor(now / 1000);

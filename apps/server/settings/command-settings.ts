@@ -16,6 +16,16 @@ export const COMMAND_SETTINGS = {
       help: 'Minimum number of days since an order has finished.',
       default: 90,
     },
+    dryRun: {
+      type: onOffAlone(),
+      help: 'Whether `prune` only prints the number of orders that it would delete.',
+      default: false,
+    },
+    yes: {
+      type: onOffAlone(),
+      help: 'Whether `prune` deletes without a confirmation on a terminal.',
+      default: false,
+    },
     table: {
       type: enumSetting('orders', 'trades', 'notifications'),
       help: 'Table that is exported to a `.csv` or `.parquet` file.',

@@ -1,0 +1,100 @@
+import { COMMANDS } from './commands.ts';
+
+/** Shells with a completion. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+/** A shell with a completion. */
+export type Shell = (typeof SHELLS)[number];
+
+/** Returns the script that completes commands, flags, and values of flags with few values. */
+export function completionScript(shell: Shell): string {
+  return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell]();
+}
+
+const NAMES = COMMANDS.map(({ name }) => name);
+
+/** Flags of each command, with the values that they can have. */
+const FLAGS_OF = COMMANDS.map(({ name, flags }) => ({
+  name,
+  flags: flags.map((flag) => ({
+    name: flag.name,
+    help: flag.setting.help.replaceAll(/[`'"[\]:\\$]/g, ''),
+    takesValue: flag.setting.type.alone !== true,
+    values: /^[a-z0-9-]+(\|[a-z0-9-]+)+$/.test(flag.setting.type.value) ? flag.setting.type.value.split('|') : [],
+  })),
+}));
+
+function bashScript(): string {
+  const values = new Map(FLAGS_OF.flatMap(({ flags }) => flags.map((flag) => [flag.name, flag.values] as const)));
+  const cases = [...values].flatMap(([flag, texts]) =>
+    texts.length === 0 ? [] : [`    --${flag}) COMPREPLY=($(compgen -W '${texts.join(' ')}' -- "$word")); return ;;`],
+  );
+  const flags = FLAGS_OF.map(
+    ({ name, flags: known }) =>
+      `    ${name}) options='${[...known.map((flag) => `--${flag.name}`), '--help'].join(' ')}' ;;`,
+  );
+  return `# intentbook completion for bash: eval "$(intentbook completion bash)"
+_intentbook() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" options=''
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W '${NAMES.join(' ')}' -- "$word")); return
+  fi
+  case "$before" in
+${cases.join('\n')}
+  esac
+  case "\${COMP_WORDS[1]}" in
+    help) options='${NAMES.join(' ')}' ;;
+${flags.filter((line) => !line.startsWith('    help)')).join('\n')}
+  esac
+  case "$word" in
+    -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
+    *) COMPREPLY=($(compgen -W "$options" -- "$word") $(compgen -f -- "$word")) ;;
+  esac
+}
+complete -F _intentbook intentbook
+`;
+}
+
+function zshScript(): string {
+  const summaries = COMMANDS.map(({ name, summary }) => `    '${name}:${summary.replaceAll(/[`':]/g, '')}'`);
+  const cases = FLAGS_OF.map(({ name, flags }) => {
+    const specs = flags.map(
+      ({ name: flag, help, takesValue, values }) =>
+        `'--${flag}[${help}]${takesValue ? `:value:${values.length === 0 ? '_files' : `(${values.join(' ')})`}` : ''}'`,
+    );
+    return `    ${name}) _arguments ${[...specs, "'--help[help]'", "'*:file:_files'"].join(' \\\n      ')} ;;`;
+  });
+  return `#compdef intentbook
+# intentbook completion for zsh: eval "$(intentbook completion zsh)"
+_intentbook() {
+  local -a commands=(
+${summaries.join('\n')}
+  )
+  if (( CURRENT == 2 )); then
+    _describe 'command' commands; return
+  fi
+  local command="\${words[2]}"
+  shift words; (( CURRENT-- ))
+  case "$command" in
+${cases.join('\n')}
+  esac
+}
+compdef _intentbook intentbook
+`;
+}
+
+function fishScript(): string {
+  const commands = COMMANDS.map(
+    ({ name, summary }) =>
+      `complete -c intentbook -n __fish_use_subcommand -f -a ${name} -d '${summary.replaceAll(/[`']/g, '')}'`,
+  );
+  const flags = FLAGS_OF.flatMap(({ name, flags: known }) =>
+    known.map(({ name: flag, help, takesValue, values }) => {
+      const argument = values.length === 0 ? (takesValue ? ' -r' : '') : ` -x -a '${values.join(' ')}'`;
+      return `complete -c intentbook -n '__fish_seen_subcommand_from ${name}' -l ${flag}${argument} -d '${help}'`;
+    }),
+  );
+  return `# intentbook completion for fish: intentbook completion fish | source
+${[...commands, ...flags].join('\n')}
+`;
+}
