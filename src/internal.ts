@@ -65,7 +65,6 @@ export { type Decimal, formatDecimal, parseDecimal } from './protocol/decimal.ts
 export { encodeSettle } from './protocol/encode-settle.ts';
 export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
-export { getNativeCurrency } from './protocol/native-currency.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { deductProtocolFees } from './protocol/protocol-fees.ts';
@@ -95,7 +94,5 @@ export { ResponseTooLargeError, readResponseText } from './validation/response-t
 export { getEndpoint, parseServiceUrl, type ServiceUrl } from './validation/service-url.ts';
 export { VERSION } from './version.ts';
 
-/** Loads the table of common tokens. */
-export const loadKnownTokens = async () => (await import('./account-tools/known-tokens.ts')).listKnownTokens;
 /** Loads the comparison with another book. A static export would be part of the core of every book. */
 export const loadReconcile = async () => (await import('./records/reconcile.ts')).reconcile;

@@ -1,4 +1,4 @@
-import { getNativeCurrency, loadKnownTokens, NATIVE_MARKER } from '#internal';
+import { NATIVE_MARKER } from '#internal';
 
 /** A token with its symbol and its decimals. */
 export interface KnownToken {
@@ -27,11 +27,13 @@ const BLOCK_EXPLORERS: Readonly<Record<number, string>> = {
 
 /** Returns common tokens of a chain, its wrapped native currency, and its native currency, by address. */
 export async function commonTokens(chainId: number): Promise<ReadonlyMap<string, KnownToken>> {
-  const { symbol, decimals } = getNativeCurrency(chainId);
-  const native = { address: NATIVE_MARKER, symbol, decimals, name: 'native currency' };
-  const listKnownTokens = await loadKnownTokens();
-  const tokens: KnownToken[] = [native, ...listKnownTokens(chainId)];
-  return new Map(tokens.map((token) => [token.address, token]));
+  const { listKnownTokens } = await import('intentbook/accounts');
+  return new Map(
+    listKnownTokens(chainId).map((token) => [
+      token.address,
+      token.address === NATIVE_MARKER ? { ...token, name: 'native currency' } : token,
+    ]),
+  );
 }
 
 /** Returns the base URL of a chain's block explorer, without a trailing slash. */

@@ -31,9 +31,13 @@ export function createTokenReader(book: OrderBook, given: readonly KnownToken[] 
     return { common, symbols: new Map([...common, ...own].map(([address, { symbol }]) => [address, symbol])) };
   };
   let loading: ReturnType<typeof load> | undefined;
+  function getCommon() {
+    loading ??= load();
+    return loading;
+  }
 
   async function readOne(address: string): Promise<ShownToken | undefined> {
-    const { common, symbols } = await (loading ??= load());
+    const { common, symbols } = await getCommon();
     const token = own.get(address) ?? (address === NATIVE_MARKER ? common.get(address) : undefined);
     if (token !== undefined) return toShown(token, true);
     // Without a chain client, or while the chain is unavailable, the page shows common tokens, or atoms.
@@ -60,7 +64,7 @@ export function createTokenReader(book: OrderBook, given: readonly KnownToken[] 
      * Returns the addresses of tokens whose symbol is `symbol` in any case. Only tokens that were read are searched.
      */
     async find(symbol: string): Promise<string[]> {
-      const { symbols } = await (loading ??= load());
+      const { symbols } = await getCommon();
       const wanted = symbol.toLowerCase();
       const matches = [...symbols].filter(([, each]) => each.toLowerCase() === wanted).map(([address]) => address);
       return matches.filter((address) => address !== NATIVE_MARKER || matches.length === 1);

@@ -15,13 +15,13 @@ export interface RecordedStore<S> {
   /** Returns the number of operations so far. */
   position(): number;
   /** Returns the operations so far, from which `recordedStore` makes an equal store. */
-  operations(): readonly Operation[];
+  operations(): readonly RecordedOperation[];
   /** Restores the state after that many operations. The store must be closed. */
   restore(position: number): Promise<void>;
 }
 
 /** A change of a store. */
-export interface Operation {
+export interface RecordedOperation {
   readonly group: string;
   readonly name: string;
   readonly args: readonly unknown[];
@@ -43,9 +43,9 @@ interface OpenableStore<C> {
  */
 export function recordedStore<C extends { readonly clock: Clock }, S extends OpenableStore<C>>(
   create: () => S,
-  { faults, saved = [] }: { readonly faults?: Faults; readonly saved?: readonly Operation[] | undefined } = {},
+  { faults, saved = [] }: { readonly faults?: Faults; readonly saved?: readonly RecordedOperation[] | undefined } = {},
 ): RecordedStore<S> {
-  const operations: Operation[] = [...saved];
+  const operations: RecordedOperation[] = [...saved];
   let inner = create();
   let opened: C | undefined;
 

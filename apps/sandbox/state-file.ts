@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { deserialize, serialize } from 'node:v8';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { Operation } from './recorded-store.ts';
+import type { RecordedOperation } from './recorded-store.ts';
 
 /** A sandbox that was saved. */
 export interface SavedSandbox {
@@ -11,8 +11,8 @@ export interface SavedSandbox {
   readonly now: number;
   /** As `SandboxChain.save` has returned it. */
   readonly chain: unknown;
-  readonly books: readonly Operation[];
-  readonly accounts: readonly Operation[];
+  readonly books: readonly RecordedOperation[];
+  readonly accounts: readonly RecordedOperation[];
   /** Number of the accounts that were created. */
   readonly traders: number;
 }

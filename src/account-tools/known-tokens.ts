@@ -1,4 +1,4 @@
-import { chainById } from '../protocol/chains.ts';
+import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
 import type { TokenLabel } from './token-labels.ts';
@@ -35,21 +35,28 @@ export interface ListedToken {
   readonly decimals: number;
 }
 
-/** Lists common tokens of a chain, its wrapped native currency first, which is absent for an unknown chain. */
+/**
+ * Lists native currency, at its address `0xeeee…ee`, the wrapped native currency of a known chain, and common tokens.
+ *
+ * ```ts
+ * const tokens = (chainId, address) => listKnownTokens(chainId).find((token) => token.address === address);
+ * ```
+ */
 export function listKnownTokens(chainId: number): ListedToken[] {
   const chain = chainById(chainId);
+  const { symbol, decimals } = getNativeCurrency(chainId);
   const wrapped =
     chain === undefined ? [] : [{ address: chain.wrappedNative, symbol: chain.wrappedSymbol, decimals: 18 }];
   const common = (COMMON[chainId] ?? []).map(([address, symbol, decimals]) => ({ address, symbol, decimals }));
-  return [...wrapped, ...common];
+  return [{ address: NATIVE_MARKER, symbol, decimals }, ...wrapped, ...common];
 }
 
 /** Returns the label of a token of a chain, without a symbol that belongs to another token. */
 export function dropForeignSymbol(chainId: number, token: Address, label: TokenLabel): TokenLabel {
   const symbol = label.symbol?.trim().toUpperCase();
-  const isForeign =
-    symbol === getNativeCurrency(chainId).symbol.toUpperCase() ||
-    listKnownTokens(chainId).some((known) => known.symbol.toUpperCase() === symbol && known.address !== token);
+  const isForeign = listKnownTokens(chainId).some(
+    (known) => known.symbol.toUpperCase() === symbol && known.address !== token,
+  );
   if (!isForeign) return label;
   const { symbol: _, ...rest } = label;
   return rest;

@@ -17,7 +17,6 @@ import { StoreError } from '../ports/store.ts';
 import { AFFILIATE_DOMAIN_NAME } from '../protocol/affiliate.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatValue } from '../protocol/format-value.ts';
-import { getNativeCurrency } from '../protocol/native-currency.ts';
 import { assertFunctions, assertKnownOptions, requireInteger } from '../validation/options.ts';
 import { createAccountBalances } from './account-balances.ts';
 import { createAccountRetention } from './account-retention.ts';
@@ -154,8 +153,7 @@ function assertOptions(options: AccountsOptions, notifications: unknown, reverte
  */
 function createTokenLookup(books: readonly KnownBook[], ofHost: TokenLookup | undefined): TokenLookup {
   return async (chainId, token) => {
-    if (token === NATIVE_MARKER) return getNativeCurrency(chainId);
-    const label = await ofHost?.(chainId, token);
+    const label = token === NATIVE_MARKER ? undefined : await ofHost?.(chainId, token);
     if (label !== undefined) return label;
     const known = listKnownTokens(chainId).find(({ address }) => address === token);
     if (known !== undefined) return known;

@@ -26,7 +26,8 @@ export function configTemplate(chain: string | number): string {
   const server = SERVER_KEYS.map((key) => comment(key, SERVER_SETTINGS[key], '  '));
   const common = COMMON_KEYS.map((key) => comment(key, COMMON_SETTINGS[key], '    '));
   return `{
-  // Editors validate this file by its schema. All settings: https://github.com/intentbook/intentbook/blob/main/docs/deploy/configuration.md
+  // Editors validate this file by its schema. All settings:
+  // https://github.com/intentbook/intentbook/blob/main/docs/deploy/configuration.md
   "$schema": "./node_modules/intentbook/dist/config.schema.json",
 
 ${server.join('\n')}
