@@ -22,6 +22,9 @@ import { createTokenReader, type TokenReader } from './tokens.ts';
 /** Maximum number of addresses in a request. */
 const MAX_ADDRESSES = 100;
 
+/** Fills of an order whose solver is shown. */
+const MAX_SOLVERS = 20;
+
 /** Trades of an order and orders of a settlement that are shown. */
 const MAX_TRADES = 100;
 const MAX_ORDERS = 100;
@@ -72,7 +75,7 @@ export function createDataApi(options: ExplorerOptions): Api {
     route('/:book/overview', async ({ shown: book }) => overviews[shown.indexOf(book)]?.()),
     route('/:book/tokens', ({ shown: { tokens }, query }) => tokens.read(addressesIn(query))),
     route('/:book/prices', ({ shown: { book }, query }) => readPrices(accounts, book.chainId, addressesIn(query))),
-    route('/:book/orders/:uid', ({ shown: { book }, param }) => readOrder(book, param('uid'))),
+    route('/:book/orders/:uid', ({ shown: each, param }) => readOrder(each, param('uid'))),
     route('/:book/settlements/:hash', ({ shown: each, param }) => readSettlement(each, param('hash'))),
     route('/:book/slippage/:base/:quote', ({ shown: { book }, param }) =>
       readSlippage(accounts, book.chainId, param('base'), param('quote')),
@@ -154,14 +157,34 @@ async function readPrices(accounts: ExplorerOptions['accounts'], chainId: number
   return found;
 }
 
-async function readOrder(book: OrderBook, uid: string) {
+async function readOrder({ book, reads }: ShownBook, uid: string) {
   const order = await book.orders.get(uid);
   if (order === undefined) return null;
-  const [trades, competition] = await Promise.all([
-    book.trades.list({ orderUid: uid, limit: MAX_TRADES }),
+  const [trades, competition, selection] = await Promise.all([
+    readTrades(book, uid),
     book.orders.competitionStatus(uid),
+    order.status === 'open' ? book.auctions.selection() : undefined,
   ]);
-  return { order, trades, competition };
+  const solvers: Record<string, string> = {};
+  for (const hash of new Set(trades.slice(0, MAX_SOLVERS).map(({ txHash }) => txHash))) {
+    const found = await book.auctions.competitionOfTransaction(hash, reads);
+    const solver = found?.solutions.find(({ isWinner, orders }) => isWinner && orders.some(({ id }) => id === uid));
+    if (solver !== undefined) solvers[hash] = solver.solverAddress;
+  }
+  const filtered = selection?.filtered.get(order.uid);
+  // A list of denied tokens or accounts is not public.
+  const reason = filtered === 'deniedToken' || filtered === 'deniedAddress' ? 'excluded' : filtered;
+  const auction = selection && { id: selection.id, listed: selection.listed.has(order.uid), reason };
+  return { order, trades, competition, solvers, auction };
+}
+
+/** Returns the trades of an order, newest first, with their times in seconds since 1970. */
+async function readTrades(book: OrderBook, uid: string) {
+  const trades: (OrderTrade & { readonly timestamp: number | null })[] = [];
+  for await (const page of book.trades.history({ orderUid: uid, limit: MAX_TRADES })) {
+    trades.push(...page.map(({ trade, timestamp }) => ({ ...trade, timestamp })));
+  }
+  return trades;
 }
 
 async function readSettlement({ book, reads }: ShownBook, hash: string) {

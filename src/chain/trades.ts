@@ -33,9 +33,9 @@ export function parseTradePagesQuery(query: Omit<TradeListQuery, 'offset' | 'cur
 
 /** Parses the query of a history. @throws OrderBookError `InvalidLimit` or `InvalidParameter`. */
 export function parseTradeHistoryQuery(query: TradeHistoryQuery): TradeQuery {
-  assertKnownFilters(getFilterNames(query), ['owner', 'after', 'limit']);
-  const { owner, after, limit } = query;
-  const parsed = { filter: parseTradeFilter(owner, undefined), limit: parseTotal(limit) };
+  assertKnownFilters(getFilterNames(query), ['owner', 'orderUid', 'after', 'limit']);
+  const { owner, orderUid, after, limit } = query;
+  const parsed = { filter: parseTradeFilter(owner, orderUid), limit: parseTotal(limit) };
   if (after === undefined) return parsed;
   const { blockNumber, logIndex } = Object(after) as Partial<TradeCursor>; // a value of JavaScript may be anything
   if (Number.isSafeInteger(blockNumber) && Number.isSafeInteger(logIndex)) return { ...parsed, after };

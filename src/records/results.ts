@@ -86,10 +86,11 @@ export interface TimedTrade {
   readonly timestamp: number | null;
 }
 
-/** The trades of an account from a position on. */
+/** The trades of an account or an order from a position on. Exactly one of both is required. */
 export interface TradeHistoryQuery {
   /** The owner of the orders, or the account that placed them on chain. */
-  readonly owner: string;
+  readonly owner?: string;
+  readonly orderUid?: string;
   /** Only trades before this position of the chain. Default: from the newest trade on. */
   readonly after?: TradeCursor;
   /** Maximum number of trades. Default: all. */

@@ -56,6 +56,11 @@ export function timeElement(milliseconds) {
   return element('time', { datetime: iso, title: time(milliseconds) }, ago(milliseconds));
 }
 
+/** Creates a date with the relative time beside it. */
+export function dateElement(milliseconds) {
+  return element('span', {}, time(milliseconds), ' (', timeElement(milliseconds), ')');
+}
+
 /** Updates the relative times of a node. */
 export function updateTimes(node) {
   for (const each of node.querySelectorAll('time[datetime]')) {

@@ -13,19 +13,15 @@ export function exact(atoms, decimals) {
 
 const SIGNIFICANT = 6;
 
-/** Formats atoms as whole tokens in little space: six significant digits, and all digits before the point. */
+/** Formats atoms as whole tokens in little space: six significant digits, rounded, and all digits before the point. */
 export function rounded(atoms, decimals) {
-  const [whole, fraction = ''] = exact(atoms, decimals).split('.');
-  if (whole.length > 15) return compact(whole);
-  if (whole !== '0') return trim(whole, fraction.slice(0, Math.max(0, SIGNIFICANT - whole.replaceAll(',', '').length)));
-  const zeros = /^0*/.exec(fraction)[0].length;
-  if (fraction !== '' && zeros >= 8) return '< 0.00000001';
-  return trim(whole, fraction.slice(0, zeros + SIGNIFICANT));
-}
-
-function trim(whole, fraction) {
-  const rest = fraction.replace(/0+$/, '');
-  return rest === '' ? whole : `${whole}.${rest}`;
+  const { length } = String(atoms);
+  if (BigInt(atoms) !== 0n && length <= decimals - 8) return '< 0.00000001';
+  const dropped = Math.min(decimals, Math.max(0, length - SIGNIFICANT));
+  const unit = 10n ** BigInt(dropped);
+  const text = exact((BigInt(atoms) + unit / 2n) / unit, decimals - dropped);
+  const [whole] = text.split('.');
+  return whole.length > 15 ? compact(whole) : text;
 }
 
 /** Formats a very large whole number with an exponent. */

@@ -97,10 +97,32 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     const { page } = await show(`#/orders/${filled}`);
     await page.locator('.usd', { hasText: '$2,500' }).first().waitFor();
     const text = await textOf(page);
-    expect(text).toMatch(/Limit price1 WETH = 2,4\d\d\.?\d* USDC 1 USDC = 0\.0004\d+ WETH/);
+    expect(text).toMatch(/Limit price1 WETH = 2,4\d\d\.?\d* USDC · 1 USDC = 0\.0004\d+ WETH/);
     expect(text).toMatch(/Execution price1 WETH = 2,4\d\d\.?\d* USDC/);
-    expect(text).toMatch(/Surplus[\d.]+ USDC ≈ \$[\d.]+ \(0\.\d+ %\)/);
+    expect(text).toMatch(/Surplus[\d.]+ USDC ≈ \$[\d.]+ \(0\.\d+ % of the limit\)/);
     expect(text).toMatch(/Fee[\d.]+ WETH/);
+  });
+
+  it('E2: shows each fill with its time, price, surplus and solver', async () => {
+    const { page } = await show(`#/orders/${filled}`);
+    const cells = page.locator('section', { hasText: 'Fills' }).locator('tbody td');
+    await cells.first().waitFor();
+    const texts = (await cells.allTextContents()).map((text) => text.replaceAll('\u00a0', ' '));
+    const [time, , , price, surplus, solver] = texts;
+    expect(time).toMatch(/\d{4}.*\d:\d\d.*\((now|\d+ .* ago)\)/); // a date, and the relative time
+    expect(price).toMatch(/^2,4\d\d\.?\d* USDC$/);
+    expect(surplus).toMatch(/^[\d.]+ USDC \(0\.\d+ %\)$/);
+    expect(solver).toContain(sandbox.solverAddress.slice(0, 6));
+    expect(await textOf(page)).toMatch(/fulfilled sell market order|fulfilled sell limit order/);
+  });
+
+  it('E2: shows why an order is still open', async () => {
+    await sandbox.book.auctions.current(); // the newest auction has the order
+    const { page } = await show(`#/orders/${open}`);
+    await page.getByText('% worse than the limit').waitFor();
+    const text = await textOf(page);
+    expect(text).toMatch(/Market price1 WETH ≈ 2,500 USDC by dollar prices, [\d.]+ % worse than the limit/);
+    expect(text).toMatch(/In the competitionin auction \d+; no solver has filled it/);
   });
 
   it('E3: keeps filters by status, token, account and kind in the URL', async () => {
@@ -208,7 +230,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     expect(text).toContain('Partner fee0.25 % (25 bps) of volume to 0x0000…00f1');
     expect(text).toContain('Hooks beforecalls 0x0000…00f2, gas limit 21000, 0x1234');
     expect(text).toContain('Referrer0x0000…00f1');
-    expect(text).toMatch(/Expiresin \d+ minutes/);
+    expect(text).toMatch(/Expires.*\d{4}.* \(in \d+ minutes\)/);
     expect(text).not.toContain('seconds since 1970');
   });
 
