@@ -11,7 +11,7 @@ import { createSeededRandom } from '../machine/random.ts';
 import { createTrace } from '../machine/trace.ts';
 import { loadRecovery } from '../orders/keys.ts';
 import { CHAIN_ID } from '../orders/pool-order.ts';
-import { type Backup, type BookState, isOf, isSame, type Request } from './book-state.ts';
+import { type Backup, type BookState, isSame, type Request } from './book-state.ts';
 import { createContract, NODE_MODES } from './contract.ts';
 import { BEHAVIOURS, createSolver } from './drivers.ts';
 import { createEventClock } from './event-clock.ts';
@@ -149,10 +149,11 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
     await Promise.all([twin?.close(), book.close()]);
   }
 
-  function isSettled(state: BookState, { auctionId, offer }: Request, block: number): boolean {
+  /** Two books may request the same settlement of a shared order under the same number, by the same solver. */
+  function isSettled({ auctionId, offer, solver }: Request, block: number): boolean {
     return contract
       .listSettled(block)
-      .some(({ settlement }) => isOf(state, settlement.book) && isSame(settlement, auctionId, offer));
+      .some(({ settlement }) => settlement.solver === solver.solver && isSame(settlement, auctionId, offer));
   }
 
   /** Returns a request whose solution has an order that is in flight at a block. */
@@ -162,7 +163,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
     return state.requests.find((request) => {
       if (request.auctionId === except || request.isFailed || request.deadline <= block) return false;
       if (!request.offer.fills.some(({ order }) => uids.includes(order.uid))) return false;
-      return !isSettled(state, request, block);
+      return !isSettled(request, block);
     });
   }
 
