@@ -75,7 +75,7 @@ export function createChain(context: ChainContext) {
       const heads = options.sources.map((node) => remote.run(settlementContract, (signal) => node.head({ signal })));
       return (await Promise.any(heads)).timestamp;
     },
-    /** Returns the newest block of the chain, if the book has indexed it. Without an indexer, it is the indexed block. */
+    /** Returns the newest block of the chain, if it is indexed. Without an indexer, it is the indexed block. */
     async findHead(): Promise<ChainHead | undefined> {
       const { indexedBlock } = await store.chain.progress();
       if (options === undefined) return { number: indexedBlock?.number ?? 0, isRecent: true };
