@@ -350,7 +350,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
     } else if (dice < 0.76) {
       state.mode = random.pick(modes);
       // A contradiction shows that the node is wrong: nothing is read from either node until one is repaired.
-      state.isShared = ['collided', 'doubled', 'shifted'].includes(state.mode) && random.chance(0.5);
+      state.isShared = ['collided', 'doubled', 'shifted', 'late'].includes(state.mode) && random.chance(0.5);
     } else if (dice < 0.77 && hasTwins) await handOver(state);
     else if (dice < 0.79) await restart(state, random.chance(0.4) ? 'empty' : 'same');
     else if (dice < 0.83) await backUp(state);
