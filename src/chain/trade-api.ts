@@ -118,7 +118,8 @@ export interface TradeApi {
    */
   pages(query: Omit<TradeListQuery, 'offset' | 'cursor'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
   /**
-   * Iterates over the trades of an account or an order with their times, newest first, in pages of at most 100 from a position on.
+   * Iterates over the trades of an account or an order with their times, newest first, in pages of at most 100 from a
+   * position on.
    * Throws like `list`.
    */
   history(query: TradeHistoryQuery, options?: ReadOptions): AsyncIterable<readonly TimedTrade[]>;
