@@ -83,12 +83,30 @@ export async function connectReader(source: SqliteSource): Promise<SqliteConnect
 function openBeside({ database }: SqliteHandle): SqliteDatabase {
   const path = getFilePath(database);
   try {
-    // Two copies of SQLite in one process release each other's file locks, so the class of the handle is used.
-    const { constructor: create } = database as unknown as { readonly constructor: BetterSqlite }; // its own class
-    return new create(path, { fileMustExist: true });
+    return new (getDriverClass(database))(path, { fileMustExist: true, ...getNativePart(database) });
   } catch (cause) {
     throw toStoreError(`open the file "${path}" of the database handle for reads`, cause);
   }
+}
+
+/** Returns the class that has the driver's methods. That of the handle may extend it, with another constructor. */
+function getDriverClass(database: SqliteDatabase): BetterSqlite {
+  let prototype: { readonly constructor: unknown } | null = Object.getPrototypeOf(database);
+  while (prototype !== null && !Object.hasOwn(prototype, 'pragma')) prototype = Object.getPrototypeOf(prototype);
+  if (prototype !== null) return prototype.constructor as BetterSqlite; // the class with the method
+  throw new StoreError('Unsupported', 'the database handle must be one of the package better-sqlite3');
+}
+
+/**
+ * Returns the option that selects the native part of a handle. Another one would be a second copy of SQLite, and two
+ * copies in one process release each other's file locks. The host may also have loaded the only one that can be found.
+ */
+function getNativePart(database: SqliteDatabase): object {
+  for (const key of Object.getOwnPropertySymbols(database)) {
+    const { constructor: create } = Object((database as unknown as Record<symbol, unknown>)[key]) as object;
+    if (create.name === 'Database') return { nativeBinding: { isInitialized: true, Database: create } };
+  }
+  return {};
 }
 
 /** Returns the path of a file as it was when the file was opened, whatever the working directory is now. */

@@ -1,8 +1,11 @@
+import { copyFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { ALICE, NOW, order, place } from '../../conformance/orders.ts';
 import type { ManualClock } from '../../support/clock.ts';
@@ -100,6 +103,64 @@ describe('SQLite store on a host connection', () => {
     await store.close();
   });
 });
+
+describe('SQLite store on a handle of a class of the host', () => {
+  test('creates no second instance of the class', async () => {
+    let created = 0;
+    class Application extends Database {
+      constructor({ path }: { path: string }) {
+        super(path);
+        created++;
+      }
+    }
+    database.close();
+    database = new Application({ path: file.path });
+    database.pragma('synchronous = FULL');
+    const store = await open();
+    await place(store, order(1));
+    expect([created, (await store.orders.list({ limit: 9 })).length]).toEqual([1, 1]);
+    await store.close();
+  });
+
+  test('reads with the native part that the host has loaded', async () => {
+    const { default: Bundled } = await import('better-sqlite3');
+    const path = createRequire(import.meta.url).resolve('better-sqlite3/build/Release/better_sqlite3.node');
+    const copy = join(file.directory, 'copied.node');
+    copyFileSync(path, copy);
+    database.close();
+    database = new Bundled(file.path, { nativeBinding: copy });
+    database.pragma('synchronous = FULL');
+    const prepare = vi.spyOn(Object.getPrototypeOf(nativePart(database)) as { prepare(): unknown }, 'prepare');
+    const store = await open();
+    await place(store, order(1));
+    expect((await store.orders.list({ limit: 9 })).length).toBe(1);
+    expect(new Set(prepare.mock.contexts).size).toBe(2);
+    await store.close();
+  });
+
+  test('refuses an object that only has the methods', async () => {
+    const { name, memory } = database;
+    const handle = {
+      name,
+      memory,
+      open: true,
+      inTransaction: false,
+      prepare: database.prepare.bind(database),
+      exec: database.exec.bind(database),
+      pragma: database.pragma.bind(database),
+      close: () => {},
+    };
+    const store = sqliteStore(handle);
+    const error = await rejection(store.open({ domain: DOMAIN, clock }));
+    expect([error.code, error.message]).toEqual(['Unsupported', expect.stringContaining('better-sqlite3')]);
+  });
+});
+
+/** Returns the object of the native part of a handle. */
+function nativePart(handle: object): object {
+  const [key = Symbol()] = Object.getOwnPropertySymbols(handle);
+  return (handle as Record<symbol, object>)[key] ?? {};
+}
 
 describe('SQLite store during a host transaction', () => {
   test('writes no own data into it', async () => {
