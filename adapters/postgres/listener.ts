@@ -25,7 +25,8 @@ const listeners = new WeakMap<PgPool, Listener>();
  * @returns A function that ends the subscription.
  */
 export function listenTo(pool: PgPool, clock: Clock, subscription: ChannelListener): () => void {
-  if (pool.options?.max === 1) return () => {};
+  // As text, when the host reads it from its environment.
+  if (Number(pool.options?.max) === 1) return () => {};
   const listener = listeners.get(pool) ?? createListener(pool, clock);
   listeners.set(pool, listener);
   return listener.add(subscription);

@@ -245,7 +245,9 @@ async function runInSavepoint<T>(client: PgClient, work: (run: Query) => Promise
     throw new StoreError('Unsupported', 'no transaction is open on the client', { cause });
   }
   try {
-    const result = await work(createQuery(client));
+    const run = createQuery(client);
+    // Without names: the host, or a pooler between two transactions, may have discarded prepared statements.
+    const result = await work(({ text }, ...values) => run({ text }, ...values));
     await client.query({ text: 'RELEASE SAVEPOINT intentbook' });
     return result;
   } catch (cause) {

@@ -183,7 +183,7 @@ describe('error of PostgreSQL', () => {
     ['22003', 'InvalidValue', 'a value does not fit the schema (22003)'],
     ['23505', 'InvalidValue', 'a value does not fit the schema (23505)'],
     ['25P03', 'Unavailable', 'the server ended the session, because the transaction was idle (25P03)'],
-    ['25006', 'Unavailable', 'the server is read-only (25006)'],
+    ['25006', 'Unavailable', 'the server or the transaction is read-only (25006)'],
     ['28P01', 'Unavailable', 'the server rejects this user (28P01)'],
     ['3D000', 'Unavailable', 'the database does not exist (3D000)'],
     ['3F000', 'Unavailable', 'the schema is missing (3F000)'],

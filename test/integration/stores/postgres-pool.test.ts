@@ -29,8 +29,8 @@ afterAll(async () => {
   await first[Symbol.asyncDispose]();
 });
 
-async function open(max: number, count: number): Promise<void> {
-  pool = new pg.Pool({ connectionString: first.url, max });
+async function open(max: number, count: number, config: pg.PoolConfig = {}): Promise<void> {
+  pool = new pg.Pool({ connectionString: first.url, max, ...config });
   for (const schema of schemas.slice(0, count)) {
     const book = createOrderBook({ chainId: SEPOLIA, store: postgresStore(pool, { schema, pollInterval: 50 }) });
     books.push(book);
@@ -54,6 +54,12 @@ describe('books on one pool of the host', () => {
     expect(await created).toBe(uid);
     expect([(await book?.orders.get(uid))?.status, (await book?.ready())?.ready]).toEqual(['open', true]);
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('work with a pool whose option max is the text 1', async () => {
+    await open(1, 1, JSON.parse('{ "max": "1" }'));
+    const [book] = books;
+    expect((await book?.orders.get(await submit(book, 1)))?.status).toBe('open');
   });
 
   test('share one connection that listens', async () => {

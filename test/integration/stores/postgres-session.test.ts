@@ -81,7 +81,7 @@ describe('PostgreSQL session: read', () => {
     ['42P01', 'Unavailable', 'a table is missing (42P01)', true],
     ['22003', 'InvalidValue', 'a value does not fit the schema (22003)', true],
     ['23505', 'InvalidValue', 'a value does not fit the schema (23505)', true],
-    ['25006', 'Unavailable', 'the server is read-only (25006)', false],
+    ['25006', 'Unavailable', 'the server or the transaction is read-only (25006)', false],
     ['53100', 'Unavailable', 'the disk of the server is full (53100)', true],
     ['53200', 'Unavailable', 'the server is short of resources (53200)', true],
     ['57P01', 'Unavailable', 'the server is shutting down (57P01)', false],

@@ -76,3 +76,50 @@ describe('PostgreSQL store on a pool of the host', () => {
     await accountStore.close();
   });
 });
+
+describe('PostgreSQL store in a transaction of the host', () => {
+  async function open() {
+    const pool = new pg.Pool({ connectionString: place.url, max: 4 });
+    const book = createOrderBook({
+      chainId: SEPOLIA,
+      store: postgresStore(pool, { schema: place.schema, migrate: true }),
+    });
+    await book.start();
+    const client = await pool.connect();
+    onTestFinished(async () => {
+      await client.query('ROLLBACK');
+      client.release();
+      await book.close();
+      await pool.end();
+    });
+    let amount = 1000;
+    const submit = async () => {
+      const validTo = Math.floor(Date.now() / 1000) + 3600;
+      const order = await signOrder(account(2), { validTo, sellAmount: String(++amount) });
+      return book.orders.submit(order, { transaction: client });
+    };
+    return { book, client, submit };
+  }
+
+  test('inserts after the host has discarded prepared statements', async () => {
+    const { book, client, submit } = await open();
+    for (const discard of ['DISCARD ALL', 'DEALLOCATE ALL', 'SELECT 1']) {
+      await client.query('BEGIN');
+      const result = await submit();
+      await client.query('COMMIT');
+      if (result.status !== 'accepted') throw new Error(JSON.stringify(result));
+      expect((await book.orders.get(result.uid))?.status).toBe('open');
+      await client.query(discard);
+    }
+  });
+
+  test.each([
+    ['that has failed', 'BEGIN', 'SELECT 1 / 0', 'must be rolled back (25P02)'],
+    ['for reads only', 'BEGIN READ ONLY', 'SELECT 1', 'or the transaction is read-only (25006)'],
+  ])('reports one %s', async (_name, begin, statement, message) => {
+    const { client, submit } = await open();
+    await client.query(begin);
+    await client.query(statement).catch(() => {});
+    await expect(submit()).rejects.toThrow(message);
+  });
+});
