@@ -52,6 +52,9 @@ export interface PgPool {
   readonly singleConnection?: boolean;
   /** The options of a pool of node-postgres. With `max: 1`, no connection listens. */
   readonly options?: { readonly max?: number | undefined; readonly connectionTimeoutMillis?: number | undefined };
+  /** Numbers of open connections and of those that are not lent, of a pool of node-postgres. */
+  readonly totalCount?: number;
+  readonly idleCount?: number;
 }
 
 /** Pool that the store owns. */

@@ -40,13 +40,13 @@ export interface PgSession {
  */
 export async function connect(pool: PgPool): Promise<PgPoolClient> {
   const connecting = pool.connect();
-  if (pool.singleConnection || (pool.options?.connectionTimeoutMillis ?? 0) > 0) return connecting;
+  const limit = pool.options?.connectionTimeoutMillis ?? 0;
+  if (pool.singleConnection) return connecting;
+  if (limit > 0) return connecting.catch((cause) => Promise.reject(isUsedUp(pool) ? toDryError(pool, limit) : cause));
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    const max = pool.options?.max === undefined ? '' : `, all ${pool.options.max} are in use (option max)`;
-    const message = `the PostgreSQL store has no connection: the pool had none free for ${TIMEOUTS.connect} ms${max}`;
     timer = setTimeout(() => {
-      reject(new StoreError('Unavailable', message));
+      reject(toDryError(pool, TIMEOUTS.connect));
       connecting.then(
         (client) => client.release(),
         () => {},
@@ -54,6 +54,17 @@ export async function connect(pool: PgPool): Promise<PgPoolClient> {
     }, TIMEOUTS.connect);
   });
   return Promise.race([connecting, late]).finally(() => clearTimeout(timer));
+}
+
+/** Whether all connections of a pool are lent: the failure to get one does not concern the server. */
+function isUsedUp({ options, totalCount = 0, idleCount = 0 }: PgPool): boolean {
+  return idleCount === 0 && totalCount >= Number(options?.max);
+}
+
+function toDryError({ options }: PgPool, limit: number): StoreError {
+  const max = options?.max === undefined ? '' : `, all ${options.max} are in use (option max)`;
+  const message = `the PostgreSQL store has no connection: the pool had none free for ${limit} ms${max}`;
+  return new StoreError('Unavailable', message);
 }
 
 /** Runs `work` with a connection of the pool. After an error that may affect later statements, it is closed. */

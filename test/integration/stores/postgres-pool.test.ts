@@ -84,11 +84,14 @@ describe('books on one pool of the host', () => {
     expect(listening).toEqual([{ count: 1 }]);
   });
 
-  test('report a pool without a free connection by its option, and close', async () => {
-    await open(2, 1);
+  test.each([
+    ['without a limit of the host', {}, '4000 ms'],
+    ['after the limit of the host', { connectionTimeoutMillis: 2000 }, '2000 ms'],
+  ])('report a pool without a free connection by its option %s, and close', async (_name, config, limit) => {
+    await open(2, 1, config);
     const held = [await pool.connect()];
     try {
-      await expect(books[0]?.orders.list()).rejects.toThrow('all 2 are in use (option max)');
+      await expect(books[0]?.orders.list()).rejects.toThrow(`${limit}, all 2 are in use (option max)`);
       await Promise.all(books.splice(0).map((book) => book.close()));
     } finally {
       for (const client of held) client.release();
