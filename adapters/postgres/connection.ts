@@ -80,7 +80,8 @@ const SERVER = {
     "current_setting('bytea_output'), current_setting('synchronous_commit'), current_setting('fsync'), " +
     "current_setting('full_page_writes'), current_setting('synchronous_standby_names'), " +
     "current_setting('default_transaction_isolation'), pg_backend_pid(), version(), " +
-    "EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'), current_setting($1)",
+    "EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'), current_setting($1), " +
+    "current_setting('session_replication_role')",
 };
 
 /**
@@ -110,6 +111,7 @@ type Server = readonly [
   product: string,
   hasCitus: boolean,
   arrayNulls: string,
+  replicationRole: string,
 ];
 
 /** Engines with the protocol of PostgreSQL that distribute rows over servers. */
@@ -163,6 +165,9 @@ export async function assertServer(
   if (encoding !== 'UTF8') throw createError(`the encoding ${encoding}, which cannot store every document; use UTF8`);
   if (byteaOutput !== 'hex') throw createError(`bytea_output = ${byteaOutput}, and the store reads hex`);
   if (server[12] === 'off') throw createError('array_nulls = off, and the store writes arrays with NULL; set it to on');
+  if (server[13] === 'replica') {
+    throw createError('session_replication_role = replica, which disables the triggers that list deliveries');
+  }
   if (durable) assertDurable({ synchronous_commit: commit, fsync, full_page_writes: fullPageWrites }, standbys);
   const direct = client.processID === undefined || client.processID === processId;
   // A pooler lends few sessions to many connections.

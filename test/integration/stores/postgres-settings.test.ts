@@ -30,6 +30,11 @@ describe('PostgreSQL store on a pool of the host', () => {
   test.each([
     ['array_nulls = off', { options: '-c array_nulls=off' }, 'array_nulls = off'],
     ['bytea_output = escape', { options: '-c bytea_output=escape' }, 'bytea_output = escape'],
+    [
+      'session_replication_role = replica',
+      { options: '-c session_replication_role=replica' },
+      'session_replication_role = replica',
+    ],
     ['binary: true', { binary: true }, 'binary format'],
   ])('refuses %s', async (_name, config, message) => {
     const { store, accountStore } = fixture(config as pg.PoolConfig);
@@ -52,7 +57,7 @@ describe('PostgreSQL store on a pool of the host', () => {
     '-c enable_indexscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan',
     '-c default_transaction_deferrable=on -c default_transaction_isolation=serializable',
     '-c xmlbinary=hex -c xmloption=document -c gin_fuzzy_search_limit=1 -c from_collapse_limit=1 -c join_collapse_limit=1',
-    '-c row_security=off -c session_replication_role=replica',
+    '-c row_security=off -c session_replication_role=local',
     '-c client_min_messages=error -c lock_timeout=1000 -c check_function_bodies=off',
   ])('works with %s', async (options) => {
     const { store, accountStore } = fixture({ options });
