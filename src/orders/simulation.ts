@@ -35,6 +35,10 @@ export async function simulateOrder(
   toInteractions: typeof getInteractions,
 ): Promise<SimulateResult> {
   if (target instanceof OrderBookError) return { status: 'rejected', error: target };
+  if (!('uid' in target) && target.data.sellAmount === 0n) {
+    const error = new OrderBookError('InvalidBody', 'sellAmount: must not be 0', { path: 'sellAmount' });
+    return { status: 'rejected', error };
+  }
   const order = 'uid' in target ? toSimulation(target) : fromCreation(target, hooksTrampoline, toInteractions);
   const request = { ...order, settlementContract: domain.verifyingContract, ...(block === undefined ? {} : { block }) };
   try {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - the version is the text of the build: held, with the version of this package
+ */
 export const scenario: Scenario = {
   shows: 'the version is served as text',
   isFast: true,

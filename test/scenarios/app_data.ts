@@ -13,6 +13,16 @@ function decodeBase32(identifier: string): string {
   return (bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2).toString(16).padStart(2, '0')).join('');
 }
 
+/**
+ * Assertions of the original:
+ * - an order with the hash of an unknown document is rejected, and reading the document is 404: held
+ * - a document that comes with an order is stored under its hash, and served with the order: held
+ * - a document and another hash are rejected: held in `test/integration/sandbox/error-codes.test.ts`
+ * - after that, an order by the hash alone has the document: held
+ * - a malformed document is rejected, with an order and as an upload: held
+ * - an upload without a hash returns the hash with 201, and repeated uploads 200: held
+ * - a document with every key of the protocol is accepted, and returned without a change: held
+ */
 export const scenario: Scenario = {
   shows: 'documents are stored with orders and by upload, found by hash and on IPFS, and limited in size',
   isFast: true,

@@ -3,6 +3,12 @@ import { ORDER_TYPES, signOrder } from '../support/orders.ts';
 import { createSafe } from './support/safe.ts';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - another signer in the document than the owner is rejected with `WrongOwner` or `AppdataFromMismatch`: held
+ * - the right signer is accepted, and its document is stored: held
+ * - the owner of a contract signature is that of the document, and `from` must not contradict it: held
+ */
 export const scenario: Scenario = {
   shows: 'the signer that app data names must be the owner, and names the contract of a contract signature',
   async run(world) {

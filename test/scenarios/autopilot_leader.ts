@@ -2,6 +2,12 @@ import assert from 'node:assert/strict';
 import { temporarySchema } from '../support/postgres.ts';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - of two processes one settles ten orders, with its solver: in part. The scenario counts the auctions that its
+ *   driver solves, and settles none
+ * - after its end, the other one takes over, and its solver settles: in part, in the same way
+ */
 export const scenario: Scenario = {
   shows: 'of two servers on one database one runs the auctions, and the other takes over when it is killed',
   async run(world) {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - a quote for an account that an oracle on chain lists is 403: held, with a list in a file; with the oracle in
+ *   `test/integration/chain`
+ */
 export const scenario: Scenario = {
   shows: 'accounts of a deny list get neither quotes nor orders',
   isFast: true,

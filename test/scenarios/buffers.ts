@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - an order is traded with the balance of the settlement contract: held
+ * - that balance is used up: held, since the scenario provides what the order receives
+ * - the same order is traded with other liquidity afterwards: held, as a second order of the same terms
+ */
 export const scenario: Scenario = {
   shows: 'orders are settled from balances of the settlement contract without any other trade',
   async run(world) {

@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import { signCancellation } from '../support/orders.ts';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - the route of one order cancels it with 200, and its status is `cancelled`: held
+ */
 export const scenario: Scenario = {
   shows: 'one order is cancelled by the older route of a single order',
   isFast: true,

@@ -2,6 +2,11 @@ import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 import { NATIVE } from './support/world.ts';
 
+/**
+ * Assertions of the original:
+ * - a quote that sells native currency is 400: held
+ * - a sale and a purchase of native currency are traded, and the receiver has it: held, for a sale
+ */
 export const scenario: Scenario = {
   shows: 'native currency is quoted and bought, and cannot be sold by a signed order',
   async run(world) {

@@ -5,6 +5,10 @@ import { createSafe } from './support/safe.ts';
 import type { Scenario } from './support/scenario.ts';
 import { NATIVE } from './support/world.ts';
 
+/**
+ * Assertions of the original:
+ * - a Safe that buys native currency receives it: held
+ */
 export const scenario: Scenario = {
   shows: 'a Safe buys native currency with an order that is filled in parts',
   async run(world) {

@@ -16,6 +16,20 @@ async function newest(book: Book, account: Hex, count: number, ...known: readonl
   return orders.find(({ uid }: WireOrder) => !known.includes(uid));
 }
 
+/**
+ * Assertions of the original:
+ * - a quote for the contract has an id, and amounts near the price of the pool: held, without the amounts
+ * - the order is listed for the user and for the contract, in orders and in trades: held, except trades of the user
+ * - it is traded, and its fee is charged: in part. The reference solver charges no network fee
+ * - its hooks run in the trampoline, and cannot set allowances of the settlement contract: held in `hooks`
+ * - its validity is that of the user: held in `test/unit/chain/placement.test.ts`
+ * - a bridge from wrapped to native currency runs its hook once and pays the receiver: held
+ * - its quote is verified, and it pays no volume fee: held in `test/unit/auctions/fee-policies.test.ts`, without the
+ *   quote
+ * - an order without a quote is traded: held
+ * - orders are indexed after a cancellation, whose events are created first and cancelled last: held
+ * - a buy amount of zero does not stop auctions: held, with an amount of one atom
+ */
 export const scenario: Scenario = {
   shows: 'orders that sell native currency are quoted, placed on chain, listed, filled, cancelled and bridged',
   async run(world) {

@@ -16,6 +16,16 @@ interface Hook {
 const documentOf = (pre: readonly Hook[], post: readonly Hook[] = []) =>
   JSON.stringify({ appCode: 'scenario', metadata: { hooks: { pre, post } } });
 
+/**
+ * Assertions of the original:
+ * - hooks with more gas than the limit are `TooMuchGas`: held
+ * - a permit in a hook replaces the allowance: held
+ * - hooks cannot act for the settlement contract or the settler: held, their caller is the trampoline
+ * - a Safe that a hook deploys trades: held, with another wallet
+ * - the first hook of a partially filled order runs once, the last one with each part: held
+ * - a quote is verified whose hook provides the funds: held in `test/unit/quotes/verification.test.ts`,
+ *   with a scripted node
+ */
 export const scenario: Scenario = {
   shows: 'hooks allow a transfer, deploy a wallet, run outside of the settlement, and are limited in gas',
   async run(world) {

@@ -7,6 +7,13 @@ import { encodeSettlement } from './support/settlement.ts';
 
 const EMPTY = '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d';
 
+/**
+ * Assertions of the original:
+ * - the class of the order of the user is `limit`: held in `limit_orders`
+ * - the trader receives exactly what the solution pays: held
+ * - the order of the solver is at its UID, in the trades, in the transaction and at its owner: held
+ * - an offset of one is an empty list: held
+ */
 export const scenario: Scenario = {
   shows: 'an order that a solver creates in its settlement is served on every route',
   async run(world) {
@@ -79,5 +86,6 @@ export const scenario: Scenario = {
       ofMaker.map((each: { uid: string }) => each.uid),
       [jit],
     );
+    assert.deepEqual((await book.get(`/account/${maker.address}/orders?offset=1`)).body, []);
   },
 };

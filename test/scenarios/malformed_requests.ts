@@ -8,6 +8,17 @@ const UID = `0x${'ab'.repeat(56)}`;
 /** Method, path, body, and the expected status. */
 type Case = readonly [method: string, path: string, body: unknown, status: number];
 
+/**
+ * Assertions of the original:
+ * - malformed UIDs, addresses and hashes are 400: held
+ * - unknown routes are 404: held
+ * - invalid JSON is 400, missing and wrong fields are 422: held
+ * - an empty body is 400 or 411: held, with 400
+ * - the error of a wrong body is text that contains `deserialize` or `missing field`: not held, each error is JSON
+ * - an unknown order is 404 with `errorType` and `description`: held
+ * - more than 128 UIDs and a list without JSON are 400: held in `test/integration/http/cases`
+ * - simulations with a malformed UID or block are 400, of unknown orders 404, with wrong bodies 400 or 422: held
+ */
 export const scenario: Scenario = {
   shows: 'malformed requests get the status of their error',
   isFast: true,
@@ -46,6 +57,19 @@ export const scenario: Scenario = {
     ];
     for (const [method, path, body, status] of cases) {
       const reply = await book.send(method, `/api/v1${path}`, body);
+      assert.equal(reply.status, status, `${method} ${path} ${JSON.stringify(body)}: ${JSON.stringify(reply.body)}`);
+    }
+    const simulation = '/debug/simulation';
+    for (const [method, path, body, status] of [
+      ['GET', `${simulation}/0x12`, undefined, 400],
+      ['GET', `${simulation}/${UID}`, undefined, 404],
+      ['GET', `${simulation}/${UID}?block_number=x`, undefined, 400],
+      ['POST', simulation, '{', 400],
+      ['POST', simulation, {}, 422],
+      ['POST', simulation, { ...order, owner: 'me' }, 422],
+      ['POST', simulation, { ...order, owner: account(5).address, sellAmount: '0' }, 422],
+    ] as const) {
+      const reply = await book.operator(method, path, body);
       assert.equal(reply.status, status, `${method} ${path} ${JSON.stringify(body)}: ${JSON.stringify(reply.body)}`);
     }
     const missing = await book.post('/orders', incomplete);

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - three orders are open, in the auction, and `active`: held
+ * - one is cancelled with 200 and leaves the auction, and the others stay: held
+ * - the other two are cancelled together: held
+ * - the events of each begin with created, and have cancelled: held
+ */
 export const scenario: Scenario = {
   shows: 'orders are cancelled one by one and together, and leave the auction',
   isFast: true,
@@ -24,5 +31,10 @@ export const scenario: Scenario = {
     assert.equal((await book.cancel(trader, second, third)).status, 200);
     await book.untilListed(second, false);
     assert.deepEqual([(await book.order(second)).status, (await book.order(third)).status], ['cancelled', 'cancelled']);
+    for (const uid of uids) {
+      const { events } = (await book.operator('GET', `/debug/order/${uid}`)).body;
+      const labels = events.map(({ label }: { label: string }) => label);
+      assert.deepEqual([labels[0], labels.at(-1)], ['created', 'cancelled']);
+    }
   },
 };

@@ -5,6 +5,12 @@ import { contract } from './support/contracts.ts';
 import type { Scenario } from './support/scenario.ts';
 import { encodeSettlement } from './support/settlement.ts';
 
+/**
+ * Assertions of the original:
+ * - two settlements of one solver are pending at once, one through a delegated account: excluded, a matter of the
+ *   driver
+ * - both orders are traded: held, in one block, with one settlement as an inner call
+ */
 export const scenario: Scenario = {
   shows: 'two settlements of one block, one of them an inner call, are attributed to their orders',
   async run(world) {

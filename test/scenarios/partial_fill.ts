@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - a partially fillable order is filled as far as the pool allows: held, by its limit price
+ * - the competition has the solution with the order, and the newest one equals that of the transaction: held
+ * - the status of the order names the solver and the executed amounts: held in `univ2`
+ */
 export const scenario: Scenario = {
   shows: 'an order is filled in part as far as its limit price allows, and its competition is found by transaction',
   async run(world) {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - the order has the class `limit` and is partially fillable: held
+ * - it is filled as far as the balance goes, at its limit price or better: held
+ */
 export const scenario: Scenario = {
   shows: 'an order is filled as far as the balance of its owner goes',
   async run(world) {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - the quote has an id and is verified: in part. The source of this scenario is not simulated; see
+ *   `quote_verification`
+ * - the stored quote of the order has the same `verified` and `metadata`: in part. The source has no metadata
+ * - equal tokens are `SameBuyAndSellToken` in quotes and orders: held
+ * - prices stay available while the first source of prices fails: held
+ */
 export const scenario: Scenario = {
   shows: 'an order is linked with the quote that it names, and prices survive a source that fails',
   async run(world) {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - `enableFastPath` is rejected with 400 and its name, in quotes and in orders: held
+ */
 export const scenario: Scenario = {
   shows: 'the flag of the fast path is refused in quotes and orders',
   isFast: true,

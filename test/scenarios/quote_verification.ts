@@ -5,6 +5,17 @@ import { NATIVE } from './support/world.ts';
 
 const ETHER = 10n ** 18n;
 
+/**
+ * Assertions of the original:
+ * - the quote of a trader with funds is verified: held
+ * - without wrapped, but with native currency, or without any funds, it is verified: held
+ * - for the zero address, which stands for no wallet, it is verified: held
+ * - with hooks it is verified: held in `test/unit/quotes/verification.test.ts`, with a scripted node
+ * - funds that go to the settlement contract are verified: held
+ * - the settlement contract as the trader is verified: not held, its payments to itself cannot be told from fees
+ * - the slot of a balance is found in the trace of a call: held in `test/integration/chain/balance-slots.test.ts`
+ * - USDT and an interest-bearing token: excluded, they need an archive of mainnet
+ */
 export const scenario: Scenario = {
   shows: 'quotes are simulated for traders with and without funds, for contracts, and for native currency',
   async run(world) {
@@ -26,6 +37,7 @@ export const scenario: Scenario = {
     const zero = `0x${'00'.repeat(20)}`;
     const wallet = await world.deploy(abi, [funded.address, zero, zero, 0n]);
     const [sellToken, buyToken] = [world.token('WETH'), world.token('USDC')];
+    await world.fund(world.contracts.settlement, { WETH: '3' });
     const quote = (from: string, more: object = {}) =>
       book.post('/quote', {
         sellToken,
@@ -43,6 +55,8 @@ export const scenario: Scenario = {
       [stranger, {}],
       [stranger, { receiver: funded.address }],
       [wallet, { signingScheme: 'eip1271' }],
+      [zero, {}],
+      [funded.address, { receiver: world.contracts.settlement }],
       [stranger, purchase],
       [stranger, { sellToken: world.token('DAI'), buyToken: world.token('COW') }],
       [

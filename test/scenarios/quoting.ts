@@ -3,6 +3,17 @@ import type { Scenario } from './support/scenario.ts';
 
 const ETHER = 10n ** 18n;
 
+/**
+ * Assertions of the original:
+ * - the fee grows with the gas of a contract signature and of hooks: held
+ * - a quote uses liquidity of an earlier block: excluded, a cache of the driver
+ * - each timeout is kept, and limited by the maximum: held in `test/unit/quotes/timeouts.test.ts`
+ * - an order whose quote takes too long is `NoLiquidity`: not held, an order needs no quote
+ * - a volume fee is in the quote as `protocolFeeBps`, with buckets: held, buckets in `test/unit/auctions`
+ * - reasons of solvers are the codes of quotes and of native prices, with their texts: held
+ * - a reason is preferred to the absence of a route: held in `test/unit/orders/profile.test.ts`
+ * - the ids of streamed quotes are usable for orders: held
+ */
 export const scenario: Scenario = {
   shows:
     'fees grow with gas, slow sources are left out, reasons of solvers reach the client, streamed quotes are usable',
@@ -55,6 +66,8 @@ export const scenario: Scenario = {
       respond = () => Promise.resolve(Response.json({ kind, description: 'reason' }, { status: 400 }));
       const reply = await other.post('/quote', another());
       assert.equal(reply.body.errorType, kind, JSON.stringify(reply.body));
+      const price = await other.get(`/token/0x${String(amount).slice(-2).repeat(20)}/native_price`);
+      assert.deepEqual([price.status, price.body.errorType], [400, kind], JSON.stringify(price.body));
     }
     // A source that responds after the timeout.
     let release = () => {};

@@ -7,6 +7,12 @@ import type { Scenario } from './support/scenario.ts';
 const ETHER = 10n ** 18n;
 const SECOND: Hex = '0x00000000000000000000000000000000f10b0002';
 
+/**
+ * Assertions of the original:
+ * - orders are refunded by thresholds of slippage and validity: excluded, a matter of the refunder
+ * - invalidated and settled orders have no refund: held, for invalidated ones
+ * - refunds of two contracts are recorded with their transactions: held
+ */
 export const scenario: Scenario = {
   shows: 'refunds of expired orders of two native-currency contracts are recorded, and invalidated orders have none',
   async run(world) {

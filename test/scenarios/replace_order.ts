@@ -4,6 +4,13 @@ import type { Scenario } from './support/scenario.ts';
 
 const documentOf = (uid: string) => JSON.stringify({ appCode: 'x', metadata: { replacedOrder: { uid } } });
 
+/**
+ * Assertions of the original:
+ * - an order that solvers bid on cannot be replaced, `OldOrderActivelyBidOn`: held
+ * - a traded one cannot either, `OrderFullyExecuted`: held
+ * - the order of another account is 401: held
+ * - a replacement is stored with its document, the old order is cancelled, and the new one is traded: held
+ */
 export const scenario: Scenario = {
   shows: 'an order replaces an open one of its owner, and neither one that solvers bid on nor a filled one',
   async run(world) {
@@ -20,6 +27,10 @@ export const scenario: Scenario = {
     const replaced = await replace(old, '2000');
     assert.equal(replaced.status, 201, JSON.stringify(replaced.body));
     assert.deepEqual([(await book.order(old)).status, (await book.order(replaced.body)).status], ['cancelled', 'open']);
+
+    await book.untilListed(replaced.body);
+    await world.settle(book, [{ uid: replaced.body }]);
+    await book.untilStatus(replaced.body, 'fulfilled');
 
     const bidOn = await place('3000');
     await book.untilListed(bidOn);

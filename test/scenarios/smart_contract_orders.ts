@@ -7,6 +7,13 @@ import { walletOrder } from './support/wallet-order.ts';
 
 const PRESIGN = parseAbi(['function setPreSignature(bytes, bool)']);
 
+/**
+ * Assertions of the original:
+ * - a wrong contract signature is `InvalidEip1271Signature`: held
+ * - an order with a contract signature is open at once, and traded: held
+ * - a pre-signed order is pending, open after its transaction, and traded: held
+ * - a signature that takes too much gas is `TooMuchGas`: held
+ */
 export const scenario: Scenario = {
   shows: 'contracts sign orders by EIP-1271 within a gas limit, and on chain',
   async run(world) {

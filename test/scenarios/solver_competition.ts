@@ -24,6 +24,15 @@ interface Solution {
   readonly txHash: string | null;
 }
 
+/**
+ * Assertions of the original:
+ * - the public routes have the competition after its deadline, those of operators before: held, by transaction
+ * - two solutions are ranked, and one wins: held
+ * - solutions with a wrong submission address are dropped: held in `test/unit/auctions/drivers`
+ * - a filtered solution is stored with its rank, without a transaction and without a reference score: held
+ * - the reference score of the winner is 0 without other fair solutions: held in `test/unit/auctions/drivers`
+ * - an order in a solution that did not win cannot be replaced: held in `test/unit/auctions`
+ */
 export const scenario: Scenario = {
   shows: 'solutions are ranked, losers and filtered ones are kept, and the public sees them after the deadline',
   async run(world) {

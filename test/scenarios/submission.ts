@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - a transaction is cancelled when its deadline has passed: excluded, a matter of the driver
+ * - a quote of equal tokens has an id, and does not depend on the receiver: held, without the receiver
+ * - it is verified, and buys less than it sells: in part. The source of this scenario is not simulated
+ * - the order is accepted with and without a quote, and traded: held
+ * - wrapped against native currency, as a sale and as a purchase: held in `test/unit/orders`
+ * - the solver pays for the hook of such an order: excluded, a matter of the driver
+ */
 export const scenario: Scenario = {
   shows: 'orders whose tokens are the same are quoted, placed and filled where the policy allows it',
   async run(world) {

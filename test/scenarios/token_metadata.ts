@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - after a trade, a token has the block of its first trade and a native price: held
+ * - before, the block is null: held
+ */
 export const scenario: Scenario = {
   shows: 'the metadata of a token has its first trade and its price',
   isFast: true,

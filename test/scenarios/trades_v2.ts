@@ -2,6 +2,11 @@ import assert from 'node:assert/strict';
 import type { Hex } from 'viem';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - trades of an order and of an owner: held
+ * - pages by limit and offset: held
+ */
 export const scenario: Scenario = {
   shows: 'trades are filtered by order or owner and read page by page',
   async run(world) {

@@ -2,6 +2,13 @@ import assert from 'node:assert/strict';
 import { signOrder } from '../support/orders.ts';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - without funds and without an approval the order is rejected: held
+ * - with a sufficient approval it is accepted, and traded once it has funds: held, as far as the auction
+ * - with the full check, the balance is `InsufficientBalance`, then the allowance `InsufficientAllowance`: held
+ * - with both it is accepted: held
+ */
 export const scenario: Scenario = {
   shows: 'an order needs one atom or a sufficient approval, and all of it with the full balance check',
   isFast: true,
@@ -32,5 +39,10 @@ export const scenario: Scenario = {
     const validTo = Math.floor(Date.now() / 1000) + 3000;
     const strict = { ...(await signOrder(half, { ...terms, validTo })), fullBalanceCheck: true };
     await book.rejects(book.post('/orders', strict), 400, 'InsufficientBalance');
+    await world.fund(half.address, { WETH: '1' });
+    await world.approve(half.address, 'WETH', 1n);
+    await book.rejects(book.post('/orders', strict), 400, 'InsufficientAllowance');
+    await world.approve(half.address, 'WETH', 2n * 10n ** 18n);
+    assert.equal((await book.post('/orders', strict)).status, 201);
   },
 };

@@ -3,6 +3,12 @@ import { recordWinner } from './support/competition.ts';
 import type { Scenario } from './support/scenario.ts';
 import { encodeSettlement } from './support/settlement.ts';
 
+/**
+ * Assertions of the original:
+ * - a settlement without an auction id has no effect: held
+ * - the order is traded, and its events are created, ready, executing and traded: held, events in `debug_order`
+ * - the competition has the prices of both tokens and the winning solver: held
+ */
 export const scenario: Scenario = {
   shows: 'an order passes through every status, and a settlement without trades has no effect',
   async run(world) {

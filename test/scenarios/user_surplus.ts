@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - the surplus is 0 without trades: held
+ * - it is positive after a trade, and grows with others: held
+ */
 export const scenario: Scenario = {
   shows: 'the total surplus of an account is zero and grows with its trades',
   async run(world) {

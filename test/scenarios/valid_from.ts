@@ -3,6 +3,11 @@ import type { Hex } from 'viem';
 import { placeNative } from './support/native-flow.ts';
 import type { Scenario } from './support/scenario.ts';
 
+/**
+ * Assertions of the original:
+ * - an order is held back until its `validFrom`, and traded afterwards: held
+ * - so is one that is placed on chain: held
+ */
 export const scenario: Scenario = {
   shows: 'orders are held back until the time that their app data names, also those that are placed on chain',
   async run(world) {

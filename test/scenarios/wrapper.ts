@@ -5,6 +5,12 @@ import { contract } from './support/contracts.ts';
 import type { Scenario } from './support/scenario.ts';
 import { encodeSettlement } from './support/settlement.ts';
 
+/**
+ * Assertions of the original:
+ * - the order is stored with its document: held
+ * - the transaction calls two wrappers with their data: in part. The scenario has one wrapper, without its data
+ * - the order is traded, and the competition is found by the transaction: held
+ */
 export const scenario: Scenario = {
   shows: 'an order that names a wrapper is settled through it, and the trade is attributed',
   async run(world) {
