@@ -223,7 +223,7 @@ describe('intentbook export', () => {
     ]);
     const changes = join(folder, 'changes.csv');
     const later = await intentbook(['export', changes, '--after', '3', '--db', db]).ended;
-    expect(later.stdout).toContain(`1 rows of orders are in ${changes}; export later changes with --after 4`);
+    expect(later.stdout).toContain(`1 row of orders is in ${changes}; export later changes with --after 4`);
     expect(readFileSync(changes, 'utf8').split('\r\n').length).toBe(3);
   });
 
