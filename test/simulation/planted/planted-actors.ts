@@ -108,14 +108,6 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     replace: 'age > 1000 * MAX_DIFFERENCE ?',
   },
   {
-    name: 'a driver is excluded before the block of its settlement is read a second time',
-    area: 'nodes',
-    store: 'auctions',
-    file: 'src/auctions/drivers/participation.ts',
-    find: 'const CONFIRMED_AFTER = 16;',
-    replace: 'const CONFIRMED_AFTER = 0;',
-  },
-  {
     name: 'a settlement below the block of its auction is that of another book',
     area: 'two books',
     store: 'auctions',
