@@ -140,14 +140,6 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     replace: 'const found = orders.find(({ uid }) => forbidden.size < 0 && forbidden.has(uid));',
   },
   {
-    name: 'the term of the lease of auctions is ignored',
-    area: 'drivers',
-    store: 'auctions',
-    file: 'src/auctions/drivers/run.ts',
-    find: 'return term !== undefined && term === before;',
-    replace: 'return term !== undefined && (before ?? 0) >= 0;',
-  },
-  {
     name: 'the status of an order ignores that its settlement has failed',
     area: 'drivers',
     store: 'auctions',
