@@ -34,7 +34,8 @@ export const scenario: Scenario = {
   shows: 'orders that sell native currency are quoted, placed on chain, listed, filled, cancelled and bridged',
   async run(world) {
     const { nativeFlow } = world.contracts;
-    const book = await world.serve('--drivers', await world.startDriver());
+    // As the original does, for the bridge.
+    const book = await world.serve('--drivers', await world.startDriver(), '--wrapped-to-native', 'accept');
     const trader = await world.createTrader();
     const user = trader.address.toLowerCase() as Hex; // hex in lower case
     const buyToken = world.token('USDC');

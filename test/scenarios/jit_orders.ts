@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Hex } from 'viem';
 import { concatHex, encodePacked, hashTypedData, numberToHex } from 'viem';
 import { ORDER_TYPES, SEPOLIA_DOMAIN, signOrder } from '../support/orders.ts';
+import { recordWinner } from './support/competition.ts';
 import type { Scenario } from './support/scenario.ts';
 import { encodeSettlement } from './support/settlement.ts';
 
@@ -51,11 +52,6 @@ export const scenario: Scenario = {
       ...(await world.trades(book, [{ uid, sold: sellAmount, bought }])),
       { order, sold: bought, bought: sellAmount },
     ];
-    const { body: auction } = await book.get('/auction');
-    const data = encodeSettlement(trades, { auctionId: auction.id });
-    const txHash = await world.send(world.solver, world.contracts.settlement, data);
-    await book.untilStatus(uid, 'fulfilled');
-
     const digest = hashTypedData({
       domain: {
         name: 'Gnosis Protocol',
@@ -72,6 +68,19 @@ export const scenario: Scenario = {
       encodePacked(['address'], [maker.address]),
       numberToHex(validTo, { size: 4 }),
     ]).toLowerCase();
+    const deadline = Number(await world.client.getBlockNumber()) + 100;
+    const created = {
+      id: jit,
+      sellAmount: terms.sellAmount,
+      buyAmount: terms.buyAmount,
+      sellToken: USDC,
+      buyToken: WETH,
+    };
+    const auctionId = await recordWinner(book, uid, world.solver, deadline, [created]);
+    const data = encodeSettlement(trades, { auctionId });
+    const txHash = await world.send(world.solver, world.contracts.settlement, data);
+    await book.untilStatus(uid, 'fulfilled');
+
     const stored = await book.until(`/orders/${jit}`, (_, { status }) => status === 200);
     assert.deepEqual(
       [stored.owner, stored.status, stored.class],

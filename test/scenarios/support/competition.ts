@@ -2,8 +2,18 @@ import assert from 'node:assert/strict';
 import type { Hex } from 'viem';
 import type { Book } from './book.ts';
 
-/** Records a competition in which one solution with one order has won, as an operator does. */
-export async function recordWinner(book: Book, uid: Hex, solver: Hex, deadlineBlock: number): Promise<number> {
+/**
+ * Records a competition in which one solution has won, as an operator does.
+ *
+ * @param created - Executed orders that the solver has created.
+ */
+export async function recordWinner(
+  book: Book,
+  uid: Hex,
+  solver: Hex,
+  deadlineBlock: number,
+  created: readonly object[] = [],
+): Promise<number> {
   const { body: auction } = await book.get('/auction');
   const { sellToken, buyToken, sellAmount, buyAmount } = await book.order(uid);
   const { status, body } = await book.operator('POST', '/competition', {
@@ -19,7 +29,7 @@ export async function recordWinner(book: Book, uid: Hex, solver: Hex, deadlineBl
         score: '1000',
         ranking: 1,
         clearingPrices: {},
-        orders: [{ id: uid, sellAmount, buyAmount, sellToken, buyToken }],
+        orders: [{ id: uid, sellAmount, buyAmount, sellToken, buyToken }, ...created],
         isWinner: true,
         filteredOut: false,
         txHash: null,
