@@ -36,11 +36,11 @@ interface Solution {
 export const scenario: Scenario = {
   shows: 'solutions are ranked, losers and filtered ones are kept, and the public sees them after the deadline',
   async run(world) {
-    // A driver that offers the first order barely above its limit, and all orders at their limits.
+    // A driver that offers the first order barely above its limit, and all orders closer to their limits.
     const weak = await world.listen(async (request) => {
       if (!request.url.endsWith('/solve')) return Response.json({ kind: 'SolutionNotAvailable' }, { status: 400 });
       const { orders } = (await request.json()) as { orders: readonly Order[] };
-      const solutions = [execute(orders.slice(0, 1), 1n), execute(orders)].slice(0, orders.length);
+      const solutions = [execute(orders.slice(0, 1), 10n ** 12n), execute(orders, 10n ** 6n)].slice(0, orders.length);
       return Response.json({
         solutions: solutions.map((each, solutionId) => ({ solutionId, submissionAddress: WEAK, orders: each })),
       });
