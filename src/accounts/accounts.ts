@@ -15,7 +15,7 @@ import { systemClock } from '../ports/clock.ts';
 import { systemRandom } from '../ports/random.ts';
 import { StoreError } from '../ports/store.ts';
 import { AFFILIATE_DOMAIN_NAME } from '../protocol/affiliate.ts';
-import { NATIVE_MARKER } from '../protocol/chains.ts';
+import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { assertFunctions, assertKnownOptions, requireInteger } from '../validation/options.ts';
 import { createAccountBalances } from './account-balances.ts';
@@ -156,8 +156,11 @@ function createTokenLookup(books: readonly KnownBook[], ofHost: TokenLookup | un
     const label = token === NATIVE_MARKER ? undefined : await ofHost?.(chainId, token);
     if (label !== undefined) return label;
     const known = listKnownTokens(chainId).find(({ address }) => address === token);
-    if (known !== undefined) return known;
+    if (token === NATIVE_MARKER || token === chainById(chainId)?.wrappedNative) return known;
     const ofChain = await books.find(({ book }) => book.chainId === chainId)?.book.balances.token(token);
+    // The same address may be another contract on a test chain, and amounts of dollars derive from the decimals.
+    if (known !== undefined)
+      return { ...known, ...(ofChain?.decimals !== undefined && { decimals: ofChain.decimals }) };
     return ofChain && { ...dropForeignSymbol(chainId, token, ofChain), isUnverified: true };
   };
 }

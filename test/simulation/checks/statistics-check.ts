@@ -39,7 +39,8 @@ const TIME_CAP = 43.2;
 /** The options with which books compute statistics. The price of a token is always known, and never changes. */
 export const STATISTICS_OPTIONS = {
   affiliates: { terms: TERMS, statistics: 'own' },
-  tokens: (_chain, token) => (token === SELL_TOKEN ? { decimals: 0, symbol: 'SELL' } : undefined),
+  // An empty label: the decimals of the other token are not known, so that the sold amount alone has a value.
+  tokens: (_chain, token) => (token === SELL_TOKEN ? { decimals: 0, symbol: 'SELL' } : {}),
   usdPrices: { sources: [{ name: 'constant', usdPrice: () => PRICE }] },
 } satisfies Partial<AccountsOptions>;
 

@@ -63,13 +63,17 @@ describe('notification', () => {
     assert.equal(new Set(listNotifications.map(({ id }) => id)).size, 3);
   });
 
-  test('uses the table of the host before common tokens, and these before the contract', async () => {
-    const chain = { tokenInfo: async () => ({ decimals: 1, symbol: 'BBB' }) };
+  test('uses the table of the host, then the symbol of common tokens with the decimals of the contract', async () => {
+    const chain = { tokenInfo: async () => ({ decimals: 2, symbol: 'BBB' }) };
     const tokens = (_: number, token: string) => (token === SELL ? { decimals: 2, symbol: 'S' } : undefined);
     await using fixture = await accountFixture({ tokens, bookOptions: { chain } });
     await fixture.applyBlock(5, [tradeOf(await fixture.order(), 1000n, 590n)]);
     const [notification] = await fixture.listNotifications();
-    assert.equal(notification?.message, 'Your order was filled: 10 S for 0.00000000000000059 COW');
+    assert.equal(
+      notification?.message,
+      'Your order was filled: 10 S for 5.9 COW',
+      'symbol of the table, decimals of the chain',
+    );
   });
 
   test('uses the units of known tokens and survives a failed lookup', async () => {
