@@ -62,6 +62,8 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
    * its first time.
    */
   const displaced = new Set<string>();
+  /** The date of each notification when it was shown last. */
+  const dates = new Map<string, number>();
   /** Notifications that are not attempted any more, also if they are withdrawn and shown again, unless replayed. */
   const dead = new Set<string>();
   /** Those that must arrive until a time. */
@@ -101,7 +103,10 @@ export function createFairnessCheck(context: FairnessContext): FairnessCheck {
           continue;
         }
         const { id, account, type, at } = change.notification;
-        if (at < EARLIEST) continue;
+        // One that is shown again has the age of its first cause.
+        const causedAt = dates.get(id) ?? at;
+        dates.set(id, at);
+        if (causedAt < EARLIEST) continue;
         if (!types.includes(type) || arrived.has(id) || dead.has(id) || pending.has(id)) continue;
         pending.set(id, account);
         const position = added.get(account) ?? 0;
