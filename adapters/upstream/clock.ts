@@ -18,6 +18,7 @@ export type UpstreamClock = ReturnType<typeof createUpstreamClock>;
 export function createUpstreamClock(host: Clock, getSkew: () => number | undefined) {
   let correction = 0;
   let isCompared = false;
+  let last: number | undefined;
   const time: Clock = {
     now: () => host.now() + correction,
     ...(host.monotonic && { monotonic: () => host.monotonic?.() ?? host.now() }),
@@ -26,8 +27,12 @@ export function createUpstreamClock(host: Clock, getSkew: () => number | undefin
   };
 
   function correct(): void {
-    isCompared = true;
     const skew = getSkew() ?? 0;
+    // A proxy may answer once in place of the other book, with the time of its own.
+    const isSteady = last !== undefined && Math.abs(skew - last) < TOLERANCE;
+    last = skew;
+    if (!isSteady) return;
+    isCompared = true;
     if (Math.abs(skew - correction) < TOLERANCE) return;
     const size = Math.abs(skew);
     correction = size < TOLERANCE || size > MAX_CORRECTION ? 0 : skew;

@@ -2,7 +2,8 @@ import type { Address, Api } from 'intentbook';
 import { jsonResponse, VERSION } from '#internal';
 import type { SandboxToken } from './tokens.ts';
 
-export interface FrontEndContentContext {
+/** What front ends show of a sandbox. */
+export interface SandboxContent {
   readonly chainId: number;
   readonly tokens: readonly SandboxToken[];
   /** The account that settles, and the name of the solver. */
@@ -14,7 +15,7 @@ export interface FrontEndContentContext {
  * tokens and restricted lists, the solver of the sandbox, and its tokens as a token list. Without them, front ends show
  * errors and addresses in place of names.
  */
-export function createFrontEndContent({ chainId, tokens, solver }: FrontEndContentContext): Record<string, Api> {
+export function createFrontEndContent({ chainId, tokens, solver }: SandboxContent): Record<string, Api> {
   const network = { data: { id: 1, attributes: { chainId, name: String(chainId) } } };
   const environment = { data: { id: 1, attributes: { name: 'prod' } } };
   const place = { active: true, address: solver.address, payoutAddress: solver.address, network, environment };

@@ -52,7 +52,7 @@ contract LoanRouter is FlashBorrower {
   }
 }
 
-/// A debt with its collateral. Whoever pays the debt for the owner may direct the collateral.
+/// A debt with its collateral. The account that pays the debt for the owner may direct the collateral.
 contract Position {
   Token immutable owed;
   Token immutable collateral;

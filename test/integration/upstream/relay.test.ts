@@ -4,12 +4,18 @@ import { appDataHash } from 'intentbook/sign';
 import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
 import { settle } from '../../support/upstream/world.ts';
-import { world } from './worlds.ts';
+import { findElsewhere, type World, world } from './worlds.ts';
 
 const accepted = (result: { status: string; uid?: Hex; existing?: boolean; error?: unknown }): Hex => {
   expect(result).toMatchObject({ status: 'accepted' });
   return result.uid as Hex;
 };
+
+/** Fills an order at the other book. */
+async function fillElsewhere(here: World, uid: Hex): Promise<void> {
+  const order = await findElsewhere(here, uid);
+  await here.tell(here.other, 1, [tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount))]);
+}
 
 /** A rejection that may pass. */
 const REJECTED = { status: 'rejected', code: 'InsufficientBalance', description: 'too low', httpStatus: 400 } as const;
@@ -58,27 +64,25 @@ describe('a relayed order', () => {
   });
 
   test('scenario 2: that was filled before its answer arrived is not called rejected', async () => {
-    const { book, other, order, upstream, pass, status, tell } = await world();
+    const here = await world();
+    const { book, order, upstream, pass, status } = here;
     upstream.faults.push('lost');
     const created = await order();
     const { uid } = (await book.orders.submit(created)) as { uid: Hex };
-    const found = await other.orders.get(uid);
-    if (found === undefined) throw new Error('the other book has the order');
-    await tell(other, 1, [tradeOf(found, BigInt(found.sellAmount), BigInt(found.buyAmount))]);
+    await fillElsewhere(here, uid);
     await pass(120_000, 5000);
     await expect.poll(() => status(uid)).toBe('fulfilled');
     expect(upstream.calls.submitOrder).toBe(1);
   });
 
   test('scenario 2: that is repeated by its client after the fill is found, and is not called rejected', async () => {
-    const { book, other, order, upstream, pass, status, tell } = await world();
+    const here = await world();
+    const { book, order, upstream, pass, status } = here;
     await upstream.freeze();
     upstream.faults.push('lost');
     const created = await order();
     const { uid } = (await book.orders.submit(created)) as { uid: Hex };
-    const found = await other.orders.get(uid);
-    if (found === undefined) throw new Error('the other book has the order');
-    await tell(other, 1, [tradeOf(found, BigInt(found.sellAmount), BigInt(found.buyAmount))]);
+    await fillElsewhere(here, uid);
     // The owner has sold what the order would sell: a repeat would be rejected.
     upstream.submitOrder = async () => ({ ...REJECTED, status: 'rejected' });
     expect(await book.orders.submit(created)).toMatchObject({ status: 'unknown', error: { code: 'OutcomeUnknown' } });

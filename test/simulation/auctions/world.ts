@@ -120,12 +120,10 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
       auctions: { minValidity: 0, ...firstId },
       quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => '1', estimate: () => undefined }] },
       indexer: {
-        sources: [
-          ...['first', 'second'].map((name, i) => {
-            const isBoth = () => state.mode === 'failing' || state.mode === 'stopped' || state.isShared;
-            return contract.createNode(name, () => (i === state.faulty || isBoth() ? state.mode : 'same'));
-          }),
-        ],
+        sources: ['first', 'second'].map((name, i) => {
+          const isBoth = () => state.mode === 'failing' || state.mode === 'stopped' || state.isShared;
+          return contract.createNode(name, () => (i === state.faulty || isBoth() ? state.mode : 'same'));
+        }),
         pollInterval: 500,
         fromBlock: 101,
         reorgLimit,

@@ -177,6 +177,7 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
     },
     async getOrders(uids) {
       calls.getOrders++;
+      report();
       if (isDown) return failed;
       const orders = (await book.orders.getMany(uids)).flatMap(({ order }) => order ?? []);
       const value = parseOrders(visible(orders));
