@@ -28,7 +28,7 @@ export function createUpstreamClock(host: Clock, getSkew: () => number | undefin
 
   function correct(): void {
     const skew = getSkew() ?? 0;
-    // A proxy may answer once in place of the other book, with the time of its own.
+    // A proxy may answer once in place of the other book, with its own time.
     const isSteady = last !== undefined && Math.abs(skew - last) < TOLERANCE;
     last = skew;
     if (!isSteady) return;
