@@ -18,6 +18,7 @@ import {
   ReorganisationTooDeep,
 } from './indexer-options.ts';
 import { createLogReader, Inconsistent, readConfirmedBlock, toInconsistent } from './log-reader.ts';
+import { createSecondRead } from './second-read.ts';
 
 /** The dependencies of the indexer. */
 export interface ChainIndexerContext {
@@ -42,12 +43,6 @@ const MAX_RETRY_DELAY = 30_000;
 /** Milliseconds without a new block after which the next node is used, since this one may have fallen behind. */
 const STALE_AFTER = 60_000;
 
-/** Blocks are read a second time in groups of this size: a node may have a block before it has the block's logs. */
-const RECHECK_BLOCKS = 8;
-
-/** The newest blocks, which are not read a second time yet. */
-const RECHECK_DISTANCE = 4;
-
 /**
  * Creates the chain indexer.
  *
@@ -71,12 +66,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let stopReason: string | undefined;
   let nodeIndex = 0;
   let failures = 0;
-  /** The last block that was read a second time. */
-  let recheckedTo: number | undefined;
-  /** The node of the next second read, counted from the current one. */
-  let recheckOffset = 1;
-  /** No block was read a second time since the start. */
-  let isFirstRecheck = true;
   /** The term of the lease at the last step. `undefined`: another process had it. */
   let term: number | undefined;
   /** When the checkpoint last moved, in milliseconds of `readMonotonic`. */
@@ -98,10 +87,19 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     isStopping: () => stopping?.signal.aborted === true,
   });
 
+  const secondRead = createSecondRead({
+    range,
+    blockHash: async (node, number) => (await query((call) => node.block(number, call)))?.hash,
+    logsBetween,
+    read: reader.read,
+    apply: context.apply,
+    observe,
+  });
+
   async function acquireLease(): Promise<boolean> {
     const outcome = await leases.acquire({ name: LEASE, holder, ttl: LEASE_TTL_MS });
     // Another holder may have rolled blocks back and read their successors once only.
-    if (outcome.status !== 'held' || outcome.term !== term) [recheckedTo, isFirstRecheck] = [undefined, true];
+    if (outcome.status !== 'held' || outcome.term !== term) secondRead.restart();
     term = outcome.status === 'held' ? outcome.term : undefined;
     return term !== undefined;
   }
@@ -123,11 +121,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     headHash = head.hash;
     if (indexedBlock === null) return begin(node, head, rolledBackTo);
     const oldest = blocks.at(-1) ?? indexedBlock;
-    // After a start, each block with a stored hash may have been read once only, because second reads may have failed
-    // for long. Blocks above the checkpoint were rolled back, by this process or another one. Noted before the
-    // checkpoint moves on.
-    recheckedTo ??= oldest.number;
-    recheckedTo = Math.min(recheckedTo, indexedBlock.number);
+    const recheckedTo = secondRead.begin(oldest.number, indexedBlock.number);
     if (head.number < indexedBlock.number) return checkShorterChain(node, head, indexedBlock, blocks);
     const block = await query((call) => node.block(indexedBlock.number, call));
     if (block === undefined)
@@ -144,7 +138,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     if (head.number > indexedBlock.number + 1) headTime = undefined;
     const end = await advance(node, indexedBlock, head);
     headTime = end.number >= head.number ? head.timestamp : undefined;
-    await recheck(end, recheckedTo, blocks);
+    secondRead.indexed(node, end.number);
+    await secondRead.run(usable, nodeIndex, end, blocks);
     if (end.number === indexedBlock.number) return tryNextNodeIfStale();
     movedAt = readMonotonic(clock);
     return end.number < head.number;
@@ -237,7 +232,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     if (!(await apply({ ...read, through: toBlockRef(through), after: indexedBlock }, head))) return;
     range.succeeded(logs.length);
     movedAt = readMonotonic(clock);
-    [recheckedTo, isFirstRecheck] = [to, false];
+    secondRead.indexed(node, to);
+    secondRead.skip(to);
   }
 
   /** Reads logs. @returns `undefined` if the range was too large for a node that otherwise responds. */
@@ -250,41 +246,6 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       observe({ type: 'failure', source: node.name, failure });
       range.rejected(to - from + 1);
       return undefined;
-    }
-  }
-
-  /**
-   * Reads blocks a second time, from another node if there is one, and applies events that were missing. If the node
-   * fails or lags behind, the next attempt uses the next one. After a start all blocks with a stored hash are read,
-   * since the process may have stopped before the second read.
-   */
-  async function recheck(indexedBlock: BlockRef, recheckedBlock: number, blocks: readonly BlockRef[]): Promise<void> {
-    const newest = indexedBlock.number - RECHECK_DISTANCE;
-    const node = usable[(nodeIndex + recheckOffset) % usable.length];
-    const from = recheckedBlock + 1;
-    if (node === undefined || newest < from) return;
-    if (!isFirstRecheck && newest - recheckedBlock < RECHECK_BLOCKS) return;
-    recheckOffset++;
-    try {
-      const to = Math.min(newest, from + range.size - 1);
-      // A node that lags behind, or changes its fork meanwhile, may have other logs of these blocks, or none yet.
-      const reference = blocks.find(({ number }) => number === to + RECHECK_DISTANCE - 1) ?? indexedBlock;
-      const isCurrent = async () =>
-        (await query((call) => node.block(reference.number, call)))?.hash === reference.hash;
-      if (!(await isCurrent())) return;
-      const logs = await logsBetween(node, from, to);
-      if (logs === undefined || !(await isCurrent())) return;
-      const missed = await reader.read(node, logs);
-      if (missed.events.length > 0) {
-        const outcome = await context.apply({ ...missed, through: indexedBlock, after: indexedBlock });
-        if (outcome.status === 'conflict') throw toInconsistent(outcome);
-        if (outcome.status === 'moved') return;
-        if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
-      }
-      [recheckedTo, isFirstRecheck, recheckOffset] = [to, false, 1];
-    } catch (failure) {
-      if (failure instanceof StoreError) throw failure;
-      observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later
     }
   }
 

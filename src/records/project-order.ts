@@ -316,7 +316,7 @@ interface Terms {
 /**
  * Reads the terms that decide when an order is filled. An unreadable body never fills and must not stop the indexer.
  */
-function readTerms(body: string): Terms | undefined {
+export function readTerms(body: string): Terms | undefined {
   try {
     const { kind, sellAmount, buyAmount } = JSON.parse(body) as {
       kind: OrderKind;

@@ -3,6 +3,7 @@ import { type Clock, isRecent, readMonotonic } from '../../ports/clock.ts';
 import type { SolutionId } from '../in-flight.ts';
 import type { AuctionRunSettings } from './run-options.ts';
 import type { SolverDriver } from './solver-driver.ts';
+import type { WinOutcome } from './win-outcome.ts';
 
 /** An auction that a driver has won. */
 interface Win {
@@ -21,13 +22,13 @@ const CONFIRMED_AFTER = 16;
  * Creates the record of settlements. The chain decides, not the response of a driver. It is kept by this process, and
  * begins empty.
  *
- * @param isSettled - Returns whether a settlement of a solution is indexed.
+ * @param findOutcome - Returns what the indexed blocks show of a solution.
  * @param signal - Aborted when the run ends.
  */
 export function createParticipation(
   { drivers, banAfter, banTime, revealTime }: AuctionRunSettings,
   clock: Clock,
-  isSettled: (solution: SolutionId) => Promise<boolean>,
+  findOutcome: (solution: SolutionId) => Promise<WinOutcome>,
   signal: AbortSignal,
 ) {
   /** The auctions since the last one that is known to be settled, by driver, in order. */
@@ -35,13 +36,15 @@ export function createParticipation(
   /** The start of the last ban in milliseconds of `readMonotonic`, by name. */
   const bannedAt = new Map<string, number>();
 
-  /** Returns the wins after the last settled one. A settlement may be indexed late. */
+  /** Returns the wins after the last settled one that the driver could settle. A settlement may be indexed late. */
   async function findUnsettled(won: readonly Win[]): Promise<readonly Win[]> {
-    for (const [i, { solutions }] of [...won.entries()].reverse()) {
-      const settled = await Promise.all(solutions.map(isSettled));
-      if (settled.includes(true)) return won.slice(i + 1);
+    let unsettled: readonly Win[] = [];
+    for (const win of won) {
+      const outcomes = await Promise.all(win.solutions.map(findOutcome));
+      if (outcomes.includes('settled')) unsettled = [];
+      else if (!outcomes.includes('superseded')) unsettled = [...unsettled, win];
     }
-    return won;
+    return unsettled;
   }
 
   async function ban(name: string): Promise<void> {

@@ -14,6 +14,7 @@ import { createParticipation } from './participation.ts';
 import { describeError, solveAuction, toCompetition } from './round.ts';
 import type { AuctionRun, AuctionRunSettings } from './run-options.ts';
 import type { DriverSolution } from './solutions.ts';
+import { findOutcome, type WinOutcome } from './win-outcome.ts';
 import { SELECTION_RULES } from './winner-selection.ts';
 
 export interface RunContext {
@@ -64,14 +65,13 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   const stopped = new AbortController();
   const observed = options.drivers.map((driver) => observedDriver(driver, clock, context.driverObserver));
   const settings = { ...options, drivers: observed };
-  const participation = createParticipation(settings, clock, isSettled, stopped.signal);
+  const participation = createParticipation(settings, clock, findWinOutcome, stopped.signal);
   let last = 0;
   /** The term of the lease. `undefined`: another process has it. */
   let term: number | undefined;
 
-  async function isSettled({ auctionId, ranking }: SolutionId): Promise<boolean> {
-    const competition = await context.competition(auctionId);
-    return competition?.solutions.some((each) => each.ranking === ranking && each.txHash !== null) ?? false;
+  async function findWinOutcome(id: SolutionId): Promise<WinOutcome> {
+    return findOutcome(await context.competition(id.auctionId), id, store);
   }
 
   async function readIndexedBlock(): Promise<number> {

@@ -23,7 +23,8 @@ export interface SentSettlement {
   readonly from: number;
   /** Whether the first such block includes it. */
   readonly isPrompt: boolean;
-  readonly onMined: (reverted: boolean) => void;
+  /** `byOwn`: it was reverted because of other settlements of its solver. */
+  readonly onMined: (reverted: boolean, byOwn: boolean) => void;
 }
 
 interface Block extends BlockHeader {
@@ -123,9 +124,11 @@ export function createContract(random: SeededRandom, settlementContract: Address
         left.push(each);
         continue;
       }
-      const isGood = isExecutable(each, [...before, ...included]);
+      const earlier = [...before, ...included];
+      const isGood = isExecutable(each, earlier);
       if (isGood) included.push(each);
-      each.onMined(!isGood);
+      const others = earlier.filter(({ solver }) => solver !== each.solver);
+      each.onMined(!isGood, !isGood && isExecutable(each, others));
     }
     pending = left;
     head = append(head, included);

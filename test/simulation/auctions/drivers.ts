@@ -39,8 +39,8 @@ export interface ForeignSolver {
   readonly name: string;
   readonly behaviour: Behaviour;
   readonly solver: Address;
-  /** Whether one of its settlements was reverted: another one had filled the order. */
-  hasReverted: boolean;
+  /** Whether one of its settlements was reverted by another one of its settlements, for another book or auction. */
+  hasConflict: boolean;
   readonly connect: (book: string, observer: DriverObserver) => SolverDriver;
 }
 
@@ -80,7 +80,7 @@ export function createSolver(
     return { order, sold, bought: behaviour === 'bidding zero' ? limit : limit + BigInt(random.integer(1, 3) * 100) };
   }
 
-  const self: ForeignSolver = { name, behaviour, solver, hasReverted: false, connect };
+  const self: ForeignSolver = { name, behaviour, solver, hasConflict: false, connect };
   return self;
 
   function connect(book: string, observer: DriverObserver): SolverDriver {
@@ -183,13 +183,24 @@ export function createSolver(
 
     function send({ auctionId, solutionId }: SettleRequest, fills: readonly ExecutedFill[], from: number) {
       return new Promise<boolean>((resolve) => {
-        const onMined = (reverted: boolean) => {
-          if (reverted) self.hasReverted = true;
+        const onMined = (reverted: boolean, byOwn: boolean) => {
+          if (byOwn) self.hasConflict = true;
           resolve(reverted);
         };
         const data = encode(auctionId, fills);
         const isPrompt = behaviour === 'honest';
-        contract.send({ hash: nextHash(), book, auctionId, solutionId, solver, fills, data, from, isPrompt, onMined });
+        contract.send({
+          hash: nextHash(),
+          book,
+          auctionId,
+          solutionId,
+          solver,
+          fills,
+          data,
+          from,
+          isPrompt,
+          onMined,
+        });
       });
     }
 

@@ -74,9 +74,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
   };
   const nextHash = (): Hex => `0x7a${(++transactions).toString(16).padStart(62, '0')}`;
   const [hasTwins, reveals, isMulti] = [random.chance(0.4), random.chance(0.5), random.chance(0.5)];
-  // Blocks below the limit are read once, so that no node may omit their logs.
   const reorgLimit = random.pick([16, 64]);
-  const modes = NODE_MODES.filter((mode) => mode !== 'partial' || reorgLimit === 64);
   const justInTime = createJustInTimeOrders(settlementContract, Math.floor(START / 1000) + 3000);
   const solvers = Array.from({ length: random.integer(2, 5) }, (_, i) =>
     createSolver(`solver ${i}`, addressOf(0x5000 + i), random.pick(BEHAVIOURS), {
@@ -197,8 +195,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
         },
         onBan() {
           trace.add(`${name} bans ${solver.name}`);
-          if (solver.behaviour === 'honest' && !solver.hasReverted)
-            report('bans', `${name} excludes the honest ${solver.name}`);
+          if (solver.behaviour === 'honest') report('bans', `${name} excludes the honest ${solver.name}`);
         },
       }),
     );
@@ -346,7 +343,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
       forks++;
       lastFork = contract.head.number;
     } else if (dice < 0.76) {
-      state.mode = random.pick(modes);
+      state.mode = random.pick(NODE_MODES);
       // A contradiction shows that the node is wrong: nothing is read from either node until one is repaired.
       state.isShared = ['collided', 'doubled', 'shifted', 'late'].includes(state.mode) && random.chance(0.5);
     } else if (dice < 0.77 && hasTwins) await handOver(state);

@@ -5,7 +5,7 @@ import type { Pool } from '../orders/pool.ts';
 import type { PoolOrder } from '../orders/pool-order.ts';
 import { BUY_TOKEN, SELL_TOKEN } from '../orders/pool-order.ts';
 import { encodePlacedInvalidation, encodePlacement, PLACING_CONTRACT } from './placements.ts';
-import { encodeSettleCall, encodeSettlementLog } from './settlements.ts';
+import { encodeSettleCall, encodeSettlementLog, hasOtherTerms } from './settlements.ts';
 
 /** Something that happens to an order on chain. */
 export interface ChainFact {
@@ -139,7 +139,12 @@ export function createSimulatedChain(context: SimulatedChainContext): SimulatedC
       if (fixed === 0n) continue;
       const other =
         kind === 'sell' ? (fixed * buyAmount + sellAmount - 1n) / sellAmount : (fixed * sellAmount) / buyAmount;
-      facts.push({ ...base, sold: kind === 'sell' ? fixed : other, bought: kind === 'sell' ? other : fixed });
+      const trade = { ...base, sold: kind === 'sell' ? fixed : other, bought: kind === 'sell' ? other : fixed };
+      // Books count equal trades of a transaction by its calldata, which a chain cannot contradict.
+      const isEqual = (fact: ChainFact) =>
+        fact.transactionHash === transactionHash && fact.order === n && fact.sold === trade.sold;
+      if ((!hasSettlements || hasOtherTerms(at(pool, n))) && facts.some(isEqual)) continue;
+      facts.push(trade);
     }
     return facts;
   }

@@ -62,14 +62,14 @@ export function encodeSettleCall(trades: readonly ChainFact[], pool: Pool, aucti
   const orders = trades.map(({ order }) => pool.orders[order] as PoolOrder); // indexes are those of the pool
   const tokens = encodeList(orders.flatMap(() => [encodeAddress(SELL_TOKEN), encodeAddress(BUY_TOKEN)]));
   const prices = encodeList(trades.flatMap(({ sold, bought }) => [word(bought), word(sold)]));
-  const encoded = orders.map((order, i) => encodeTrade(order, i, trades[i]?.sold ?? 0n));
+  const encoded = orders.map((order, i) => encodeTrade(order, i, trades[i]));
   const list = `${word(encoded.length)}${encodeDynamic(encoded)}`;
   const interactions = encodeDynamic([word(0), word(0), word(0)]);
   const suffix = auction === undefined ? '' : auction.toString(16).padStart(16, '0');
   return `0x${SETTLE_SELECTOR}${encodeDynamic([tokens, prices, list, interactions])}${suffix}`;
 }
 
-function encodeTrade(order: PoolOrder, index: number, executed: bigint): string {
+function encodeTrade(order: PoolOrder, index: number, trade: ChainFact | undefined): string {
   const { terms, scheme, owner, creation } = order;
   const signature = (creation?.signature ?? '0x').slice(2);
   const bytes =
@@ -86,7 +86,7 @@ function encodeTrade(order: PoolOrder, index: number, executed: bigint): string 
     hasOtherTerms(order) ? word(1) : terms.appData.slice(2),
     word(0),
     word(kind | partiallyFillable | SCHEME_BITS[scheme]),
-    word(executed),
+    word((terms.kind === 'sell' ? trade?.sold : trade?.bought) ?? 0n),
     word(11 * 32),
     encodeBytes(bytes),
   ].join('');

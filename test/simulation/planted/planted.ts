@@ -296,7 +296,7 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'totals',
     store: 'memory',
     file: 'src/chain/indexer.ts',
-    find: 'await recheck(end, recheckedTo, blocks);',
+    find: 'await secondRead.run(usable, nodeIndex, end, blocks);',
     replace: '',
   },
   {

@@ -95,7 +95,7 @@ describe('indexer second read', () => {
     expect(readsOf(node.requests)).toEqual(['logs 121..126', 'logs 121..126']);
   });
 
-  test('is repeated by the current node if the next one has another fork, and later returns to the next one', async () => {
+  test('is repeated by the current node if the next one has another fork, which reads all blocks later', async () => {
     chain.mine(...empty(24), [INVALIDATED], ...empty(5));
     const other = scriptedChain('another');
     other.mine(...empty(30));
@@ -114,7 +114,56 @@ describe('indexer second read', () => {
     isForked = false;
     chain.mine(...empty(8));
     await next();
-    expect([readsOf(one.requests), readsOf(two.requests)]).toEqual([['logs 121..126'], ['logs 127..134']]);
+    expect([readsOf(one.requests), readsOf(two.requests)]).toEqual([['logs 121..126'], ['logs 121..134']]);
+  });
+
+  test('covers the ranges of a long catch-up, from another node only', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(35));
+    const one = recorded(chain.node('a', (question, answer) => (question === 'logs' ? ([] as never) : answer)));
+    const two = recorded(chain.node('b'));
+    const options = { reorgLimit: 5, maxBlockRange: 20 };
+    const { run, next, observed } = indexerFixture([one, two], { stored: storedBlocks(chain, 100, 100), options });
+    await run();
+    await next();
+    await next();
+    expect(observed).toContainEqual({ type: 'missed', events: 1, block: 140 });
+    expect(readsOf(two.requests)).toEqual(['logs 101..120', 'logs 121..140', 'logs 141..156']);
+    expect(readsOf(one.requests)).toEqual(['logs 101..120', 'logs 121..140', 'logs 141..155']);
+  });
+
+  test('covers the blocks of each node from another one after the current node has changed', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    let isDown = false;
+    const hides = (question: string, answer: unknown) =>
+      isDown ? Promise.reject(new Error('down')) : question === 'logs' ? [] : answer;
+    const one = chain.node('a', (question, answer) => hides(question, answer) as never);
+    const fails = (question: string, answer: unknown) =>
+      question === 'logs' && !isDown ? Promise.reject(new Error('busy')) : answer;
+    const two = chain.node('b', (question, answer) => fails(question, answer) as never);
+    const { run, next, observed } = indexerFixture([one, two], { stored: storedBlocks(chain, 120, 120) });
+    await run();
+    isDown = true;
+    chain.mine(...empty(9));
+    for (let i = 0; i < 4; i++) await next();
+    expect(messagesOf(observed).slice(0, 2)).toEqual(['b: busy', 'a: down']);
+    expect(observed).toContainEqual({ type: 'missed', events: 1, block: 126 });
+  });
+
+  test('of a node that was unreachable covers what the current one has repeated', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    const one = chain.node('a', (question, answer) => (question === 'logs' ? ([] as never) : answer));
+    let isDown = true;
+    const two = chain.node('b', (_, answer) => (isDown ? (Promise.reject(new Error('down')) as never) : answer));
+    const { run, next, observed } = indexerFixture([one, two], { stored: storedBlocks(chain, 130, 120) });
+    await run();
+    await next();
+    chain.mine(...empty(3));
+    await next();
+    isDown = false;
+    chain.mine(...empty(5));
+    await next();
+    expect(messagesOf(observed)).toEqual(['b: down']);
+    expect(observed).toContainEqual({ type: 'missed', events: 1, block: 134 });
   });
 
   test('is repeated if the blocks are the newest ones of the node', async () => {

@@ -100,7 +100,12 @@ async function next(ms = 1000): Promise<void> {
   await settled();
 }
 
-async function applyBlock(number: number, uid?: Hex, auctionId = requests.at(-1)?.auctionId ?? null): Promise<void> {
+async function applyBlock(
+  number: number,
+  uid?: Hex,
+  auctionId = requests.at(-1)?.auctionId ?? null,
+  solver = SOLVER,
+): Promise<void> {
   const through = { number, hash: word(number) };
   const at = { blockNumber: number, blockHash: word(number), transactionHash: word(7000 + number), timestamp: NOW };
   const order = uid === undefined ? undefined : [1, 2, 3, 4].map(orderOf).find((each) => each.uid === uid);
@@ -118,7 +123,7 @@ async function applyBlock(number: number, uid?: Hex, auctionId = requests.at(-1)
     prices: null,
     protocolFees: [],
   };
-  const settlement = { type: 'settlement' as const, ...at, logIndex: 1, solver: SOLVER, auctionId };
+  const settlement = { type: 'settlement' as const, ...at, logIndex: 1, solver, auctionId };
   const events = trade === undefined ? [] : [trade, settlement];
   await store.chain.apply({ events, blocks: [], through, forgetBelow: 0, at: clock.now() });
   await next();
@@ -296,6 +301,22 @@ describe('exclusion of a driver', () => {
     await applyBlock(3, auctions[0]?.[0], requests[0]?.auctionId); // the first answer lacked its logs
     for (let block = 19; block <= 26; block++) await applyBlock(block);
     expect(notifications).toEqual([]);
+  });
+
+  test.each([
+    ['does not affect one whose order another solver has filled until the deadline', 6, address(0x52), 0],
+    ['affects one whose order another solver has filled after the deadline', 7, address(0x52), 1],
+    ['affects one that has filled the order by a settlement for another auction', 3, SOLVER, 1],
+  ])('%s', async (_, block, solver, expected) => {
+    await place(store, orderOf(1));
+    await applyBlock(1);
+    await run({ banAfter: 1 });
+    for (let each = 2; each <= 7; each++) {
+      if (each === block) await applyBlock(each, auctions[0]?.[0], null, solver);
+      else await applyBlock(each);
+    }
+    await applyBlock(23);
+    expect(notifications).toHaveLength(expected);
   });
 
   test('is not prolonged when the clock is set back', async () => {
