@@ -2,11 +2,13 @@ import { createWorker, type Worker } from '../concurrency/worker.ts';
 import type { OrderChainEvent, TradeChainEvent } from '../ports/chain-store.ts';
 import { seconds } from '../ports/clock.ts';
 import type { StoredOrder } from '../ports/store.ts';
+import type { TaskChange } from '../ports/task-store.ts';
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { reconcile, toChainEvents, toFacts, toPlacement, type UpstreamDifference } from '../records/reconcile.ts';
 import type { Insert, UpstreamBook } from './context.ts';
+import { CONFIRMATIONS, describeEnd, isOver, WINDOW } from './final.ts';
 import { createImport } from './import.ts';
 import { drop, type Followed, type OrderTask, put } from './tasks.ts';
 import { hasEnded, toInsert } from './wire.ts';
@@ -47,9 +49,6 @@ const LASTING = 120_000;
 
 /** Milliseconds by which a read may be early, so that batches are full. */
 const EARLY = 15_000;
-
-/** Milliseconds from the end of an order to the reads that confirm it: a reorganisation can revert its end. */
-const CONFIRMATIONS = [60_000, 300_000, 1_200_000] as const;
 
 /** What the follower needs besides the parts that the upstream shares. */
 export interface FollowerContext {
@@ -111,7 +110,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
       if (await apply(order, other, isMain ? value : undefined)) disputed.add(order.uid);
     }
     await tasks.write(
-      due.map((task) => reschedule(task, { found, orders, current, disputed, readAt: read.startedAt })),
+      due.flatMap((task) => reschedule(task, { found, orders, current, disputed, readAt: read.startedAt })),
     );
     return true;
   }
@@ -286,39 +285,46 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
   function postpone({ key, version, value }: Followed<'order'>) {
     const misses = (value.misses ?? 0) + 1;
     const { validTo } = unpackUid(key as Hex); // the key of an order task is a UID
-    const isOver = misses > MISSES && (validTo + 86_400) * 1000 < clock.now();
-    if (isOver) return drop('order', { key, version });
+    const isLongOver = misses > MISSES && (validTo + 86_400) * 1000 < clock.now();
+    if (isLongOver) return drop('order', { key, version });
     const interval = Math.min(READ_INTERVAL * 2 ** Math.max(0, misses - MISSES), 3_600_000);
     return put('order', key, clock.now() + interval, { ...value, misses }, version);
   }
 
-  function reschedule(task: Followed<'order'>, { found, orders, current, disputed, readAt }: Batch) {
+  function reschedule(task: Followed<'order'>, { found, orders, current, disputed, readAt }: Batch): TaskChange[] {
     const { key, version, value } = task;
     const uid = key as Hex; // the key of an order task is a UID
     const other = found.get(uid);
     const now = clock.now();
     const interval = value.ecdsa || !isChainFollowed() ? READ_INTERVAL : CHAIN_INTERVAL;
-    const local = orders.get(uid)?.state;
+    const order = orders.get(uid);
+    const local = order?.state;
     if (other === undefined) {
       if (value.misses === 1) report({ uid, field: 'missing', local: local ?? 'unknown', upstream: 'absent' });
-      return postpone(task);
+      return [postpone(task)];
     }
     const isCounted = current.has(uid);
-    const isOver = hasEnded(other) || local === 'fulfilled' || local === 'cancelled';
-    const endedAt = isOver ? (value.endedAt ?? now) : undefined;
+    const hasEndedHere = local === 'fulfilled' || local === 'cancelled';
+    const end = hasEnded(other) || hasEndedHere ? (order && describeEnd(order)) || '' : undefined;
+    const endedAt = value.endedAt === undefined || value.end !== end ? now : value.endedAt;
     const next: OrderTask = {
       ecdsa: other.signingScheme === 'eip712' || other.signingScheme === 'ethsign',
       ...(isCounted ? { readAt, ...(other.status === undefined ? {} : { status: other.status }) } : {}),
-      ...(endedAt === undefined ? {} : { endedAt }),
+      ...(end === undefined ? {} : { end, endedAt }),
       ...(disputed.has(uid) ? { disputedAt: value.disputedAt ?? now } : {}),
     };
-    if (!isCounted) return put('order', key, now + INTERVAL, { ...value, ...next }, version);
-    if (endedAt === undefined || disputed.has(uid)) return put('order', key, now + interval, next, version);
+    if (!isCounted) return [put('order', key, now + INTERVAL, { ...value, ...next }, version)];
+    if (end === undefined || disputed.has(uid)) return [put('order', key, now + interval, next, version)];
     const confirmation = CONFIRMATIONS.find((after) => endedAt + after > now);
-    if (confirmation !== undefined) return put('order', key, endedAt + confirmation, next, version);
+    if (confirmation !== undefined) return [put('order', key, endedAt + confirmation, next, version)];
     // This book must agree: the chain may have shown its part of the end only.
     const isAgreed = other.status === 'expired' || other.status === local;
-    return isAgreed ? drop('order', { key, version }) : put('order', key, now + CHAIN_INTERVAL, next, version);
+    if (!isAgreed) return [put('order', key, now + CHAIN_INTERVAL, next, version)];
+    const isDone = order === undefined || isOver(order, now);
+    return [
+      drop('order', { key, version }),
+      ...(isDone ? [] : [put('ended', key, order.validTo * 1000 + WINDOW, { end })]),
+    ];
   }
 
   async function acquireLease(): Promise<boolean> {
@@ -339,13 +345,14 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
         const hasImported = !isStopping() && (await owners.step());
         if (!hasRead && !hasImported) break;
       }
-      await removeOldQuotes();
+      await removeOld('quote');
+      await removeOld('ended');
       return undefined;
     },
   });
 
-  async function removeOldQuotes(): Promise<void> {
-    await tasks.write((await tasks.due('quote', clock.now(), BATCH)).map((task) => drop('quote', task)));
+  async function removeOld(kind: 'quote' | 'ended'): Promise<void> {
+    await tasks.write((await tasks.due(kind, clock.now(), BATCH)).map((task) => drop(kind, task)));
   }
 
   return {
@@ -379,7 +386,6 @@ interface Batch {
 
 /** Returns whether an order has ended so long ago that nothing reverts it. */
 function isFinal(order: UpstreamOrder, now: number): boolean {
-  const [, , window] = CONFIRMATIONS;
   const { creationDate, validTo, userValidTo = validTo } = order;
-  return hasEnded(order) && creationDate + window < now && userValidTo * 1000 + window < now;
+  return hasEnded(order) && creationDate + WINDOW < now && userValidTo * 1000 + WINDOW < now;
 }

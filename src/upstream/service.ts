@@ -1,13 +1,13 @@
 import type { Relay } from '../admission/relay.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { OrderBookError } from '../errors.ts';
-import type { StoredOrder } from '../ports/store.ts';
 import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { parseUid, requireUid } from '../protocol/uid.ts';
 import { createCancellations } from './cancellations.ts';
 import type { Insert, SettledOrders, UpstreamBook, UpstreamFeatureContext } from './context.ts';
+import { describeEnd, isOver } from './final.ts';
 import { createFollower } from './follower.ts';
 import { describeImport, NEW_OWNER } from './import.ts';
 import { createUpstreamQuotes, type UpstreamQuotes } from './quotes.ts';
@@ -18,9 +18,6 @@ import type { UpstreamApi } from './upstream-api.ts';
 
 /** Milliseconds in which several processes share the turns of a class of calls. */
 const TURN = 'turn';
-
-/** Milliseconds after the end of an order in which a reorganisation can change it. */
-const WINDOW = 1_200_000;
 
 /** The upstream of a book, after it is loaded. */
 export interface UpstreamService {
@@ -66,7 +63,7 @@ export function createUpstreamService(
     async unfollow({ owners = [], uids = [], appData = [] }) {
       await tasks.write([
         ...owners.map((owner) => drop('owner', { key: parseOwner(owner) })),
-        ...uids.map((uid) => drop('order', { key: requireUid(uid) })),
+        ...uids.map(requireUid).flatMap((key) => [drop('order', { key }), drop('ended', { key })]),
         ...appData.map((hash) => drop('appData', { key: parseHash(hash) })),
       ]);
     },
@@ -102,9 +99,10 @@ export function createUpstreamService(
 
   async function readOrder(text: string) {
     const uid = requireUid(text);
-    const [[relay], [task], [stored]] = await Promise.all([
+    const [[relay], [task], [ended], [stored]] = await Promise.all([
       tasks.get('relay', [uid]),
       tasks.get('order', [uid]),
+      tasks.get('ended', [uid]),
       store.orders.get([uid]),
     ]);
     if (relay === undefined && task === undefined && stored === undefined) return undefined;
@@ -123,13 +121,13 @@ export function createUpstreamService(
           }),
       ...(task?.value.readAt === undefined ? {} : { readAt: task.value.readAt }),
       ...(task?.value.status === undefined ? {} : { status: task.value.status }),
-      // The end of an order is final once its task has been deleted. The task of an open one is deleted by `unfollow`.
-      final: relay === undefined && task === undefined && stored !== undefined && hasEnded(stored),
+      final:
+        relay === undefined &&
+        task === undefined &&
+        stored !== undefined &&
+        (isOver(stored, clock.now()) || ended?.value.end === describeEnd(stored)),
     };
   }
-
-  const hasEnded = ({ state, validTo }: StoredOrder) =>
-    state === 'fulfilled' || state === 'cancelled' || validTo * 1000 + WINDOW < clock.now();
 
   async function settled(settlements: readonly SettledOrders[]): Promise<void> {
     if (settlements.length === 0 || (await tasks.count('appData')) === 0) return;

@@ -58,10 +58,18 @@ export interface OrderTask {
   readonly status?: UpstreamOrderStatus;
   /** Number of successive reads that did not contain it. Absence is never evidence. */
   readonly misses?: number;
-  /** When it was first seen as ended, in milliseconds since 1970. */
+  /** When it was first seen as ended in this way, in milliseconds since 1970. */
   readonly endedAt?: number;
+  /** How it has ended, as `describeEnd` renders it. */
+  readonly end?: string;
   /** Since when reads show less than this book knows, in milliseconds since 1970. */
   readonly disputedAt?: number;
+}
+
+/** An order whose end is confirmed and that is not read any more, by UID. It is due when its validity is over. */
+export interface EndedTask {
+  /** How it has ended, as `describeEnd` renders it. A later change is not confirmed. */
+  readonly end: string;
 }
 
 /** The import of an owner, by address. */
@@ -107,6 +115,7 @@ interface TaskValues {
   readonly relay: RelayTask;
   readonly cancellation: CancellationTask;
   readonly order: OrderTask;
+  readonly ended: EndedTask;
   readonly owner: OwnerTask;
   readonly quote: QuoteTask;
   readonly lane: LaneTask;

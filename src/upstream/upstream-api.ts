@@ -33,7 +33,8 @@ export interface UpstreamOrderState {
   readonly status?: UpstreamOrderStatus;
   /**
    * Whether nothing can change any more: the order has ended, and the time in which a reorganisation, or a block that
-   * was indexed late, can change that has passed.
+   * was indexed late, can change that has passed. That time begins with the last change of a followed order, and with
+   * `validTo` of another one.
    */
   readonly final: boolean;
 }
