@@ -6,6 +6,15 @@ const TOLERANCE = 5_000;
 /** Largest correction, in milliseconds. A clock that differs more is not the same clock with an error. */
 const MAX_CORRECTION = 600_000;
 
+/** Calls without a measurement after which the clocks count as equal: not each book sends the time. */
+const UNMEASURED = 10;
+
+/** The difference of two clocks at a time. */
+export interface ClockMeasurement {
+  /** Milliseconds by which the clock of the other book is ahead of that of the host. */
+  readonly skew: number;
+}
+
 /** The time of a book with an upstream. */
 export type UpstreamClock = ReturnType<typeof createUpstreamClock>;
 
@@ -13,12 +22,13 @@ export type UpstreamClock = ReturnType<typeof createUpstreamClock>;
  * Creates the time of a book with an upstream. If the clock of this host is wrong, it is that of the other book. The
  * processes of one store agree for the same reason.
  *
- * @param getSkew - Returns the milliseconds by which the clock of the other book is ahead of that of the host.
+ * @param getMeasurement - Returns the newest measurement: another object for each.
  */
-export function createUpstreamClock(host: Clock, getSkew: () => number | undefined) {
+export function createUpstreamClock(host: Clock, getMeasurement: () => ClockMeasurement | undefined) {
   let correction = 0;
   let isCompared = false;
-  let last: number | undefined;
+  let unmeasured = 0;
+  let last: ClockMeasurement | undefined;
   const time: Clock = {
     now: () => host.now() + correction,
     ...(host.monotonic && { monotonic: () => host.monotonic?.() ?? host.now() }),
@@ -27,10 +37,15 @@ export function createUpstreamClock(host: Clock, getSkew: () => number | undefin
   };
 
   function correct(): void {
-    const skew = getSkew() ?? 0;
+    const measured = getMeasurement();
+    if (measured === last || measured === undefined) {
+      isCompared ||= ++unmeasured >= UNMEASURED;
+      return;
+    }
+    const { skew } = measured;
     // A proxy may answer once in place of the other book, with its own time.
-    const isSteady = last !== undefined && Math.abs(skew - last) < TOLERANCE;
-    last = skew;
+    const isSteady = last !== undefined && Math.abs(skew - last.skew) < TOLERANCE;
+    last = measured;
     if (!isSteady) return;
     isCompared = true;
     if (Math.abs(skew - correction) < TOLERANCE) return;

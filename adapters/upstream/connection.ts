@@ -10,6 +10,7 @@ import {
 } from '#internal';
 import { classifyAnswer, classifyError, parseHttpDate, type Verdict } from './answer.ts';
 import { type Budget, getBudget, type Reserve, type Turn } from './budget.ts';
+import type { ClockMeasurement } from './clock.ts';
 import { type Access, areHeaders, isHeaderValue } from './options.ts';
 import type { CallEnd } from './pause.ts';
 
@@ -53,6 +54,9 @@ export interface StartedRequest {
 /** Maximum size of a decoded response, in bytes. A page of 1,000 orders with large documents has 10 MB and more. */
 const MAX_BYTES: Readonly<Record<UpstreamClass, number>> = { read: 2 ** 25, write: 2 ** 20, quote: 2 ** 20 };
 
+/** Longest time of a request whose response measures a clock, in milliseconds: its date is of any time between. */
+const MAX_ROUND_TRIP = 2000;
+
 /** The access to one host. */
 export type Connection = ReturnType<typeof createConnection>;
 
@@ -60,7 +64,7 @@ export type Connection = ReturnType<typeof createConnection>;
 export function createConnection(access: Access) {
   const { service, host, timeouts } = access;
   let budget: Budget | undefined;
-  let clockSkew: number | undefined;
+  let measured: ClockMeasurement | undefined;
   const failing: Partial<Record<UpstreamClass, { readonly since: number; readonly reason: string }>> = {};
 
   /** Returns the headers of a request, and the budget of its key. @throws Error without the values. */
@@ -111,7 +115,8 @@ export function createConnection(access: Access) {
     const now = session.clock.now();
     const date = parseHttpDate(response.headers.get('date') ?? '');
     // The response of a cache has the date at which it was stored. A date has whole seconds.
-    if (!Number.isNaN(date) && !response.headers.has('age')) clockSkew = Math.round(date + 500 - (sentAt + now) / 2);
+    const isExact = !Number.isNaN(date) && !response.headers.has('age') && now - sentAt <= MAX_ROUND_TRIP;
+    if (isExact) measured = { skew: Math.round(date + 500 - (sentAt + now) / 2) };
     const text = await readResponseText(response, MAX_BYTES[name]);
     return classifyAnswer(name, { status: response.status, headers: response.headers, text }, now);
   }
@@ -139,11 +144,12 @@ export function createConnection(access: Access) {
   return {
     host,
     access,
-    /** Milliseconds by which the clock of the host is ahead. */
-    get clockSkew(): number | undefined {
-      return clockSkew;
+    /** The newest measurement of the clock of the host: another object for each. */
+    get measured(): ClockMeasurement | undefined {
+      return measured;
     },
     failing,
+    note,
     /** Returns why a class is paused. */
     getBlock: (name: UpstreamClass): UpstreamBlock | undefined => budget?.getBlock(name),
     start,
@@ -160,7 +166,7 @@ export function createConnection(access: Access) {
         const verdict = await exchange(session, { ...request, signal }, started);
         report(session, request.class, verdict, begin);
         if (request.signal?.aborted !== true && !session.closed.aborted)
-          note(session, request.class, verdict.outcome === 'lost' ? verdict.reason : undefined);
+          note(session, request.class, getReason(verdict));
         return { ...finish(session, started.turn, verdict), startedAt };
       } finally {
         unlink();
@@ -208,6 +214,12 @@ function getEnd(verdict: Verdict): CallEnd {
   if (verdict.outcome !== 'lost') return 'answered';
   // A 500 is an answer: the class is not paused because of one order.
   return verdict.pause ?? (verdict.httpStatus === undefined ? 'lost' : 'answered');
+}
+
+/** Returns why there was no usable answer; `undefined` if there was one. A class may fail after its pause. */
+export function getReason(verdict: Verdict): string | undefined {
+  if (verdict.outcome === 'blocked') return verdict.pause.reason;
+  return verdict.outcome === 'lost' ? verdict.reason : undefined;
 }
 
 /** Reports a request for metrics. */

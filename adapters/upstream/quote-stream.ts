@@ -2,7 +2,7 @@ import type { UpstreamQuote } from 'intentbook';
 import { createAsyncQueue, onAbort, readMonotonic } from '#internal';
 import { classifyError, parseError, type Verdict } from './answer.ts';
 import type { Connection, Request, Session, StartedRequest } from './connection.ts';
-import { finish, linkSignals, report } from './connection.ts';
+import { finish, getReason, linkSignals, report } from './connection.ts';
 import { parseQuote, toQuote } from './quote.ts';
 
 /** Maximum characters of one event. */
@@ -34,7 +34,7 @@ async function run(
   if ('status' in started) return push(started);
   const { clock } = session;
   const limit = getTimeout(request.body, connection.access.timeouts.quote);
-  let isTimedOut = false;
+  let [isTimedOut, isCancelled] = [false, false];
   const cancelTimer = clock.after(limit, () => {
     isTimedOut = true;
     abort();
@@ -45,12 +45,15 @@ async function run(
   try {
     verdict = await receive(connection, session, started, signal, stream, push);
   } catch (error) {
+    isCancelled = signal.aborted && !isTimedOut;
     verdict = isTimedOut ? { outcome: 'lost', reason: `no response within ${limit} ms` } : classifyError(error);
   } finally {
     cancelTimer();
     abort();
   }
   const result = finish(session, started.turn, verdict);
+  const hasAnswer = stream.count > 0 || stream.failure !== undefined;
+  if (!isCancelled) connection.note(session, 'quote', hasAnswer ? undefined : getReason(verdict));
   report(session, 'quote', stream.count > 0 ? { outcome: 'ok', body: undefined } : verdict, begin);
   const isComplete = verdict === COMPLETE || isTimedOut;
   if (!isComplete || stream.count === 0) push(stream.failure ?? toQuote(result));

@@ -115,7 +115,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
     name: main.host,
 
     createClock(host) {
-      clock = createUpstreamClock(host, () => main.clockSkew);
+      clock = createUpstreamClock(host, () => main.measured);
       return clock.time;
     },
 
@@ -191,7 +191,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
         const block = main.getBlock(name);
         return block === undefined ? [] : [[name, { until: block.until + shift(), reason: block.reason }]];
       });
-      return { paused: Object.fromEntries(blocks), failing: main.failing, clockSkew: main.clockSkew };
+      return { paused: Object.fromEntries(blocks), failing: main.failing, clockSkew: main.measured?.skew };
     },
   };
 }

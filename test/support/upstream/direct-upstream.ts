@@ -137,7 +137,7 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
     change: (order) => order,
     onRead: async () => {},
     createClock: (host) => {
-      time = createUpstreamClock(host, () => upstream.skew);
+      time = createUpstreamClock(host, () => ({ skew: upstream.skew }));
       return time.time;
     },
     open(context) {

@@ -30,6 +30,21 @@ describe('pause of a class', () => {
     expect(await upstream.listOrders(OWNER, PAGE)).toMatchObject({ status: 'read' });
   });
 
+  it('shows that its last call failed after its end, until a call succeeds', async () => {
+    let isBlocked = true;
+    const fixture = upstreamFixture(() => (isBlocked ? json(429, { message: 'Too many requests' }) : json(200, [])));
+    const { upstream, advance } = fixture;
+    await upstream.listOrders(OWNER, PAGE);
+    await advance(61_000, 1000);
+    expect(upstream.status()).toMatchObject({
+      paused: {},
+      failing: { read: { reason: 'responded with status 429' } },
+    });
+    isBlocked = false;
+    await upstream.listOrders(OWNER, PAGE);
+    expect(upstream.status()).toMatchObject({ paused: {}, failing: {} });
+  });
+
   it('scenario 13: has the length of Retry-After, also of a date, and 600 s at most', async () => {
     for (const [value, seconds] of [
       ['7', 7],

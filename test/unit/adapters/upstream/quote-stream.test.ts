@@ -138,3 +138,18 @@ describe('stream of quotes', () => {
     expect(calls).toEqual([{ class: 'quote', outcome: 'ok', ms: 0 }]);
   });
 });
+
+describe('a failed stream of quotes', () => {
+  it('is shown as failing, unless its reader has stopped, until a request succeeds', async () => {
+    const failed = startStream();
+    await settle();
+    await failed.end(new Error('the connection was cut'));
+    await failed.reading;
+    expect(failed.upstream.status().failing.quote).toBeDefined();
+    const stopped = startStream();
+    await settle();
+    await stopped.iterator.return?.();
+    await settle();
+    expect(stopped.upstream.status().failing).toEqual({});
+  });
+});
