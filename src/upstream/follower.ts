@@ -76,10 +76,14 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     const now = clock.now();
     if ((await tasks.due('order', now + 1, 1)).length === 0) return false;
     const unread: Followed<'order'>[] = [];
-    const isRead = await readBatch(await tasks.due('order', now + EARLY, BATCH), unread);
+    const due = await tasks.due('order', now + EARLY, BATCH);
+    const isRead = (await readBatch(due, unread)) && unread.length < due.length;
     if (isRead)
       for (const { key } of unread) report({ uid: key as Hex, field: 'row', local: 'followed', upstream: 'error' });
-    await tasks.write(unread.map(postpone));
+    // While the other book fails for all, no order is read less often. Others are read first.
+    const later = ({ key, version, value }: Followed<'order'>) =>
+      put('order', key, clock.now() + READ_INTERVAL, value, version);
+    await tasks.write(unread.map(isRead ? postpone : later));
     return isRead;
   }
 

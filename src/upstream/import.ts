@@ -74,6 +74,7 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
     if (!continues(task, rows)) return stepBack(task);
     const trades = task.trades + (await adoptTrades(read.value));
     const { began, skipped } = task;
+    if (rows.length < limited.limit && !isMain(read)) return wait({ ...task, trades });
     if (rows.length < limited.limit)
       return now({ ...NEW_OWNER, phase: 'orders', skipped, trades, ...(began && { began }) });
     return now(proceed({ ...task, trades }, limited.offset + rows.length, rows));
@@ -91,6 +92,7 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
     const news = orders.filter((order) => !hasEnded(order) || order.creationDate >= since);
     const next = { ...task, orders: task.orders + (await storeNew(news)) };
     const oldest = orders.at(-1)?.creationDate ?? Number.POSITIVE_INFINITY;
+    if (rows < limited.limit && !isMain(read)) return wait(next);
     if (rows < limited.limit || oldest < since) {
       const { last: _last, since: _since, ...rest } = next;
       return { due: clock.now() + REFRESH, value: { ...rest, phase: 'current', offset: 0, limit: PAGE } };
@@ -138,14 +140,15 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
     return { ...NEW_OWNER, phase: 'orders', skipped, orders, trades, began: clock.now(), since: began - DAY };
   }
 
-  /** A failed page is halved. A single row that cannot be read is left out. */
-  function retry(owner: Address, task: OwnerTask, read: UnreadPage): Step {
+  /** A failed page is halved. A single row that cannot be read is left out, if others can be read. */
+  async function retry(owner: Address, task: OwnerTask, read: UnreadPage): Promise<Step> {
     // Without a response, the other book may be down. With one, the page is too large, or a row is damaged.
     const due = read.until ?? clock.now() + (read.httpStatus === undefined ? RETRY : 0);
     const isWaiting = read.httpStatus === undefined && (task.phase === 'current' || task.limit === 1);
     if (read.status === 'blocked' || isWaiting) return { due, value: task };
     if (task.phase === 'current') return now(repass(task)); // in parts
     if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
+    if (!(await canReadOthers(owner, task))) return wait(task);
     const { last: _last, ...rest } = task;
     const row = `row ${task.offset} of the ${task.phase} of ${owner}`;
     onFailure(new Error(`${upstream.name} cannot list ${row}: skipped`));
@@ -153,7 +156,20 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
     return { due, value: { ...rest, offset: task.offset + 1 + OVERLAP, skipped: task.skipped + 1 } };
   }
 
+  /** Returns whether other rows can be read. Otherwise the other book fails, and not the row. */
+  async function canReadOthers(owner: Address, { phase, offset }: OwnerTask): Promise<boolean> {
+    for (const other of [offset + 1, offset === 0 ? 2 : 0]) {
+      const page = { offset: other, limit: 1 };
+      const read = await (phase === 'trades' ? upstream.listTrades({ owner }, page) : upstream.listOrders(owner, page));
+      if (read.status === 'read') return true;
+    }
+    return false;
+  }
+
+  /** Only the list of the book itself has an end: that of a failover may be far behind. */
+  const isMain = ({ host }: { readonly host: string }) => host === upstream.name;
   const now = (value: OwnerTask): Step => ({ due: clock.now(), value });
+  const wait = (value: OwnerTask): Step => ({ due: clock.now() + RETRY, value });
 
   return { step };
 }
@@ -175,9 +191,12 @@ function continues({ offset, last }: OwnerTask, rows: readonly string[]): boolea
   return offset === 0 || last === undefined || rows.includes(last);
 }
 
-/** Rows have been removed: the last row is above. The import steps back until it finds it, at most to the first row. */
+/**
+ * Rows have been removed: the last row is above, or it was removed itself. The import steps back by a page until it
+ * finds it, at most to the first row.
+ */
 function stepBack(task: OwnerTask) {
-  return { due: 0, value: { ...task, offset: Math.max(0, task.offset - 4 * OVERLAP) } };
+  return { due: 0, value: { ...task, offset: Math.max(0, task.offset - Math.max(task.limit, 4 * OVERLAP)) } };
 }
 
 function proceed(task: OwnerTask, offset: number, rows: readonly string[]): OwnerTask {

@@ -35,6 +35,7 @@ async function importAll(
   const stored = new Set<Hex>();
   const read = <T>(value: T): UpstreamRead<T> => ({ status: 'read', value, startedAt: clock.now(), host: 'other' });
   const upstream = {
+    name: 'other',
     listTrades: async () => read([]),
     listOrders: async (_: Address, { offset, limit }: { offset: number; limit: number }) => {
       const orders = arrange(rows).slice(offset, offset + limit);
@@ -90,6 +91,15 @@ describe('an import', () => {
     let reads = 0;
     const { stored } = await importAll(all, () => (++reads === 1 ? all : all.slice(100)));
     expect(all.slice(100).filter(({ uid }) => !stored.has(uid))).toEqual([]);
+  });
+
+  test('scenario 20: steps back in pages if the last row of a page is removed itself', async () => {
+    const all = rowsOf(Array.from({ length: 20_000 }, (_, i) => 100_000_000 - i * 1000));
+    let reads = 0;
+    const arrange = () => (++reads <= 12 ? all : all.filter((_, i) => i < 11_000 || i > 12_500));
+    const { stored, steps } = await importAll(all, arrange);
+    expect(all.filter(({ uid }, i) => (i < 11_000 || i > 12_500) && !stored.has(uid))).toEqual([]);
+    expect(steps).toBeLessThan(60); // 21 pages, and 12 of them again
   });
 
   test('scenario 21: finds a row that was added late behind its position within a day', async () => {
