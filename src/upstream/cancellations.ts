@@ -13,6 +13,9 @@ import { hasEnded } from './wire.ts';
 /** Milliseconds until a cancellation that waits for another process is looked at. */
 const RETRY = 1_000;
 
+/** Milliseconds between two requests for orders that were given up, and that may still arrive. */
+const LATE = 600_000;
+
 /** Kept cancellations that are compared with each other. */
 const KEPT = 128;
 
@@ -87,13 +90,15 @@ export function createCancellations(book: UpstreamBook, wakeWorker: () => void) 
    */
   async function findWaiting(uids: readonly Hex[]) {
     const waiting = (await tasks.get('relay', uids)).filter(({ value }) => isOnItsWay(value) || value.withdrawn);
-    const isUnsent = ({ value: { state, withdrawn } }: Followed<'relay'>) => state === 'queued' || withdrawn === true;
-    const hasExpired = ({ key }: Followed<'relay'>) => unpackUid(key as Hex).validTo * 1000 < clock.now(); // a UID
+    const isUnsent = ({ value: { state, mayArrive, withdrawn } }: Followed<'relay'>) =>
+      (state === 'queued' && mayArrive !== true) || withdrawn === true;
     return {
       unsent: waiting.filter(isUnsent),
       pending: waiting.filter((task) => !isUnsent(task) && !hasExpired(task)),
     };
   }
+
+  const hasExpired = ({ key }: Followed<'relay'>) => unpackUid(key as Hex).validTo * 1000 < clock.now(); // a UID
 
   /** Takes back orders that the other book does not have. Returns false if another process sends one of them. */
   async function withdraw(unsent: readonly Followed<'relay'>[]): Promise<boolean> {
@@ -174,7 +179,12 @@ export function createCancellations(book: UpstreamBook, wakeWorker: () => void) 
       return pending.length > 0 ? later : undefined; // such an order is not stored here yet
     }
     if (isEarly(answer, pending)) return later;
-    if (answer.code === 'OrderNotFound' && (await areGivenUp(uids))) return undefined;
+    const given = answer.code === 'OrderNotFound' ? await findGivenUp(uids) : [];
+    if (given.length === uids.length) {
+      // What was sent may arrive late. Its owner has cancelled it.
+      const isAwaited = given.some((task) => task.value.mayArrive === true && !hasExpired(task));
+      return isAwaited ? clock.now() + LATE : undefined;
+    }
     const live = await settle(uids, answer);
     if (live === undefined) return later;
     await refresh(book, uids);
@@ -195,11 +205,9 @@ export function createCancellations(book: UpstreamBook, wakeWorker: () => void) 
     return lists.some((uids) => uids.every((each) => relayed.has(each)));
   }
 
-  /** Returns whether the other book has none of these orders: each was given up. */
-  async function areGivenUp(uids: readonly Hex[]): Promise<boolean> {
-    const given = (await tasks.get('relay', uids)).filter(({ value }) => value.state === 'rejected');
-    return given.length === uids.length;
-  }
+  /** Returns those of the orders that were given up, because the other book does not have them. */
+  const findGivenUp = async (uids: readonly Hex[]) =>
+    (await tasks.get('relay', uids)).filter(({ value }) => value.state === 'rejected');
 
   return { cancel, retry, isCancelled };
 }

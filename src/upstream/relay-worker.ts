@@ -5,6 +5,7 @@ import { type Cancellations, cancelUnsent } from './cancellations.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { CLAIM, leave, READS, refresh, send, storeAccepted } from './relay.ts';
 import { drop, type Followed, isOnItsWay, put, type RelayTask } from './tasks.ts';
+import { isSameOrder } from './wire.ts';
 
 /** Milliseconds between two looks for due tasks. */
 const INTERVAL = 1_000;
@@ -90,7 +91,7 @@ export function createRelayWorker(
         return undefined;
       case 'sending': // its process has ended before the answer
       case 'unknown':
-        return lookUp(task, uid);
+        return lookUp({ ...task, mayArrive: true }, uid);
       case 'rejected': {
         const { withdrawn, ...value } = task;
         if (withdrawn !== true) return undefined;
@@ -129,8 +130,10 @@ export function createRelayWorker(
     const isLookedUp = task.state !== 'queued' && clock.now() < validTo * 1000 + KEEP_LOOKING;
     if (hasExpired(uid) && isLookedUp) return { due: clock.now() + LATE_READS, value: { ...task, state: 'unknown' } };
     if (hasExpired(uid)) return giveUp(task, uid, task.reason ?? 'it expired before it was sent');
+    if (task.mayArrive === true && (await cancellations.isCancelled(uid)))
+      return giveUp(task, uid, 'cancelled by its owner before it arrived');
     const before: RelayTask = { ...task, sent: task.sent + 1, sentAt: clock.now(), misses: 0 };
-    const verdict = await send(book, task.insert, task.quoteId, task.state !== 'queued');
+    const verdict = await send(book, task.insert, task.quoteId, task.mayArrive === true);
     const now = clock.now();
     switch (verdict.status) {
       case 'accepted':
@@ -139,8 +142,9 @@ export function createRelayWorker(
         return undefined;
       case 'unknown': {
         const { reason, code } = verdict;
+        const { code: _code, ...rest } = before; // of an earlier answer
         const known = code === undefined ? {} : { code };
-        return { due: now + READS[0], value: { ...before, state: 'unknown', reason, ...known } };
+        return { due: now + READS[0], value: { ...rest, state: 'unknown', reason, ...known } };
       }
       case 'blocked':
         return { due: Math.max(verdict.until, now + INTERVAL), value: { ...task, reason: verdict.reason } };
@@ -165,7 +169,10 @@ export function createRelayWorker(
       return { due: now + wait, value: { ...task, state, misses } };
     };
     if (read.status === 'failed') return next(Math.max(1, task.misses));
-    if (read.value.some((order) => order.uid === uid)) {
+    const found = read.value.find((order) => order.uid === uid);
+    if (found !== undefined && !isSameOrder(task.insert, found))
+      return giveUp(task, uid, 'it has the order with another signature', 'DuplicatedOrder');
+    if (found !== undefined) {
       await finish(task, uid);
       return undefined;
     }
@@ -178,7 +185,6 @@ export function createRelayWorker(
       if (wait === undefined) return giveUp(task, uid, reason, code);
       return { due: Math.min(now + wait, getEnd(uid)), value: { ...task, state: 'queued' } };
     }
-    if (await cancellations.isCancelled(uid)) return giveUp(task, uid, 'cancelled by its owner before it arrived');
     return deliver({ ...task, sent: Math.max(1, task.sent) }, uid);
   }
 
@@ -198,8 +204,8 @@ export function createRelayWorker(
   async function giveUp(task: RelayTask, uid: Hex, reason: string, code?: string): Promise<Step> {
     if (task.queued === true && !hasExpired(uid)) await cancelUnsent(book, uid);
     onFailure(new Error(`${upstream.name} does not have order ${uid}: ${reason}`));
-    // The rejection of a repeat proves nothing about what was sent before. A later read may show the order.
-    if (task.sent > 1) await refresh(book, [uid]);
+    // A later read may show the order. The rejection of a repeat proves nothing about what was sent before.
+    if (task.mayArrive === true) await refresh(book, [uid]);
     const value: RelayTask = { ...task, state: 'rejected', reason, ...(code === undefined ? {} : { code }) };
     return { due: clock.now() + KEEP_REJECTED, value };
   }

@@ -108,10 +108,11 @@ export function createRelay(book: UpstreamBook, cancel: Relay['cancel'], wakeWor
       ...(named === undefined ? {} : { quoteId: named }),
       ...(mode === 'queue' && { queued: true }),
     };
+    // Before the task: the worker sends an order that is in no lane at once.
+    if (mode === 'queue') await join(book, insert.order.owner, uid);
     const [isNew] = await tasks.write([put('relay', uid, mode === 'queue' ? now : now + CLAIM, task, 0)]);
     if (isNew !== true) return repeat({ insert, quoteId }, store);
     if (mode === 'queue') {
-      await join(book, insert.order.owner, uid);
       // The replaced order stays until the other book has cancelled it.
       const { replaces: _replaces, ...plain } = unlimited;
       const [outcome] = await store([plain]);
@@ -184,7 +185,7 @@ export async function storeAccepted({ store, clock, wake }: UpstreamBook, insert
 export async function join({ tasks, clock }: UpstreamBook, owner: string, uid: Hex): Promise<void> {
   for (;;) {
     const [lane] = await tasks.get('lane', [owner]);
-    const uids = [...(lane?.value.uids ?? []), uid];
+    const uids = [...new Set([...(lane?.value.uids ?? []), uid])];
     const [isWritten] = await tasks.write([put('lane', owner, clock.now(), { uids }, lane?.version ?? 0)]);
     if (isWritten === true) return;
   }

@@ -33,6 +33,8 @@ export interface RelayTask {
   readonly code?: string;
   /** Whether it was queued: stored here before it was sent. */
   readonly queued?: boolean;
+  /** Whether an earlier request may still arrive: what the other book has answered since proves nothing about it. */
+  readonly mayArrive?: boolean;
   /** Whether its owner has taken it back, and it still has to be cancelled here. */
   readonly withdrawn?: boolean;
 }

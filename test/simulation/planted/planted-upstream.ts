@@ -33,7 +33,7 @@ export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
     area: 'upstream',
     store: 'upstream',
     file: 'src/upstream/cancellations.ts',
-    find: "=> state === 'queued' || withdrawn === true;",
-    replace: '=> state !== undefined || withdrawn === true;',
+    find: "(state === 'queued' && mayArrive !== true) || withdrawn === true;",
+    replace: 'state !== undefined || withdrawn === true;',
   },
 ];
