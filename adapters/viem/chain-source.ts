@@ -1,6 +1,6 @@
 import type { Address, BlockHeader, ChainSource, Hex, LogQuery } from 'intentbook';
 import type { ChainLog } from 'intentbook/chain-events';
-import { assertKnownOptions, SETTLE_SELECTOR } from '#internal';
+import { assertKnownOptions, parseHex, SETTLE_SELECTOR } from '#internal';
 import { verifyDomain } from './chain-client.ts';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, requireClient, toQuantity } from './rpc.ts';
@@ -104,12 +104,14 @@ interface DirectCall {
 
 function parseHeader(result: unknown): BlockHeader {
   const { number, hash, parentHash, timestamp, logsBloom } = record(result);
+  const bloom = parseHex(logsBloom, 256);
   return {
     number: parseQuantity(number),
     hash: parseHexResult(hash, 32),
     parentHash: parseHexResult(parentHash, 32),
     timestamp: parseQuantity(timestamp),
-    ...(typeof logsBloom === 'string' ? { logsBloom: parseHexResult(logsBloom, 256) } : {}),
+    // Some nodes return `0x`. The filter only shows whether logs may be missing.
+    ...(bloom === undefined ? {} : { logsBloom: bloom }),
   };
 }
 
@@ -131,20 +133,27 @@ function parseLog(result: unknown): ChainLog[] {
       blockHash: parseHexResult(log['blockHash'], 32),
       logIndex: parseQuantity(log['logIndex']),
       transactionHash: parseHexResult(log['transactionHash'], 32),
-      timestamp: typeof log['blockTimestamp'] === 'string' ? parseQuantity(log['blockTimestamp']) : null,
+      timestamp: parseLogTime(log['blockTimestamp']),
     },
   ];
 }
 
+/** Parses the time of a log. Some nodes return none, 0 or a decimal number: then the header of the block is read. */
+function parseLogTime(value: unknown): number | null {
+  const isTime = typeof value === 'string' && /^0x[1-9a-f][0-9a-f]{0,12}$/i.test(value);
+  return isTime ? Number(value) : null;
+}
+
 /** Returns the successful calls of `settle` in the order in which they were made (depth first). */
 function* findSettleCalls(trace: unknown, settlement: Address): Generator<Hex> {
+  // Nodes of the ZKsync stack write `Call`, and null for a member without a value.
   const { type, to, input, error, calls } = record(trace);
-  if (error !== undefined) return; // a reverted call also reverts its inner calls
-  if (type === 'CALL' && typeof to === 'string' && to.toLowerCase() === settlement) {
+  if (error !== undefined && error !== null) return; // a reverted call also reverts its inner calls
+  if (/^call$/i.test(String(type)) && typeof to === 'string' && to.toLowerCase() === settlement) {
     const text = parseHexResult(input);
     if (text.startsWith(SETTLE_SELECTOR)) yield text;
   }
-  for (const call of calls === undefined ? [] : list(calls)) yield* findSettleCalls(call, settlement);
+  for (const call of list(calls ?? [])) yield* findSettleCalls(call, settlement);
 }
 
 function* chunks<T>(items: readonly T[], size: number): Generator<readonly T[]> {

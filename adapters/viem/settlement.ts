@@ -85,7 +85,7 @@ export async function simulateBlock(
   const result = record(list(await callRpc(client, signal, 'eth_simulateV1', params))[0]);
   const results = list(result['calls']).map((each): BlockCallResult => {
     const { status, returnData, gasUsed, error } = record(each);
-    const { data: reverted, message } = error === undefined ? {} : record(error);
+    const { data: reverted, message } = record(error ?? {});
     const data = parseHexResult(returnData ?? '0x');
     const failure = typeof reverted === 'string' && reverted !== '0x' ? reverted : data === '0x' ? message : data;
     return {

@@ -50,7 +50,7 @@ export async function simulateCalls(
   }
   const results = list(record(list(result)[0])['calls']).map((call) => {
     const { status, returnData, error } = record(call);
-    const reverted = error === undefined ? returnData : (record(error)['data'] ?? returnData);
+    const reverted = record(error ?? {})['data'] ?? returnData;
     return { success: status === '0x1', data: parseHexResult(reverted ?? '0x') };
   });
   if (results.length !== calls.length)
