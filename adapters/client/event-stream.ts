@@ -43,10 +43,11 @@ function parseBlock(block: string): ServerEvent {
     const data = name === 'data' ? fields.get(name) : undefined;
     fields.set(name, data === undefined ? value : `${data}\n${value}`);
   }
-  const id = fields.get('id');
+  const id = fields.get('id') ?? '';
   return {
     type: fields.get('event') ?? '',
-    id: id === undefined ? undefined : Number(id),
+    // Another text, such as the empty one that a proxy may send, is no position.
+    id: /^\d{1,15}$/.test(id) ? Number(id) : undefined,
     data: fields.get('data') ?? '',
   };
 }

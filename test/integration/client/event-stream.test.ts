@@ -3,6 +3,8 @@ import { createClient, RequestError } from 'intentbook/client';
 import { fetchHandler } from 'intentbook/fetch';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, it } from 'vitest';
+import { readEvents } from '../../../adapters/client/event-stream.ts';
+import type { Sender } from '../../../adapters/client/http.ts';
 import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
@@ -49,6 +51,28 @@ describe('event stream of the client', () => {
     expect([...mirror.orders.values()]).toEqual([separated]);
     mirror.close();
   });
+});
+
+describe('position of the event stream', () => {
+  it.each(['id', 'id:', 'id: ', 'id: abc', 'id: 6\0', 'id: -6', 'id: 6.5', 'id: 1e9', 'id: 99999999999999999999'])(
+    'is kept after the line %j',
+    async (line) => {
+      const positions: (string | null)[] = [];
+      const end = new AbortController();
+      const sender = {
+        maxBytes: 1000,
+        async open(_: string, { headers }: { headers: Record<string, string> }) {
+          positions.push(headers['last-event-id'] ?? null);
+          if (positions.length === 2) end.abort();
+          return new Response(`id: 5\nevent: order\ndata: 1\n\n${line}\nevent: order\ndata: 2\n\n`);
+        },
+      } as unknown as Sender; // the part that is used
+      const data: string[] = [];
+      for await (const event of readEvents(sender, '/stream', { maxDelay: 1 }, end.signal, {})) data.push(event.data);
+      expect(positions).toEqual([null, '5']);
+      expect(data.slice(0, 2)).toEqual(['1', '2']);
+    },
+  );
 });
 
 describe('mirror with a filter', () => {
