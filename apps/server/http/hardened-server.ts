@@ -60,8 +60,10 @@ export function createHardenedServer(
       responses.delete(response);
       if (closing && responses.size === 0) socket.destroySoon();
     });
-    if (request.headers.host === undefined && request.httpVersion === '1.1') {
-      const body = JSON.stringify(new OrderBookError('InvalidParameter', 'the Host header is missing'));
+    const hosts = countHosts(request.rawHeaders);
+    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
+      const reason = hosts > 1 ? 'the Host header is repeated' : 'the Host header is missing';
+      const body = JSON.stringify(new OrderBookError('InvalidParameter', reason));
       response.writeHead(400, rejectionHeaders(body)).end(body);
     } else handler(request, response);
   }
@@ -140,6 +142,16 @@ export function createHardenedServer(
         });
       }),
   };
+}
+
+/** Counts the `Host` headers. Node.js keeps the first one, and a proxy may use another (RFC 9112, 3.2). */
+function countHosts(headers: readonly string[]): number {
+  let count = 0;
+  // Names and values alternate.
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i]?.length === 4 && headers[i]?.toLowerCase() === 'host') count++;
+  }
+  return count;
 }
 
 function isEventStream(response: ServerResponse): boolean {

@@ -66,6 +66,8 @@ describe('invalid HTTP', () => {
       'this is not HTTP',
     ],
     ['no Host header', 'GET / HTTP/1.1\r\n\r\n', 'the Host header is missing'],
+    ['two Host headers', 'GET / HTTP/1.1\r\nhost: x\r\nHOST: y\r\n\r\n', 'the Host header is repeated'],
+    ['the same Host twice', 'GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n', 'the Host header is repeated'],
   ])('%s is rejected in JSON and the connection is closed', async (_, bytes, description) => {
     const { url } = await listening(pongAfterBody);
     const [head = '', body = ''] = (await exchange(url, bytes)).split('\r\n\r\n');
