@@ -1,4 +1,4 @@
-import { createPublicKey } from 'node:crypto';
+import { createECDH, createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
@@ -8,7 +8,10 @@ import { type Posted, post } from './http-post.ts';
 
 /** VAPID keys of the host, which identify it to push services. */
 export interface WebPushOptions {
-  /** Contact for push services: an https URL, or `mailto:admin@example.org` (RFC 8292). */
+  /**
+   * Contact for push services: an https URL, or `mailto:admin@example.org` (RFC 8292). Its host must be public, because
+   * Apple rejects the messages of others.
+   */
   readonly subject: string;
   /** Public key, which browsers subscribe with: 65 bytes in base64url, as the package web-push generates it. */
   readonly publicKey: string;
@@ -43,12 +46,16 @@ interface PushTarget {
 export function webPushChannel(options: WebPushOptions): Channel {
   assertKnownOptions('webPushChannel', options, ['subject', 'publicKey', 'privateKey', 'hosts', 'allow']);
   const { subject, publicKey, privateKey, hosts = [], allow = [] } = options;
-  if (!/^(mailto:[^@\s]+@[^@\s]+|https:\/\/[^/\s]+.*)$/.test(subject)) {
-    throw new TypeError('webPushChannel: subject must be an https URL, or "mailto:" and an e-mail address');
+  const [, mailHost, webHost] = /^(?:mailto:[^@\s]+@([^@\s?]+)\S*|https:\/\/([^/\s?#:]+).*)$/.exec(subject) ?? [];
+  if (!/.\.[a-z0-9-]+$/i.test(mailHost ?? webHost ?? '') || /\.(local|localhost)$/i.test(mailHost ?? webHost ?? '')) {
+    const expected = 'an https URL, or "mailto:" and an e-mail address, of a public host';
+    throw new TypeError(`webPushChannel: subject must be ${expected}`);
   }
   if (!isPublicKey(publicKey)) throw new TypeError('webPushChannel: publicKey must be a P-256 point in base64url');
   if (decodeBase64Url(privateKey)?.length !== 32)
     throw new TypeError('webPushChannel: privateKey must be 32 bytes in base64url');
+  if (getPublicKey(privateKey) !== trimPadding(publicKey))
+    throw new TypeError('webPushChannel: privateKey must be the key of publicKey');
   const invalid = hosts.find((host) => !isHostPattern(host));
   if (invalid !== undefined) throw new TypeError(`webPushChannel: hosts must be host names, got "${invalid}"`);
   const guard = createAddressGuard(allow, 'webPushChannel: allow');
@@ -148,6 +155,17 @@ function isPublicKey(text: unknown): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Returns the public key of a private key. `undefined` if it is 0 or above the order of the curve. */
+function getPublicKey(privateKey: string): string | undefined {
+  const ecdh = createECDH('prime256v1');
+  try {
+    ecdh.setPrivateKey(privateKey, 'base64url');
+    return ecdh.getPublicKey('base64url');
+  } catch {
+    return undefined;
   }
 }
 

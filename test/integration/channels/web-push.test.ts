@@ -171,20 +171,42 @@ describe('web push channel', () => {
     assert.deepEqual([push.headers['topic'], push.headers['content-encoding']], ['abc', 'aes128gcm']);
   });
 
-  test.each(['mailto:us@example.org', 'https://example.org', 'https://example.org/contact'])(
-    'accepts the subject %s',
-    (subject) => {
-      const channel = webPushChannel({ ...OPTIONS, subject });
-      assert.deepEqual([channel.name, channel.signs, channel.confirmation], ['webpush', false, 'none']);
-    },
-  );
+  test.each([
+    'mailto:us@example.org',
+    'mailto:us@mail.example.org?subject=push',
+    'https://example.org',
+    'https://example.org/contact',
+    'https://example.org:8443/?a=b#c',
+    'https://xn--bcher-kva.example',
+  ])('accepts the subject %s', (subject) => {
+    const channel = webPushChannel({ ...OPTIONS, subject });
+    assert.deepEqual([channel.name, channel.signs, channel.confirmation], ['webpush', false, 'none']);
+  });
 
-  test.each(['mailto:', 'mailto:us@', 'http://example.org', 'https://', ' https://example.org', 'https:// x'])(
+  // Apple rejects the messages of a host that is not public with 403 BadJwtToken.
+  const local = ['mailto:us@localhost', 'mailto:us@relay.local', 'https://localhost', 'https://localhost:8080/a.b'];
+  const invalid = ['mailto:', 'mailto:us@', 'http://example.org', 'https://', ' https://example.org', 'https:// x'];
+  test.each([...invalid, ...local, 'https://intranet/push.html', 'https://book.localhost', 'mailto:us@[::1]'])(
     'rejects the subject "%s"',
     (subject) => {
       assert.throws(() => webPushChannel({ ...OPTIONS, subject }), /subject must be/);
     },
   );
+
+  test('rejects a private key of another public key', () => {
+    const other = webPush.generateVAPIDKeys();
+    for (const key of [
+      other.privateKey,
+      Buffer.alloc(32).toString('base64url'),
+      Buffer.alloc(32, 255).toString('base64url'),
+    ]) {
+      const create = () => webPushChannel({ ...OPTIONS, privateKey: key });
+      assert.throws(
+        create,
+        (error: Error) => /privateKey must be the key of publicKey/.test(error.message) && !error.message.includes(key),
+      );
+    }
+  });
 
   test('accepts keys with padding, and rejects other text and lengths', () => {
     assert.doesNotThrow(() => webPushChannel({ ...OPTIONS, privateKey: `${privateKey}=` }));
