@@ -66,9 +66,10 @@ export async function loadDriver(): Promise<SqliteDriver> {
 /** Returns the version of the installed package better-sqlite3. `undefined` if it is not found. */
 function getPackageVersion(): string | undefined {
   // A bundle may lie in another folder than the packages, or have no `import.meta`. Then the program knows them.
-  for (const from of [import.meta.url, process.argv[1], `${process.cwd()}/index.js`]) {
+  // The working directory may have been deleted, and has no path then.
+  for (const from of [() => import.meta.url, () => process.argv[1], () => `${process.cwd()}/index.js`]) {
     try {
-      const found = createRequire(from ?? '')('better-sqlite3/package.json') as { readonly version: string };
+      const found = createRequire(from() ?? '')('better-sqlite3/package.json') as { readonly version: string };
       return found.version;
     } catch {
       // not found from there

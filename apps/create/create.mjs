@@ -105,7 +105,9 @@ export function createProject(folder, template) {
   writeFileSync(join(target, '.gitignore'), 'node_modules\n*.sqlite\n*.sqlite-*\n.env\n');
   const place = relative(process.cwd(), target);
   const start = manifest.scripts.start === undefined ? [] : ['npm start'];
-  return [...(place === '' ? [] : [`cd ${place}`]), 'npm install', 'npm test', ...start];
+  // In quotes, which shells need around a blank and other characters.
+  const quoted = /^[\w./\\:-]+$/.test(place) ? place : `"${place}"`;
+  return [...(place === '' ? [] : [`cd ${quoted}`]), 'npm install', 'npm test', ...start];
 }
 
 async function run(args, { stdin, stdout, stderr }) {

@@ -27,7 +27,7 @@ describe('npm create intentbook, from its tarball', () => {
   it.each(NAMES)('creates a project from the template %s', (template) => {
     const { status, stdout, stderr } = create(`My ${template}`, '--template', template);
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`  cd My ${template}\n  npm install\n  npm test\n`);
+    expect(stdout).toContain(`  cd "My ${template}"\n  npm install\n  npm test\n`);
     const project = join(folder, `My ${template}`);
     const created = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
     expect(created).toMatchObject({ name: `my-${template}`, private: true, scripts: { test: expect.any(String) } });

@@ -1,7 +1,7 @@
 import { StoreError } from 'intentbook';
 import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { expect, test, vi } from 'vitest';
-import { assertRuntime } from '../../../adapters/sqlite/database-driver.ts';
+import { assertRuntime, loadDriver } from '../../../adapters/sqlite/database-driver.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { manualClock } from '../../support/clock.ts';
 
@@ -51,4 +51,17 @@ test('package that would end the process on this runtime is rejected with the ve
   expect(() => assertRuntime('13.2.0', '20.20.2')).toThrow(new StoreError('Unsupported', message));
   expect(() => assertRuntime('13.2.0', '22.1.0')).not.toThrow();
   expect(() => assertRuntime('12.11.1', '20.20.2')).not.toThrow();
+});
+
+test('SQLite driver is looked up without a working directory, which may have been deleted', async () => {
+  const cwd = vi.spyOn(process, 'cwd').mockImplementation(() => {
+    throw new Error('ENOENT: no such file or directory, uv_cwd');
+  });
+  // The package is mocked in this file, so the error is that of a missing package.
+  const loaded = loadDriver().then(
+    ({ kind }) => kind,
+    ({ code }: StoreError) => code,
+  );
+  expect(['node', 'Unavailable']).toContain(await loaded);
+  cwd.mockRestore();
 });
