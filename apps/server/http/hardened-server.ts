@@ -93,6 +93,11 @@ export function createHardenedServer(
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const responses = [...(connections.get(socket) ?? [])];
+    // Complete requests receive their responses although invalid bytes follow, such as those after "Connection: close".
+    if (responses.length > 0 && responses.every(({ req, headersSent }) => req.complete && !headersSent)) {
+      for (const last of responses.slice(-1)) last.shouldKeepAlive = false;
+      return;
+    }
     // A single request with an invalid or missing body: no response was written yet.
     const [response] = responses;
     const isWaiting = responses.length === 1 && response?.headersSent === false && !response.req.complete;

@@ -107,6 +107,19 @@ describe('invalid HTTP', () => {
     expect((await exchange(url, request)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
   });
 
+  test.each([
+    ['a request behind "Connection: close"', 'connection: close\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n', 1],
+    ['noise behind "Connection: close"', 'connection: close\r\n', 'noise\r\n\r\n', 1],
+    ['noise', '', 'noise\r\n\r\n', 1],
+    ['an invalid request behind a second one', '', 'GET / HTTP/1.1\r\nhost: x\r\n\r\nGET / HTTP\r\n\r\n', 2],
+    ['line ends', 'connection: close\r\n', '\r\n\r\n', 1],
+  ])('%s does not prevent the responses to complete requests', async (_, header, rest, responses) => {
+    const { url } = await listening((__, response) => void setImmediate(() => response.end('pong')));
+    const received = await exchange(url, `GET / HTTP/1.1\r\nhost: x\r\n${header}\r\n${rest}`);
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(responses).fill('HTTP/1.1 200'));
+    expect(received.endsWith('pong')).toBe(true);
+  });
+
   test('invalid bytes behind a running request cut the connection without a second response', async () => {
     const { url } = await listening((_, response) => void response.write('half'));
     expect(await exchange(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\ngarbage\r\n\r\n')).not.toContain('400');
