@@ -109,10 +109,19 @@ function parseHeader(result: unknown): BlockHeader {
     number: parseQuantity(number),
     hash: parseHexResult(hash, 32),
     parentHash: parseHexResult(parentHash, 32),
-    timestamp: parseQuantity(timestamp),
+    timestamp: parseTime(timestamp),
     // Some nodes return `0x`. The filter only shows whether logs may be missing.
     ...(bloom === undefined ? {} : { logsBloom: bloom }),
   };
+}
+
+/** The last second of the year 9999, the last one of an ISO 8601 date. Some nodes return milliseconds. */
+const MAX_TIME = 253_402_300_799;
+
+function parseTime(value: unknown): number {
+  const time = parseQuantity(value);
+  if (time > MAX_TIME) throw new TypeError(`the node returned the time ${time}, which is not in seconds`);
+  return time;
 }
 
 function toLogFilter({ addresses, topics, of }: LogQuery) {
@@ -140,8 +149,8 @@ function parseLog(result: unknown): ChainLog[] {
 
 /** Parses the time of a log. Some nodes return none, 0 or a decimal number: then the header of the block is read. */
 function parseLogTime(value: unknown): number | null {
-  const isTime = typeof value === 'string' && /^0x[1-9a-f][0-9a-f]{0,12}$/i.test(value);
-  return isTime ? Number(value) : null;
+  const time = typeof value === 'string' && /^0x[1-9a-f][0-9a-f]{0,12}$/i.test(value) ? Number(value) : Infinity;
+  return time > MAX_TIME ? null : time;
 }
 
 /** Returns the successful calls of `settle` in the order in which they were made (depth first). */

@@ -49,6 +49,9 @@ describe('a header', () => {
     { parentHash: undefined },
     { timestamp: null },
     { timestamp: 101 },
+    { timestamp: '0x18bcfe56800' }, // milliseconds
+    { timestamp: '0x3afff44180' }, // the year 10000
+    { timestamp: '0x1fffffffffffff' },
   ])('with %j is an error', async (changes) => {
     const source = sourceOf({ eth_getBlockByNumber: { ...HEADER, ...changes } });
     await expect(source.head(call())).rejects.toThrow('the node returned');
@@ -66,6 +69,8 @@ describe('a log', () => {
   it.each<[blockTimestamp: unknown, expected: number | null]>([
     ['0x65', 101],
     ['0xFFFFFFFF', 4_294_967_295],
+    ['0x3afff4417f', 253_402_300_799],
+    ['0x18bcfe56800', null],
     ['0x0', null],
     ['0x', null],
     ['0x00', null],
