@@ -117,7 +117,7 @@ interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly messageId?: string;
-  readonly headers?: Record<string, string>;
+  readonly headers?: Record<string, string | { readonly prepared: true; readonly value: string }>;
 }
 
 /** Parses a plain address without a display name. The domain is converted to ASCII for mail servers. */
@@ -129,9 +129,11 @@ function parseAddress(text: string): string | undefined {
 }
 
 /** Creates the headers with which mail programs offer to unsubscribe (RFC 2369, RFC 8058). */
-function createUnsubscribeHeaders(url: string | undefined): Record<string, string> {
+function createUnsubscribeHeaders(url: string | undefined): NonNullable<Mail['headers']> {
   if (url === undefined) return {};
-  return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+  // On one line, because some mail servers sign a header wrongly whose first line is empty.
+  const link = { prepared: true, value: `<${url}>` } as const;
+  return { 'List-Unsubscribe': link, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
 function formatSubject(type: string): string {
