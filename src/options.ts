@@ -92,7 +92,7 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly documentSource?: DocumentSource;
   /** Estimators and their options. Default: none; every quote request is rejected with `NoLiquidity`. */
   readonly quotes?: QuoteOptions;
-  /** Backend of signer recovery. Default: native if the package secp256k1 is installed, otherwise WebAssembly. */
+  /** Backend of signer recovery. Default: the first that loads of `system`, `native` and `wasm`. */
   readonly recovery?: RecoveryBackendOption;
   /** Worker threads for signer recovery of large batches. The host closes the pool. Default: none. */
   readonly recoveryPool?: RecoveryPool;

@@ -1,6 +1,8 @@
 import type { RecoveryBackend } from 'intentbook';
 import { importPackage } from '#internal';
 
+export { systemRecovery } from './system.ts';
+
 /** Messages of the bindings for a signature without a valid public key. Any other error is a failure. */
 const NO_KEY_MESSAGES: readonly string[] = ['Signature could not be parsed', 'Public key could not be recover'];
 

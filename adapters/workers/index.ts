@@ -6,7 +6,7 @@ import { assertKnownOptions, importPackage, requireInteger } from '#internal';
 export interface RecoveryPoolOptions {
   /** Number of threads. Default: the number of processors. */
   readonly threads?: number;
-  /** Recovery backend. Default: `native` if the package secp256k1 is installed, otherwise `wasm`. */
+  /** Recovery backend. Default: the first that loads of `system`, `native` and `wasm`. */
   readonly backend?: RecoveryBackend['name'];
 }
 

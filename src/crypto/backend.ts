@@ -4,7 +4,7 @@
  */
 export interface RecoveryBackend {
   /** The name of the implementation, for people and metrics. */
-  readonly name: 'native' | 'wasm';
+  readonly name: 'system' | 'native' | 'wasm';
 
   /**
    * Recovers a public key.

@@ -5,22 +5,25 @@ import { wasmRecovery } from './wasm.ts';
 export type RecoveryBackendOption = RecoveryBackend | RecoveryBackend['name'];
 
 /**
- * Loads the selected backend. Default: `native` if the host has installed its package, otherwise `wasm`.
+ * Loads the selected backend. Default: the first that loads of `system`, `native` and `wasm`.
  *
  * @throws Error if the backend is given by name and cannot be loaded; TypeError if the name is unknown.
  */
 export async function selectRecoveryBackend(choice?: RecoveryBackendOption): Promise<RecoveryBackend> {
   switch (choice) {
     case undefined:
-      return nativeRecovery().catch(() => wasmRecovery());
+      return loadNative('system')
+        .catch(() => loadNative('native'))
+        .catch(() => wasmRecovery());
+    case 'system':
     case 'native':
-      return nativeRecovery();
+      return loadNative(choice);
     case 'wasm':
       return wasmRecovery();
     default:
       if (typeof choice.recover !== 'function') {
         throw new TypeError(
-          `the recovery backend must be "native", "wasm" or a backend, got ${JSON.stringify(choice)}`,
+          `the recovery backend must be "system", "native", "wasm" or a backend, got ${JSON.stringify(choice)}`,
         );
       }
       return choice;
@@ -28,14 +31,14 @@ export async function selectRecoveryBackend(choice?: RecoveryBackendOption): Pro
 }
 
 /**
- * The package's entry that loads the native library. It is a variable, because a bundler would follow a literal import.
+ * The package's entry that loads native libraries. It is a variable, because a bundler would follow a literal import.
  * The compiled addon may not exist, and a browser cannot use it.
  */
 const NATIVE_ENTRY: string = 'intentbook/native';
 
-async function nativeRecovery(): Promise<RecoveryBackend> {
-  const entry: { nativeRecovery(): Promise<RecoveryBackend> } = await import(
+async function loadNative(name: 'system' | 'native'): Promise<RecoveryBackend> {
+  const entry: Record<`${typeof name}Recovery`, () => Promise<RecoveryBackend>> = await import(
     /* @vite-ignore */ /* webpackIgnore: true */ NATIVE_ENTRY
   );
-  return entry.nativeRecovery();
+  return entry[`${name}Recovery`]();
 }

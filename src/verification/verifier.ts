@@ -62,8 +62,8 @@ export type Recovered =
 /** Options of a verifier: the domain of the signatures, and the recovery backend. */
 export interface VerifierOptions extends Domain {
   /**
-   * Backend for public key recovery. Default: `native` (libsecp256k1 compiled for the machine) if the host has
-   * installed the package secp256k1, otherwise `wasm` (the same library in WebAssembly).
+   * Backend for public key recovery. Default: the first that loads of `system` (libsecp256k1 of the system, by the
+   * package koffi), `native` (libsecp256k1 of the package secp256k1) and `wasm` (the same library in WebAssembly).
    */
   readonly backend?: RecoveryBackendOption;
   /** Worker threads for `recoverMany` and `recoverDigests`. The caller closes the pool. Default: none. */

@@ -1,6 +1,6 @@
 import { createECDH } from 'node:crypto';
 import { emailChannel, webPushChannel } from 'intentbook/channels';
-import { nativeRecovery } from 'intentbook/native';
+import { nativeRecovery, systemRecovery } from 'intentbook/native';
 import { postgresStore } from 'intentbook/postgres';
 import { instrumentAccounts, instrumentBooks } from 'intentbook/prometheus';
 import { sqliteStore } from 'intentbook/sqlite';
@@ -15,6 +15,7 @@ const breakPackage = vi.hoisted(() => () => {
   throw new Error('The module was compiled against a different Node.js version');
 });
 vi.mock('better-sqlite3', breakPackage);
+vi.mock('koffi', breakPackage);
 vi.mock('nodemailer', breakPackage);
 vi.mock('pg', breakPackage);
 vi.mock('pino', breakPackage);
@@ -39,6 +40,7 @@ describe('package that is installed, but does not load', () => {
     ['better-sqlite3', () => sqliteStore({ path: 'never-made.sqlite' }).open(context)],
     ['pg', () => postgresStore({ url: 'postgres://127.0.0.1:1/x' }).open(context)],
     ['secp256k1', () => nativeRecovery()],
+    ['koffi', () => systemRecovery()],
     ['piscina', () => recoveryPool()],
     ['prom-client', () => instrumentBooks({} as never, [])],
     ['prom-client', () => instrumentAccounts({} as never, {} as never)],

@@ -105,7 +105,7 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
   'intentbook/sqlite': ['better-sqlite3'],
   'intentbook/postgres': ['pg'],
   'intentbook/channels': ['nodemailer', 'web-push'],
-  'intentbook/native': ['secp256k1'],
+  'intentbook/native': ['koffi', 'secp256k1'],
   'intentbook/workers': ['piscina'],
   'intentbook/prometheus': ['prom-client'],
   // The sandbox serves its book with the server. Packages with bytecode are resolved, not imported.

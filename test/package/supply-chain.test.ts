@@ -80,6 +80,7 @@ test('development dependencies have known licences', () => {
 const SCRIPTS: Readonly<Record<string, string>> = {
   'better-sqlite3': 'fetches or compiles the SQLite binding',
   esbuild: 'puts the binary of the platform in place',
+  koffi: 'compiles its binding if the package of the platform is missing, and is not allowed to run',
   secp256k1: 'compiles libsecp256k1',
   '@foundry-rs/anvil': 'downloads a binary if the package of the platform is missing, and is not allowed to run',
   '@scarf/scarf': 'of swagger-ui-dist; counts installations, and is not allowed to run',
@@ -99,6 +100,7 @@ test('install scripts run only where necessary', () => {
     esbuild: true,
     secp256k1: true,
     '@foundry-rs/anvil': false,
+    koffi: false,
     '@scarf/scarf': false,
   });
   const databases = locked.filter(

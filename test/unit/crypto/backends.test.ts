@@ -1,7 +1,8 @@
+import { createRequire } from 'node:module';
 import fc from 'fast-check';
-import { nativeRecovery } from 'intentbook/native';
+import { nativeRecovery, systemRecovery } from 'intentbook/native';
 import { recoverPublicKey } from 'viem/utils';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { RecoveryBackend } from '../../../src/crypto/backend.ts';
 import { keccak256 } from '../../../src/crypto/keccak.ts';
 import { selectRecoveryBackend } from '../../../src/crypto/recovery.ts';
@@ -17,6 +18,24 @@ const FIELD = 2n ** 256n - 2n ** 32n - 977n;
 const HALF = SECP256K1_N / 2n;
 const native = await nativeRecovery();
 const wasm = await wasmRecovery();
+/** The addon of the package secp256k1, which exports the functions of its libsecp256k1. */
+const ADDON = Object.keys(createRequire(import.meta.url).cache).find((path) => /secp256k1.*\.node$/.test(path)) ?? '';
+const system = await systemRecovery(ADDON);
+const BACKENDS = [native, system, wasm] as const;
+
+/** Simulates a library that recovers a key from each signature. */
+const faults = vi.hoisted(() => ({ recoversAlways: false }));
+vi.mock(import('koffi'), async (importOriginal) => {
+  const koffi = await importOriginal();
+  return {
+    ...koffi,
+    load(file) {
+      const library = koffi.load(file);
+      if (!faults.recoversAlways) return library;
+      return { ...library, func: () => Object.assign(() => 1, library.func('int abs(int value)')) };
+    },
+  };
+});
 
 interface Case {
   readonly digest: Uint8Array;
@@ -107,7 +126,9 @@ describe('recovery backends agree', () => {
           for (const recoveryId of [0, 1] as const) {
             const signature = caseOf(digest, r, s, recoveryId);
             const key = keyBy(native, signature);
-            if (key !== keyBy(wasm, signature)) expect.fail(JSON.stringify({ r, s, digest, recoveryId }, String));
+            if (key !== keyBy(wasm, signature) || key !== keyBy(system, signature)) {
+              expect.fail(JSON.stringify({ r, s, digest, recoveryId }, String));
+            }
             if (key === undefined) none++;
             else found++;
           }
@@ -124,8 +145,7 @@ describe('recovery backends agree', () => {
       fc.asyncProperty(digest, scalar, scalar, fc.constantFrom<0 | 1>(0, 1), async (z, r, s, recoveryId) => {
         const signature = caseOf(z, r, s > HALF ? SECP256K1_N - s : s, recoveryId);
         const key = await keyByViem(signature);
-        expect(keyBy(native, signature)).toBe(key);
-        expect(keyBy(wasm, signature)).toBe(key);
+        for (const backend of BACKENDS) expect(keyBy(backend, signature)).toBe(key);
       }),
       { numRuns: LONG ? 20_000 : 300 },
     );
@@ -143,7 +163,7 @@ describe('recovery backends agree', () => {
       rs[32] = (rs[32] ?? 0) & 0x7f; // the lower half, except for one in 2^128
       const signature: Case = { digest: next(), rs, recoveryId: i & 1 ? 1 : 0 };
       const key = keyBy(native, signature);
-      if (key !== keyBy(wasm, signature)) expect.fail(`round ${i}`);
+      if (key !== keyBy(wasm, signature) || key !== keyBy(system, signature)) expect.fail(`round ${i}`);
       if (key !== undefined) found++;
     }
     expect(found / rounds).toBeGreaterThan(0.4); // half of all r are the x of a point
@@ -154,46 +174,64 @@ describe('recovery backends agree', () => {
     for (const value of OUTSIDE) {
       for (const recoveryId of [0, 1] as const) {
         for (const signature of [caseOf(1n, value, 1n, recoveryId), caseOf(1n, 1n, value, recoveryId)]) {
-          expect(keyBy(native, signature)).toBeUndefined();
-          expect(keyBy(wasm, signature)).toBeUndefined();
+          for (const backend of BACKENDS) expect(keyBy(backend, signature)).toBeUndefined();
         }
       }
     }
   });
 });
 
-describe('native recovery backend', () => {
-  test('reports its name', () => expect(native.name).toBe('native'));
-
+describe.each([native, system])('recovery backend $name', (backend) => {
   test('reads views into larger buffers and leaves its input unchanged', () => {
     const { digest, rs } = caseOf(7n, X_OF_G, 9n, 0);
     const buffer = new Uint8Array(200).fill(0xee);
     buffer.set(digest, 13);
     buffer.set(rs, 77);
     const view = { digest: buffer.subarray(13, 45), rs: buffer.subarray(77, 141), recoveryId: 0 } as const;
-    expect(keyBy(native, view)).toBe(keyBy(wasm, { digest, rs, recoveryId: 0 }));
+    expect(keyBy(backend, view)).toBe(keyBy(wasm, { digest, rs, recoveryId: 0 }));
     expect(view.digest).toEqual(digest);
     expect(view.rs).toEqual(rs);
   });
 
   test('throws for a mistake of the caller instead of reporting an unrecoverable signature', () => {
-    expect(() => native.recover(new Uint8Array(31), new Uint8Array(64), 0)).toThrow('Uint8Array with length 32');
+    expect(() => backend.recover(new Uint8Array(31), new Uint8Array(64), 0)).toThrow('32');
+    expect(() => backend.recover(new Uint8Array(32), new Uint8Array(63), 0)).toThrow('64');
   });
+});
 
-  test('is never the JavaScript fallback of its package', async () => {
+describe('native recovery backend', () => {
+  test('is never the JavaScript fallback of its package', () => {
     // Curve arithmetic in JavaScript takes milliseconds; the loaded module is the reliable criterion.
-    const { createRequire } = await import('node:module');
     const loaded = Object.keys(createRequire(import.meta.url).cache);
     expect(loaded.some((path) => /secp256k1\/bindings\.js$/.test(path))).toBe(true);
     expect(loaded.some((path) => /secp256k1\/(lib\/)?elliptic\.js$/.test(path))).toBe(false);
   });
 });
 
+describe('recovery by the library of the system', () => {
+  test('fails if the file is missing or is another library', async () => {
+    for (const file of ['/nowhere/libsecp256k1.so.7', 'libm.so.6']) {
+      await expect(systemRecovery(file)).rejects.toThrow('requires libsecp256k1 with its recovery module');
+    }
+  });
+
+  test('fails if the library returns another key than the known one', async () => {
+    faults.recoversAlways = true;
+    const failure = await systemRecovery(ADDON).catch((error: Error) => error);
+    faults.recoversAlways = false;
+    expect(failure).toMatchObject({ cause: { message: expect.stringContaining('must recover the key') } });
+  });
+});
+
 describe('backend selection', () => {
-  test('by name returns that backend', async () => expect((await selectRecoveryBackend('wasm')).name).toBe('wasm'));
+  test('by name returns a backend of that name or none', async () => {
+    for (const name of ['native', 'wasm'] as const) expect((await selectRecoveryBackend(name)).name).toBe(name);
+    const found = await selectRecoveryBackend('system').catch(() => undefined); // if the machine has the library
+    expect(['system', undefined]).toContain(found?.name);
+  });
   test('by an unknown name throws', async () => {
     await expect(selectRecoveryBackend('natvie' as 'native')).rejects.toThrow(
-      'the recovery backend must be "native", "wasm" or a backend, got "natvie"',
+      'the recovery backend must be "system", "native", "wasm" or a backend, got "natvie"',
     );
   });
   test('returns an existing backend unchanged', async () => expect(await selectRecoveryBackend(native)).toBe(native));
