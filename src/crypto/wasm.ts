@@ -1,5 +1,3 @@
-// The package's root has a top-level await, which would break `require('intentbook')`.
-import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js';
 import type { RecoveryBackend } from './backend.ts';
 
 /**
@@ -7,6 +5,8 @@ import type { RecoveryBackend } from './backend.ts';
  * instance.
  */
 export async function wasmRecovery(): Promise<RecoveryBackend> {
+  // Loaded here, because most books use a native backend. The package's root would load far more.
+  const { instantiateSecp256k1 } = await import('@bitauth/libauth/build/lib/crypto/secp256k1.js');
   const secp256k1 = await instantiateSecp256k1();
   return {
     name: 'wasm',

@@ -72,8 +72,12 @@ describe('bundle of a host, minified and compressed', () => {
     const files = loadedAtOnce(bundled);
     expect(gzipped(files)).toBeLessThan(60_000);
     expect(gzipped(files)).toBeGreaterThan(40_000); // otherwise the engine was not measured
-    // Quotes, auctions and the indexer are loaded lazily.
+    // Quotes, auctions, the indexer and WebAssembly are loaded lazily.
     expect(gzipped([...bundled.outputFiles])).toBeGreaterThan(gzipped(files));
+    const statically = Object.values(bundled.metafile.outputs).flatMap(({ imports }) =>
+      imports.flatMap(({ path, kind }) => (kind === 'import-statement' ? [path] : [])),
+    );
+    expect(statically.filter((path) => path.startsWith('@bitauth/'))).toEqual([]);
   });
 
   test('is below 5 kB without a book', async () => {
