@@ -39,8 +39,9 @@ export interface SqliteStoreOptions {
   readonly readOnly?: boolean;
   /**
    * Whether writes run in a worker thread with its own connection, so that no commit blocks the event loop, and
-   * signatures are verified while the previous orders are stored. With one processor it costs more than it saves.
-   * `auto`: with more than one processor, unless a bundler has left out the file of the thread. Default: false.
+   * signatures are verified while the previous orders are stored. It takes about 20 MiB, once for all stores of the
+   * process. `auto`: with more than one processor, unless a bundler has left out the file of the thread or the process
+   * may start no threads. Default: `auto`.
    */
   readonly writeThread?: boolean | 'auto';
 }
@@ -75,7 +76,7 @@ export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options
   const isHandle = typeof target === 'object' && target !== null && 'prepare' in target;
   if (isHandle) return createHandleStore(parseHandleSource(target, options));
   const source = parseFileSource('sqliteStore', target, ['writeThread']);
-  const { writeThread = false } = target;
+  const { writeThread = 'auto' } = target;
   return shouldUseThread(writeThread) && source.readOnly !== true
     ? createThreadedStore(source)
     : createSqliteStore(source, MIGRATIONS);
@@ -84,7 +85,8 @@ export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options
 function shouldUseThread(writeThread: boolean | 'auto'): boolean {
   if (writeThread === 'auto') {
     const file = getWorkerFile();
-    return file !== undefined && availableParallelism() > 1 && existsSync(file);
+    const isPermitted: boolean | undefined = process.permission?.has('worker'); // undefined without restrictions
+    return file !== undefined && isPermitted !== false && availableParallelism() > 1 && existsSync(file);
   }
   if (typeof writeThread === 'boolean') return writeThread;
   throw new TypeError(`sqliteStore: \`writeThread\` must be true, false or "auto", got ${formatValue(writeThread)}`);

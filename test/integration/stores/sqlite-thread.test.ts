@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import type { Store } from 'intentbook';
@@ -197,6 +198,39 @@ test('an open store with an idle write thread does not keep the process running'
     timeout: 60_000,
   });
   expect([String(stdout), status]).toEqual(['checked\n', 0]);
+});
+
+const permissions = process.allowedNodeEnvironmentFlags.has('--permission')
+  ? '--permission'
+  : '--experimental-permission';
+
+test.each<[name: string, flags: string[], threads: number]>([
+  ['has a write thread with more than one processor', [], availableParallelism() > 1 ? 1 : 0],
+  [
+    'writes without a thread if the process may start none',
+    [permissions, '--allow-addons', '--allow-fs-read=*', '--allow-fs-write=*'],
+    0,
+  ],
+])('a store of a file without options %s', (_, flags, threads) => {
+  using file = temporaryFile();
+  const script = `
+    import { Worker } from 'node:worker_threads';
+    import { systemClock } from './dist/index.js';
+    import { sqliteStore } from './dist/sqlite.js';
+    const used = new Set();
+    const { postMessage } = Worker.prototype;
+    Worker.prototype.postMessage = function (...parameters) {
+      used.add(this);
+      return postMessage.apply(this, parameters);
+    };
+    const store = sqliteStore({ path: ${JSON.stringify(file.path)} });
+    await store.open({ domain: ${JSON.stringify(DOMAIN)}, clock: systemClock });
+    await store.check();
+    await store.close();
+    console.log(used.size);`;
+  const cwd = new URL('../../..', import.meta.url);
+  const { stdout } = spawnSync(process.execPath, [...flags, '--input-type=module', '-e', script], { cwd });
+  expect(String(stdout)).toBe(`${threads}\n`);
 });
 
 test('sqliteStore rejects a write thread that is not a boolean, and one for a handle of the host', () => {
