@@ -1,6 +1,6 @@
 import type { Address, Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
 import { assertKnownOptions, parseHex, requireInteger } from '#internal';
-import { connect, type HttpDriverOptions } from './http-driver.ts';
+import { createDriverConnection, type HttpDriverOptions } from './http-driver.ts';
 import { createResponseError, findError, sendRequest } from './requests.ts';
 
 /** Options of a driver as a source of quotes. */
@@ -31,7 +31,7 @@ const REJECTIONS: ReadonlySet<string> = new Set<SolverRejection['rejection']>([
  */
 export function driverEstimator(url: string, options: DriverEstimatorOptions = {}): Estimator {
   assertKnownOptions('driverEstimator', options, OPTIONS);
-  const connection = connect('driverEstimator', url, options);
+  const connection = createDriverConnection('driverEstimator', url, options);
   const { gas = 250_000, now = Date.now } = options;
   requireInteger(`driverEstimator: gas`, gas, 1);
   return {

@@ -30,7 +30,7 @@ const OPTIONS = ['name', 'submissionAddress', 'headers', 'compress', 'maxBytes',
  */
 export function httpDriver(url: string, options: HttpDriverOptions = {}): SolverDriver {
   assertKnownOptions('httpDriver', options, OPTIONS);
-  const connection = connect('httpDriver', url, options);
+  const connection = createDriverConnection('httpDriver', url, options);
   const submissionAddress = parseSubmissionAddress(options.submissionAddress);
   const { compress = false } = options;
   if (typeof compress !== 'boolean') throw new TypeError(`httpDriver: compress must be a boolean, got ${compress}`);
@@ -74,7 +74,7 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
 }
 
 /** Validates the options that every connection has. */
-export function connect(
+export function createDriverConnection(
   caller: string,
   url: string,
   options: Pick<HttpDriverOptions, 'name' | 'headers' | 'maxBytes' | 'fetch'>,

@@ -6,7 +6,7 @@ import { createPostgresAccountStore } from './accounts/store.ts';
 import { assertServer, type PostgresSource, withCommandPool } from './connection.ts';
 import { type PgClient, type PgPool, toStoreError } from './database-driver.ts';
 import { requestEpoch } from './log-epoch.ts';
-import { assertSchema, getChecksum, migrate, quote, REBUILD } from './migrate.ts';
+import { assertSchema, getMigrationChecksum, migrate, quote, REBUILD } from './migrate.ts';
 import { getPglitePool, type PgliteDatabase, type PgliteOptions } from './pglite.ts';
 import { createQuery, withConnection } from './query.ts';
 import { BASE_SCHEMA, BOOK_SCHEMA, type PgSchema } from './schema.ts';
@@ -243,7 +243,7 @@ export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
   const { migrations, functions } = getDefinition(options);
   const steps = migrations.map((migration): SchemaStep => {
     const { version, name, breaking, locks, sql, concurrently } = migration;
-    const values = `${version}, '${name}', ${breaking}, '${getChecksum(migration)}'`;
+    const values = `${version}, '${name}', ${breaking}, '${getMigrationChecksum(migration)}'`;
     return {
       version,
       name,

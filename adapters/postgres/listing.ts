@@ -1,6 +1,6 @@
 import type { OrderQuery, StoredOrder } from 'intentbook';
 import { ownerPrefix, splitDate } from './conditions.ts';
-import { joinFills, type PgOrderRow, readOrders, selectOrders } from './order-rows.ts';
+import { joinFills, type PgOrderRow, parseOrderRows, selectOrders } from './order-rows.ts';
 import type { Query } from './query.ts';
 import { ENDED, getPhase, PHASES, sqlUid, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
@@ -18,7 +18,7 @@ export function createListing({
 }: PostgresSession): (run: Query, query: OrderQuery) => Promise<StoredOrder[]> {
   return async (run, query) => {
     const { text, values } = listingSql(schema, query);
-    return readOrders(await run(prepare<PgOrderRow>(text), ...values)).sort(compareNewest);
+    return parseOrderRows(await run(prepare<PgOrderRow>(text), ...values)).sort(compareNewest);
   };
 }
 

@@ -133,13 +133,13 @@ async function applyNext(
     next.version,
     next.name,
     next.breaking,
-    getChecksum(next),
+    getMigrationChecksum(next),
   );
   return next;
 }
 
 /** Returns the SHA-256 of the statements of a migration, for any schema. */
-export function getChecksum({ sql, concurrently }: PgMigration): string {
+export function getMigrationChecksum({ sql, concurrently }: PgMigration): string {
   const text = JSON.stringify([sql('schema'), concurrently?.('schema') ?? []]);
   return createHash('sha256').update(text).digest('hex');
 }
@@ -203,7 +203,7 @@ export async function assertSchema(run: Query, name: string, definition: PgSchem
   }
   const changed = applied.find(({ version, checksum }) => {
     const migration = migrations.find((each) => each.version === version);
-    return migration !== undefined && checksum !== null && checksum !== getChecksum(migration);
+    return migration !== undefined && checksum !== null && checksum !== getMigrationChecksum(migration);
   });
   if (changed !== undefined) {
     throw new StoreError(

@@ -7,7 +7,7 @@ import {
   type OrderStateProjection,
 } from 'intentbook/store-kit';
 import { ordersByKey } from './conditions.ts';
-import { getChecksum } from './order-rows.ts';
+import { getBodyChecksum } from './order-rows.ts';
 import type { Query } from './query.ts';
 import {
   ENDED,
@@ -16,9 +16,9 @@ import {
   getPhase,
   getQuotaClass,
   getScheme,
+  joinQuoteTexts,
   PHASES,
   QUOTA_CLASSES,
-  renderQuote,
   SCHEMES,
   toByteArray,
   toBytes,
@@ -142,8 +142,8 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       hashes,
       orders.map(({ body }) => body),
       version,
-      orders.map(({ quote }) => (quote === undefined ? null : renderQuote(quote))),
-      toNumberArray(orders.map(({ body }) => getChecksum(body))),
+      orders.map(({ quote }) => (quote === undefined ? null : joinQuoteTexts(quote))),
+      toNumberArray(orders.map(({ body }) => getBodyChecksum(body))),
     );
     await run(refer, hashes, toNumberArray(orders.map(getEndTime)));
   }

@@ -61,7 +61,7 @@ export function ordersWithKeys(schema: string, keys: string): string {
  * Converts rows to orders. A body that differs from its checksum becomes empty; the caller detects other damage when it
  * renders the order.
  */
-export function readOrders(rows: readonly PgOrderRow[]): StoredOrder[] {
+export function parseOrderRows(rows: readonly PgOrderRow[]): StoredOrder[] {
   const documents = new Map<Hex, string>();
   // Documents follow the orders.
   let count = rows.length;
@@ -87,7 +87,7 @@ function toOrder(
   const [key = '', checksum, version, created, validTo, phase, invalidated, ...totals] = short.split(' ');
   const [sold, bought, signedFee, fee, feeToken] = totals;
   const uid = toUid(key);
-  const isIntact = checksum === '-' ? isSoundBody(body, uid) : Number(checksum) === getChecksum(body);
+  const isIntact = checksum === '-' ? isSoundBody(body, uid) : Number(checksum) === getBodyChecksum(body);
   // Without object spread, which would be slower.
   return {
     uid,
@@ -109,7 +109,7 @@ function toOrder(
 }
 
 /** Returns the checksum of a body, as the integer of the server with the same bits. */
-export const getChecksum = (body: string) => crc32(body) | 0;
+export const getBodyChecksum = (body: string) => crc32(body) | 0;
 
 function parseQuote(text: string) {
   const [body = '', metadata = '{}'] = text.split(SEPARATOR);

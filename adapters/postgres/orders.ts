@@ -14,14 +14,14 @@ import {
 } from 'intentbook';
 import { ordersByKey } from './conditions.ts';
 import { XID } from './log-epoch.ts';
-import { getChecksum, ordersWithKeys, type PgOrderRow, readOrders, selectOrders } from './order-rows.ts';
+import { getBodyChecksum, ordersWithKeys, type PgOrderRow, parseOrderRows, selectOrders } from './order-rows.ts';
 import type { PgOwnerCounts } from './owner-counts.ts';
 import type { Query } from './query.ts';
 import {
   getOwner,
   getPhase,
+  joinQuoteTexts,
   QUOTA_CLASSES,
-  renderQuote,
   SCHEMES,
   SEPARATOR,
   toByteArray,
@@ -205,7 +205,7 @@ export function createOrderTable(
     },
 
     async get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]> {
-      return uids.length === 0 ? [] : readOrders(await run(select, toByteArray([...new Set(uids)].map(toKey))));
+      return uids.length === 0 ? [] : parseOrderRows(await run(select, toByteArray([...new Set(uids)].map(toKey))));
     },
 
     async filterPlaced(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]> {
@@ -226,7 +226,9 @@ export function createOrderTable(
     },
 
     async addQuote(uid: Hex, quote: OrderQuote): Promise<boolean> {
-      return (await call('add a quote to an order', (run) => run(addQuote, toKey(uid), renderQuote(quote)))).length > 0;
+      return (
+        (await call('add a quote to an order', (run) => run(addQuote, toKey(uid), joinQuoteTexts(quote)))).length > 0
+      );
     },
   };
 }
@@ -251,8 +253,8 @@ function toParameters(inserts: readonly OrderInsert[], { skip, split, attempt, h
     toByteArray(orders.map(({ buyToken }) => toBytes(buyToken))),
     app,
     orders.map(({ body }) => body).join(SEPARATOR),
-    toNumberArray(orders.map(({ body }) => getChecksum(body))),
-    nullable(orders.map(({ quote }) => (quote === undefined ? null : renderQuote(quote)))),
+    toNumberArray(orders.map(({ body }) => getBodyChecksum(body))),
+    nullable(orders.map(({ quote }) => (quote === undefined ? null : joinQuoteTexts(quote)))),
     toNumberArray(inserts.map(({ quota = null }) => quota)),
     nullable(inserts.map(({ replaces }) => (replaces === undefined ? null : toKey(replaces)))),
     hasDocuments ? [] : hashes,

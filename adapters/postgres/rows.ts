@@ -4,7 +4,7 @@ import type { Address, Hex, OrderEventType, OrderQuote, OrderState, QuotaClass }
 export const SEPARATOR = '\x1e';
 
 /** Renders the two texts of a quote as one. */
-export const renderQuote = ({ body, metadata }: OrderQuote) => `${body}${SEPARATOR}${metadata}`;
+export const joinQuoteTexts = ({ body, metadata }: OrderQuote) => `${body}${SEPARATOR}${metadata}`;
 
 /** Codes are indexes in these lists. They are stored in databases: append only. */
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;

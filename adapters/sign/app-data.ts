@@ -1,5 +1,5 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { bytesToHex } from './bytes.ts';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { assertMembers, toChoice, toHex, toInteger, toText } from './checks.ts';
 import type { Hex } from './types.ts';
 
@@ -111,5 +111,5 @@ function render(value: unknown): string {
  * @throws TypeError if the document is not a text, such as a parsed one.
  */
 export function appDataHash(document: string): Hex {
-  return bytesToHex(keccak_256(new TextEncoder().encode(toText('appData', document))));
+  return `0x${bytesToHex(keccak_256(new TextEncoder().encode(toText('appData', document))))}`;
 }

@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import type { AffiliateCodeTypedData, SubscriptionTypedData } from './account.ts';
-import { bytesToHex, concatBytes, hexToBytes } from './bytes.ts';
 import type { CancellationTypedData } from './cancellation.ts';
 import { toHex } from './checks.ts';
 import type { OrderTypedData } from './order.ts';
@@ -28,7 +28,8 @@ export function typedDataDigest({ domain, types, message, primaryType }: AnyType
   const fields: readonly TypedDataField[] = Object.values(types)[0] ?? [];
   const prefix = Uint8Array.of(0x19, 0x01);
   const separator = hashStruct('EIP712Domain', getDomainFields(domain), domain);
-  return bytesToHex(keccak_256(concatBytes(prefix, separator, hashStruct(primaryType, fields, message))));
+  const hash = hashStruct(primaryType, fields, message);
+  return `0x${bytesToHex(keccak_256(concatBytes(prefix, separator, hash)))}`;
 }
 
 /**
@@ -65,7 +66,7 @@ function encode(type: string, value: unknown): Uint8Array {
   if (type === 'string') return hashText(String(value));
   if (type === 'bytes[]') {
     const items = value as readonly Hex[]; // by its type
-    return keccak_256(concatBytes(...items.map((each) => keccak_256(hexToBytes(each)))));
+    return keccak_256(concatBytes(...items.map((each) => keccak_256(hexToBytes(each.slice(2))))));
   }
   if (type === 'string[]') {
     const items = value as readonly string[]; // by its type
@@ -76,4 +77,4 @@ function encode(type: string, value: unknown): Uint8Array {
 }
 
 const hashText = (text: string) => keccak_256(new TextEncoder().encode(text));
-const word = (value: bigint) => hexToBytes(`0x${value.toString(16).padStart(64, '0')}`);
+const word = (value: bigint) => hexToBytes(value.toString(16).padStart(64, '0'));

@@ -6,7 +6,7 @@ import {
   isOrderChainEvent,
   readChainEvent,
 } from 'intentbook/store-kit';
-import { hexOrNull, toBytes, toHex, toHexText } from './rows.ts';
+import { bufferToHex, hexOrNull, toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
@@ -86,7 +86,7 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
     /** Returns the hash of a block that has indexed chain events. */
     blockHash(block: number): Hex | undefined {
       const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
-      return hash && toHex(hash);
+      return hash && bufferToHex(hash);
     },
     /** Returns the events without the hash of their block, after one block up to another. */
     listAdopted: ({ after, through }: { readonly after: number; readonly through: number }): ChainEvent[] =>

@@ -32,7 +32,7 @@ import type { AppDataTable } from './app-data.ts';
 import { createChainEventTable } from './chain-events.ts';
 import type { EventTable } from './events.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
-import { toBytes, toHex } from './rows.ts';
+import { bufferToHex, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** The hash of the checkpoint is null after a rollback that left no stored hash. */
@@ -69,7 +69,7 @@ export function createChainStore(
   const readProgress = () => newest.get() as BlockRow | undefined; // the columns selected
   function getStoredHash(block: number): Hex | undefined {
     const hash = selectHash.get(block) as Buffer | undefined; // a NOT NULL column
-    return hash === undefined ? chainEvents.blockHash(block) : toHex(hash);
+    return hash === undefined ? chainEvents.blockHash(block) : bufferToHex(hash);
   }
 
   function write({ rows: changes, events: entries }: OrderStateProjection): void {
@@ -187,7 +187,7 @@ export function createChainStore(
     projectNewOrder(bytes: Buffer, at: number): void {
       const after = chainEvents.listByOrder(bytes);
       if (after.length > 0)
-        write(projectOrderState([{ uid: toHex(bytes), order: projection.find(bytes), before: [], after }], at));
+        write(projectOrderState([{ uid: bufferToHex(bytes), order: projection.find(bytes), before: [], after }], at));
     },
   };
 }
@@ -197,5 +197,5 @@ const formatPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber
 const getRolledBackTo = (row: BlockRow | undefined) => (row?.[1] === null ? row[0] : undefined);
 
 function toBlockRef([number, hash]: BlockRow | readonly [] = []): BlockRef | null {
-  return number === undefined || hash === null || hash === undefined ? null : { number, hash: toHex(hash) };
+  return number === undefined || hash === null || hash === undefined ? null : { number, hash: bufferToHex(hash) };
 }

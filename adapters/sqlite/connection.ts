@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreError } from 'intentbook';
 import { type BetterSqlite, loadDriver, openDatabase, type SqliteDatabase, toStoreError } from './database-driver.ts';
-import { prepare } from './session.ts';
+import { prepareStatement } from './session.ts';
 
 /** SQLite's `synchronous` levels. Only `FULL` and `EXTRA` survive a power failure. */
 export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;
@@ -112,7 +112,9 @@ function getNativePart(database: SqliteDatabase): object {
 /** Returns the path of a file as it was when the file was opened, whatever the working directory is now. */
 export function getFilePath(database: SqliteDatabase): string {
   if (isAbsolute(database.name) || database.memory) return database.name;
-  return prepare(database, `SELECT file FROM pragma_database_list WHERE name = 'main'`).pluck().get() as string; // text
+  return prepareStatement(database, `SELECT file FROM pragma_database_list WHERE name = 'main'`)
+    .pluck()
+    .get() as string; // text
 }
 
 async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Promise<SqliteConnection> {

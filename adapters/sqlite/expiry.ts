@@ -2,7 +2,7 @@ import type { OrderChainEvent, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { EventTable } from './events.ts';
 import type { OwnerCounts } from './owner-counts.ts';
-import { getQuotaClass, isExpiryRecorded, SCHEMES, toHex } from './rows.ts';
+import { bufferToHex, getQuotaClass, isExpiryRecorded, SCHEMES } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 type ExpiryRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, quotaClass: number];
@@ -40,7 +40,8 @@ export function createExpirySweeper(
         recordExpiry.run(id);
         owners.remove(owner, getQuotaClass(quotaClass));
         const signingScheme = toScheme(scheme);
-        if (emitsExpiry({ signingScheme }, listChainEvents(uid))) events.record(createExpiryEvent(toHex(uid), validTo));
+        if (emitsExpiry({ signingScheme }, listChainEvents(uid)))
+          events.record(createExpiryEvent(bufferToHex(uid), validTo));
       }
       return rows.length;
     });

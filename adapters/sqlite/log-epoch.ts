@@ -1,7 +1,7 @@
 import { systemClock } from 'intentbook';
 import { connectSqlite, type SqliteFile } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
-import { transact } from './session.ts';
+import { runInTransaction } from './session.ts';
 import { acquireLease } from './writer-lease.ts';
 
 /** Returns SQL after which the next log entry begins a new log epoch. */
@@ -12,7 +12,7 @@ export async function beginEpochInFile(source: SqliteFile): Promise<void> {
   const connection = await connectSqlite(source);
   try {
     const { database, prefix } = connection;
-    const lease = transact(database, 'begin a log epoch', () => {
+    const lease = runInTransaction(database, 'begin a log epoch', () => {
       const acquired = acquireLease(connection, systemClock);
       database.exec(requestLogEpoch(prefix));
       return acquired;

@@ -1,9 +1,9 @@
 import { type Domain, StoreError } from 'intentbook';
 import { assertSameDomain } from 'intentbook/store-kit';
 import type { SqliteConnection } from './connection.ts';
-import { toBytes, toHex } from './rows.ts';
+import { bufferToHex, toBytes } from './rows.ts';
 import { FOUNDATION, type Migration } from './schema.ts';
-import { prepare, transact } from './session.ts';
+import { prepareStatement, runInTransaction } from './session.ts';
 
 /**
  * Creates the base tables in an empty database, or checks the existing ones. Must run within a transaction.
@@ -15,10 +15,10 @@ export function assertOwnSchema(connection: SqliteConnection, domain: Domain, ne
   if (readSchemaVersion(connection, domain, newest) !== undefined) return;
   const { database, prefix: p } = connection;
   database.exec(FOUNDATION(p));
-  prepare(database, `INSERT INTO ${p}meta (id, schema_version, chain_id, settlement_contract) VALUES (1, 0, ?, ?)`).run(
-    domain.chainId,
-    toBytes(domain.settlementContract),
-  );
+  prepareStatement(
+    database,
+    `INSERT INTO ${p}meta (id, schema_version, chain_id, settlement_contract) VALUES (1, 0, ?, ?)`,
+  ).run(domain.chainId, toBytes(domain.settlementContract));
 }
 
 /**
@@ -31,9 +31,9 @@ export function readSchemaVersion(
   domain: Domain,
   newest: number,
 ): number | undefined {
-  const table = prepare(database, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
+  const table = prepareStatement(database, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
   if (table.get(`${p}meta`) === undefined) return undefined;
-  const meta = prepare(database, `SELECT schema_version, chain_id, settlement_contract FROM ${p}meta`).raw();
+  const meta = prepareStatement(database, `SELECT schema_version, chain_id, settlement_contract FROM ${p}meta`).raw();
   const [version, chainId, contract] = meta.get() as [number, number, Buffer]; // written with the table
   if (version > newest) {
     throw new StoreError(
@@ -41,7 +41,7 @@ export function readSchemaVersion(
       `this store has schema version ${version}, this release supports up to version ${newest}; use a newer release`,
     );
   }
-  assertSameDomain({ chainId, settlementContract: toHex(contract) }, domain);
+  assertSameDomain({ chainId, settlementContract: bufferToHex(contract) }, domain);
   return version;
 }
 
@@ -53,12 +53,12 @@ export function readSchemaVersion(
  */
 export function migrate(connection: SqliteConnection, migrations: readonly Migration[], assertHeld: () => void): void {
   const { database, prefix: p, own } = connection;
-  const recorded = prepare(database, `SELECT schema_version FROM ${p}meta`).pluck();
-  const record = prepare(database, `UPDATE ${p}meta SET schema_version = ?`);
+  const recorded = prepareStatement(database, `SELECT schema_version FROM ${p}meta`).pluck();
+  const record = prepareStatement(database, `UPDATE ${p}meta SET schema_version = ?`);
   for (const [index, migration] of migrations.entries()) {
     const version = index + 1;
     if ((recorded.get() as number) >= version) continue; // an integer column
-    transact(database, `migrate to schema version ${version}`, () => {
+    runInTransaction(database, `migrate to schema version ${version}`, () => {
       assertHeld();
       database.exec(migration(p));
       record.run(version);

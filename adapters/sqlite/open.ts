@@ -4,7 +4,7 @@ import { toStoreError } from './database-driver.ts';
 import { assertOwnSchema, migrate } from './migrate.ts';
 import { connectReadOnly, createReaderLease } from './read-only.ts';
 import type { Migration } from './schema.ts';
-import { type SqliteSession, transact } from './session.ts';
+import { runInTransaction, type SqliteSession } from './session.ts';
 import { acquireLease, type Lease } from './writer-lease.ts';
 
 /** The schema of a store, and the domain that its file records. */
@@ -20,7 +20,7 @@ export interface StoreSchema {
  * @param assemble - Creates the operations of the store.
  * @param onRenewal - Called with the time until which the lease is held, in milliseconds since 1970.
  */
-export async function openDatabase<Operations extends { close(): void }>(
+export async function openOperations<Operations extends { close(): void }>(
   source: SqliteSource,
   schema: StoreSchema,
   clock: Clock,
@@ -30,14 +30,14 @@ export async function openDatabase<Operations extends { close(): void }>(
   const { domain, migrations } = schema;
   if (source.kind === 'file' && source.readOnly === true) {
     const connection = await connectReadOnly(source, domain, migrations.length, async () => {
-      (await openDatabase({ ...source, readOnly: false }, schema, clock, assemble)).close();
+      (await openOperations({ ...source, readOnly: false }, schema, clock, assemble)).close();
     });
     return assemble(connection, createReaderLease(connection), clock);
   }
   const connection = await connectSqlite(source);
   let lease: Lease | undefined;
   try {
-    lease = transact(connection.database, 'open', () => {
+    lease = runInTransaction(connection.database, 'open', () => {
       assertOwnSchema(connection, domain, migrations.length);
       return acquireLease(connection, clock, onRenewal);
     });

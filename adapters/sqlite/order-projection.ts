@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { NewOrder } from 'intentbook';
 import { type KnownOrder, type OrderProgress, type RowChange, unpackUid } from 'intentbook/store-kit';
 import type { OwnerCounts } from './owner-counts.ts';
-import { getQuotaClass, isExpiryRecorded, QUOTA_CLASSES, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
+import { bufferToHex, getQuotaClass, isExpiryRecorded, QUOTA_CLASSES, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** Order rows with the effects of chain events. All methods run within a transaction. */
@@ -107,7 +107,7 @@ export function createOrderProjectionTable({ prefix: p, prepare }: SqliteSession
       if (row === undefined) return undefined;
       const [uid, body, scheme, quotaClass, cancelledOffChain, placedOnChain, validTo, expiryRecorded] = row;
       return {
-        uid: toHex(uid),
+        uid: bufferToHex(uid),
         body,
         cancelledOffChain: cancelledOffChain === 1,
         placedOnChain: placedOnChain === 1,

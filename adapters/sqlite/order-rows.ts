@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { EncodedOrder, Hex, StoredOrder } from 'intentbook';
-import { type OrderRow, orderColumns, quoteColumns, readOrder, toBytes, toStoredOrder } from './rows.ts';
+import { type OrderRow, orderColumns, parseOrderRow, quoteColumns, toBytes, toStoredOrder } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** A query of order rows. */
@@ -16,7 +16,7 @@ export interface OrderRowsQuery {
  */
 export function prepareRowQuery({ prefix, prepare }: SqliteSession, from: string, quotes: boolean): OrderRowsQuery {
   const select = prepare(`SELECT ${getColumns(prefix, quotes, 'full')} ${from}`).raw();
-  const toOrder = (row: OrderRow): EncodedOrder => ({ order: readOrder(row), encodedBody: undefined });
+  const toOrder = (row: OrderRow): EncodedOrder => ({ order: parseOrderRow(row), encodedBody: undefined });
   return { all: (...parameters) => (select.all(...parameters) as OrderRow[]).map(toOrder) }; // the columns selected
 }
 
@@ -34,7 +34,7 @@ export function prepareOrderByUid({ prefix, prepare }: SqliteSession): (uid: Hex
   const select = prepare(`SELECT ${orderColumns(prefix, 'known')}, ${quoteColumns} ${fromOrders(prefix, '= ?')}`).raw();
   return (uid) => {
     const row = select.get(toBytes(uid)) as OrderRow | undefined; // the columns selected
-    return row && readOrder(row, toLowerHex(uid));
+    return row && parseOrderRow(row, toLowerHex(uid));
   };
 }
 

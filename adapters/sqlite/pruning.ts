@@ -1,6 +1,6 @@
 import type { PruneRequest } from 'intentbook';
 import { unpackUid } from 'intentbook/store-kit';
-import { toHex } from './rows.ts';
+import { bufferToHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 type OldRow = readonly [id: number, uid: Buffer, cancelledOffChain: number];
@@ -26,7 +26,7 @@ export function createPruner({ prefix: p, prepare, read, write }: SqliteSession)
     return write('remove old orders', () => {
       const rows = due.all(before * 1000, before, limit) as OldRow[]; // the columns selected
       for (const [id, uid, cancelledOffChain] of rows) {
-        if (cancelledOffChain === 1) addTombstone.run(uid, unpackUid(toHex(uid)).validTo);
+        if (cancelledOffChain === 1) addTombstone.run(uid, unpackUid(bufferToHex(uid)).validTo);
         removeQuote.run(id);
         remove.run(id);
       }

@@ -1,6 +1,6 @@
 import type { ChainEventPruneOutcome, ChainEventPruneRequest, DocumentPruneRequest, LogPruneRequest } from 'intentbook';
 import { CHAIN_EVENT_TYPES, countOldEntries, unpackUid } from 'intentbook/store-kit';
-import { toHex } from './rows.ts';
+import { bufferToHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 type EntryRow = readonly [id: number, at: number];
@@ -74,7 +74,7 @@ function createChainEventPruner({ prefix: p, prepare, write }: SqliteSession) {
 
   /** Returns whether the order has ended. A placement is needed until the other events of its order are deleted. */
   function hasEnded(uid: Buffer, type: number, before: number): boolean {
-    if (unpackUid(toHex(uid)).validTo < before) return true;
+    if (unpackUid(bufferToHex(uid)).validTo < before) return true;
     if (hasEndedPlacement.get(uid, before) === undefined) return false;
     return type !== PLACEMENT || hasOtherEvent.get(uid) === undefined;
   }

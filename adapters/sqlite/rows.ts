@@ -55,7 +55,7 @@ export const quoteColumns = 'q.body, q.metadata';
  * Converts a row to an order. A damaged row does not fail a whole batch: a body that differs from its checksum becomes
  * empty, and the caller detects other damage when it renders the order. See docs/internals/decisions.md#d2-27.
  */
-export function readOrder(row: OrderRow, uid = row[0]): StoredOrder {
+export function parseOrderRow(row: OrderRow, uid = row[0]): StoredOrder {
   const body = typeof row[1] === 'string' ? row[1] : ''; // a damaged column can have another type
   return toStoredOrder(row, uid, body, crc32(body));
 }
@@ -98,6 +98,6 @@ export function toBytes(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), 'hex');
 }
 
-export function toHex(bytes: Buffer): Hex {
+export function bufferToHex(bytes: Buffer): Hex {
   return `0x${bytes.toString('hex')}`;
 }

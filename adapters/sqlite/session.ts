@@ -35,7 +35,7 @@ export function openSession(
   return {
     prefix,
     assertIntact,
-    prepare: (sql: string): SqliteStatement => prepare(database, sql),
+    prepare: (sql: string): SqliteStatement => prepareStatement(database, sql),
     read: <T>(operation: string, work: () => T): T =>
       watch(() => {
         try {
@@ -47,7 +47,7 @@ export function openSession(
     /** Runs `work` in its own durable transaction. */
     write: <T>(operation: string, work: () => T): T =>
       watch(() =>
-        transact(database, operation, () => {
+        runInTransaction(database, operation, () => {
           assertWritable();
           return work();
         }),
@@ -70,7 +70,7 @@ export function openSession(
 }
 
 /** Runs `work` in a transaction that takes the write lock at its start, so that a lock cannot make it fail halfway. */
-export function transact<T>(database: SqliteDatabase, operation: string, work: () => T): T {
+export function runInTransaction<T>(database: SqliteDatabase, operation: string, work: () => T): T {
   if (database.inTransaction) {
     // SQLite would make the writes part of the host's transaction, which may be rolled back.
     throw new StoreError(
@@ -82,7 +82,7 @@ export function transact<T>(database: SqliteDatabase, operation: string, work: (
 }
 
 /** Prepares a statement that returns integers as numbers, independent of the handle's default. */
-export function prepare(database: SqliteDatabase, sql: string): SqliteStatement {
+export function prepareStatement(database: SqliteDatabase, sql: string): SqliteStatement {
   return database.prepare(sql).safeIntegers(false);
 }
 

@@ -7,7 +7,7 @@ import type { SqliteConnection, SqliteSource } from './connection.ts';
 import { createEventTable } from './events.ts';
 import { createExpirySweeper, createReinstatementLog, createReinstater } from './expiry.ts';
 import { createListing, createPlacedLookup } from './listing.ts';
-import { createDatabaseOperations, openDatabase } from './open.ts';
+import { createDatabaseOperations, openOperations } from './open.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
@@ -29,7 +29,7 @@ export function createSqliteStore(
   onRenewal?: (expires: number) => void,
 ): Store {
   return createStoreFromOperations(source, ({ domain, clock }) =>
-    openDatabase(source, { domain, migrations }, clock, assembleBook, onRenewal),
+    openOperations(source, { domain, migrations }, clock, assembleBook, onRenewal),
   );
 }
 

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { type Cancel, type Clock, StoreError } from 'intentbook';
 import { getFilePath, type SqliteConnection } from './connection.ts';
 import { getOwnIdentity, getProcessState, type ProcessIdentity } from './process-identity.ts';
-import { prepare, transact } from './session.ts';
+import { prepareStatement, runInTransaction } from './session.ts';
 
 /** Lifetime of a lease without renewal, in milliseconds. */
 export const LEASE_TTL = 10_000;
@@ -48,15 +48,15 @@ export function acquireLease(
 ): Lease {
   const token = randomUUID();
   const { host, pid, started } = getOwnIdentity();
-  const holder = prepare(database, `SELECT token, host, pid, started, expires FROM ${p}lease`);
-  const ownLease = prepare(database, `SELECT 1 FROM ${p}lease WHERE token = ?`).pluck();
-  const renewal = prepare(database, `UPDATE ${p}lease SET expires = ? WHERE token = ?`);
+  const holder = prepareStatement(database, `SELECT token, host, pid, started, expires FROM ${p}lease`);
+  const ownLease = prepareStatement(database, `SELECT 1 FROM ${p}lease WHERE token = ?`).pluck();
+  const renewal = prepareStatement(database, `UPDATE ${p}lease SET expires = ? WHERE token = ?`);
 
   const current = holder.get() as Holder | undefined; // the columns selected
   if (current !== undefined && isActive(current, clock.now())) {
     throw new StoreError('WriterActive', describeHolder(current, database.name));
   }
-  prepare(
+  prepareStatement(
     database,
     `INSERT OR REPLACE INTO ${p}lease (id, token, host, pid, started, expires) VALUES (1, ?, ?, ?, ?, ?)`,
   ).run(token, host, pid, started, clock.now() + LEASE_TTL);
@@ -71,7 +71,7 @@ export function acquireLease(
 
   /** Copies the deleted write-ahead log to the database file through the open handle, so that no order is lost. */
   function saveLog(): void {
-    if (!database.inTransaction) prepare(database, 'PRAGMA wal_checkpoint(FULL)').all();
+    if (!database.inTransaction) prepareStatement(database, 'PRAGMA wal_checkpoint(FULL)').all();
   }
 
   function renew(): void {
@@ -80,7 +80,7 @@ export function acquireLease(
       // During a transaction of the host the renewal has to wait; no other process can write either.
       if (!database.inTransaction) {
         const next = clock.now() + LEASE_TTL;
-        const { changes } = transact(database, 'renew its lease', () => renewal.run(next, token));
+        const { changes } = runInTransaction(database, 'renew its lease', () => renewal.run(next, token));
         lost = changes === 0;
         if (!lost) {
           expires = next;
@@ -119,8 +119,8 @@ export function acquireLease(
       cancel();
       held.delete(token);
       if (!database.open || database.inTransaction) return; // the lease expires
-      transact(database, 'release its lease', () =>
-        prepare(database, `DELETE FROM ${p}lease WHERE token = ?`).run(token),
+      runInTransaction(database, 'release its lease', () =>
+        prepareStatement(database, `DELETE FROM ${p}lease WHERE token = ?`).run(token),
       );
     },
   };

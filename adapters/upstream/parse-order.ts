@@ -73,11 +73,11 @@ function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOr
     sellToken: need(parseHex(order['sellToken'], 20)),
     buyToken: need(parseHex(order['buyToken'], 20)),
     receiver: order['receiver'] == null ? null : need(parseHex(order['receiver'], 20)),
-    sellAmount: need(parseAmount(order['sellAmount'])),
-    buyAmount: need(parseAmount(order['buyAmount'])),
+    sellAmount: need(parseUpstreamAmount(order['sellAmount'])),
+    buyAmount: need(parseUpstreamAmount(order['buyAmount'])),
     validTo: need(parseSeconds(order['validTo'])),
     appData,
-    feeAmount: order['feeAmount'] === undefined ? 0n : need(parseAmount(order['feeAmount'])),
+    feeAmount: order['feeAmount'] === undefined ? 0n : need(parseUpstreamAmount(order['feeAmount'])),
     kind: need(parseName(order['kind'], ORDER_KINDS)),
     partiallyFillable: need(parseBoolean(order['partiallyFillable'])),
     sellTokenBalance: need(parseName(order['sellTokenBalance'] ?? 'erc20', SELL_TOKEN_SOURCES)),
@@ -89,9 +89,9 @@ function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOr
     class: parseName(order['class'], CLASSES) ?? 'limit',
     settlementContract: parseHex(order['settlementContract'], 20),
     // An amount that cannot be read is not zero.
-    executedSellAmount: need(parseAmount(order['executedSellAmount'])),
-    executedBuyAmount: need(parseAmount(order['executedBuyAmount'])),
-    executedFee: parseAmount(order['executedFee']) ?? 0n,
+    executedSellAmount: need(parseUpstreamAmount(order['executedSellAmount'])),
+    executedBuyAmount: need(parseUpstreamAmount(order['executedBuyAmount'])),
+    executedFee: parseUpstreamAmount(order['executedFee']) ?? 0n,
     executedFeeToken: parseHex(order['executedFeeToken'], 20),
     invalidated: order['invalidated'] === true,
     fullAppData: typeof document === 'string' && hash(document) === appData ? document : undefined,
@@ -106,7 +106,7 @@ function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOr
 function parseQuote(quote: unknown): OrderQuote | undefined {
   if (!isObject(quote)) return undefined;
   const [sellAmount, buyAmount, feeAmount] = [quote['sellAmount'], quote['buyAmount'], quote['feeAmount']].map(
-    parseAmount,
+    parseUpstreamAmount,
   );
   if (sellAmount === undefined || buyAmount === undefined || feeAmount === undefined) return undefined;
   const body = {
@@ -134,7 +134,7 @@ const CLASSES = ['market', 'limit', 'liquidity'] as const;
 
 function parseTrade(trade: Members): UpstreamTrade {
   const uid = need(parseHex(trade['orderUid'], 56));
-  const sellAmount = need(parseAmount(trade['sellAmount']));
+  const sellAmount = need(parseUpstreamAmount(trade['sellAmount']));
   return {
     uid,
     owner: parseHex(trade['owner'], 20) ?? unpackUid(uid).owner,
@@ -144,8 +144,8 @@ function parseTrade(trade: Members): UpstreamTrade {
     sellToken: need(parseHex(trade['sellToken'], 20)),
     buyToken: need(parseHex(trade['buyToken'], 20)),
     sellAmount,
-    sellAmountBeforeFees: parseAmount(trade['sellAmountBeforeFees']) ?? sellAmount,
-    buyAmount: need(parseAmount(trade['buyAmount'])),
+    sellAmountBeforeFees: parseUpstreamAmount(trade['sellAmountBeforeFees']) ?? sellAmount,
+    buyAmount: need(parseUpstreamAmount(trade['buyAmount'])),
   };
 }
 
@@ -161,14 +161,14 @@ export function isObject(value: unknown): value is Members {
 }
 
 /** Parses decimal digits. A sum of executed amounts may have more than 78. Numbers are accepted if they are exact. */
-export function parseAmount(value: unknown): bigint | undefined {
+export function parseUpstreamAmount(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined;
   return typeof value === 'string' && /^[0-9]{1,100}$/.test(value) ? BigInt(value) : undefined;
 }
 
 /** Parses an integer from 0 to 2^53 − 1, also as text. */
 function parseSeconds(value: unknown): number | undefined {
-  const number = parseAmount(value);
+  const number = parseUpstreamAmount(value);
   return number === undefined || number > Number.MAX_SAFE_INTEGER ? undefined : Number(number);
 }
 

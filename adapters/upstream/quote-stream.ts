@@ -12,7 +12,11 @@ const MAX_EVENT = 2 ** 20;
 const GRACE = 1000;
 
 /** Requests quotes as they arrive. Ends at the timeout of the request, and when its reader stops. */
-export function streamQuotes(connection: Connection, session: Session, request: Request): AsyncIterable<UpstreamQuote> {
+export function streamUpstreamQuotes(
+  connection: Connection,
+  session: Session,
+  request: Request,
+): AsyncIterable<UpstreamQuote> {
   const link = linkSignals(session.closed, request.signal);
   const quotes = createAsyncQueue<UpstreamQuote>(link.abort);
   void run(connection, session, { ...request, signal: link.signal }, link.abort, quotes.push).finally(() => {

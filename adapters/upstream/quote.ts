@@ -1,13 +1,13 @@
 import type { UpstreamQuote } from 'intentbook';
 import type { CallResult } from './connection.ts';
-import { isObject, parseAmount } from './parse-order.ts';
+import { isObject, parseUpstreamAmount } from './parse-order.ts';
 
 type QuoteBody = Extract<UpstreamQuote, { readonly status: 'quoted' }>['quote'];
 
 /** Parses a quote response. Its `id` is a counter of the other book, or null. */
 export function parseQuote(body: unknown): QuoteBody | undefined {
   if (!isObject(body) || !isObject(body['quote'])) return undefined;
-  const id = parseAmount(body['id']);
+  const id = parseUpstreamAmount(body['id']);
   return { ...body, id: id === undefined ? null : Number(id) };
 }
 

@@ -11,7 +11,7 @@ import { systemClock } from 'intentbook';
 import { assertKnownOptions, parseHex } from '#internal';
 import { createConnection, type Session } from './connection.ts';
 import { ACCESS_OPTIONS, parseAccess, type UpstreamAccessOptions } from './options.ts';
-import { isObject, parseAmount } from './parse-order.ts';
+import { isObject, parseUpstreamAmount } from './parse-order.ts';
 import { type parseQuote, toQuote } from './quote.ts';
 
 /** Options of quotes of another order book. */
@@ -89,7 +89,7 @@ function toResponse({ code, description }: UpstreamRejection): EstimatorResponse
 /** Converts a quote. @throws TypeError if it is malformed. */
 function toEstimate(response: NonNullable<ReturnType<typeof parseQuote>>, { kind }: Trade): Estimate {
   const quote = isObject(response['quote']) ? response['quote'] : {};
-  const amount = parseAmount(quote[kind === 'sell' ? 'buyAmount' : 'sellAmount']);
+  const amount = parseUpstreamAmount(quote[kind === 'sell' ? 'buyAmount' : 'sellAmount']);
   const gas = Math.ceil(Number(quote['gasAmount']));
   if (amount === undefined || !Number.isSafeInteger(gas)) throw new TypeError('the quote must have amounts and gas');
   return { amount, gas: Math.max(gas, 1), verified: response['verified'] === true };

@@ -17,7 +17,7 @@ import { createConnection } from './connection.ts';
 import { ACCESS_OPTIONS, parseAccess, type UpstreamAccessOptions } from './options.ts';
 import { isObject, parseElements, parseOrders, parseTrades } from './parse-order.ts';
 import { toQuote } from './quote.ts';
-import { streamQuotes } from './quote-stream.ts';
+import { streamUpstreamQuotes } from './quote-stream.ts';
 
 /** Options of another order book over HTTP. */
 export interface OrderBookUpstreamOptions extends UpstreamAccessOptions {
@@ -150,7 +150,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
     },
 
     quotes(body, { signal } = {}): AsyncIterable<UpstreamQuote> {
-      return streamQuotes(main, getSession(), { ...QUOTE, path: 'api/v1/quote/stream', body, signal });
+      return streamUpstreamQuotes(main, getSession(), { ...QUOTE, path: 'api/v1/quote/stream', body, signal });
     },
 
     async getOrders(uids) {

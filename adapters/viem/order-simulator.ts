@@ -5,7 +5,14 @@ import { ALLOW_ALL } from './call-sequence.ts';
 import { getLoanOverride, joinOverrides, type StateOverrides } from './flashloan.ts';
 import { callRpc, NodeError, parseQuantity, type RpcClient, requireClient, toQuantity } from './rpc.ts';
 import type { BlockCall } from './settlement.ts';
-import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
+import {
+  createAuthorizations,
+  createCall,
+  encodeSingleSettlement,
+  SETTLE_GAS,
+  SOLVER,
+  simulateBlock,
+} from './settlement.ts';
 
 /**
  * Creates a simulator of orders on a node (`eth_simulateV1`, or `eth_call` with state overrides). A solver settles the
@@ -65,7 +72,7 @@ export function viemOrderSimulator(client: RpcClient): OrderSimulator {
             joinOverrides(funds, loan),
           ),
         ]);
-        const input = encodeSettlement({ ...order, hooks, interactions: [] });
+        const input = encodeSingleSettlement({ ...order, hooks, interactions: [] });
         const settle = createCall(SOLVER, settlementContract, input, SETTLE_GAS);
         const error = await simulate(authorization, settle, stateOverrides, toQuantity(block), signal);
         // Another simulator of this transaction needs a solver that is allowed as well.

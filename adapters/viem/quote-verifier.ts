@@ -5,7 +5,14 @@ import { ALLOW_ALL, simulateSequence } from './call-sequence.ts';
 import { getLoanOverride, joinOverrides, type StateOverrides } from './flashloan.ts';
 import { callRpc, NodeError, parseHexResult, type RpcClient, requireClient } from './rpc.ts';
 import type { BlockCall, BlockCallResult, SingleSettlement } from './settlement.ts';
-import { createAuthorizations, createCall, encodeSettlement, SETTLE_GAS, SOLVER, simulateBlock } from './settlement.ts';
+import {
+  createAuthorizations,
+  createCall,
+  encodeSingleSettlement,
+  SETTLE_GAS,
+  SOLVER,
+  simulateBlock,
+} from './settlement.ts';
 
 /** Selectors of the contracts. */
 const SELECTORS = {
@@ -98,7 +105,7 @@ function createCalls(quote: QuoteVerification): BlockCall[] {
     createCall(owner, order.sellToken, approve(UNLIMITED)),
     createCall(owner, settlement, encodeCall(SELECTORS.setPreSignature, [bytes(uid), word(1n)])),
     ...balances,
-    createCall(quote.txOrigin ?? SOLVER, settlement, encodeSettlement(toSettlement(quote)), SETTLE_GAS),
+    createCall(quote.txOrigin ?? SOLVER, settlement, encodeSingleSettlement(toSettlement(quote)), SETTLE_GAS),
     ...balances,
   ];
 }

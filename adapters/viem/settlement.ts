@@ -116,7 +116,7 @@ export interface SingleSettlement {
 }
 
 /** Encodes a settlement of one order at its limit price. */
-export function encodeSettlement({ interactions, hooks, jitOrders = [], ...signed }: SingleSettlement): Hex {
+export function encodeSingleSettlement({ interactions, hooks, jitOrders = [], ...signed }: SingleSettlement): Hex {
   const { sellToken, buyToken, sellAmount, buyAmount } = signed.order;
   // Each order has its own pair of prices, so that it is filled at its limit.
   return encodeSettle(

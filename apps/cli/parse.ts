@@ -4,7 +4,7 @@ import type { CommandOptions, MaintenanceName } from '../server/commands/index.t
 import type { MigrateOptions } from '../server/commands/migrate.ts';
 import { STANDARD_OUTPUT } from '../server/commands/output.ts';
 import type { PruneAges } from '../server/commands/prune.ts';
-import { isTableFile, TABLES } from '../server/commands/table-export/index.ts';
+import { isTableFile, TABLE_NAMES } from '../server/commands/table-export/index.ts';
 import { rejectUnknownVariables, removeServiceLinks } from '../server/config/environment.ts';
 import type { BookOptions, ServeOptions } from '../server/index.ts';
 import { KEY_NAME, KEY_NAME_TEXT } from '../server/settings/api-keys.ts';
@@ -245,7 +245,7 @@ function readTableOptions(
   }
   const [table, after] = [reader.value('table'), reader.value('after')];
   return {
-    table: TABLES.find((name) => name === table) ?? 'orders',
+    table: TABLE_NAMES.find((name) => name === table) ?? 'orders',
     ...(after === undefined ? {} : { after: Number(after) }),
     ...(accounts === undefined ? {} : { accounts: String(accounts) }),
   };

@@ -12,7 +12,7 @@ export interface ShownAffiliate {
 }
 
 /** Reads the code and the statistics of an account. A missing source of statistics is a result, and not an error. */
-export async function readAffiliate(
+export async function collectAffiliate(
   accounts: Accounts | undefined,
   address: string,
 ): Promise<ShownAffiliate | undefined> {

@@ -11,7 +11,7 @@ import {
   serveRoutes,
   VERSION,
 } from '#internal';
-import { readAffiliate } from './affiliate.ts';
+import { collectAffiliate } from './affiliate.ts';
 import type { ExplorerBook, ExplorerOptions } from './index.ts';
 import { blockExplorer } from './known-tokens.ts';
 import { readHolders, readPools, readSlippage } from './market.ts';
@@ -71,7 +71,7 @@ export function createDataApi(options: ExplorerOptions): Api {
   const routes: readonly DataRoute[] = [
     route('/site', async () => describeSite(options)),
     route('/search', ({ query }) => search(shown, query.get('q') ?? '')),
-    route('/affiliates/:address', ({ param }) => readAffiliate(accounts, param('address'))),
+    route('/affiliates/:address', ({ param }) => collectAffiliate(accounts, param('address'))),
     route('/:book/overview', async ({ shown: book }) => overviews[shown.indexOf(book)]?.()),
     route('/:book/tokens', ({ shown: { tokens }, query }) => tokens.read(addressesIn(query))),
     route('/:book/prices', ({ shown: { book }, query }) => readPrices(accounts, book.chainId, addressesIn(query))),

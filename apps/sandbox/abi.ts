@@ -6,14 +6,14 @@ import { bytes, tuple } from '#internal';
 export type Argument = bigint | number | boolean | Hex | { readonly bytes: Hex };
 
 /** Encodes a call of a function by its signature, such as `transfer(address,uint256)`. */
-export function encodeCall(signature: string, ...args: readonly Argument[]): Hex {
+export function encodeFunctionCall(signature: string, ...args: readonly Argument[]): Hex {
   return `${keccakHex(new TextEncoder().encode(signature)).slice(0, 10) as Hex}${encodeArguments(args)}`;
 }
 
 /** Encodes arguments, such as those of a constructor, without `0x`. */
 export function encodeArguments(args: readonly Argument[]): string {
   const encoded = args.map((arg) => {
-    return typeof arg === 'object' ? bytes(arg.bytes) : { dynamic: false, words: word(BigInt(arg)) };
+    return typeof arg === 'object' ? bytes(arg.bytes) : { dynamic: false, words: integerWord(BigInt(arg)) };
   });
   return tuple(encoded).words;
 }
@@ -25,7 +25,7 @@ export function keccakHex(data: Uint8Array): Hex {
 
 /** Computes the slot of a mapping's member (Solidity's storage layout). */
 export function mappingSlot(key: Hex, slot: bigint | Hex): Hex {
-  return keccakHex(Buffer.from(word(BigInt(key)) + word(BigInt(slot)), 'hex'));
+  return keccakHex(Buffer.from(integerWord(BigInt(key)) + integerWord(BigInt(slot)), 'hex'));
 }
 
 /** Derives an address from a label: the same for every sandbox. */
@@ -34,7 +34,7 @@ export function labelledAddress(label: string): Hex {
 }
 
 /** Renders an integer as 32 bytes in hex without `0x`; negative ones as a two's complement. */
-export function word(value: bigint): string {
+export function integerWord(value: bigint): string {
   return BigInt.asUintN(256, value).toString(16).padStart(64, '0');
 }
 

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'intentbook';
 import { chainById, deployment } from '#internal';
-import { encodeArguments, encodeCall, labelledAddress, mappingSlot, textWord, word } from './abi.ts';
+import { encodeArguments, encodeFunctionCall, integerWord, labelledAddress, mappingSlot, textWord } from './abi.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
 import { readPeer } from './peers.ts';
 import { getPoolReserves } from './pool-reserves.ts';
@@ -90,7 +90,7 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
     install(rpc, wrappedNative, withPrefix(wethCode)),
     setText(rpc, wrappedNative, 0, wrapped?.name ?? ''),
     setText(rpc, wrappedNative, 1, wrapped?.symbol ?? ''),
-    rpc.call('anvil_setStorageAt', wrappedNative, quantity(2), `0x${word(18n)}`),
+    rpc.call('anvil_setStorageAt', wrappedNative, quantity(2), `0x${integerWord(18n)}`),
     install(rpc, contracts.uniswapFactory, withPrefix(factoryCode), OPERATOR),
     install(rpc, contracts.uniswapRouter, withPrefix(routerCode), contracts.uniswapFactory, wrappedNative),
     install(rpc, contracts.hooksTrampoline, `0x${ARTIFACTS.HooksTrampoline}`, settlement),
@@ -100,13 +100,13 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
       install(rpc, address, `0x${ARTIFACTS.SandboxToken}`, textWord(name), textWord(symbol), BigInt(decimals)),
     ),
   ]);
-  await transact(rpc, { from: MANAGER, to: authenticator, data: encodeCall('addSolver(address)', solver) });
-  await transact(rpc, { to: nativeFlow, data: encodeCall('approveRelayer()') });
+  await transact(rpc, { from: MANAGER, to: authenticator, data: encodeFunctionCall('addSolver(address)', solver) });
+  await transact(rpc, { to: nativeFlow, data: encodeFunctionCall('approveRelayer()') });
 
   for (const token of others) {
     await transact(rpc, {
       to: contracts.uniswapFactory,
-      data: encodeCall('createPair(address,address)', wrappedNative, token.address),
+      data: encodeFunctionCall('createPair(address,address)', wrappedNative, token.address),
     });
     await setPoolPrice(rpc, contracts, token, token.price);
   }
@@ -118,14 +118,14 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
 export async function setPoolPrice(rpc: Rpc, contracts: Contracts, token: SandboxToken, price: string): Promise<void> {
   const { uniswapFactory, wrappedNative } = contracts;
   const reserves = getPoolReserves(token, price);
-  const data = encodeCall('getPair(address,address)', wrappedNative, token.address);
+  const data = encodeFunctionCall('getPair(address,address)', wrappedNative, token.address);
   const pair: Address = `0x${(await rpc.call<Hex>('eth_call', { to: uniswapFactory, data }, 'latest')).slice(26)}`;
   const wrapped = { ...token, address: wrappedNative };
   await Promise.all([
     setBalance(rpc, wrapped, pair, reserves.native, contracts),
     setBalance(rpc, token, pair, reserves.token, contracts),
   ]);
-  await transact(rpc, { to: pair, data: encodeCall('sync()') });
+  await transact(rpc, { to: pair, data: encodeFunctionCall('sync()') });
 }
 
 /** Storage slots of balances and allowances: of the wrapped token (WETH9.sol), and of SandboxToken.sol. */
@@ -142,7 +142,7 @@ export async function setBalance(
   contracts: Contracts,
 ): Promise<void> {
   const slot = mappingSlot(account, getSlots(token, contracts).balances);
-  await rpc.call('anvil_setStorageAt', token.address, slot, `0x${word(atoms)}`);
+  await rpc.call('anvil_setStorageAt', token.address, slot, `0x${integerWord(atoms)}`);
 }
 
 /** Sets an allowance without a transaction. */
@@ -153,7 +153,7 @@ export async function setAllowance(
   contracts: Contracts,
 ): Promise<void> {
   const slot = mappingSlot(spender, mappingSlot(owner, getSlots(token, contracts).allowances));
-  await rpc.call('anvil_setStorageAt', token.address, slot, `0x${word(atoms)}`);
+  await rpc.call('anvil_setStorageAt', token.address, slot, `0x${integerWord(atoms)}`);
 }
 
 /** A transaction of the sandbox. The node signs for every account. */

@@ -9,7 +9,7 @@ import {
   viemSimulator,
   viemSource,
 } from 'intentbook/viem';
-import { encodeCall, labelledAddress } from './abi.ts';
+import { encodeFunctionCall, labelledAddress } from './abi.ts';
 import { type Anvil, startAnvil } from './anvil.ts';
 import type { NativeOrder, SandboxChain, SandboxOwner } from './chain.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
@@ -160,7 +160,7 @@ function createChain(
 
   async function balanceOf(account: Address, token: SandboxToken | 'native'): Promise<bigint> {
     if (token === 'native') return BigInt(await rpc.call<Hex>('eth_getBalance', account, 'latest'));
-    const data = encodeCall('balanceOf(address)', account);
+    const data = encodeFunctionCall('balanceOf(address)', account);
     return BigInt(await rpc.call<Hex>('eth_call', { to: token.address, data }, 'latest'));
   }
 
@@ -176,7 +176,7 @@ function createChain(
   async function callAs({ address, controller }: SandboxOwner, to: Address, data: Hex): Promise<void> {
     if (controller === undefined) await transactInOrder({ from: address, to, data });
     else {
-      const inner = encodeCall('execute(address,uint256,bytes)', to, 0n, { bytes: data });
+      const inner = encodeFunctionCall('execute(address,uint256,bytes)', to, 0n, { bytes: data });
       await transactInOrder({ from: controller, to: address, data: inner });
     }
   }
@@ -290,7 +290,7 @@ function createChain(
     setPrice: (token, price) => inOrder(() => setPoolPrice(rpc, contracts, token, price)),
 
     async freeze({ address }, frozen) {
-      await transactInOrder({ to: address, data: encodeCall('setFrozen(bool)', frozen) });
+      await transactInOrder({ to: address, data: encodeFunctionCall('setFrozen(bool)', frozen) });
     },
 
     async createWallet(owner) {
@@ -301,12 +301,12 @@ function createChain(
     },
 
     setPresignature: (owner, uid, signed) =>
-      callAs(owner, settlement, encodeCall('setPreSignature(bytes,bool)', { bytes: uid }, signed)),
+      callAs(owner, settlement, encodeFunctionCall('setPreSignature(bytes,bool)', { bytes: uid }, signed)),
 
-    invalidate: (owner, uid) => callAs(owner, settlement, encodeCall('invalidateOrder(bytes)', { bytes: uid })),
+    invalidate: (owner, uid) => callAs(owner, settlement, encodeFunctionCall('invalidateOrder(bytes)', { bytes: uid })),
 
     async placeNativeOrder(order) {
-      const data = encodeCall(`createOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
+      const data = encodeFunctionCall(`createOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
       const { transactionHash } = await transactInOrder({
         from: order.owner,
         to: nativeFlow,
@@ -317,7 +317,7 @@ function createChain(
     },
 
     async invalidateNativeOrder(order, sender) {
-      const data = encodeCall(`invalidateOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
+      const data = encodeFunctionCall(`invalidateOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
       await transactInOrder({ from: sender, to: nativeFlow, data });
     },
 

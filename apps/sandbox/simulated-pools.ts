@@ -1,7 +1,7 @@
 import type { Address, Estimator, PoolSource } from 'intentbook';
 import type { Interaction, Liquidity, LiquidityState } from 'intentbook/solver';
 import type { UniswapV2PoolsOptions } from 'intentbook/viem';
-import { labelledAddress, word } from './abi.ts';
+import { integerWord, labelledAddress } from './abi.ts';
 import { getPoolReserves } from './pool-reserves.ts';
 import type { SandboxToken } from './tokens.ts';
 
@@ -74,7 +74,13 @@ export function createSimulatedPools(tokens: readonly SandboxToken[]): Simulated
     quote: (sellToken, buyToken, amountIn) => swap(new Map(current), sellToken, buyToken, amountIn),
     take(sellToken, buyToken, amountIn) {
       swap(current, sellToken, buyToken, amountIn);
-      return [{ target: POOLS, value: amountIn, callData: `0x${word(BigInt(sellToken))}${word(BigInt(buyToken))}` }];
+      return [
+        {
+          target: POOLS,
+          value: amountIn,
+          callData: `0x${integerWord(BigInt(sellToken))}${integerWord(BigInt(buyToken))}`,
+        },
+      ];
     },
   });
 

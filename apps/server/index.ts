@@ -22,7 +22,7 @@ import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
 import type { OperatorAction } from './http/operator-audit.ts';
 import { createOperatorAudit } from './http/operator-audit.ts';
-import { createStartingApi, favicon, frontPage, overview, readiness } from './http/overview.ts';
+import { createServerOverview, createStartingApi, favicon, frontPage, readiness } from './http/overview.ts';
 import { createPassthroughs } from './http/passthrough.ts';
 import { createProxyNotice } from './http/proxy-notice.ts';
 import { toRateLimitOptions } from './http/rate-limit.ts';
@@ -197,7 +197,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
       pages: {
-        '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
+        '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, deployments, docs)),
         '/ready': ({ query }) => readiness({ deployments, accounts: opened }, isClosing || isLost, query),
         '/live': () => jsonResponse(200, { live: true }),
         '/favicon.ico': favicon,

@@ -1,12 +1,12 @@
 import { getProductionBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { requireAccount, requireChainId } from '../account-tools/parameters.ts';
 import { createSourceCache } from '../account-tools/source-cache.ts';
 import type { TokenBalanceSource, TokenBalancesQuery } from '../ports/token-balances.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import type { BalanceCallOptions, TokenBalance } from '../records/results.ts';
 import { requireList } from '../validation/options.ts';
+import { requireAccount, requireChainId } from '../validation/parameters.ts';
 import { type BalanceEvent, createBalanceWatch, type WatchedAccount } from './balance-watch.ts';
 
 /** Balance methods. Each queries the chain through the production book of a chain id. */

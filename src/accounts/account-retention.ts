@@ -24,7 +24,7 @@ export type AccountRetention = Pick<Worker, 'start' | 'stop'>;
  * Creates the deletion, in bounded steps, once an hour. A notification has the time of its cause, so its log entry must
  * also have been in the log in the previous round. Several processes may do this concurrently.
  */
-export function createAccountRetention({
+export function createAccountPruning({
   store,
   clock,
   notifications: age,

@@ -143,7 +143,7 @@ export function parseDeliveries(options: DeliveryOptions, timeout: number): Requ
 }
 
 /** Converts days to milliseconds. */
-export function parseRetention(days: number | undefined): number | undefined {
+export function parseAccountRetention(days: number | undefined): number | undefined {
   if (days === undefined) return undefined;
   const milliseconds = Math.ceil(days * 86_400_000);
   if (Number.isSafeInteger(milliseconds) && milliseconds > 0) return milliseconds;

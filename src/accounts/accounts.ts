@@ -2,7 +2,6 @@ import type { KnownBook } from '../account-tools/account-books.ts';
 import { parseBooks } from '../account-tools/account-books.ts';
 import { dropForeignSymbol, listKnownTokens } from '../account-tools/known-tokens.ts';
 import { createSourceObserver } from '../account-tools/observations.ts';
-import { requireAccount } from '../account-tools/parameters.ts';
 import type { TokenLookup } from '../account-tools/token-labels.ts';
 import { createWalletVerifier } from '../account-tools/wallet-signature.ts';
 import { createAffiliates } from '../affiliates/index.ts';
@@ -18,11 +17,12 @@ import { AFFILIATE_DOMAIN_NAME } from '../protocol/affiliate.ts';
 import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { assertFunctions, assertKnownOptions, requireInteger } from '../validation/options.ts';
+import { requireAccount } from '../validation/parameters.ts';
 import { createAccountBalances } from './account-balances.ts';
-import { createAccountRetention } from './account-retention.ts';
+import { createAccountPruning } from './account-retention.ts';
 import type { Accounts } from './accounts-api.ts';
 import type { AccountsOptions } from './accounts-options.ts';
-import { ACCOUNTS_OPTIONS, parseDeliveries, parseRetention } from './accounts-options.ts';
+import { ACCOUNTS_OPTIONS, parseAccountRetention, parseDeliveries } from './accounts-options.ts';
 import { createHistory } from './history/history.ts';
 
 /**
@@ -44,11 +44,11 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { assertStarted, ...lifecycle } = createLifecycle('account interface', { open, workers: getWorkers, close });
   const onFailure = createFailureReporter(options.onFailure);
   const observer = createSourceObserver(clock, onFailure);
-  const age = parseRetention(options.retention);
+  const age = parseAccountRetention(options.retention);
   const verify = createWalletVerifier({ mainnet, clock, deadline, onFailure, ...(recovery && { recovery }) });
   const tools = { books, store, tokens, verify, clock, random, deadline, observer, onFailure, assertStarted };
 
-  const retention = createAccountRetention({ store, clock, notifications: age, onFailure });
+  const retention = createAccountPruning({ store, clock, notifications: age, onFailure });
   const market = createMarket(tools, {
     usdPrices: options.usdPrices ?? { sources: [] },
     slippage: options.slippage ?? {},

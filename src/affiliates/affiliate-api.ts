@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { requireAccount } from '../account-tools/parameters.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AffiliateStatistics, PayoutSource, StatisticsResponse } from '../ports/affiliate-statistics.ts';
@@ -12,6 +11,7 @@ import { type Address, bytesToHex, parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { formatIsoDate } from '../records/order-json.ts';
 import { assertKnownOptions } from '../validation/options.ts';
+import { requireAccount } from '../validation/parameters.ts';
 
 /** The body of `POST /affiliate/{wallet_address}`. */
 export interface AffiliateRegistration {

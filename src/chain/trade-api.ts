@@ -4,14 +4,13 @@ import { nextStep } from '../concurrency/steps.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from '../records/results.ts';
+import { requireAccount, requireToken } from '../validation/parameters.ts';
 import type { SurplusReader } from './surplus.ts';
 import {
   formatTradeCursor,
   parseTradeHistoryQuery,
   parseTradePagesQuery,
   parseTradeQuery,
-  requireAccount,
-  requireToken,
   toOrderTrade,
 } from './trades.ts';
 
@@ -85,7 +84,7 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
       }
     },
     async totalSurplus(account, options) {
-      const owner = requireAccount(account);
+      const owner = requireAccount(account, 'user');
       return surplus.use((reader) => reader.total(owner, options));
     },
     async firstTradeBlock(token) {

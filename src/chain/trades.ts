@@ -1,6 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { TradeChainEvent, TradeCursor, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
-import { type Address, parseHex } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
 import type { OrderTrade, TradeHistoryQuery, TradeListQuery } from '../records/results.ts';
 import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
@@ -68,18 +68,6 @@ function parseTradeFilter(owner: string | undefined, orderUid: string | undefine
   const account = parseHex(owner, 20);
   if (account === undefined) throw invalid('owner', 'must be 0x and 40 hex digits');
   return { account };
-}
-
-/** Returns an address in lower case. @throws OrderBookError `InvalidParameter` if it is malformed. */
-export const requireAccount = (text: string): Address => requireAddress('user', text);
-
-/** Returns a token address in lower case. @throws OrderBookError `InvalidParameter` if it is malformed. */
-export const requireToken = (text: string): Address => requireAddress('token', text);
-
-function requireAddress(name: string, text: string): Address {
-  const address = parseHex(text, 20);
-  if (address === undefined) throw invalid(name, 'must be 0x and 40 hex digits');
-  return address;
 }
 
 /** Converts a trade to its wire format. */

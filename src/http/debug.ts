@@ -10,7 +10,7 @@ export async function reportOrder({ book, param, work }: Call): Promise<object> 
 }
 
 /** Simulates the settlement of a stored order. */
-export async function simulateOrder({ book, param, query }: Call): Promise<object> {
+export async function simulateStoredOrder({ book, param, query }: Call): Promise<object> {
   const uid = param('uid');
   const block = queryInteger(query, 'block_number');
   const result = await book.orders.simulate(uid, block === undefined ? {} : { block });

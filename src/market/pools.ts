@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { requireChainId } from '../account-tools/parameters.ts';
 import { createSourceCache } from '../account-tools/source-cache.ts';
 import { OrderBookError } from '../errors.ts';
 import type { PoolSource, PoolYield } from '../ports/pools.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { requireChainId } from '../validation/parameters.ts';
 
 /** Pool methods. */
 export interface PoolApi {

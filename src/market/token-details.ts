@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import { getProductionBook, type SourceBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { requireChainId, requireToken } from '../account-tools/parameters.ts';
 import { createSourceCache } from '../account-tools/source-cache.ts';
 import { OrderBookError } from '../errors.ts';
 import type { TokenInfo } from '../ports/chain-client.ts';
@@ -12,6 +11,7 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { requireChainId, requireToken } from '../validation/parameters.ts';
 
 /** A token with its metadata. A member is absent if it is unknown. */
 export interface TokenDetails extends TokenInfo {

@@ -1,8 +1,8 @@
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { requireChainId, requireToken } from '../account-tools/parameters.ts';
 import { type CachedSource, createSourceCache } from '../account-tools/source-cache.ts';
 import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
 import { assertKnownOptions } from '../validation/options.ts';
+import { requireChainId, requireToken } from '../validation/parameters.ts';
 
 /** Options of prices in US dollars. */
 export interface UsdPricesOptions {

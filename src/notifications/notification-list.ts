@@ -1,8 +1,8 @@
-import { requireAccount } from '../account-tools/parameters.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
+import { requireAccount } from '../validation/parameters.ts';
 import { type ListCursor, mergeEntries, toListEntries } from './announcements.ts';
 import type { Notification } from './notification.ts';
 

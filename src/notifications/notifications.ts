@@ -1,7 +1,6 @@
 import type { KnownBook, SourceBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { requireAccount } from '../account-tools/parameters.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { StreamLimits } from '../limits/index.ts';
@@ -12,6 +11,7 @@ import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-
 import type { Address } from '../protocol/hex.ts';
 import type { Stream, StreamOptions } from '../streams/index.ts';
 import { createStreamBroadcaster } from '../streams/index.ts';
+import { requireAccount } from '../validation/parameters.ts';
 import { selectAnnouncements } from './announcements.ts';
 import { createChannelMap, startChannels, stopChannels } from './channel-list.ts';
 import type { DeliveryOptions } from './delivery-dispatcher.ts';

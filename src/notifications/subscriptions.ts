@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { requireAccount } from '../account-tools/parameters.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
@@ -14,6 +13,7 @@ import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
 import { formatIsoDate } from '../records/order-json.ts';
+import { requireAccount } from '../validation/parameters.ts';
 import { getUnsubscribeToken } from './unsubscribe.ts';
 
 /**

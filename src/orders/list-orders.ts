@@ -7,7 +7,7 @@ import { type Allocate, joinArray } from '../protocol/json.ts';
 import { type RenderedOrder, renderPrepared } from '../records/order-json.ts';
 import type { RenderedPage } from '../records/results.ts';
 import { type ElementForm, encodeOrders, type ReadOrder } from './encode-orders.ts';
-import { prepare, type ReadContext } from './read.ts';
+import { prepareStoredOrder, type ReadContext } from './read.ts';
 
 /** A page of a listing as a JSON array in UTF-8. */
 export interface EncodedPage {
@@ -169,7 +169,7 @@ async function readSteps(
     const page = found.slice(0, left);
     render(
       page.flatMap((row, i) => {
-        const order = prepare(row, context);
+        const order = prepareStoredOrder(row, context);
         return order === undefined ? [] : [{ order, encodedBody: encodedBodies?.[i] }];
       }),
     );

@@ -6,7 +6,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { type RenderedOrder, renderPrepared } from '../records/order-json.ts';
 import { endStep, ORDERS_PER_STEP } from './list-orders.ts';
-import { prepare, type ReadContext } from './read.ts';
+import { prepareStoredOrder, type ReadContext } from './read.ts';
 
 /**
  * Reads the orders that a transaction has traded, in the order of its trades. A damaged row is reported and left out.
@@ -38,7 +38,7 @@ export async function readTransaction(
   const now = seconds(clock);
   return uids.flatMap((uid) => {
     const row = rows.get(uid);
-    const order = row && prepare(row, context);
+    const order = row && prepareStoredOrder(row, context);
     return order === undefined ? [] : [renderPrepared(order, now)];
   });
 }

@@ -97,7 +97,7 @@ async function loadOrders(
   const now = seconds(clock);
   if (missing.size === 0) return { cached, read, unreadable, now };
   for (const { order: row, encodedBody } of await readEncoded(store, [...missing])) {
-    const order = prepare(row, context);
+    const order = prepareStoredOrder(row, context);
     if (order === undefined) unreadable.push(toUnreadableOrder(row));
     else {
       read.push({ order, encodedBody });
@@ -114,7 +114,7 @@ async function readEncoded({ orders }: Store, uids: readonly Hex[]): Promise<rea
 }
 
 /** Prepares a row for rendering. A damaged row is reported. */
-export function prepare(row: StoredOrder, { store, onFailure }: ReadContext): PreparedOrder | undefined {
+export function prepareStoredOrder(row: StoredOrder, { store, onFailure }: ReadContext): PreparedOrder | undefined {
   try {
     return prepareOrder(row, store.traits.verifiesBodies);
   } catch (failure) {

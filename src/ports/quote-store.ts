@@ -10,9 +10,8 @@ export interface OrderQuote {
 }
 
 /** How the order of a quote will be placed: by a submitted signature, or on chain. */
-export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
 /** The kind of a quote; each kind has its own lifetime. */
-export type QuoteKind = (typeof QUOTE_KINDS)[number];
+export type QuoteKind = 'standard' | 'onchainPresign' | 'onchainEip1271';
 
 /**
  * The values that an order and its quote must have in common. Nothing else is compared, and in particular not the app

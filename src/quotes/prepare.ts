@@ -50,7 +50,7 @@ export interface Prepared extends CandidateContext {
 const UNWRAP_GAS = 9_223n;
 
 /** Validates a quote request with the checks of its future order (shape, app data, terms) and derives the trade. */
-export async function prepare(input: unknown, context: PrepareContext): Promise<Prepared | OrderBookError> {
+export async function prepareQuote(input: unknown, context: PrepareContext): Promise<Prepared | OrderBookError> {
   const request = parseQuoteRequest(input);
   if (request instanceof OrderBookError) return request;
   const { appData = ZERO_APP_DATA, appDataHash, sellToken, side } = request;

@@ -5,7 +5,7 @@ import type { QuoteResponse, QuoteStreamEvent, QuoteStreamResult } from '../reco
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { RaceSubscription } from './estimator-race.ts';
 import type { GasCost } from './fee.ts';
-import { type Prepared, prepare } from './prepare.ts';
+import { type Prepared, prepareQuote } from './prepare.ts';
 import type { CoveredCandidate, QuoteContext } from './quote.ts';
 import { findBestCandidate, getGasCost, isUnverified, renderQuote } from './quote.ts';
 import { isBetterCandidate, type QuoteCandidate } from './quote-candidate.ts';
@@ -21,7 +21,7 @@ export async function streamQuotes(
   context: QuoteContext,
   signal?: AbortSignal,
 ): Promise<QuoteStreamResult> {
-  const prepared = await prepare(input, context);
+  const prepared = await prepareQuote(input, context);
   signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
 

@@ -10,7 +10,7 @@ import type { EstimatorPool } from './estimators.ts';
 import { type Amounts, formatBasisPoints, type GasCost } from './fee.ts';
 import type { ReadGasPrice } from './gas-price.ts';
 import type { NativePrices } from './native-price.ts';
-import { type PrepareContext, type Prepared, prepare } from './prepare.ts';
+import { type PrepareContext, type Prepared, prepareQuote } from './prepare.ts';
 import type { PersistedQuote, QuotePersister } from './quote-cache.ts';
 import { createQuoteCandidate, isBetterCandidate, type QuoteCandidate } from './quote-candidate.ts';
 import { createNoQuoteError, createShutdownError } from './rejection.ts';
@@ -30,7 +30,7 @@ export interface QuoteContext extends PrepareContext {
 
 /** Quotes a trade, or returns a rejection. Rejects with the signal's reason when it is aborted. */
 export async function requestQuote(input: unknown, context: QuoteContext, signal?: AbortSignal): Promise<QuoteResult> {
-  const prepared = await prepare(input, context);
+  const prepared = await prepareQuote(input, context);
   signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
   const fast = prepared.request.priceQuality === 'fast';

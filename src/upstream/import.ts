@@ -5,7 +5,7 @@ import { type Followed, type OwnerTask, put } from './tasks.ts';
 import { hasEnded } from './wire.ts';
 
 /** Rows of a page. Deep pages are slow for the other book; a page that fails is halved. */
-export const PAGE = 1000;
+const PAGE = 1000;
 
 /** Rows that successive pages have in common: the list changes below its head. */
 export const OVERLAP = 16;

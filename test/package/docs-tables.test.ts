@@ -6,7 +6,7 @@ import { openApiDocument } from 'intentbook/openapi';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../apps/cli/commands.ts';
 import { helpText } from '../../apps/cli/help.ts';
-import { FLAGS, TABLES } from '../../apps/server/settings/flags.ts';
+import { FLAGS, SETTING_TABLES } from '../../apps/server/settings/flags.ts';
 import { configSchema } from '../../apps/server/settings/schema.ts';
 import { describeSetting, GROUPS } from '../../apps/server/settings/setting.ts';
 import { listRouteCodes } from '../../src/http/openapi/index.ts';
@@ -120,7 +120,7 @@ describe('documentation tables', () => {
 
   test('list every setting with its scope, flag and environment variable', () => {
     const scopes = { server: 'top level', book: 'a book', common: 'a book, `defaults`', command: '' };
-    const rows = TABLES.filter(([scope]) => scope !== 'command').flatMap(([scope, table]) =>
+    const rows = SETTING_TABLES.filter(([scope]) => scope !== 'command').flatMap(([scope, table]) =>
       Object.entries(table).map(([key, setting]) => {
         const flags = FLAGS.filter((flag) => flag.scope === scope && flag.path[0] === key && !flag.inFile);
         const names = flags.map(({ name }) => `\`--${name}\``).join(', ');
@@ -153,7 +153,7 @@ describe('documentation tables', () => {
       ...Object.keys(properties).filter((key) => !['$schema', 'books', 'defaults'].includes(key)),
       ...Object.keys(properties['books']?.items?.properties ?? {}),
     ];
-    const tables = TABLES.filter(([scope]) => scope !== 'command');
+    const tables = SETTING_TABLES.filter(([scope]) => scope !== 'command');
     expect(keys.sort()).toEqual(tables.flatMap(([, table]) => Object.keys(table)).sort());
   });
 });

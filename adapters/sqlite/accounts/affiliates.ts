@@ -1,5 +1,5 @@
 import type { Address, Affiliate, NewAffiliate, RegisterOutcome } from 'intentbook';
-import { toBytes, toHex } from '../rows.ts';
+import { bufferToHex, toBytes } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
 /** Creates the operations on affiliate codes. They are synchronous: a call has taken effect when it returns. */
@@ -14,7 +14,7 @@ export function createAffiliateTable({ prefix: p, prepare, read, write }: Sqlite
   function readAffiliate(row: unknown): Affiliate | undefined {
     if (row === undefined) return undefined;
     const [wallet, code, createdAt] = row as [Buffer, string, number]; // the columns selected
-    return { walletAddress: toHex(wallet), code, createdAt };
+    return { walletAddress: bufferToHex(wallet), code, createdAt };
   }
 
   return {

@@ -1,6 +1,6 @@
 import type { ClaimedDelivery, Delivery, DeliveryLane, DeliveryStore } from 'intentbook';
 import { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from 'intentbook/store-kit';
-import { toHex } from '../rows.ts';
+import { bufferToHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 import { readSubscription, type SubscriptionRow, subscriptionColumns } from './subscriptions.ts';
 
@@ -179,7 +179,7 @@ function readDelivery(row: ListedRow): Delivery {
     seq,
     subscription,
     notification,
-    account: toHex(account),
+    account: bufferToHex(account),
     channel,
     attempts,
     error,

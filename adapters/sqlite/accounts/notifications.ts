@@ -10,7 +10,7 @@ import type {
 } from 'intentbook';
 import { DELIVERY_WINDOW } from 'intentbook/store-kit';
 import { createEpochStart } from '../events.ts';
-import { toBytes, toHex } from '../rows.ts';
+import { bufferToHex, toBytes } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
 /**
@@ -125,5 +125,11 @@ type NotificationRow = readonly [seq: number, account: Buffer, type: string, at:
 type LogRow = readonly [id: number, account: Buffer, withdrawn: number, notification: string, body: string];
 
 function readLogEntry([id, account, withdrawn, notification, body]: LogRow): AccountLogEntry {
-  return { id, account: toHex(account), type: withdrawn === 1 ? 'withdrawn' : 'notification', notification, body };
+  return {
+    id,
+    account: bufferToHex(account),
+    type: withdrawn === 1 ? 'withdrawn' : 'notification',
+    notification,
+    body,
+  };
 }

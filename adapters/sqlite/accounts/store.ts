@@ -1,7 +1,7 @@
 import type { AccountStore, Clock, Domain } from 'intentbook';
 import { createAccountStore, createInMemoryLeases } from 'intentbook/store-kit';
 import type { SqliteConnection, SqliteSource } from '../connection.ts';
-import { createDatabaseOperations, openDatabase } from '../open.ts';
+import { createDatabaseOperations, openOperations } from '../open.ts';
 import { openSession } from '../session.ts';
 import type { Lease } from '../writer-lease.ts';
 import { createAffiliateTable } from './affiliates.ts';
@@ -28,7 +28,7 @@ export function createSqliteAccountStore(source: SqliteSource): AccountStore {
     {
       name: 'SQLite account store',
       inUse: 'this SQLite account store is in use already',
-      start: ({ clock }) => openDatabase(source, SCHEMA, clock, assemble),
+      start: ({ clock }) => openOperations(source, SCHEMA, clock, assemble),
     },
   );
 }

@@ -8,7 +8,7 @@ import type {
   SubscriptionStore,
   UsedNonce,
 } from 'intentbook';
-import { toBytes, toHex } from '../rows.ts';
+import { bufferToHex, toBytes } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
 /** Columns of a subscription, in the order of {@link SubscriptionRow}. `s` is the table of subscriptions. */
@@ -34,7 +34,7 @@ export function readSubscription(row: SubscriptionRow): Subscription {
   const [id, account, channel, target, types, active, secret, createdAt, suspended, failingSince] = row;
   return {
     id,
-    account: toHex(account),
+    account: bufferToHex(account),
     channel,
     target,
     types: JSON.parse(types),

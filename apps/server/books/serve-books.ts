@@ -6,7 +6,7 @@ import { type Environment, jsonResponse, VERSION } from '#internal';
 import { mountAccounts } from '../http/account-mount.ts';
 import { createHardenedServer } from '../http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from '../http/openapi-pages.ts';
-import { favicon, frontPage, overview, readiness } from '../http/overview.ts';
+import { createServerOverview, favicon, frontPage, readiness } from '../http/overview.ts';
 import { createServerApi } from '../http/server-api.ts';
 
 /** A book that its host has started. */
@@ -71,7 +71,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
       { path: '/', api: explorer, aside: true },
     ],
     pages: {
-      '/': (request) => frontPage(request, explorer, overview(VERSION, books, docs)),
+      '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, books, docs)),
       '/ready': ({ query }) => readiness({ deployments: books, accounts }, closing, query),
       '/live': () => jsonResponse(200, { live: true }),
       '/favicon.ico': favicon,

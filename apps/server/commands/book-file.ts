@@ -54,7 +54,7 @@ export function parseLine(text: string): Header | OrderLine | Trailer {
 }
 
 /** Converts the line of an order to an insert. */
-export function toOrderInsert({ uid, creationDate, validTo, body, fullAppData, quote }: OrderLine): OrderInsert {
+export function toImportedOrder({ uid, creationDate, validTo, body, fullAppData, quote }: OrderLine): OrderInsert {
   const { owner, sellToken, buyToken, signingScheme, appData } = JSON.parse(body) as NewOrder; // the body of an order
   const waits = signingScheme === 'presign';
   return {

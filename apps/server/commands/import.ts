@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises';
 import type { Domain, Hex, Store, StoredOrder } from 'intentbook';
-import { type OrderLine, orderLine, parseLine, toOrderInsert } from './book-file.ts';
+import { type OrderLine, orderLine, parseLine, toImportedOrder } from './book-file.ts';
 import type { Progress } from './progress.ts';
 import { readLines } from './read-file.ts';
 
@@ -92,7 +92,7 @@ const GZIP = 0x1f8b;
 
 async function store128(store: Store, texts: readonly string[]): Promise<{ inserted: number; cancelled: number }> {
   const lines = texts.map((text) => parseLine(text) as OrderLine); // `checkFile` has checked their kind
-  const outcomes = await store.orders.insert(lines.map(toOrderInsert));
+  const outcomes = await store.orders.insert(lines.map(toImportedOrder));
   const stored = await byUid(store, lines);
   const uids = lines
     .filter(({ uid, cancelled }) => cancelled && stored.get(uid)?.state !== 'cancelled')

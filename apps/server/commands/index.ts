@@ -306,9 +306,9 @@ async function withAccountStore<T>(
 
 async function exportBookTable(store: Store, options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
   const { table, after } = options;
-  const { createOrderTable } = await import('./table-export/order-table.ts');
-  const { createTradeTable } = await import('./table-export/trade-table.ts');
-  const rows = await (table === 'trades' ? createTradeTable(store, after) : createOrderTable(store, after));
+  const { exportOrders } = await import('./table-export/order-table.ts');
+  const { exportTrades } = await import('./table-export/trade-table.ts');
+  const rows = await (table === 'trades' ? exportTrades(store, after) : exportOrders(store, after));
   return describeTable(options, await exportTable(table ?? 'orders', rows, getOutput(options), progress));
 }
 
@@ -318,9 +318,9 @@ async function exportNotifications(
   progress: Progress,
 ): Promise<CommandOutcome> {
   const place = findAccountStore(server, options, 'notifications require');
-  const { createNotificationTable } = await import('./table-export/notification-table.ts');
+  const { exportNotifications } = await import('./table-export/notification-table.ts');
   const work = async (store: AccountStore) => {
-    const table = await createNotificationTable(store, options.after);
+    const table = await exportNotifications(store, options.after);
     return describeTable(options, await exportTable('notifications', table, getOutput(options), progress));
   };
   return withAccountStore(place, work, true);

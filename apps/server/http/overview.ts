@@ -6,7 +6,7 @@ import type { OpenBook } from '../books/open-books.ts';
 import { createServerApi } from './server-api.ts';
 
 /** Lists the books with their domains and paths, and the path of the API reference. */
-export function overview(version: string, deployments: readonly OpenBook[], docs: boolean): ApiResponse {
+export function createServerOverview(version: string, deployments: readonly OpenBook[], docs: boolean): ApiResponse {
   const books = deployments.map(({ path, chain, environment, book: { chainId, settlementContract } }) => ({
     path,
     chain,

@@ -8,23 +8,23 @@ import { RETENTION_SETTINGS } from './retention-settings.ts';
 import { inGroup, type SettingTable } from './setting.ts';
 import { STREAM_SETTINGS } from './stream-settings.ts';
 import {
-  address,
   addresses,
   addressesOrFile,
+  addressSetting,
   connection,
-  decimal,
+  decimalSetting,
   enumSetting,
   httpUrl,
   httpUrls,
-  integer,
   integerOrOff,
+  integerSetting,
   matching,
   objectSetting,
   onOff,
   onOffAlone,
   ownerLimits,
+  plainTextSetting,
   price,
-  text,
 } from './types.ts';
 import { UPSTREAM_SETTINGS } from './upstream-settings.ts';
 
@@ -54,7 +54,7 @@ function path() {
 
 function prices() {
   const error = 'must be prices by token, the name of a file with them, or "off"';
-  const schema = z.union([z.string().min(1), z.record(address().schema, price())], { error });
+  const schema = z.union([z.string().min(1), z.record(addressSetting().schema, price())], { error });
   return { schema, value: '<file>', expected: 'a file name, or "off"', fromText: (file: string) => file };
 }
 
@@ -79,17 +79,21 @@ export const BOOK_SETTINGS = {
       single: '/',
     },
     settlementContract: {
-      type: address(),
+      type: addressSetting(),
       help: 'Settlement contract that orders are signed for.',
       defaultText: 'the known contract',
     },
     vaultRelayer: {
-      type: address(),
+      type: addressSetting(),
       help: 'Contract that transfers the sell tokens.',
       defaultText: 'the known contract',
     },
-    hooksTrampoline: { type: address(), help: 'Contract that executes hooks.', defaultText: 'the known contract' },
-    wrappedNative: { type: address(), help: 'Wrapped native token.', defaultText: 'the known token' },
+    hooksTrampoline: {
+      type: addressSetting(),
+      help: 'Contract that executes hooks.',
+      defaultText: 'the known contract',
+    },
+    wrappedNative: { type: addressSetting(), help: 'Wrapped native token.', defaultText: 'the known token' },
     onchainOrderContracts: {
       type: addresses(),
       help: 'Contracts that place orders on chain, such as native-currency-flow contracts.',
@@ -99,7 +103,7 @@ export const BOOK_SETTINGS = {
   }),
   ...inGroup('Store', {
     db: {
-      type: text('<file>', 'a file name, or ":memory:"'),
+      type: plainTextSetting('<file>', 'a file name, or ":memory:"'),
       help: 'SQLite file, created if it is missing. `:memory:` keeps the data in memory until the process ends.',
       defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
       single: 'intentbook.sqlite',
@@ -133,7 +137,7 @@ export const BOOK_SETTINGS = {
   }),
   ...inGroup('Prices in US dollars', {
     poolFactory: {
-      type: address(),
+      type: addressSetting(),
       help: 'Uniswap V2 factory whose pairs are served as pools. Has an effect on books with `rpc`.',
       defaultText: 'that of Uniswap on mainnet, none elsewhere',
     },
@@ -160,11 +164,11 @@ export const BOOK_SETTINGS = {
     usdToken: {
       type: objectSetting({
         token: {
-          type: address(),
+          type: addressSetting(),
           help: 'Token that is worth one US dollar. Prices of other tokens derive from it.',
           flag: 'usd-token',
         },
-        decimals: { type: integer(0, 77), help: 'Decimals of that token.' },
+        decimals: { type: integerSetting(0, 77), help: 'Decimals of that token.' },
       }),
       help: 'Token that is worth one US dollar: `{ "token", "decimals" }`. Prices of other tokens derive from it.',
     },
@@ -188,7 +192,7 @@ export const COMMON_SETTINGS = {
       requires: 'postgres',
     },
     postgresConnections: {
-      type: integer(2, 1000),
+      type: integerSetting(2, 1000),
       help: 'Maximum number of connections to the database, which all books in it share.',
       default: 10,
       requires: 'postgres',
@@ -212,7 +216,7 @@ export const COMMON_SETTINGS = {
   ...RETENTION_SETTINGS,
   ...inGroup('Store', {
     cacheBytes: {
-      type: integer(0, Number.MAX_SAFE_INTEGER, '<bytes>'),
+      type: integerSetting(0, Number.MAX_SAFE_INTEGER, '<bytes>'),
       help: 'Size of the cache of rendered orders in bytes; 0 disables it. Used with SQLite only.',
       default: 32 * 1024 * 1024,
     },
@@ -250,7 +254,7 @@ export const COMMON_SETTINGS = {
       default: 'reject',
     },
     maxOrderGas: {
-      type: integer(0, Number.MAX_SAFE_INTEGER, '<gas>'),
+      type: integerSetting(0, Number.MAX_SAFE_INTEGER, '<gas>'),
       help: 'Maximum gas of the hooks and the contract signature of an order.',
       default: 8_000_000,
     },
@@ -277,22 +281,22 @@ export const COMMON_SETTINGS = {
       default: 86_400,
     },
     minValidity: {
-      type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
+      type: integerSetting(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
       help: 'Minimum remaining validity of an order, in seconds.',
       default: 60,
     },
     maxValidity: {
-      type: integer(1, Number.MAX_SAFE_INTEGER, '<seconds>'),
+      type: integerSetting(1, Number.MAX_SAFE_INTEGER, '<seconds>'),
       help: 'Maximum remaining validity of an order, in seconds.',
       default: 31_536_000,
     },
     maxAppDataSize: {
-      type: integer(2, Number.MAX_SAFE_INTEGER, '<bytes>'),
+      type: integerSetting(2, Number.MAX_SAFE_INTEGER, '<bytes>'),
       help: 'Maximum size of an app-data document, in bytes. Documents with hooks or bridging need about `8192`.',
       defaultText: '`1000`; `8192` in the profile `production`',
     },
     maxUnreferencedDocuments: {
-      type: integer(1),
+      type: integerSetting(1),
       help: 'Uploaded documents that are kept while no order refers to them.',
       default: 10_000,
     },
@@ -330,7 +334,7 @@ export const COMMON_SETTINGS = {
       default: false,
     },
     auctionMinValidity: {
-      type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
+      type: integerSetting(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
       help: 'Time that an order must remain valid to be in an auction, in seconds.',
       default: 60,
     },
@@ -341,7 +345,7 @@ export const COMMON_SETTINGS = {
       defaultText: 'none',
     },
     maxSignatureChecks: {
-      type: integer(0, 10_000, '<count>'),
+      type: integerSetting(0, 10_000, '<count>'),
       help: 'Number of open orders with a contract signature that are checked again for each auction. `0`: none.',
       default: 20,
     },
@@ -351,7 +355,7 @@ export const COMMON_SETTINGS = {
   ...inGroup('Quotes', {
     solvers: { type: httpUrls(), help: 'URLs of external solvers for quotes.', secret: true, common: true },
     orderQuoteTimeout: {
-      type: integer(0, 60_000, '<milliseconds>'),
+      type: integerSetting(0, 60_000, '<milliseconds>'),
       help: 'Time for the quote of an order that is submitted without a matching one, in milliseconds; 0: it has none.',
       default: 1000,
     },
@@ -368,17 +372,17 @@ export const COMMON_SETTINGS = {
       requires: 'rpc',
     },
     minUnverifiedGas: {
-      type: integer(0, 0xffff_ffff, '<gas>'),
+      type: integerSetting(0, 0xffff_ffff, '<gas>'),
       help: 'Least gas of a quote that is not verified, in units. A lower claim of a solver counts as this.',
       default: 0,
     },
     maxUnverifiedGas: {
-      type: integer(1, 0xffff_ffff, '<gas>'),
+      type: integerSetting(1, 0xffff_ffff, '<gas>'),
       help: 'Most gas of a quote that is not verified, in units. A higher claim of a solver counts as this.',
       default: 0xffff_ffff,
     },
     gasPrice: {
-      type: decimal('<wei>', 'a decimal number of wei'),
+      type: decimalSetting('<wei>', 'a decimal number of wei'),
       help: 'Gas price for quotes, in wei.',
       default: DEFAULT_GAS_PRICE,
     },

@@ -1,5 +1,5 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { address, enumSetting, httpUrls, integer } from './types.ts';
+import { addressSetting, enumSetting, httpUrls, integerSetting } from './types.ts';
 
 /** The settings of the chain of a book. */
 export const CHAIN_SETTINGS = {
@@ -13,32 +13,32 @@ export const CHAIN_SETTINGS = {
       common: true,
     },
     fromBlock: {
-      type: integer(0),
+      type: integerSetting(0),
       help: 'First block whose events count, if the book has no checkpoint; 0 is the first block of the chain.',
       defaultText: 'the block after the newest',
       requires: 'rpc',
     },
     pollInterval: {
-      type: integer(1, 3_600_000, '<milliseconds>'),
+      type: integerSetting(1, 3_600_000, '<milliseconds>'),
       help: 'Milliseconds between two requests for a new block.',
       default: 2000,
       requires: 'rpc',
     },
     reorgLimit: {
-      type: integer(1, 100_000, '<blocks>'),
+      type: integerSetting(1, 100_000, '<blocks>'),
       help: 'Maximum depth of a reorganisation, in blocks.',
       default: 64,
       requires: 'rpc',
     },
     sanctionsOracle: {
-      type: address(),
+      type: addressSetting(),
       help: 'Contract with `isSanctioned(address)`. Orders of owners and receivers that it reports are rejected.',
       defaultText: 'none',
       requires: 'rpc',
       notEmpty: true,
     },
     checkTimeout: {
-      type: integer(1, 3_600_000, '<milliseconds>'),
+      type: integerSetting(1, 3_600_000, '<milliseconds>'),
       help: 'Maximum duration of a chain check of an order, in milliseconds.',
       default: 5000,
       requires: 'rpc',

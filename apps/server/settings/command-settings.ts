@@ -1,18 +1,18 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { address, enumSetting, httpUrl, integer, onOffAlone, text } from './types.ts';
+import { addressSetting, enumSetting, httpUrl, integerSetting, onOffAlone, plainTextSetting } from './types.ts';
 
 /** Flags that are no settings of a server. They are absent from the configuration file. */
 export const COMMAND_SETTINGS = {
   ...inGroup('Server', {
     config: {
-      type: text('<file>', 'a file name'),
+      type: plainTextSetting('<file>', 'a file name'),
       help: 'JSON configuration file with one or more books. Flags of a book cannot be combined with it.',
       common: true,
     },
   }),
   ...inGroup('Command', {
     olderThan: {
-      type: integer(1, 36_500, '<days>', 'a number of days'),
+      type: integerSetting(1, 36_500, '<days>', 'a number of days'),
       help: 'Minimum number of days since an order has finished.',
       default: 90,
     },
@@ -32,12 +32,12 @@ export const COMMAND_SETTINGS = {
       default: 'orders',
     },
     after: {
-      type: integer(0, Number.MAX_SAFE_INTEGER, '<cursor>', 'the cursor of an earlier export'),
+      type: integerSetting(0, Number.MAX_SAFE_INTEGER, '<cursor>', 'the cursor of an earlier export'),
       help: 'Exports only the changes after a `cursor`, which an earlier export to a `.csv` or `.parquet` file has printed.',
       defaultText: 'all rows',
     },
     toBlock: {
-      type: integer(0, Number.MAX_SAFE_INTEGER, '<block>', 'a block number'),
+      type: integerSetting(0, Number.MAX_SAFE_INTEGER, '<block>', 'a block number'),
       help: 'The newest block whose chain events stay.',
     },
     against: {
@@ -46,7 +46,7 @@ export const COMMAND_SETTINGS = {
       defaultText: 'none',
       secret: true,
     },
-    account: { type: address(), help: 'The account whose personal data is deleted.' },
+    account: { type: addressSetting(), help: 'The account whose personal data is deleted.' },
     check: {
       type: onOffAlone(),
       help: 'Whether a backup is only verified. `restore` requires it.',

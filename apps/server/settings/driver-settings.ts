@@ -1,5 +1,5 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { httpUrls, integer, onOffAlone } from './types.ts';
+import { httpUrls, integerSetting, onOffAlone } from './types.ts';
 
 /** Settings of the drivers of a book. */
 export const DRIVER_SETTINGS = {
@@ -10,7 +10,7 @@ export const DRIVER_SETTINGS = {
       secret: true,
     },
     solveTime: {
-      type: integer(1, 600_000, '<ms>'),
+      type: integerSetting(1, 600_000, '<ms>'),
       help: 'Time that drivers have to solve an auction, in milliseconds.',
       default: 10_000,
       requires: 'drivers',
@@ -22,19 +22,19 @@ export const DRIVER_SETTINGS = {
       requires: 'drivers',
     },
     submissionBlocks: {
-      type: integer(1, 10_000, '<number>'),
+      type: integerSetting(1, 10_000, '<number>'),
       help: 'Blocks in which the winner of an auction may be settled.',
       default: 5,
       requires: 'drivers',
     },
     driverBanAfter: {
-      type: integer(1, 1_000_000, '<number>'),
+      type: integerSetting(1, 1_000_000, '<number>'),
       help: 'Consecutive auctions that a driver wins and does not settle, after which it is excluded and notified.',
       defaultText: 'never',
       requires: 'drivers',
     },
     driverBanTime: {
-      type: integer(1, 86_400, '<seconds>'),
+      type: integerSetting(1, 86_400, '<seconds>'),
       help: 'Time for which such a driver is excluded, in seconds.',
       default: 300,
       requires: 'drivers',

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { inGroup, type SettingTable } from './setting.ts';
-import { address, integer } from './types.ts';
+import { addressSetting, integerSetting } from './types.ts';
 
-const ppm = integer(0, 999_999).schema;
+const ppm = integerSetting(0, 999_999).schema;
 const orders = z.enum(['any', 'inMarket', 'outOfMarket']).optional();
-const bucket = z.strictObject({ tokens: z.array(address().schema).readonly(), factor: ppm });
+const bucket = z.strictObject({ tokens: z.array(addressSetting().schema).readonly(), factor: ppm });
 const policy = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('volume'), factor: ppm, buckets: z.array(bucket).readonly().optional(), orders }),
   z.strictObject({ kind: z.enum(['surplus', 'priceImprovement']), factor: ppm, maxVolumeFactor: ppm, orders }),
@@ -36,14 +36,14 @@ function policiesOrFile() {
 export const FEE_SETTINGS = {
   ...inGroup('Orders', {
     maxPartnerFee: {
-      type: integer(0, 999_999, '<ppm>'),
+      type: integerSetting(0, 999_999, '<ppm>'),
       help: 'Maximum total of the partner fees of an order, in parts per million of its volume.',
       default: 10_000,
     },
   }),
   ...inGroup('Quotes', {
     volumeFee: {
-      type: integer(0, 999_999, '<ppm>'),
+      type: integerSetting(0, 999_999, '<ppm>'),
       help: 'Fee on the volume of orders, in parts per million. Quotes contain it; auctions show it to solvers.',
       defaultText: 'none',
     },

@@ -25,7 +25,7 @@ export interface Flag {
 export const PREFIX = 'INTENTBOOK_';
 
 /** The settings with their scope. */
-export const TABLES: readonly (readonly [Scope, SettingTable])[] = [
+export const SETTING_TABLES: readonly (readonly [Scope, SettingTable])[] = [
   ['server', SERVER_SETTINGS],
   ['book', BOOK_SETTINGS],
   ['common', COMMON_SETTINGS],
@@ -33,7 +33,7 @@ export const TABLES: readonly (readonly [Scope, SettingTable])[] = [
 ];
 
 /** All flags. A secret has two: its own, and one that names a file. */
-export const FLAGS: readonly Flag[] = TABLES.flatMap(([scope, table]) => deriveFlags(table, scope));
+export const FLAGS: readonly Flag[] = SETTING_TABLES.flatMap(([scope, table]) => deriveFlags(table, scope));
 
 const BY_NAME = new Map(FLAGS.map((flag) => [flag.name, flag]));
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { integer, jsonSetting, plainHttpUrl } from './types.ts';
+import { integerSetting, jsonSetting, plainHttpUrl } from './types.ts';
 
 const text = (pattern: RegExp, expected: string) => {
   const error = `must be ${expected}`;
@@ -37,7 +37,9 @@ export function passthroughs() {
         .optional()
         .describe('Headers of each request, such as the key of the service.'),
       origins: z.array(origin).min(1).optional().describe('Origins that may use it. Default: any, and none.'),
-      maxAge: integer(0, 86_400).schema.optional().describe('Seconds that responses of status 200 may be cached.'),
+      maxAge: integerSetting(0, 86_400)
+        .schema.optional()
+        .describe('Seconds that responses of status 200 may be cached.'),
     },
     { error: 'must be { "url", "allow" }, with "methods", "headers", "origins" and "maxAge" on request' },
   );

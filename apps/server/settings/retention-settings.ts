@@ -1,7 +1,7 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { integer } from './types.ts';
+import { integerSetting } from './types.ts';
 
-const DAYS = integer(1, 36_500, '<days>', 'a number of days');
+const DAYS = integerSetting(1, 36_500, '<days>', 'a number of days');
 
 /** Settings of the deletion of old data. */
 export const RETENTION_SETTINGS = {

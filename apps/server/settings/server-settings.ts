@@ -8,22 +8,22 @@ import {
   enumSetting,
   httpUrl,
   httpUrls,
-  integer,
   integerOrOff,
+  integerSetting,
   ipRanges,
   matching,
   objectSetting,
   onOff,
   partialSetting,
   plainHttpUrl,
+  plainTextSetting,
   rateLimit,
-  text,
   url,
 } from './types.ts';
 import { usdPrices } from './usd-prices.ts';
 
-const PORT = integer(0, 65_535);
-const HOST = text('<address>', 'an address of this machine');
+const PORT = integerSetting(0, 65_535);
+const HOST = plainTextSetting('<address>', 'an address of this machine');
 
 /** The settings of a server: the top level of a configuration file. */
 export const SERVER_SETTINGS = {
@@ -61,7 +61,7 @@ export const SERVER_SETTINGS = {
       common: true,
     },
     lameduck: {
-      type: integer(0, 3600, '<seconds>'),
+      type: integerSetting(0, 3600, '<seconds>'),
       help: 'Seconds after a stop signal in which `/ready` is false and requests are still served.',
       default: 0,
     },
@@ -76,7 +76,7 @@ export const SERVER_SETTINGS = {
   }),
   ...inGroup('Store', {
     leaseWait: {
-      type: integer(0, 3600, '<seconds>'),
+      type: integerSetting(0, 3600, '<seconds>'),
       help: 'Seconds to wait for the writer lease of an SQLite file, which a container that was killed leaves behind.',
       default: 10,
     },
@@ -99,7 +99,7 @@ export const SERVER_SETTINGS = {
   }),
   ...inGroup('Accounts', {
     accounts: {
-      type: text('<location>', 'a file name, ":memory:", a connection string or "off"'),
+      type: plainTextSetting('<location>', 'a file name, ":memory:", a connection string or "off"'),
       help: 'Account store: a file, `:memory:`, a PostgreSQL connection string, or `off`.',
       defaultText: 'next to the file of the first book; `off` if that book is in PostgreSQL',
       secret: true,
@@ -107,7 +107,7 @@ export const SERVER_SETTINGS = {
       common: true,
     },
     affiliateDomain: {
-      type: text('<name>', 'a name'),
+      type: plainTextSetting('<name>', 'a name'),
       help: 'Name of the EIP-712 domain of affiliate codes.',
       defaultText: '`Service Affiliate`; `CoW Swap Affiliate` if all books have the profile `production`',
     },
@@ -130,7 +130,7 @@ export const SERVER_SETTINGS = {
       defaultText: '`affiliateTerms` for every code',
     },
     affiliatePayouts: {
-      type: text('<file>', 'a file name'),
+      type: plainTextSetting('<file>', 'a file name'),
       help: 'File of payouts: address, role and US dollars in each line. It is read again when it changes.',
       defaultText: 'no payouts',
     },
@@ -171,7 +171,7 @@ export const SERVER_SETTINGS = {
       default: 60,
     },
     retentionNotifications: {
-      type: integer(1, 36_500, '<days>', 'a number of days'),
+      type: integerSetting(1, 36_500, '<days>', 'a number of days'),
       help: 'Days after which notifications are deleted, with their deliveries.',
       defaultText: 'never',
     },
@@ -183,8 +183,12 @@ export const SERVER_SETTINGS = {
     },
     telegram: {
       type: objectSetting({
-        token: { type: text('<token>', 'the token of a bot'), help: 'Token of the Telegram bot.', secret: true },
-        bot: { type: text('<name>', 'the name of a bot'), help: 'Name of the Telegram bot.' },
+        token: {
+          type: plainTextSetting('<token>', 'the token of a bot'),
+          help: 'Token of the Telegram bot.',
+          secret: true,
+        },
+        bot: { type: plainTextSetting('<name>', 'the name of a bot'), help: 'Name of the Telegram bot.' },
       }),
       help: 'Telegram bot for notifications: `{ "token", "bot" }`.',
     },
@@ -207,12 +211,12 @@ export const SERVER_SETTINGS = {
       together: ['vapidPublicKey', 'vapidPrivateKey'],
     },
     vapidPublicKey: {
-      type: text('<key>', 'a key'),
+      type: plainTextSetting('<key>', 'a key'),
       help: 'Public VAPID key, in base64url.',
       together: ['vapidSubject', 'vapidPrivateKey'],
     },
     vapidPrivateKey: {
-      type: text('<key>', 'a key'),
+      type: plainTextSetting('<key>', 'a key'),
       help: 'Private VAPID key, in base64url.',
       secret: true,
       together: ['vapidSubject', 'vapidPublicKey'],
@@ -221,7 +225,7 @@ export const SERVER_SETTINGS = {
       type: objectSetting({
         url: { type: plainHttpUrl(), help: 'URL of the content system.', variable: 'CMS_BASE_URL' },
         apiKey: {
-          type: text('<key>', 'a key'),
+          type: plainTextSetting('<key>', 'a key'),
           help: 'Key of the content system.',
           secret: true,
           variable: 'CMS_API_KEY',
@@ -233,7 +237,12 @@ export const SERVER_SETTINGS = {
   ...inGroup('Prices in US dollars', {
     coinGecko: {
       type: partialSetting({
-        apiKey: { type: text('<key>', 'a key'), help: 'Key of the CoinGecko API.', flag: 'coin-gecko', secret: true },
+        apiKey: {
+          type: plainTextSetting('<key>', 'a key'),
+          help: 'Key of the CoinGecko API.',
+          flag: 'coin-gecko',
+          secret: true,
+        },
         plan: {
           type: enumSetting('pro', 'demo'),
           help: 'Plan of the CoinGecko key: `pro` or `demo`.',
@@ -250,14 +259,14 @@ export const SERVER_SETTINGS = {
     },
     tenderly: {
       type: objectSetting({
-        apiKey: { type: text('<key>', 'a key'), help: 'Key of the Tenderly API.', secret: true },
-        account: { type: text('<name>', 'a name'), help: 'Account or organisation on Tenderly.' },
-        project: { type: text('<name>', 'a name'), help: 'Project on Tenderly.' },
+        apiKey: { type: plainTextSetting('<key>', 'a key'), help: 'Key of the Tenderly API.', secret: true },
+        account: { type: plainTextSetting('<name>', 'a name'), help: 'Account or organisation on Tenderly.' },
+        project: { type: plainTextSetting('<name>', 'a name'), help: 'Project on Tenderly.' },
       }),
       help: 'Simulations on Tenderly instead of the nodes of the books: `{ "apiKey", "account", "project" }`.',
     },
     defaultSlippage: {
-      type: integer(0, 10_000, '<bps>'),
+      type: integerSetting(0, 10_000, '<bps>'),
       help: 'Suggested slippage tolerance of pairs with unknown volatility, in basis points.',
       default: 50,
     },

@@ -1,5 +1,5 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { integer, matching, natsUrls, partialSetting } from './types.ts';
+import { integerSetting, matching, natsUrls, partialSetting } from './types.ts';
 
 /** The settings of event streams. */
 export const STREAM_SETTINGS = {
@@ -20,12 +20,12 @@ export const STREAM_SETTINGS = {
     streams: {
       type: partialSetting({
         queueSize: {
-          type: integer(1, 1_000_000),
+          type: integerSetting(1, 1_000_000),
           help: 'Maximum number of events that wait for a slow subscriber.',
           default: 256,
         },
         resumeLimit: {
-          type: integer(1, 10_000_000),
+          type: integerSetting(1, 10_000_000),
           help: 'Maximum number of log entries that a subscriber can resume over.',
           default: 10_000,
         },

@@ -18,7 +18,7 @@ export function jsonSetting<S extends z.ZodType>(schema: S) {
 }
 
 /** Any text that is not empty. */
-export const text = (value: string, expected: string) => textSetting(plainText(), value, expected);
+export const plainTextSetting = (value: string, expected: string) => textSetting(plainText(), value, expected);
 
 /** Text that matches a pattern. */
 export const matching = (pattern: RegExp, value: string, expected: string) => {
@@ -26,7 +26,7 @@ export const matching = (pattern: RegExp, value: string, expected: string) => {
   return textSetting(z.string({ error }).regex(pattern, { error }), value, expected);
 };
 
-export const address = () => ({
+export const addressSetting = () => ({
   ...matching(/^0x[0-9a-fA-F]{40}$/, '<address>', ADDRESS),
   fromText: (given: string) => parseHex(given, 20),
 });
@@ -51,7 +51,7 @@ export const email = () => {
 };
 
 /** A decimal number as text. */
-export const decimal = (value: string, expected: string) => {
+export const decimalSetting = (value: string, expected: string) => {
   const error = `must be ${expected}`;
   return textSetting(
     z.string({ error }).refine((given) => parseDecimal(given) !== undefined, { error }),
@@ -64,14 +64,19 @@ export const decimal = (value: string, expected: string) => {
 export const price = () =>
   z.union(
     [
-      decimal('', 'a decimal number').schema,
-      z.strictObject({ price: decimal('', 'a decimal number').schema, decimals: integer(0, 255).schema }),
+      decimalSetting('', 'a decimal number').schema,
+      z.strictObject({ price: decimalSetting('', 'a decimal number').schema, decimals: integerSetting(0, 255).schema }),
     ],
     { error: 'must be a decimal number as text, or { "price", "decimals" }' },
   );
 
 /** An integer in a range. `value` names its unit. */
-export const integer = (least: number, most = Number.MAX_SAFE_INTEGER, value = '<number>', unit = 'an integer') => {
+export const integerSetting = (
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+  value = '<number>',
+  unit = 'an integer',
+) => {
   const expected = `${unit} ${rangeText(least, most)}`;
   return { schema: integerIn(least, most, expected), value, expected, fromText: parseInteger };
 };
@@ -97,7 +102,9 @@ export const ownerLimits = () => {
   const limit = integerIn(0, Number.MAX_SAFE_INTEGER, 'an integer from 0 up, or null').nullable().exactOptional();
   const error = 'must be { "maxOpenOrders", "maxPendingOrders" } by address';
   return jsonSetting(
-    z.record(address().schema, z.strictObject({ maxOpenOrders: limit, maxPendingOrders: limit }, { error }), { error }),
+    z.record(addressSetting().schema, z.strictObject({ maxOpenOrders: limit, maxPendingOrders: limit }, { error }), {
+      error,
+    }),
   );
 };
 
@@ -146,7 +153,7 @@ export const ipRanges = () => {
 
 export const addresses = () => {
   const error = 'must be a list of addresses';
-  const schema = z.array(address().schema, { error }).readonly();
+  const schema = z.array(addressSetting().schema, { error }).readonly();
   return listSetting(schema, '<addresses>', 'addresses, separated by commas');
 };
 
@@ -159,7 +166,7 @@ export const hashes = () => {
 /** Addresses, or the name of a file with them. A text that begins with `0x` is a list. */
 export const addressesOrFile = () => {
   const error = 'must be a list of addresses, or the name of a file with them';
-  const list = z.array(address().schema, { error }).readonly();
+  const list = z.array(addressSetting().schema, { error }).readonly();
   return {
     schema: z.union([list, plainText(error)], { error }),
     value: '<addresses|file>',
@@ -204,7 +211,7 @@ function parseInteger(given: string): number | undefined {
 
 /** Reads and writes per second, and open streams: `50,10,32`. */
 export const rateLimit = () => {
-  const rate = integer(1, 1_000_000).schema;
+  const rate = integerSetting(1, 1_000_000).schema;
   const limits = z.strictObject({ reads: rate, writes: rate, streams: rate });
   const expected = 'three integers from 1 up, as in 50,10,32, or "off"';
   return {

@@ -1,5 +1,5 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { addresses, decimal, enumSetting, hashes, httpUrl, httpUrls, text } from './types.ts';
+import { addresses, decimalSetting, enumSetting, hashes, httpUrl, httpUrls, plainTextSetting } from './types.ts';
 
 /** Settings of the order book behind a book. */
 export const UPSTREAM_SETTINGS = inGroup('Upstream', {
@@ -18,25 +18,25 @@ export const UPSTREAM_SETTINGS = inGroup('Upstream', {
     requires: 'upstream',
   },
   upstreamKeyFile: {
-    type: text('<file>', 'the name of a file'),
+    type: plainTextSetting('<file>', 'the name of a file'),
     help: 'File with the key that is sent as `X-API-Key`. It is read at each request, so that a key can be replaced.',
     defaultText: 'none',
     requires: 'upstream',
   },
   upstreamHeaderFile: {
-    type: text('<file>', 'the name of a file'),
+    type: plainTextSetting('<file>', 'the name of a file'),
     help: 'File with a JSON object of further headers, such as those of a partner programme. It is read at each request.',
     defaultText: 'none',
     requires: 'upstream',
   },
   upstreamContact: {
-    type: text('<contact>', 'a URL or a mail address'),
+    type: plainTextSetting('<contact>', 'a URL or a mail address'),
     help: 'URL or mail address of the operator of this server, for the `User-Agent`.',
     defaultText: 'none',
     requires: 'upstream',
   },
   upstreamReads: {
-    type: decimal('<number>', 'a positive number of requests a second'),
+    type: decimalSetting('<number>', 'a positive number of requests a second'),
     help: 'Reads of the upstream a second, of all books with this host and key together.',
     default: '1.5',
     requires: 'upstream',

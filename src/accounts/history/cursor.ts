@@ -8,12 +8,12 @@ const MAX_LENGTH = 10_000;
  * Formats the position in the trades of each book, for clients opaque: `<feed>~<block>-<log index>`, joined by `.`. A
  * book without a position has no more trades.
  */
-export function formatTradeCursor(positions: ReadonlyMap<string, TradeCursor>): string {
+export function formatHistoryCursor(positions: ReadonlyMap<string, TradeCursor>): string {
   return [...positions].map(([key, { blockNumber, logIndex }]) => `${key}~${blockNumber}-${logIndex}`).join('.');
 }
 
 /** Parses a cursor. @throws OrderBookError `InvalidParameter`. */
-export function parseTradeCursor(text: string): Map<string, TradeCursor> {
+export function parseHistoryCursor(text: string): Map<string, TradeCursor> {
   if (text.length > MAX_LENGTH) throw createCursorError();
   return new Map(text.split('.').map(parsePosition));
 }

@@ -1,13 +1,13 @@
 import type { KnownBook } from '../../account-tools/account-books.ts';
 import type { AccountTools } from '../../account-tools/account-tools.ts';
-import { requireAccount } from '../../account-tools/parameters.ts';
 import { assertNotAborted, type ReadOptions } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { formatIsoDate, type Order, type RenderedOrder } from '../../records/order-json.ts';
 import { formatCursor, type TimedTrade } from '../../records/results.ts';
-import { formatTradeCursor, parseTradeCursor } from './cursor.ts';
+import { requireAccount } from '../../validation/parameters.ts';
+import { formatHistoryCursor, parseHistoryCursor } from './cursor.ts';
 import type { AccountOrder, AccountTrade, HistoryApi, HistoryQuery } from './history-api.ts';
 import { createMerge, type Merge, type MergeSource } from './merge.ts';
 
@@ -43,7 +43,7 @@ export function createHistory({ books, assertStarted }: Pick<AccountTools, 'book
   }
 
   function mergeTrades(account: Address, cursor: string | undefined, step: number, work: ReadOptions) {
-    const positions = cursor === undefined ? undefined : parseTradeCursor(cursor);
+    const positions = cursor === undefined ? undefined : parseHistoryCursor(cursor);
     const sources = books.flatMap((book): MergeSource<TradeRow>[] => {
       const key = getKey(book);
       const after = positions?.get(key);
@@ -75,7 +75,7 @@ export function createHistory({ books, assertStarted }: Pick<AccountTools, 'book
       const merge = mergeTrades(owner, query.cursor, Math.min(STEP, limit), work);
       try {
         const trades = (await merge.take(limit)).map(toAccountTrade);
-        const next = formatTradeCursor(await readTradePositions(merge));
+        const next = formatHistoryCursor(await readTradePositions(merge));
         return next === '' ? { trades } : { trades, next };
       } finally {
         await merge.close();

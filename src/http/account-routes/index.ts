@@ -9,7 +9,7 @@ import { POOL_ROUTES } from './pools.ts';
 import type { AccountRoute } from './route.ts';
 import { SIMULATION_ROUTES } from './simulation.ts';
 import { SUBSCRIPTION_ROUTES } from './subscriptions.ts';
-import { TOKEN_ROUTES } from './tokens.ts';
+import { TOKEN_DETAIL_ROUTES } from './tokens.ts';
 
 /** Returns the routes of the account interface. A function, so that bundlers can drop the module if it is not used. */
 export const accountRoutes = (): readonly AccountRoute[] => [
@@ -18,7 +18,7 @@ export const accountRoutes = (): readonly AccountRoute[] => [
   ...SUBSCRIPTION_ROUTES,
   ...DELIVERY_ROUTES,
   ...AFFILIATE_ROUTES,
-  ...TOKEN_ROUTES,
+  ...TOKEN_DETAIL_ROUTES,
   ...MARKET_ROUTES,
   ...SIMULATION_ROUTES,
   ...POOL_ROUTES,

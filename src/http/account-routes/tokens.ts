@@ -73,4 +73,4 @@ const getTopHolders: AccountRoute = {
 };
 
 /** The routes of tokens. */
-export const TOKEN_ROUTES: readonly AccountRoute[] = [getUsdPrice, getDetails, getManyDetails, getTopHolders];
+export const TOKEN_DETAIL_ROUTES: readonly AccountRoute[] = [getUsdPrice, getDetails, getManyDetails, getTopHolders];

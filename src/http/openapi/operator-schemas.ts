@@ -3,7 +3,7 @@ import { omit } from 'zod/mini';
 import type { orderCreation } from '../../admission/creation-schema.ts';
 import { FILTER_REASONS } from '../../auctions/index.ts';
 import { ORDER_EVENTS } from '../../ports/order-events.ts';
-import { address, bytes, callData } from './primitives.ts';
+import { address, callData, hexBytes } from './primitives.ts';
 
 /** The schemas that the routes for operators share with the others. */
 interface ReportParts {
@@ -84,7 +84,7 @@ export function createOperatorSchemas({ uid, creation, order, trade, competition
             label: z.enum([...ORDER_EVENTS, 'ready', 'executing', 'invalid', 'filtered']),
             timestamp: z.string(),
             reason: z.string().describe('The reason for which the last auction leaves the order out.').optional(),
-            txHash: bytes(32, 'Transaction that caused it.').optional(),
+            txHash: hexBytes(32, 'Transaction that caused it.').optional(),
           }),
         )
         .describe('The entries of the log, oldest first, and the result of the last auction.'),

@@ -13,25 +13,25 @@ import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
 import { competition } from '../../records/competition-schema.ts';
 import { ORDER_STATUSES } from '../../records/status.ts';
 import { createOperatorSchemas } from './operator-schemas.ts';
-import { address, atoms, bytes, callData, decimal, moment, seconds } from './primitives.ts';
+import { address, callData, decimal, hexBytes, moment, tokenAtoms, unixSeconds } from './primitives.ts';
 import { createTokenSchemas } from './token-schemas.ts';
 
 /** The data of the interface, by the names of the contract ("Resources and their fields"). */
 export function createSchemas() {
-  const uid = bytes(56, 'The digest of an order, its owner and its expiry.');
-  const appDataHash = bytes(32, 'The hash of an app-data document.');
+  const uid = hexBytes(56, 'The digest of an order, its owner and its expiry.');
+  const appDataHash = hexBytes(32, 'The hash of an app-data document.');
   const interaction = z.object({
     target: address('The contract to call.'),
-    value: atoms('Native currency that is sent along.'),
+    value: tokenAtoms('Native currency that is sent along.'),
     callData: callData(),
   });
   const storedQuote = z.object({
     gasAmount: decimal('Units of gas that the trade was expected to take.'),
     gasPrice: decimal('Wei for a unit of gas.'),
     sellTokenPrice: decimal('Wei for one atom of the sell token.'),
-    sellAmount: atoms('Amount that was to be sold.'),
-    buyAmount: atoms('Amount that was to be bought.'),
-    feeAmount: atoms('ceil(gasAmount × gasPrice / sellTokenPrice).'),
+    sellAmount: tokenAtoms('Amount that was to be sold.'),
+    buyAmount: tokenAtoms('Amount that was to be bought.'),
+    feeAmount: tokenAtoms('ceil(gasAmount × gasPrice / sellTokenPrice).'),
     solver: address('Source of the quote.'),
     verified: z.boolean().describe('Whether a simulation of the trade succeeded.'),
     metadata: z
@@ -46,11 +46,11 @@ export function createSchemas() {
     sellToken: address(),
     buyToken: address(),
     receiver: address('Receiver of the buy token; null for the owner.').nullable(),
-    sellAmount: atoms('Maximum amount that is sold.'),
-    buyAmount: atoms('Minimum amount that is bought.'),
-    validTo: seconds('The last moment in which it can be filled.'),
+    sellAmount: tokenAtoms('Maximum amount that is sold.'),
+    buyAmount: tokenAtoms('Minimum amount that is bought.'),
+    validTo: unixSeconds('The last moment in which it can be filled.'),
     appData: appDataHash,
-    feeAmount: atoms('The signed fee: 0 for every new order.'),
+    feeAmount: tokenAtoms('The signed fee: 0 for every new order.'),
     kind: z.enum(ORDER_KINDS),
     partiallyFillable: z.boolean(),
     sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
@@ -63,16 +63,16 @@ export function createSchemas() {
     isLiquidityOrder: z.boolean(),
     settlementContract: address('The contract that it was signed for.'),
     interactions: z.object({ pre: z.array(interaction), post: z.array(interaction) }),
-    validFrom: seconds('Before this it is not settled.').optional(),
+    validFrom: unixSeconds('Before this it is not settled.').optional(),
     availableBalance: z.null().meta({ description: 'Always null.', deprecated: true }),
     fullAppData: z.string().nullable().describe('The document behind appData; null if unknown.'),
     status: z.enum(ORDER_STATUSES),
     invalidated: z.boolean().describe('Whether it was cancelled or replaced.'),
-    executedSellAmount: atoms('Amount that was taken from the owner so far.'),
-    executedSellAmountBeforeFees: atoms('The same without the signed fee.'),
-    executedBuyAmount: atoms('Amount that was bought so far.'),
-    executedFeeAmount: atoms('The signed fee that was executed.').meta({ deprecated: true }),
-    executedFee: atoms('Network and protocol fees, the signed one included.'),
+    executedSellAmount: tokenAtoms('Amount that was taken from the owner so far.'),
+    executedSellAmountBeforeFees: tokenAtoms('The same without the signed fee.'),
+    executedBuyAmount: tokenAtoms('Amount that was bought so far.'),
+    executedFeeAmount: tokenAtoms('The signed fee that was executed.').meta({ deprecated: true }),
+    executedFee: tokenAtoms('Network and protocol fees, the signed one included.'),
     executedFeeToken: address('The token of executedFee.'),
     quote: storedQuote.optional(),
     onchainUser: address('Of orders placed on chain: the account that has placed it.').optional(),
@@ -84,8 +84,8 @@ export function createSchemas() {
       .optional(),
     ethflowData: z
       .object({
-        userValidTo: seconds('The validity that the user chose.'),
-        refundTxHash: bytes(32, 'Transaction of the refund.').nullable(),
+        userValidTo: unixSeconds('The validity that the user chose.'),
+        refundTxHash: hexBytes(32, 'Transaction of the refund.').nullable(),
         isRefunded: z.boolean(),
       })
       .optional(),
@@ -94,12 +94,12 @@ export function createSchemas() {
     sellToken: address(),
     buyToken: address(),
     receiver: address().nullable(),
-    sellAmount: atoms('Amount that is traded.'),
-    buyAmount: atoms('Amount that is bought.'),
-    validTo: seconds('Until when the order would be valid.'),
+    sellAmount: tokenAtoms('Amount that is traded.'),
+    buyAmount: tokenAtoms('Amount that is bought.'),
+    validTo: unixSeconds('Until when the order would be valid.'),
     appData: z.string().describe('As in the request.'),
     appDataHash: appDataHash.optional(),
-    feeAmount: atoms('Cost of gas, in the sell token.'),
+    feeAmount: tokenAtoms('Cost of gas, in the sell token.'),
     gasAmount: decimal('Units of gas that the trade takes.'),
     gasPrice: decimal('Wei for a unit of gas.'),
     sellTokenPrice: decimal('Wei for one atom of the sell token.'),
@@ -121,36 +121,36 @@ export function createSchemas() {
     blockNumber: z.int(),
     logIndex: z.int(),
     orderUid: uid,
-    buyAmount: atoms('Amount that was bought.'),
-    sellAmount: atoms('Amount that was sold.'),
-    sellAmountBeforeFees: atoms('The same without the signed fee.'),
+    buyAmount: tokenAtoms('Amount that was bought.'),
+    sellAmount: tokenAtoms('Amount that was sold.'),
+    sellAmountBeforeFees: tokenAtoms('The same without the signed fee.'),
     owner: address(),
     buyToken: address(),
     sellToken: address(),
-    txHash: bytes(32, 'The transaction that has settled it.'),
+    txHash: hexBytes(32, 'The transaction that has settled it.'),
     executedProtocolFees: z.array(
-      z.object({ policy: z.record(z.string(), z.unknown()), amount: atoms('The fee.'), token: address() }),
+      z.object({ policy: z.record(z.string(), z.unknown()), amount: tokenAtoms('The fee.'), token: address() }),
     ),
   });
   const execution = z.object({
     solver: address(),
-    executedAmounts: z.object({ sell: atoms('Sold.'), buy: atoms('Bought.') }).nullable(),
+    executedAmounts: z.object({ sell: tokenAtoms('Sold.'), buy: tokenAtoms('Bought.') }).nullable(),
   });
-  const prices = z.record(z.string(), atoms('Wei for 10^18 atoms.'));
+  const prices = z.record(z.string(), tokenAtoms('Wei for 10^18 atoms.'));
   const auctionOrder = z.object({
     uid,
     sellToken: address(),
     buyToken: address(),
     receiver: address().nullable(),
     owner: address(),
-    sellAmount: atoms('The signed one.'),
-    buyAmount: atoms('The signed one.'),
+    sellAmount: tokenAtoms('The signed one.'),
+    buyAmount: tokenAtoms('The signed one.'),
     protocolFees: z.array(z.record(z.string(), z.unknown())),
-    created: seconds('Time of the creation.'),
-    validTo: seconds('The signed one.'),
+    created: unixSeconds('Time of the creation.'),
+    validTo: unixSeconds('The signed one.'),
     kind: z.enum(ORDER_KINDS),
     partiallyFillable: z.boolean(),
-    executed: atoms('So far, of the fixed amount.'),
+    executed: tokenAtoms('So far, of the fixed amount.'),
     preInteractions: z.array(interaction).describe('Interactions that run once, before the first fill.'),
     postInteractions: z.array(interaction),
     sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
@@ -160,9 +160,9 @@ export function createSchemas() {
     signingScheme: z.enum(SIGNING_SCHEMES),
     signature: z.string(),
     quote: z.object({
-      sellAmount: atoms('Sold.'),
-      buyAmount: atoms('Amount that is bought; 0 if the order has no quote.'),
-      fee: atoms('Cost of gas, in the sell token.'),
+      sellAmount: tokenAtoms('Sold.'),
+      buyAmount: tokenAtoms('Amount that is bought; 0 if the order has no quote.'),
+      fee: tokenAtoms('Cost of gas, in the sell token.'),
       solver: address(),
     }),
   });
@@ -170,28 +170,28 @@ export function createSchemas() {
     auctionId: z.int(),
     auctionStartBlock: z.int(),
     auctionDeadlineBlock: z.int(),
-    transactionHashes: z.array(bytes(32, 'Transaction of the settlement.')),
-    referenceScores: z.record(z.string(), atoms('By solver.')),
+    transactionHashes: z.array(hexBytes(32, 'Transaction of the settlement.')),
+    referenceScores: z.record(z.string(), tokenAtoms('By solver.')),
     auction: z.object({ orders: z.array(uid), prices }),
     solutions: z.array(
       z.object({
         solverAddress: address(),
-        score: atoms('In wei.'),
+        score: tokenAtoms('In wei.'),
         ranking: z.int().describe('1 is the best.'),
         clearingPrices: prices,
         orders: z.array(
           z.object({
             id: uid,
-            sellAmount: atoms('Sold.'),
-            buyAmount: atoms('Bought.'),
+            sellAmount: tokenAtoms('Sold.'),
+            buyAmount: tokenAtoms('Bought.'),
             buyToken: address(),
             sellToken: address(),
           }),
         ),
         isWinner: z.boolean(),
         filteredOut: z.boolean(),
-        txHash: bytes(32, 'Transaction of the settlement.').nullable(),
-        referenceScore: atoms('In wei.').nullable(),
+        txHash: hexBytes(32, 'Transaction of the settlement.').nullable(),
+        referenceScore: tokenAtoms('In wei.').nullable(),
       }),
     ),
   });
@@ -251,11 +251,11 @@ export function createSchemas() {
     }),
     ...createOperatorSchemas({ uid, creation, order, trade, competitionStatus }),
     AppDataDocument: z.object({ fullAppData: z.string() }),
-    Surplus: z.object({ totalSurplus: atoms('In wei.') }),
+    Surplus: z.object({ totalSurplus: tokenAtoms('In wei.') }),
     NativePrice: z.object({ price: z.number().describe('Wei for one atom of the token.') }),
     TokenMetadata: z.object({
       firstTradeBlock: z.int().nullable(),
-      nativePrice: atoms('For 10^18 atoms.').nullable(),
+      nativePrice: tokenAtoms('For 10^18 atoms.').nullable(),
     }),
     Readiness: z.object({ ready: z.boolean(), checks: z.record(z.string(), z.string()) }),
     Liveness: z.object({ live: z.boolean() }),
@@ -334,7 +334,7 @@ export function createSchemas() {
       id: z.string(),
       link: z.string().describe('Page of the simulation. Empty if there is none.'),
       gasUsed: decimal('Units of gas.').optional(),
-      logs: z.array(z.object({ address: address(), topics: z.array(bytes(32, 'A topic.')), data: callData() })),
+      logs: z.array(z.object({ address: address(), topics: z.array(hexBytes(32, 'A topic.')), data: callData() })),
       cumulativeBalancesDiff: z
         .record(z.string(), z.record(z.string(), z.string().regex(/^-?[0-9]+$/)))
         .describe('Signed atoms by account and token, of this transaction and all before it.'),

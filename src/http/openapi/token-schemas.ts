@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { tokenAddresses } from '../../market/index.ts';
-import { address, atoms, moment } from './primitives.ts';
+import { address, moment, tokenAtoms } from './primitives.ts';
 
 /** The data of tokens and markets. */
 export function createTokenSchemas() {
@@ -22,7 +22,7 @@ export function createTokenSchemas() {
       symbol: z.string().optional(),
       name: z.string().optional(),
     }),
-    TokenHolder: z.object({ address: address('The holder.'), balance: atoms('The balance.') }),
+    TokenHolder: z.object({ address: address('The holder.'), balance: tokenAtoms('The balance.') }),
     TokenBalances: z.object({
       balances: z
         .record(z.string(), z.string().regex(/^[0-9]+$/))
@@ -33,8 +33,8 @@ export function createTokenSchemas() {
     SlippageTolerance: z.object({ slippageBps: z.int().min(0).max(10_000).describe('Basis points: 0.01 %.') }),
     UsdPrice: z.object({ price: z.number().describe('Dollars for one whole token.') }),
     TokenBalance: z.object({
-      balance: atoms('Balance of the account.'),
-      allowance: atoms('Amount that the vault relayer may move.'),
+      balance: tokenAtoms('Balance of the account.'),
+      allowance: tokenAtoms('Amount that the vault relayer may move.'),
       token: z.object({
         address: address(),
         decimals: z.int().min(0).max(255).optional(),

@@ -109,7 +109,7 @@ const SIMULATION: RouteCost = { ...WRITE, growth: 'gas of the hooks' };
 /** The routes that explain orders to operators. */
 const DEBUG_ROUTES: readonly Route[] = [
   debugRoute('reportOrder', { method: 'GET', path: 'order/:uid', cost: SEARCH }),
-  debugRoute('simulateOrder', { method: 'GET', path: 'simulation/:uid', cost: SIMULATION }),
+  debugRoute('simulateStoredOrder', { method: 'GET', path: 'simulation/:uid', cost: SIMULATION }),
   debugRoute('simulateNewOrder', {
     method: 'POST',
     path: 'simulation',

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../../account-tools/account-error.ts';
 import type { AccountTools } from '../../account-tools/account-tools.ts';
-import { requireChainId } from '../../account-tools/parameters.ts';
 import type { DeadlineLimiter } from '../../concurrency/deadline.ts';
 import { createDeadlineLimiter, DeadlineError, QueueFullError } from '../../concurrency/deadline.ts';
 import { OrderBookError } from '../../errors.ts';
@@ -14,6 +13,7 @@ import type {
 } from '../../ports/bundle-simulation.ts';
 import { formatValue } from '../../protocol/format-value.ts';
 import { hex, hexSchema, parseShape } from '../../protocol/shape.ts';
+import { requireChainId } from '../../validation/parameters.ts';
 import { type BalanceDifferences, createBalanceTotals, mergeStateChanges } from './state-diff.ts';
 
 /** The result of a transaction of a bundle, in the form of production, with its logs. */

@@ -1,7 +1,6 @@
 import { getProductionBook } from '../../account-tools/account-books.ts';
 import { AccountError } from '../../account-tools/account-error.ts';
 import type { AccountTools } from '../../account-tools/account-tools.ts';
-import { requireChainId, requireToken } from '../../account-tools/parameters.ts';
 import { createSourceCache } from '../../account-tools/source-cache.ts';
 import { toWrapped } from '../../account-tools/wrapped-token.ts';
 import type { PriceHistorySource, PricePoint } from '../../ports/price-history.ts';
@@ -9,6 +8,7 @@ import type { UsdPriceQuery } from '../../ports/prices.ts';
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { assertKnownOptions, requireInteger } from '../../validation/options.ts';
+import { requireChainId, requireToken } from '../../validation/parameters.ts';
 import { type UsdPriceApi, UsdPriceError } from '../usd-prices.ts';
 import type { SlippageOptions } from './slippage-options.ts';
 import type { TokenMarket } from './volatility.ts';

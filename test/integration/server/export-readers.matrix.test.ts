@@ -6,9 +6,9 @@ import { createAccountApi } from 'intentbook/accounts';
 import { memoryStore } from 'intentbook/memory';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exportTable } from '../../../apps/server/commands/table-export/index.ts';
-import { createNotificationTable } from '../../../apps/server/commands/table-export/notification-table.ts';
-import { createOrderTable } from '../../../apps/server/commands/table-export/order-table.ts';
-import { createTradeTable } from '../../../apps/server/commands/table-export/trade-table.ts';
+import { exportNotifications } from '../../../apps/server/commands/table-export/notification-table.ts';
+import { exportOrders } from '../../../apps/server/commands/table-export/order-table.ts';
+import { exportTrades } from '../../../apps/server/commands/table-export/trade-table.ts';
 import { tradeOf } from '../../support/chain-events.ts';
 import { queryDuckDb } from '../../support/duckdb.ts';
 import { ALICES, accountFixture } from '../../unit/accounts/accounts-fixture.ts';
@@ -82,9 +82,9 @@ async function writeExports(folder: string) {
     writeFileSync(join(folder, file), text);
   };
   const tables = [
-    ['orders', await createOrderTable(store, undefined)],
-    ['trades', await createTradeTable(store, undefined)],
-    ['notifications', await createNotificationTable(fixture.store, undefined)],
+    ['orders', await exportOrders(store, undefined)],
+    ['trades', await exportTrades(store, undefined)],
+    ['notifications', await exportNotifications(fixture.store, undefined)],
   ] as const;
   for (const [name, table] of tables) await exportTable(name, table as never, join(folder, `${name}.csv`), PROGRESS);
   for (const kind of ['orders', 'trades']) {

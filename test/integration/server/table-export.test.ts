@@ -10,9 +10,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Table } from '../../../apps/server/commands/table-export/columns.ts';
 import { splitAmount } from '../../../apps/server/commands/table-export/columns.ts';
 import { exportTable } from '../../../apps/server/commands/table-export/index.ts';
-import { createNotificationTable } from '../../../apps/server/commands/table-export/notification-table.ts';
-import { createOrderTable } from '../../../apps/server/commands/table-export/order-table.ts';
-import { createTradeTable } from '../../../apps/server/commands/table-export/trade-table.ts';
+import { exportNotifications } from '../../../apps/server/commands/table-export/notification-table.ts';
+import { exportOrders } from '../../../apps/server/commands/table-export/order-table.ts';
+import { exportTrades } from '../../../apps/server/commands/table-export/trade-table.ts';
 import { blockOf, eventsIn, tradeOf } from '../../support/chain-events.ts';
 import { queryDuckDb } from '../../support/duckdb.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
@@ -78,7 +78,7 @@ describe.each(FORMATS)('export to %s', (format) => {
   test('trades: sums in DuckDB are those of the book, also after a reorganisation', async () => {
     const { store, book, orders } = await tradedBook();
     const file = join(await scratch(), `trades.${format}`);
-    const { rows, cursor } = await write(createTradeTable(store), file, 'trades');
+    const { rows, cursor } = await write(exportTrades(store), file, 'trades');
     expect([rows, cursor]).toEqual([4 + 5 + 5 + 3, await book.log.last()]);
     const trades = (await Promise.all(orders.map(({ uid }) => book.trades.list({ orderUid: uid })))).flat();
     expect(trades.length).toBe(7);
@@ -97,7 +97,7 @@ describe.each(FORMATS)('export to %s', (format) => {
   test('orders: sums in DuckDB are those of the book, amounts are exact texts', async () => {
     const { store, orders, book } = await tradedBook();
     const file = join(await scratch(), `orders.${format}`);
-    expect((await write(createOrderTable(store, undefined), file)).rows).toBe(8);
+    expect((await write(exportOrders(store, undefined), file)).rows).toBe(8);
     const current = await Promise.all(orders.map(({ uid }) => book.orders.get(uid)));
     const executed = sum(current.map((order) => order?.executedSellAmount ?? '0'));
     expect(await sumInDuckDb(file, 'executed_sell_amount')).toBe(executed);
@@ -122,31 +122,31 @@ describe.each(FORMATS)('export to %s', (format) => {
     const folder = await scratch();
     const paths = ['first', 'second', 'whole', 'changed'].map((name) => join(folder, `${name}.${format}`));
     const [first = '', second = '', whole = '', changed = ''] = paths;
-    const { cursor } = await write(createTradeTable(store), first, 'trades');
+    const { cursor } = await write(exportTrades(store), first, 'trades');
     const fresh = await order({ sellAmount: '77', buyAmount: '7' });
     const [old] = orders;
     assert.ok(old);
     await applyBlock(3, [tradeOf(fresh, 77n, 8n), tradeOf(old, 10n, 1n)]);
-    expect((await write(createTradeTable(store, cursor), second, 'trades')).rows).toBe(2);
-    await write(createTradeTable(store), whole, 'trades');
+    expect((await write(exportTrades(store, cursor), second, 'trades')).rows).toBe(2);
+    await write(exportTrades(store), whole, 'trades');
     for (const column of ['sell_amount', 'buy_amount']) {
       const parts = [await sumInDuckDb(first, column), await sumInDuckDb(second, column)];
       expect(parts.reduce((a, b) => a + b)).toBe(await sumInDuckDb(whole, column));
     }
-    expect((await write(createOrderTable(store, cursor), changed)).rows).toBe(2);
+    expect((await write(exportOrders(store, cursor), changed)).rows).toBe(2);
     const states = await queryDuckDb(`SELECT uid, state FROM ${from(changed)} ORDER BY state`);
     expect(states).toEqual([
       { uid: fresh.uid, state: 'fulfilled' },
       { uid: old.uid, state: 'open' },
     ]);
     const last = await book.log.last();
-    await expect(createTradeTable(store, last + 1)).rejects.toThrow('after must be a position of the log');
+    await expect(exportTrades(store, last + 1)).rejects.toThrow('after must be a position of the log');
   });
 
   test('notifications: one row for each entry of the account log', async () => {
     const { accountStore, listNotifications, book } = await tradedBook();
     const file = join(await scratch(), `notifications.${format}`);
-    const { rows } = await write(createNotificationTable(accountStore), file, 'notifications');
+    const { rows } = await write(exportNotifications(accountStore), file, 'notifications');
     expect(rows).toBe(await accountStore.notifications.last());
     const visible = await listNotifications();
     const read = await queryDuckDb(
@@ -171,7 +171,7 @@ describe.each(FORMATS)('export to %s', (format) => {
     const { store } = await tradedBook();
     const file = join(await scratch(), `orders.${format}`);
     writeFileSync(`${file}.partial`, 'of an export that was killed');
-    const table = await createOrderTable(store, undefined);
+    const table = await exportOrders(store, undefined);
     const seen: boolean[] = [];
     async function* observed(fails: boolean) {
       for await (const batch of table.batches) {
@@ -184,7 +184,7 @@ describe.each(FORMATS)('export to %s', (format) => {
       'offline',
     );
     expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, false]);
-    await write(createOrderTable(store, undefined), file);
+    await write(exportOrders(store, undefined), file);
     expect([seen, existsSync(file), existsSync(`${file}.partial`)]).toEqual([[false], true, false]);
     expect(await queryDuckDb(`SELECT count(*)::INTEGER AS n FROM ${from(file)}`)).toEqual([{ n: 8 }]);
   });

@@ -5,7 +5,7 @@ import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { exportBook } from '../../../apps/server/commands/export.ts';
 import { pruneBook } from '../../../apps/server/commands/prune.ts';
-import { createOrderTable } from '../../../apps/server/commands/table-export/order-table.ts';
+import { exportOrders } from '../../../apps/server/commands/table-export/order-table.ts';
 import { verifyBook } from '../../../apps/server/commands/verify.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import { cleanUp, scratch } from './process.ts';
@@ -38,7 +38,7 @@ describe('store whose orders are too many to count', () => {
   });
 
   test('is exported to a table', async () => {
-    expect(await createOrderTable(store, undefined)).toMatchObject({ total: undefined });
+    expect(await exportOrders(store, undefined)).toMatchObject({ total: undefined });
   });
 
   test('is verified', async () => {

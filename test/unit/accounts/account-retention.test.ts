@@ -1,6 +1,6 @@
 import type { AccountStore, LogPruneRequest } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import { createAccountRetention } from '../../../src/accounts/account-retention.ts';
+import { createAccountPruning } from '../../../src/accounts/account-retention.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -28,7 +28,7 @@ function fixture(notifications: number | undefined) {
       },
     },
   } as unknown as AccountStore; // the members that are used
-  const retention = createAccountRetention({
+  const retention = createAccountPruning({
     store,
     clock,
     notifications,

@@ -2,7 +2,7 @@ import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { toCsvLine } from '../../../src/account-tools/csv-line.ts';
 import { ORDER_CSV_HEADER, TRADE_CSV_HEADER } from '../../../src/accounts/history/csv.ts';
-import { formatTradeCursor, parseTradeCursor } from '../../../src/accounts/history/cursor.ts';
+import { formatHistoryCursor, parseHistoryCursor } from '../../../src/accounts/history/cursor.ts';
 import type { MergeSource } from '../../../src/accounts/history/merge.ts';
 import { createMerge } from '../../../src/accounts/history/merge.ts';
 
@@ -61,9 +61,9 @@ describe('cursor of trades', () => {
       [key(1), { blockNumber: 5, logIndex: 0 }],
       [key(100), { blockNumber: 999_999_999_999_999, logIndex: 999_999_999 }],
     ]);
-    const text = formatTradeCursor(positions);
+    const text = formatHistoryCursor(positions);
     expect(text).toBe(`${key(1)}~5-0.${key(100)}~999999999999999-999999999`);
-    expect(parseTradeCursor(text)).toEqual(positions);
+    expect(parseHistoryCursor(text)).toEqual(positions);
   });
 
   test.each([
@@ -78,7 +78,7 @@ describe('cursor of trades', () => {
     `${key(1)}~-0`,
   ])('rejects %s', (text) => {
     const message = 'cursor: must be the `next` value of a page';
-    expect(() => parseTradeCursor(text)).toThrow(
+    expect(() => parseHistoryCursor(text)).toThrow(
       new OrderBookError('InvalidParameter', message, { parameter: 'cursor' }),
     );
   });
@@ -87,8 +87,8 @@ describe('cursor of trades', () => {
     const position = `${key(1)}~5-0`;
     const texts = (count: number) => Array.from({ length: count }, () => position).join('.');
     const most = Math.floor(10_001 / (position.length + 1));
-    expect(parseTradeCursor(texts(most)).size).toBe(1);
-    expect(() => parseTradeCursor(texts(most + 1))).toThrow(OrderBookError);
+    expect(parseHistoryCursor(texts(most)).size).toBe(1);
+    expect(() => parseHistoryCursor(texts(most + 1))).toThrow(OrderBookError);
   });
 });
 

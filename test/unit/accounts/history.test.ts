@@ -6,7 +6,7 @@ import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toCsvLine } from '../../../src/account-tools/csv-line.ts';
-import { formatTradeCursor, parseTradeCursor } from '../../../src/accounts/history/cursor.ts';
+import { formatHistoryCursor, parseHistoryCursor } from '../../../src/accounts/history/cursor.ts';
 import { described } from '../../integration/http/described.ts';
 import type { Answer } from '../../integration/http/http-fixture.ts';
 import { directFixture } from '../../integration/http/http-fixture.ts';
@@ -209,8 +209,8 @@ describe('GET /accounts/{account}/trades', () => {
 describe('cursor of trades', () => {
   it('must not be longer than 10,000 characters', () => {
     const position = `1-0x${'0'.repeat(40)}~1-1`;
-    expect(parseTradeCursor(Array(150).fill(position).join('.')).size).toBe(1);
-    expect(() => parseTradeCursor(Array(300).fill(position).join('.'))).toThrow('cursor: must be the `next` value');
+    expect(parseHistoryCursor(Array(150).fill(position).join('.')).size).toBe(1);
+    expect(() => parseHistoryCursor(Array(300).fill(position).join('.'))).toThrow('cursor: must be the `next` value');
   });
 });
 
@@ -282,7 +282,7 @@ describe('account history', () => {
   it('ignores positions of other books in a cursor', async () => {
     const fixture = await historyFixture();
     await fixture.settle(0, [await fixture.submit(0)]);
-    const cursor = formatTradeCursor(new Map([[`5-0x${'0'.repeat(40)}`, { blockNumber: 5, logIndex: 0 }]]));
+    const cursor = formatHistoryCursor(new Map([[`5-0x${'0'.repeat(40)}`, { blockNumber: 5, logIndex: 0 }]]));
     expect(await fixture.accounts.history.trades(OWNER, { cursor })).toEqual({ trades: [] });
   });
 });

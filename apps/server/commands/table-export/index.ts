@@ -7,9 +7,9 @@ import type { Table } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
 
 /** The tables that can be exported. */
-export const TABLES = ['orders', 'trades', 'notifications'] as const;
+export const TABLE_NAMES = ['orders', 'trades', 'notifications'] as const;
 /** A table that can be exported. */
-export type TableName = (typeof TABLES)[number];
+export type TableName = (typeof TABLE_NAMES)[number];
 
 /** A written table. */
 export interface ExportedTable {

@@ -25,7 +25,7 @@ const BATCH = 500;
  *
  * @param after - Position in the account log. Default: from the first entry on.
  */
-export async function createNotificationTable({ notifications, retention }: AccountStore, after = 0): Promise<Table> {
+export async function exportNotifications({ notifications, retention }: AccountStore, after = 0): Promise<Table> {
   const cursor = await notifications.last();
   if (after > 0) await assertCursor({ retention }, notifications.after, after, cursor);
 

@@ -31,7 +31,7 @@ const COLUMNS: readonly Column[] = [
  * Creates the table of orders. Without `after` it has all orders, newest first. Otherwise it has the orders with a log
  * entry above this position, each once, in its current state.
  */
-export async function createOrderTable(store: Store, after: number | undefined): Promise<Table> {
+export async function exportOrders(store: Store, after: number | undefined): Promise<Table> {
   const cursor = await store.events.last();
   if (after === undefined) {
     return { columns: COLUMNS, batches: readAll(store), cursor, total: await countOrders(store) };

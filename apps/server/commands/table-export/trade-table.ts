@@ -30,7 +30,7 @@ interface Tokens {
  *
  * @param after - Position in the log. Default: from the first entry on.
  */
-export async function createTradeTable(store: Store, after = 0): Promise<Table> {
+export async function exportTrades(store: Store, after = 0): Promise<Table> {
   const cursor = await store.events.last();
   if (after > 0) await assertCursor(store, store.events.after, after, cursor);
   return { columns: COLUMNS, batches: readTrades(store, after, cursor), cursor };

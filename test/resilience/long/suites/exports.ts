@@ -6,7 +6,7 @@ import { systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { exportBook } from '../../../../apps/server/commands/export.ts';
 import { exportTable } from '../../../../apps/server/commands/table-export/index.ts';
-import { createOrderTable } from '../../../../apps/server/commands/table-export/order-table.ts';
+import { exportOrders } from '../../../../apps/server/commands/table-export/order-table.ts';
 import { DOMAIN } from '../../../conformance/harness.ts';
 import { completeOrder } from '../../../support/complete-orders.ts';
 import { queryDuckDb } from '../../../support/duckdb.ts';
@@ -43,7 +43,7 @@ export const suite: LongSuite = {
         return (performance.now() - since) / 1000;
       };
       const table = async (name: string) =>
-        exportTable('orders', await createOrderTable(store, undefined), join(folder, name), PROGRESS);
+        exportTable('orders', await exportOrders(store, undefined), join(folder, name), PROGRESS);
       const ndjson = await seconds(() => exportBook(store, DOMAIN, join(folder, 'orders.ndjson'), PROGRESS));
       const parquet = await seconds(() => table('orders.parquet'));
       const csv = await seconds(() => table('orders.csv'));

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { requireAccount, requireChainId, requireToken } from '../../../src/account-tools/parameters.ts';
+import { requireAccount, requireChainId, requireToken } from '../../../src/validation/parameters.ts';
 
 const ALICE = `0x${'a1'.repeat(20)}`;
 const TOKEN = `0x${'Ab'.repeat(20)}`;
 
-describe('parameters of the account interface', () => {
+describe('parameters of books and of the account interface', () => {
   test.each([0, -1, 1.5, 2 ** 53, '1'])('reject the chain id %s', (chainId) => {
     // An untyped application.
     expect(() => requireChainId(chainId as number)).toThrow(

@@ -2,7 +2,7 @@ import { OrderBookError } from '../errors.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 
 /** Parses the address of an account. @throws OrderBookError `InvalidParameter` if the text is not a valid address. */
-export const requireAccount = (text: string): Address => requireAddress(text, 'account');
+export const requireAccount = (text: string, name = 'account'): Address => requireAddress(text, name);
 
 /** Parses a token address. @throws OrderBookError `InvalidParameter` if the text is not a valid address. */
 export const requireToken = (text: string, name = 'token'): Address => requireAddress(text, name);
