@@ -84,7 +84,7 @@ interface Tail {
  */
 export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
   assertKnownOptions('natsPublisher', options, OPTIONS);
-  const { log, jetstream, stream, subject = stream, after, clock = systemClock } = options;
+  const { log, jetstream, stream, subject = stream, clock = systemClock } = options;
   requireFunctions('natsPublisher: log', log, ['last', 'after', 'watch']);
   if (typeof jetstream !== 'function') requireFunctions('natsPublisher: jetstream', jetstream, ['publish']);
   requireName('stream', stream, /^[^\s.*>/\\]{1,255}$/, 'a name without blanks, ".", "*", ">" and slashes');
@@ -100,25 +100,6 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
     client ??= typeof jetstream === 'function' ? await jetstream() : jetstream;
     manager ??= await client.jetstreamManager();
     return [client, manager];
-  }
-
-  /** Reads the end of the stream, and creates a stream that is missing. */
-  async function readTail({ streams }: JetStreamManager): Promise<Tail> {
-    const info = await streams.info(stream).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      return streams.add({ name: stream, subjects: [`${subject}.>`] });
-    });
-    const { last_seq: sequence, messages } = info.state;
-    if (messages === 0) {
-      if (after === undefined && sequence > 0)
-        throw new Error(`the stream ${stream} has lost its last message: the option "after" must give its position`);
-      return { sequence, position: after ?? 0 };
-    }
-    const id = (await streams.getMessage(stream, { seq: sequence }))?.header.get(MESSAGE_ID) ?? '';
-    const position = ID.exec(id)?.[1];
-    if (position === undefined)
-      throw new Error(`the last message of the stream ${stream} is not an event of this book: "${id}"`);
-    return { sequence, position: Number(position) };
   }
 
   /** Publishes a page of the log. Later messages are refused if an earlier one is not added. */
@@ -150,7 +131,7 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
     retryDelay: RETRY_DELAY,
     async run(isStopping) {
       const [js, manage] = await connect();
-      tail ??= await readTail(manage);
+      tail ??= await readTail(manage, options);
       while (!isStopping()) {
         const entries = await log.after(tail.position, PAGE_SIZE);
         if (entries.length === 0) {
@@ -185,6 +166,28 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
       return tail?.position;
     },
   };
+}
+
+/** Reads the end of the stream, and creates a stream that is missing. */
+async function readTail(
+  { streams }: JetStreamManager,
+  { stream, subject = stream, after }: Pick<NatsPublisherOptions, 'stream' | 'subject' | 'after'>,
+): Promise<Tail> {
+  const info = await streams.info(stream).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    return streams.add({ name: stream, subjects: [`${subject}.>`] });
+  });
+  const { last_seq: sequence, messages } = info.state;
+  if (messages === 0) {
+    if (after === undefined && sequence > 0)
+      throw new Error(`the stream ${stream} has lost its last message: the option "after" must give its position`);
+    return { sequence, position: after ?? 0 };
+  }
+  const id = (await streams.getMessage(stream, { seq: sequence }))?.header.get(MESSAGE_ID) ?? '';
+  const position = ID.exec(id)?.[1];
+  if (position === undefined)
+    throw new Error(`the last message of the stream ${stream} is not an event of this book: "${id}"`);
+  return { sequence, position: Number(position) };
 }
 
 /** Code of JetStream for a stream that does not exist. */

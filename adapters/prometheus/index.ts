@@ -88,6 +88,17 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
   for (const { name, book } of added)
     if (book.upstream !== undefined) state.upstreams.push({ name, upstream: book.upstream });
 
+  const metrics = createBookMetrics(counter, histogram);
+  if (isNew) createGauges(Gauge, registry, state);
+
+  for (const each of added) {
+    state.books.add(each.book);
+    observeBook(metrics, each);
+  }
+}
+
+/** Creates the metrics of the events of books. */
+function createBookMetrics(counter: Metrics['counter'], histogram: Metrics['histogram']) {
   const orders = counter(
     'intentbook_orders_submitted_total',
     'Submitted orders by result: "accepted" or the rejection code.',
@@ -139,46 +150,68 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     ['book', 'field', 'resolution'],
   );
   const failures = counter('intentbook_failures_total', 'Failures without a caller.', ['book']);
+  return {
+    orders,
+    submission,
+    signatures,
+    recovery,
+    store,
+    sources,
+    drivers,
+    pruned,
+    reorganisations,
+    calls,
+    differences,
+    failures,
+  };
+}
 
-  if (isNew) createGauges(Gauge, registry, state);
-
-  function follow({ name, book }: InstrumentedBook): void {
-    const label = { book: name };
-    // A counter that appears with its first event has no increase that an alert could notice.
-    for (const counter of [failures, reorganisations]) counter.inc(label, 0);
-    book.on('ordersSubmitted', ({ accepted, rejected, ms }) => {
-      if (accepted > 0) orders.inc({ ...label, outcome: 'accepted' }, accepted);
-      for (const outcome of rejected) orders.inc({ ...label, outcome });
-      submission.observe(label, ms / 1000);
-    });
-    book.on('signersRecovered', ({ backend, signatures: count, ms }) => {
-      signatures.inc({ ...label, backend }, count);
-      recovery.inc({ ...label, backend }, ms / 1000);
-    });
-    book.on('storeQueried', ({ operation, ms, failed }) => {
-      store.observe({ ...label, operation, outcome: failed ? 'failure' : 'responded' }, ms / 1000);
-    });
-    book.on('estimatorQueried', ({ source, request, outcome, ms }) => {
-      sources.observe({ ...label, source, request, outcome }, ms / 1000);
-    });
-    book.on('driverCalled', ({ driver, step, ms, failed }) => {
-      drivers.observe({ ...label, driver, step, outcome: failed ? 'failed' : 'responded' }, ms / 1000);
-    });
-    book.on('dataPruned', ({ data, removed }) => pruned.inc({ ...label, data }, removed));
-    book.on('chainProgress', (observation) => {
-      if (observation.type === 'reorganised') reorganisations.inc(label);
-    });
-    book.on('upstreamCalled', ({ class: name, outcome, ms }) => {
-      calls.observe({ ...label, class: name, outcome }, ms / 1000);
-    });
-    book.on('upstreamDiffered', ({ field, resolution }) => differences.inc({ ...label, field, resolution }));
-    book.on('failure', () => failures.inc(label));
-  }
-
-  for (const each of added) {
-    state.books.add(each.book);
-    follow(each);
-  }
+/** Adds the events of a book to the metrics. */
+function observeBook(metrics: ReturnType<typeof createBookMetrics>, { name, book }: InstrumentedBook): void {
+  const {
+    orders,
+    submission,
+    signatures,
+    recovery,
+    store,
+    sources,
+    drivers,
+    pruned,
+    reorganisations,
+    calls,
+    differences,
+    failures,
+  } = metrics;
+  const label = { book: name };
+  // A counter that appears with its first event has no increase that an alert could notice.
+  for (const counter of [failures, reorganisations]) counter.inc(label, 0);
+  book.on('ordersSubmitted', ({ accepted, rejected, ms }) => {
+    if (accepted > 0) orders.inc({ ...label, outcome: 'accepted' }, accepted);
+    for (const outcome of rejected) orders.inc({ ...label, outcome });
+    submission.observe(label, ms / 1000);
+  });
+  book.on('signersRecovered', ({ backend, signatures: count, ms }) => {
+    signatures.inc({ ...label, backend }, count);
+    recovery.inc({ ...label, backend }, ms / 1000);
+  });
+  book.on('storeQueried', ({ operation, ms, failed }) => {
+    store.observe({ ...label, operation, outcome: failed ? 'failure' : 'responded' }, ms / 1000);
+  });
+  book.on('estimatorQueried', ({ source, request, outcome, ms }) => {
+    sources.observe({ ...label, source, request, outcome }, ms / 1000);
+  });
+  book.on('driverCalled', ({ driver, step, ms, failed }) => {
+    drivers.observe({ ...label, driver, step, outcome: failed ? 'failed' : 'responded' }, ms / 1000);
+  });
+  book.on('dataPruned', ({ data, removed }) => pruned.inc({ ...label, data }, removed));
+  book.on('chainProgress', (observation) => {
+    if (observation.type === 'reorganised') reorganisations.inc(label);
+  });
+  book.on('upstreamCalled', ({ class: name, outcome, ms }) => {
+    calls.observe({ ...label, class: name, outcome }, ms / 1000);
+  });
+  book.on('upstreamDiffered', ({ field, resolution }) => differences.inc({ ...label, field, resolution }));
+  book.on('failure', () => failures.inc(label));
 }
 
 /** Creates the metrics that are read when they are collected. */
@@ -268,6 +301,8 @@ interface RegistryState {
   readonly chains: { readonly name: string; readonly chain: ChainState }[];
   readonly upstreams: { readonly name: string; readonly upstream: UpstreamApi }[];
 }
+
+type Metrics = ReturnType<typeof getMetrics>;
 
 const states = new WeakMap<Registry, RegistryState>();
 

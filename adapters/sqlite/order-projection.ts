@@ -21,12 +21,9 @@ type OrderStateRow = readonly [
 type CountedRow = readonly [id: number, owner: Buffer, live: number, quotaClass: number, isPlaced: number];
 
 /** Creates the operations on order rows. */
-export function createOrderProjectionTable({ prefix: p, prepare }: SqliteSession, owners: OwnerCounts) {
-  const insert = prepare(
-    `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, quota_class, ` +
-      'live, app_data, body, checksum, placed_on_chain, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)',
-  );
-  const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
+export function createOrderProjectionTable(session: SqliteSession, owners: OwnerCounts) {
+  const { prefix: p, prepare } = session;
+  const add = createOrderInsert(session, owners);
   const removeQuote = prepare(`DELETE FROM ${p}order_quotes WHERE order_id = ?`);
   const selectOrder = prepare(
     'SELECT uid, body, signing_scheme, quota_class, cancelled_off_chain, placed_on_chain, valid_to, ' +
@@ -48,27 +45,6 @@ export function createOrderProjectionTable({ prefix: p, prepare }: SqliteSession
     `INSERT OR IGNORE INTO ${p}tombstones (uid, valid_to) ` +
       `SELECT uid, ? FROM ${p}orders WHERE id = ? AND cancelled_off_chain = 1`,
   );
-
-  function add(order: NewOrder, uid: Buffer, owner: Buffer, placedOnChain: boolean, version: number): void {
-    const { lastInsertRowid } = insert.run(
-      uid,
-      owner,
-      toBytes(order.sellToken),
-      toBytes(order.buyToken),
-      order.creationDate,
-      order.validTo,
-      SCHEMES.indexOf(order.signingScheme),
-      STATES.indexOf(order.state),
-      QUOTA_CLASSES.indexOf(order.quotaClass),
-      toBytes(order.appData),
-      order.body,
-      crc32(order.body),
-      placedOnChain ? 1 : 0,
-      version,
-    );
-    if (order.quote !== undefined) insertQuote.run(lastInsertRowid, order.quote.body, order.quote.metadata);
-    owners.add(owner, order.quotaClass);
-  }
 
   /** Writes the state that follows from chain events, and updates the owner's counters. */
   function writeProgress(uid: Buffer, to: OrderProgress, versions: number): void {
@@ -104,19 +80,7 @@ export function createOrderProjectionTable({ prefix: p, prepare }: SqliteSession
 
     find(bytes: Buffer): KnownOrder | undefined {
       const row = selectOrder.get(bytes) as OrderStateRow | undefined; // the columns selected
-      if (row === undefined) return undefined;
-      const [uid, body, scheme, quotaClass, cancelledOffChain, placedOnChain, validTo, expiryRecorded] = row;
-      return {
-        uid: bufferToHex(uid),
-        body,
-        cancelledOffChain: cancelledOffChain === 1,
-        placedOnChain: placedOnChain === 1,
-        validTo,
-        expiryRecorded: expiryRecorded === 1,
-        // The table checks the ranges.
-        signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
-        quotaClass: getQuotaClass(quotaClass),
-      };
+      return row && toKnownOrder(row);
     },
 
     /** @param version - Returns the version of an inserted row. */
@@ -145,5 +109,50 @@ export function createOrderProjectionTable({ prefix: p, prepare }: SqliteSession
         }
       }
     },
+  };
+}
+
+/** Creates the insert of an order with its quote. The order counts as a live one of its owner. */
+function createOrderInsert({ prefix: p, prepare }: SqliteSession, owners: OwnerCounts) {
+  const insert = prepare(
+    `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, quota_class, ` +
+      'live, app_data, body, checksum, placed_on_chain, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)',
+  );
+  const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
+
+  return (order: NewOrder, uid: Buffer, owner: Buffer, placedOnChain: boolean, version: number): void => {
+    const { lastInsertRowid } = insert.run(
+      uid,
+      owner,
+      toBytes(order.sellToken),
+      toBytes(order.buyToken),
+      order.creationDate,
+      order.validTo,
+      SCHEMES.indexOf(order.signingScheme),
+      STATES.indexOf(order.state),
+      QUOTA_CLASSES.indexOf(order.quotaClass),
+      toBytes(order.appData),
+      order.body,
+      crc32(order.body),
+      placedOnChain ? 1 : 0,
+      version,
+    );
+    if (order.quote !== undefined) insertQuote.run(lastInsertRowid, order.quote.body, order.quote.metadata);
+    owners.add(owner, order.quotaClass);
+  };
+}
+
+function toKnownOrder(row: OrderStateRow): KnownOrder {
+  const [uid, body, scheme, quotaClass, cancelledOffChain, placedOnChain, validTo, expiryRecorded] = row;
+  return {
+    uid: bufferToHex(uid),
+    body,
+    cancelledOffChain: cancelledOffChain === 1,
+    placedOnChain: placedOnChain === 1,
+    validTo,
+    expiryRecorded: expiryRecorded === 1,
+    // The table checks the ranges.
+    signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
+    quotaClass: getQuotaClass(quotaClass),
   };
 }

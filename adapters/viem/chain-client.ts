@@ -144,7 +144,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
         signal,
         await getLoanOverride(slots, flashloan, signal),
       );
-      if (results === undefined) return simulateWithoutHooks(query, signal);
+      if (results === undefined) return simulateWithoutHooks(client, query, signal);
       const [balance, allowance, transfer] = results.slice(-3);
       if (balance === undefined || allowance === undefined || transfer === undefined) {
         throw new TypeError('the node returned too few results');
@@ -161,12 +161,17 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
       await verifyDomain(client, 'the node', domain, signal);
     },
   };
+}
 
-  async function simulateWithoutHooks(query: SimulationQuery, signal: AbortSignal): Promise<Simulation> {
-    const [funds] = await readFunds(client, [query], signal);
-    const { balance } = funds ?? { balance: query.amount };
-    return { balance, allowance: UNLIMITED, transferRevert: funds === undefined ? '0x' : undefined };
-  }
+/** Reads the balance only: hooks may set the allowance. */
+async function simulateWithoutHooks(
+  client: RpcClient,
+  query: SimulationQuery,
+  signal: AbortSignal,
+): Promise<Simulation> {
+  const [funds] = await readFunds(client, [query], signal);
+  const { balance } = funds ?? { balance: query.amount };
+  return { balance, allowance: UNLIMITED, transferRevert: funds === undefined ? '0x' : undefined };
 }
 
 /** Reads balances and allowances. An amount that the token does not return is undefined. */

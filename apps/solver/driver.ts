@@ -80,9 +80,7 @@ export function createDriver(options: DriverOptions): Driver {
   const solved = new Map<number, ReadonlyMap<number, Offer>>();
   // Another process may have solved the same auctions before.
   let lastId = Date.now() * 1000;
-  // One account sends one transaction at a time, so that their nonces do not collide.
-  let sending: Promise<unknown> = Promise.resolve();
-
+  const send = createSender(settler);
   const report = createFailureReporter(onFailure);
 
   async function solve(body: unknown, signal: AbortSignal): Promise<object> {
@@ -111,27 +109,6 @@ export function createDriver(options: DriverOptions): Driver {
     return { offer, auctionId };
   }
 
-  /** Sends a solution once. A repeated request receives the same result, unless the first one has sent nothing. */
-  function send(offer: Offer, auctionId: number, latest: number): Promise<SettlementReceipt> {
-    if (offer.receipt !== undefined) return offer.receipt;
-    const { solution } = offer;
-    const submit = async () => {
-      try {
-        const block = await settler.block?.();
-        if (block !== undefined && block >= latest) throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
-        const reason = await settler.simulate(solution);
-        if (reason !== undefined) throw new DriverFailure('FailedToSubmit', reason);
-      } catch (error) {
-        offer.receipt = undefined;
-        throw error;
-      }
-      return settler.submit(solution, auctionId);
-    };
-    offer.receipt = sending.then(submit, submit);
-    sending = offer.receipt;
-    return offer.receipt;
-  }
-
   async function settle(body: unknown): Promise<object> {
     const name = 'submissionDeadlineLatestBlock';
     const latest = parseInteger(name, requireObject(body)[name]);
@@ -147,13 +124,10 @@ export function createDriver(options: DriverOptions): Driver {
     const auction: SolvableAuction = { id: 0, block: 0, orders: [order], prices: {}, ...deadline };
     const [solution] = await beforeDeadline(signal, deadline?.deadline, (limited) => engine.solve(auction, limited));
     if (solution === undefined) throw new DriverFailure('QuotingFailed', 'there is no route');
-    const text = ({ target, value, callData }: Solution['interactions'][number]) => {
-      return { target, value: String(value), callData };
-    };
     return {
       clearingPrices: toText(solution.prices),
-      preInteractions: (solution.pre ?? []).map(text),
-      interactions: solution.interactions.map(text),
+      preInteractions: (solution.pre ?? []).map(toTextInteraction),
+      interactions: solution.interactions.map(toTextInteraction),
       solver: settler.address,
       gas,
       jitOrders: [],
@@ -187,6 +161,38 @@ export function createDriver(options: DriverOptions): Driver {
         return Response.json({ kind, description }, { status: 400 });
       }
     },
+  };
+}
+
+function toTextInteraction({ target, value, callData }: Solution['interactions'][number]) {
+  return { target, value: String(value), callData };
+}
+
+/**
+ * Creates the function that sends a solution once. A repeated request receives the same result, unless the first one
+ * has sent nothing.
+ */
+function createSender(settler: Settler) {
+  // One account sends one transaction at a time, so that their nonces do not collide.
+  let sending: Promise<unknown> = Promise.resolve();
+  return (offer: Offer, auctionId: number, latest: number): Promise<SettlementReceipt> => {
+    if (offer.receipt !== undefined) return offer.receipt;
+    const { solution } = offer;
+    const submit = async () => {
+      try {
+        const block = await settler.block?.();
+        if (block !== undefined && block >= latest) throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
+        const reason = await settler.simulate(solution);
+        if (reason !== undefined) throw new DriverFailure('FailedToSubmit', reason);
+      } catch (error) {
+        offer.receipt = undefined;
+        throw error;
+      }
+      return settler.submit(solution, auctionId);
+    };
+    offer.receipt = sending.then(submit, submit);
+    sending = offer.receipt;
+    return offer.receipt;
   };
 }
 

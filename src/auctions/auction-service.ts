@@ -2,6 +2,7 @@ import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
 import { OrderBookError } from '../errors.ts';
 import { seconds } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { requireUid } from '../protocol/uid.ts';
@@ -52,10 +53,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const getFees = createFeeSchedule(context.auctions, tokens);
   const remote = createDeadlineLimiter(clock, checkTimeout);
-  /** The newest block when the settlement of a solution failed. */
-  const failed = new Map<string, number>();
-  const hasFailed: HasFailed = (solution, block) =>
-    block > (failed.get(formatSolutionId(solution)) ?? Number.POSITIVE_INFINITY);
+  const { hasFailed, settlementFailed } = createFailedSettlements();
   const attempts = createSettlementAttempts();
   const runs = new Set<AuctionRun>();
   let started = 0;
@@ -119,11 +117,7 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
           competition: (auctionId) => readCompetition(auctionId, store),
           findHead: context.findHead,
           findInFlight: () => findInFlight(store, hasFailed),
-          settlementFailed(solution, block) {
-            failed.set(formatSolutionId(solution), block);
-            const [oldest = ''] = failed.keys();
-            if (failed.size > MAX_FAILED) failed.delete(oldest);
-          },
+          settlementFailed,
           attempts,
           driverObserver,
           onFailure,
@@ -148,9 +142,25 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
       await Promise.all([...runs].map((run) => run.stop()));
       runs.clear();
     },
-    async isBidOn(uid) {
-      const recent = await store.auctions.competitions({ limit: RECENT });
-      return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type
-    },
+    isBidOn: (uid) => isBidOn(uid, store),
   };
+}
+
+/** Creates the list of settlements that this process has seen fail. */
+function createFailedSettlements() {
+  /** The newest block when the settlement of a solution failed. */
+  const failed = new Map<string, number>();
+  const hasFailed: HasFailed = (solution, block) =>
+    block > (failed.get(formatSolutionId(solution)) ?? Number.POSITIVE_INFINITY);
+  const settlementFailed = (solution: Parameters<HasFailed>[0], block: number) => {
+    failed.set(formatSolutionId(solution), block);
+    const [oldest = ''] = failed.keys();
+    if (failed.size > MAX_FAILED) failed.delete(oldest);
+  };
+  return { hasFailed, settlementFailed };
+}
+
+async function isBidOn(uid: Hex, store: Pick<Store, 'auctions'>): Promise<boolean> {
+  const recent = await store.auctions.competitions({ limit: RECENT });
+  return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type
 }

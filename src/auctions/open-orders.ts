@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { OrderCursor, Store, StoredEvent, StoredOrder } from '../ports/store.ts';
+import type { OrderCursor, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/log-gap.ts';
 import { type AuctionCandidate, type AuctionOrder, auctionCandidate, compareAuctionOrders } from './auction-order.ts';
@@ -19,8 +19,7 @@ export function createOpenOrders(
   { orders, events }: Pick<Store, 'orders' | 'events'>,
   onFailure: (failure: unknown) => void,
 ) {
-  let sorted: AuctionCandidate[] = [];
-  let known = new Map<Hex, AuctionCandidate>();
+  const candidates = createCandidateList();
   /** Log entries up to here are part of the candidates. */
   let position: number | undefined;
   /** Orders that had expired then, in seconds since 1970, were not read. */
@@ -28,29 +27,13 @@ export function createOpenOrders(
   /** The fee rules of the candidates. */
   let rules: FeeRules | undefined;
 
-  function remove(uid: Hex): void {
-    const candidate = known.get(uid);
-    if (candidate === undefined) return;
-    known.delete(uid);
-    sorted.splice(indexOf(sorted, candidate, compareAge), 1);
-  }
-
-  function put(candidate: AuctionCandidate): void {
-    const { uid } = candidate.order;
-    const before = known.get(uid);
-    if (before !== undefined)
-      sorted[indexOf(sorted, before, compareAge)] = candidate; // the creation date of a UID does not change
-    else sorted.splice(indexOf(sorted, candidate, compareAge), 0, candidate);
-    known.set(uid, candidate);
-  }
-
   /** Reads changed orders and replaces their candidates. */
   async function read(uids: readonly Hex[]): Promise<void> {
-    const candidates = new Map(toCandidates(await orders.get(uids)).map((each) => [each.order.uid, each]));
+    const changed = new Map(toCandidates(await orders.get(uids)).map((each) => [each.order.uid, each]));
     for (const uid of uids) {
-      const candidate = candidates.get(uid);
-      if (candidate === undefined || known.get(uid)?.created !== candidate.created) remove(uid);
-      if (candidate !== undefined) put(candidate);
+      const candidate = changed.get(uid);
+      if (candidate === undefined || candidates.get(uid)?.created !== candidate.created) candidates.remove(uid);
+      if (candidate !== undefined) candidates.put(candidate);
     }
     await yieldToEventLoop();
   }
@@ -80,9 +63,7 @@ export function createOpenOrders(
       const oldest = page.length === PAGE ? page.at(-1) : undefined;
       after = oldest && { creationDate: oldest.creationDate, uid: oldest.uid };
     } while (after !== undefined);
-    known = new Map(found.map((candidate) => [candidate.order.uid, candidate]));
-    // Sorted once: insertions at the front of a long list would take a time that grows with its square.
-    sorted = [...known.values()].reverse().sort(compareAge);
+    candidates.replaceAll(found);
     position = last;
     readAt = now;
   }
@@ -93,9 +74,11 @@ export function createOpenOrders(
       const page = await events.after(at, LOG_PAGE);
       if (isAfterGap(at, page)) return false;
       const changed = new Set<Hex>();
-      for (const entry of page) {
-        if (applyExpiry(entry)) changed.delete(entry.uid);
-        else changed.add(entry.uid);
+      for (const { type, uid } of page) {
+        if (type === 'expired') {
+          candidates.remove(uid); // the row does not show it
+          changed.delete(uid);
+        } else changed.add(uid);
       }
       const uids = [...changed];
       for (let i = 0; i < uids.length; i += PAGE) await read(uids.slice(i, i + PAGE));
@@ -103,12 +86,6 @@ export function createOpenOrders(
       position = at;
     }
     return true;
-  }
-
-  /** Removes an order whose expiry is recorded. Its row does not show it. */
-  function applyExpiry({ type, uid }: StoredEvent): boolean {
-    if (type === 'expired') remove(uid);
-    return type === 'expired';
   }
 
   return {
@@ -129,12 +106,44 @@ export function createOpenOrders(
         position = undefined; // a failure on the way starts again
         await readAll(last, now);
       }
-      return sorted;
+      return candidates.sorted;
     },
     /** Returns whether an open order is one of the orders of an auction. */
     isOneOf(uid: Hex, list: readonly AuctionOrder[]): boolean {
-      const order = known.get(uid)?.order;
+      const order = candidates.get(uid)?.order;
       return order !== undefined && list[indexOf(list, order, compareAuctionOrders)]?.uid === uid;
+    },
+  };
+}
+
+/** Creates a list of candidates, oldest first, in which each is found by its UID. */
+function createCandidateList() {
+  let sorted: AuctionCandidate[] = [];
+  let known = new Map<Hex, AuctionCandidate>();
+  return {
+    get sorted(): readonly AuctionCandidate[] {
+      return sorted;
+    },
+    get: (uid: Hex) => known.get(uid),
+    remove(uid: Hex): void {
+      const candidate = known.get(uid);
+      if (candidate === undefined) return;
+      known.delete(uid);
+      sorted.splice(indexOf(sorted, candidate, compareAge), 1);
+    },
+    put(candidate: AuctionCandidate): void {
+      const { uid } = candidate.order;
+      const before = known.get(uid);
+      if (before !== undefined)
+        sorted[indexOf(sorted, before, compareAge)] = candidate; // the creation date of a UID does not change
+      else sorted.splice(indexOf(sorted, candidate, compareAge), 0, candidate);
+      known.set(uid, candidate);
+    },
+    /** Replaces all candidates by others, newest first. */
+    replaceAll(found: readonly AuctionCandidate[]): void {
+      known = new Map(found.map((candidate) => [candidate.order.uid, candidate]));
+      // Sorted once: insertions at the front of a long list would take a time that grows with its square.
+      sorted = [...known.values()].reverse().sort(compareAge);
     },
   };
 }

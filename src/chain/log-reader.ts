@@ -57,24 +57,21 @@ const ONCHAIN_ORDER_TOPICS: readonly Hex[] = [
 /** Runs a request to a node with a timeout. */
 type Run = <T>(request: (call: ChainCall) => Promise<T>) => Promise<T>;
 
+interface LogReaderContext {
+  readonly domain: Domain;
+  readonly run: Run;
+  readonly observe: (observation: IndexerObservation) => void;
+  readonly isStopping: () => boolean;
+}
+
 /** Creates a reader of the settlement contract and of contracts that place orders. */
 export function createLogReader(
   onchainOrderContracts: readonly Address[],
-  {
-    domain,
-    run,
-    observe,
-    isStopping,
-  }: {
-    readonly domain: Domain;
-    readonly run: Run;
-    readonly observe: (observation: IndexerObservation) => void;
-    readonly isStopping: () => boolean;
-  },
+  { domain, run, observe, isStopping }: LogReaderContext,
 ) {
   const addresses = [domain.settlementContract, ...onchainOrderContracts];
   const topics = [...SETTLEMENT_TOPICS, ...ONCHAIN_ORDER_TOPICS];
-  let callFailures = 0;
+  const readCalls = createCallReader(domain.settlementContract, { run, observe, isStopping });
 
   const logQuery = (of: LogQuery['of']): LogQuery => ({ addresses, topics, of });
 
@@ -125,29 +122,6 @@ export function createLogReader(
     return { events, settleCalls };
   }
 
-  async function readCalls(node: ChainSource, hashes: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly Hex[]>> {
-    const request = (some: readonly Hex[]) => run((call) => node.settleCalls(domain.settlementContract, some, call));
-    try {
-      const calls = await request(hashes);
-      callFailures = 0;
-      return calls;
-    } catch (failure) {
-      if (++callFailures < CALL_ATTEMPTS || isStopping()) throw failure;
-    }
-    // The node may lack a single transaction only.
-    const results = new Map<Hex, readonly Hex[]>();
-    for (const hash of hashes) {
-      try {
-        for (const [key, calls] of await request([hash])) results.set(key, calls);
-      } catch (failure) {
-        if (isStopping()) throw failure;
-        observe({ type: 'failure', source: node.name, failure });
-      }
-    }
-    callFailures = 0;
-    return results;
-  }
-
   return {
     logsBetween,
     logsOfBlock,
@@ -169,6 +143,33 @@ export function createLogReader(
           : events.map((event) => ({ ...event, timestamp })),
       );
     },
+  };
+}
+
+/** Creates the reader of calldata. Transactions without a result after some attempts are left out. */
+function createCallReader(settlementContract: Address, { run, observe, isStopping }: Omit<LogReaderContext, 'domain'>) {
+  let callFailures = 0;
+  return async (node: ChainSource, hashes: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly Hex[]>> => {
+    const request = (some: readonly Hex[]) => run((call) => node.settleCalls(settlementContract, some, call));
+    try {
+      const calls = await request(hashes);
+      callFailures = 0;
+      return calls;
+    } catch (failure) {
+      if (++callFailures < CALL_ATTEMPTS || isStopping()) throw failure;
+    }
+    // The node may lack a single transaction only.
+    const results = new Map<Hex, readonly Hex[]>();
+    for (const hash of hashes) {
+      try {
+        for (const [key, calls] of await request([hash])) results.set(key, calls);
+      } catch (failure) {
+        if (isStopping()) throw failure;
+        observe({ type: 'failure', source: node.name, failure });
+      }
+    }
+    callFailures = 0;
+    return results;
   };
 }
 

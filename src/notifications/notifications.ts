@@ -89,26 +89,13 @@ export interface Notifications {
 export function createNotifications(tools: AccountTools, settings: NotificationSettings): Notifications {
   const { books, store, clock, random, onFailure, assertStarted } = tools;
   const { mode, fundingInterval } = settings;
-  const hints = new Set<() => void>();
-  const broadcaster = createStreamBroadcaster({
-    // Each account resumes from the store, independent of the buffers of other accounts.
-    ...settings.streams,
-    onFailure,
-    log: createNotificationLog(store, (hint) => {
-      hints.add(hint);
-      const unwatch = store.notifications.watch(hint);
-      return () => {
-        hints.delete(hint);
-        unwatch();
-      };
-    }),
-  });
+  const { broadcaster, wakeStreams } = createNotificationStreams(tools, settings.streams);
   const channels = createChannelMap(settings.channels);
   const dispatcher = createDeliveryDispatcher({ ...tools, ...settings.deliveries, channels, jitter: random.fraction });
 
   /** Called after entries were written to the account log. */
   function onAppended(): void {
-    for (const hint of [...hints]) hint();
+    wakeStreams();
     dispatcher.wake();
   }
 
@@ -187,6 +174,28 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
       await stopChannels(channels, onFailure);
     },
   };
+}
+
+/** Creates the streams of the account log, and the function that reads the log for them at once. */
+function createNotificationStreams({ store, onFailure }: AccountTools, limits: Required<StreamLimits>) {
+  const hints = new Set<() => void>();
+  const broadcaster = createStreamBroadcaster({
+    // Each account resumes from the store, independent of the buffers of other accounts.
+    ...limits,
+    onFailure,
+    log: createNotificationLog(store, (hint) => {
+      hints.add(hint);
+      const unwatch = store.notifications.watch(hint);
+      return () => {
+        hints.delete(hint);
+        unwatch();
+      };
+    }),
+  });
+  const wakeStreams = () => {
+    for (const hint of [...hints]) hint();
+  };
+  return { broadcaster, wakeStreams };
 }
 
 /** Returns the announcements for an account. Without the content system, there are none. */

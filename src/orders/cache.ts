@@ -22,35 +22,18 @@ const MAX_LOG_ENTRIES = 500;
 const ENTRY_OVERHEAD = 400;
 
 /**
- * Creates a cache of at most `bytes` of prepared text, with the CLOCK (second chance) replacement algorithm. It is
- * exact: a single writer logs every change of an order, and every read processes the log first. An order whose document
- * is missing is not cached, because the document can be added without a log entry for the order.
+ * Creates a cache of at most `bytes` of prepared text. It is exact: a single writer logs every change of an order, and
+ * every read processes the log first. An order whose document is missing is not cached, because the document can be
+ * added without a log entry for the order.
  */
 export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'isNewest'>, bytes: number) {
-  const entries = new Map<number, Entry>(); // in insertion order; a second chance moves an entry to the end
+  const entries = createEntries(bytes);
   let version: CacheVersion = { id: -1 };
-  let size = 0;
   let pauses = 0;
-
-  function find(uid: string): Entry | undefined {
-    const entry = entries.get(toKey(uid));
-    return entry?.order.uid === uid ? entry : undefined;
-  }
-
-  function drop(key: number, { order }: Entry): void {
-    entries.delete(key);
-    size -= getSize(order);
-  }
-
-  function dropIfKnown(uid: string): void {
-    const entry = find(uid);
-    if (entry !== undefined) drop(toKey(uid), entry);
-  }
 
   /** Drops all entries. */
   function clear(): void {
     entries.clear();
-    size = 0;
     version = { id: -1 };
   }
 
@@ -73,7 +56,7 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
         return version;
       }
       for (const { id, uid } of changes) {
-        dropIfKnown(uid);
+        entries.remove(uid);
         if (id > version.id) version = { id }; // a concurrent call may have advanced it already
       }
       return version;
@@ -83,27 +66,12 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
       return version.id >= 0 && events.isNewest?.(version.id) === true ? version : undefined;
     },
     get(uid: string): PreparedOrder | undefined {
-      const entry = pauses > 0 ? undefined : find(uid);
-      if (entry === undefined) return undefined;
-      entry.used = true;
-      return entry.order;
+      return pauses > 0 ? undefined : entries.use(uid);
     },
     /** Adds an order that was read from the store after `version`, unless the log has advanced since. */
     put(order: PreparedOrder, since: CacheVersion): void {
       if (since !== version || order.lacksDocument || pauses > 0) return;
-      const added = toKey(order.uid);
-      const previous = entries.get(added); // of this order, or of another one with the same key
-      if (previous !== undefined) drop(added, previous);
-      entries.set(added, { order, used: false });
-      size += getSize(order);
-      for (const [key, entry] of entries) {
-        if (size <= bytes) break;
-        if (entry.used) {
-          entry.used = false;
-          entries.delete(key);
-          entries.set(key, entry); // at the end, where this loop reaches it again
-        } else drop(key, entry);
-      }
+      entries.put(order);
     },
     /**
      * Pauses the cache during a change that the log does not show. It finds and keeps no orders until the returned
@@ -121,11 +89,59 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
     },
     /** Drops orders whose rows have changed without a log entry. */
     forget(uids: readonly string[]): void {
-      uids.forEach(dropIfKnown);
+      uids.forEach(entries.remove);
       // A read that began before the change is not kept.
       version = { id: version.id };
     },
     clear,
+  };
+}
+
+/** Creates the entries of a cache of at most `bytes`, with the CLOCK (second chance) replacement algorithm. */
+function createEntries(bytes: number) {
+  const entries = new Map<number, Entry>(); // in insertion order; a second chance moves an entry to the end
+  let size = 0;
+
+  function find(uid: string): Entry | undefined {
+    const entry = entries.get(toKey(uid));
+    return entry?.order.uid === uid ? entry : undefined;
+  }
+
+  function drop(key: number, { order }: Entry): void {
+    entries.delete(key);
+    size -= getSize(order);
+  }
+
+  return {
+    use(uid: string): PreparedOrder | undefined {
+      const entry = find(uid);
+      if (entry === undefined) return undefined;
+      entry.used = true;
+      return entry.order;
+    },
+    put(order: PreparedOrder): void {
+      const added = toKey(order.uid);
+      const previous = entries.get(added); // of this order, or of another one with the same key
+      if (previous !== undefined) drop(added, previous);
+      entries.set(added, { order, used: false });
+      size += getSize(order);
+      for (const [key, entry] of entries) {
+        if (size <= bytes) break;
+        if (entry.used) {
+          entry.used = false;
+          entries.delete(key);
+          entries.set(key, entry); // at the end, where this loop reaches it again
+        } else drop(key, entry);
+      }
+    },
+    remove(uid: string): void {
+      const entry = find(uid);
+      if (entry !== undefined) drop(toKey(uid), entry);
+    },
+    clear(): void {
+      entries.clear();
+      size = 0;
+    },
   };
 }
 

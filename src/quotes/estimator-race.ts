@@ -92,6 +92,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
   let state: RaceState = running.size === 0 ? 'complete' : 'running';
   let hasFailed = false;
 
+  const isIncomplete = () => hasFailed || running.size > 0;
   const elapsed = () => Math.max(0, readMonotonic(clock) - startedAt);
 
   function end(reason: Exclude<RaceState, 'running'>): void {
@@ -104,13 +105,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
   }
 
   async function run(runner: RaceRunner<T>): Promise<void> {
-    let result: RaceResponse<T> | undefined;
-    let cause: unknown;
-    try {
-      result = await runner.run({ signal: controller.signal, timeout });
-    } catch (thrown) {
-      cause = thrown;
-    }
+    const { result, cause } = await callRunner(runner, { signal: controller.signal, timeout });
     if (state !== 'running') return;
     running.delete(runner.name);
     if (result === undefined) hasFailed = true;
@@ -122,21 +117,17 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
   }
 
   function subscribe(timeout: number, onOver?: (subscription: RaceSubscription<T>) => void): RaceSubscription<T> {
-    let over = state !== 'running';
+    if (state !== 'running') return createEndedSubscription({ responses, rejections, failed: isIncomplete() }, state);
+    let over = false;
     let seen: Pick<RaceSubscription<T>, 'responses' | 'rejections' | 'failed'> = {
       responses,
       rejections,
       get failed() {
-        return hasFailed || running.size > 0;
+        return isIncomplete();
       },
     };
-    let waiting: (() => void)[] = [];
+    const waiting = new Set<() => void>();
 
-    function wake(): void {
-      const woken = waiting;
-      waiting = [];
-      for (const resolve of woken) resolve();
-    }
     function finish(reason: 'late' | 'abandoned'): void {
       if (over) return;
       over = true;
@@ -144,21 +135,19 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
       cancel();
       subscriptions.delete(entry);
       if (subscriptions.size === 0) end(reason);
-      wake();
+      wakeAll(waiting);
     }
     const entry = {
       changed() {
-        if (state === 'running') return wake();
+        if (state === 'running') return wakeAll(waiting);
         finish('abandoned');
         onOver?.(subscription);
       },
     };
-    const cancel = over
-      ? () => {}
-      : clock.after(timeout, () => {
-          finish('late');
-          onOver?.(subscription);
-        });
+    const cancel = clock.after(timeout, () => {
+      finish('late');
+      onOver?.(subscription);
+    });
     const subscription: RaceSubscription<T> = {
       get responses() {
         return seen.responses;
@@ -175,10 +164,10 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
       get closed() {
         return state === 'closed';
       },
-      changed: (signal) => waitUnlessAborted(signal, over ? undefined : (resolve) => waiting.push(resolve)),
+      changed: (signal) => waitUnlessAborted(signal, over ? undefined : (resolve) => waiting.add(resolve)),
       unsubscribe: () => finish('abandoned'),
     };
-    if (!over) subscriptions.add(entry);
+    subscriptions.add(entry);
     return subscription;
   }
 
@@ -191,6 +180,35 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     subscribe,
     close: () => end('closed'),
   };
+}
+
+async function callRunner<T>(runner: RaceRunner<T>, context: EstimateContext) {
+  try {
+    return { result: await runner.run(context), cause: undefined };
+  } catch (cause) {
+    return { result: undefined, cause };
+  }
+}
+
+/** Creates a subscription to a race that was over before: its results do not change any more. */
+function createEndedSubscription<T>(
+  seen: Pick<RaceSubscription<T>, 'responses' | 'rejections' | 'failed'>,
+  state: RaceState,
+): RaceSubscription<T> {
+  return {
+    ...seen,
+    over: true,
+    closed: state === 'closed',
+    changed: (signal) => waitUnlessAborted(signal),
+    unsubscribe() {},
+  };
+}
+
+/** Calls functions once, without those that they add. */
+function wakeAll(waiting: Set<() => void>): void {
+  const woken = [...waiting];
+  waiting.clear();
+  for (const resolve of woken) resolve();
 }
 
 /** Waits for a callback, if any. Rejects with the signal's reason as soon as it is aborted. */

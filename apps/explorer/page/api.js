@@ -146,52 +146,56 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
       return body.filter(({ metadata }) => metadata?.chainId === undefined || metadata.chainId === chainId);
     },
 
-    /**
-     * Calls `order` with each new or changed order of the book's stream. Calls `missed` when changes may have been
-     * missed, so also after each connection: the stream starts later than the caller's first read. If the book has no
-     * stream, calls `missed` every five seconds while the page is visible. Without `order`, calls `missed` for each
-     * order. `missed` reads the state again; a read that fails is repeated after five seconds.
-     */
-    subscribe(filters, { order, missed, state }, signal) {
-      const source = new EventSource(`${MOUNT}${api}/orders/stream?${toQuery(filters)}`);
-      let connection = 'connecting';
-      let reads = 0;
-      let timer;
-      let retry;
-      const connected = (text) => {
-        connection = text;
-        state(text);
-      };
-      const read = async () => {
-        const number = ++reads;
-        clearTimeout(retry);
-        const isRead = await missed().then(
-          () => true,
-          () => false,
-        );
-        if (number !== reads || signal.aborted) return;
-        state(isRead ? connection : 'out of date');
-        if (!isRead) retry = setTimeout(read, INTERVAL);
-      };
-      const stop = () => {
-        source.close();
-        clearInterval(timer);
-        clearTimeout(retry);
-      };
-      source.addEventListener('order', order ? ({ data: text }) => order(JSON.parse(text)) : read);
-      source.addEventListener('withdrawn', read);
-      source.addEventListener('gap', read);
-      source.addEventListener('open', () => {
-        connected('live');
-        void read();
-      });
-      source.addEventListener('error', () => {
-        // The browser reconnects after a broken connection, but not after an error response.
-        connected(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
-        if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
-        timer = setInterval(() => document.visibilityState === 'visible' && read(), INTERVAL);
-      });
-      signal.addEventListener('abort', stop);
-    },
+    /** Subscribes to the book's stream of orders, as {@link streamOrders} describes. */
+    subscribe: (filters, listeners, signal) =>
+      streamOrders(`${MOUNT}${api}/orders/stream?${toQuery(filters)}`, listeners, signal),
   };
+}
+
+/**
+ * Calls `order` with each new or changed order of the book's stream. Calls `missed` when changes may have been
+ * missed, so also after each connection: the stream starts later than the caller's first read. If the book has no
+ * stream, calls `missed` every five seconds while the page is visible. Without `order`, calls `missed` for each
+ * order. `missed` reads the state again; a read that fails is repeated after five seconds.
+ */
+function streamOrders(url, { order, missed, state }, signal) {
+  const source = new EventSource(url);
+  let connection = 'connecting';
+  let reads = 0;
+  let timer;
+  let retry;
+  const connected = (text) => {
+    connection = text;
+    state(text);
+  };
+  const read = async () => {
+    const number = ++reads;
+    clearTimeout(retry);
+    const isRead = await missed().then(
+      () => true,
+      () => false,
+    );
+    if (number !== reads || signal.aborted) return;
+    state(isRead ? connection : 'out of date');
+    if (!isRead) retry = setTimeout(read, INTERVAL);
+  };
+  const stop = () => {
+    source.close();
+    clearInterval(timer);
+    clearTimeout(retry);
+  };
+  source.addEventListener('order', order ? ({ data: text }) => order(JSON.parse(text)) : read);
+  source.addEventListener('withdrawn', read);
+  source.addEventListener('gap', read);
+  source.addEventListener('open', () => {
+    connected('live');
+    void read();
+  });
+  source.addEventListener('error', () => {
+    // The browser reconnects after a broken connection, but not after an error response.
+    connected(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
+    if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
+    timer = setInterval(() => document.visibilityState === 'visible' && read(), INTERVAL);
+  });
+  signal.addEventListener('abort', stop);
 }

@@ -114,8 +114,8 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     area: 'auctions',
     store: 'shared',
     file: 'src/auctions/open-orders.ts',
-    find: 'else changed.add(entry.uid);',
-    replace: "else if (entry.type !== 'reinstated') changed.add(entry.uid);",
+    find: 'else changed.add(uid);',
+    replace: "else if (type !== 'reinstated') changed.add(uid);",
   },
   {
     name: 'a delta lacks orders that have changed',
