@@ -13,7 +13,6 @@ export { createWorker } from './concurrency/worker.ts';
 export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
-export { selectRecoveryBackend } from './crypto/recovery.ts';
 export { isTypeRequested } from './http/accept.ts';
 export { requireOperator } from './http/auth.ts';
 export { readJson } from './http/body.ts';
@@ -96,3 +95,6 @@ export { VERSION } from './version.ts';
 
 /** Loads the comparison with another book. A static export would be part of the core of every book. */
 export const loadReconcile = async () => (await import('./records/reconcile.ts')).reconcile;
+
+/** Loads the selection of a recovery backend, which a book loads at its start. */
+export const loadRecovery = () => import('./crypto/recovery.ts');

@@ -1,10 +1,11 @@
 import { workerData } from 'node:worker_threads';
 import type { RecoveryBackend } from 'intentbook';
-import { accelerateKeccak, recoverPacked, selectRecoveryBackend } from '#internal';
+import { accelerateKeccak, loadRecovery, recoverPacked } from '#internal';
 
 const { backend: choice } = workerData as { readonly backend?: RecoveryBackend['name'] }; // set by recoveryPool
 
-const ready = Promise.all([selectRecoveryBackend(choice), accelerateKeccak()]);
+const recovery = loadRecovery().then(({ selectRecoveryBackend }) => selectRecoveryBackend(choice));
+const ready = Promise.all([recovery, accelerateKeccak()]);
 
 /**
  * Handles a message of the pool. Not a default export: Node 20 crashes if a thread ends while its default is imported.

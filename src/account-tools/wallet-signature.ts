@@ -1,6 +1,7 @@
 import { withDeadline } from '../concurrency/deadline.ts';
+import type { RecoveryBackend } from '../crypto/backend.ts';
 import { toAddress } from '../crypto/packed.ts';
-import { type RecoveryBackendOption, selectRecoveryBackend } from '../crypto/recovery.ts';
+import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Address, bytesToHex, type Hex, hexSize, parseHex } from '../protocol/hex.ts';
@@ -40,12 +41,12 @@ const ECDSA_SIZE = 65;
  */
 export function createWalletVerifier(options: WalletVerifierOptions): WalletVerifier {
   const { mainnet, clock, deadline, recovery, onFailure } = options;
-  let backend: ReturnType<typeof selectRecoveryBackend> | undefined;
+  let backend: Promise<RecoveryBackend> | undefined;
 
   async function recover(digest: Uint8Array, signature: Hex) {
     const parsed = parseEcdsaSignature(signature);
     if (typeof parsed === 'string') return undefined;
-    backend ??= selectRecoveryBackend(recovery);
+    backend ??= import('../crypto/recovery.ts').then((module) => module.selectRecoveryBackend(recovery));
     const key = (await backend).recover(digest, parsed.rs, parsed.recoveryId);
     return key && { signer: bytesToHex(toAddress(key)), signature: parsed.hex };
   }

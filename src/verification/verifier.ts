@@ -2,7 +2,7 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { RecoveryBackend } from '../crypto/backend.ts';
 import { accelerateKeccak } from '../crypto/keccak.ts';
 import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature, type RecoveryPool, toAddress } from '../crypto/packed.ts';
-import { type RecoveryBackendOption, selectRecoveryBackend } from '../crypto/recovery.ts';
+import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Observer } from '../listeners.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
@@ -108,6 +108,7 @@ export interface Verifier {
  */
 export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
   const domain = parseDomain(options);
+  const { selectRecoveryBackend } = await import('../crypto/recovery.ts');
   const [backend] = await Promise.all([selectRecoveryBackend(options.backend), accelerateKeccak()]);
   const hasher = createOrderHasher(domain);
 
