@@ -381,9 +381,11 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
     const own = [...owners].flatMap(([uid, names]) => (names.has(`${name} ${generation}`) ? [uid] : []));
     if (own.length === 0) return;
     const uid = random.pick(own);
+    // The run may record a competition between two reads.
+    const before = await book.orders.competitionStatus(uid);
     const { orders } = await book.auctions.current();
     const { type } = await book.orders.competitionStatus(uid);
-    if (type === 'executing' && orders.some((order) => order.uid === uid))
+    if (before.type === type && type === 'executing' && orders.some((order) => order.uid === uid))
       report('status', `${name}: order ${uid} is offered, and its status is ${type}`);
   }
 }
