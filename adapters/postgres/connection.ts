@@ -81,7 +81,7 @@ const SERVER = {
     "current_setting('full_page_writes'), current_setting('synchronous_standby_names'), " +
     "current_setting('default_transaction_isolation'), pg_backend_pid(), version(), " +
     "EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'), current_setting($1), " +
-    "current_setting('session_replication_role')",
+    "current_setting('session_replication_role'), current_setting('client_min_messages')",
 };
 
 /**
@@ -112,6 +112,7 @@ type Server = readonly [
   hasCitus: boolean,
   arrayNulls: string,
   replicationRole: string,
+  leastMessages: string,
 ];
 
 /** Engines with the protocol of PostgreSQL that distribute rows over servers. */
@@ -168,7 +169,10 @@ export async function assertServer(
   if (server[13] === 'replica') {
     throw createError('session_replication_role = replica, which disables the triggers that list deliveries');
   }
-  if (durable) assertDurable({ synchronous_commit: commit, fsync, full_page_writes: fullPageWrites }, standbys);
+  if (durable) {
+    const settings = { synchronous_commit: commit, fsync, full_page_writes: fullPageWrites };
+    assertDurable(settings, standbys, server[14]);
+  }
   const direct = client.processID === undefined || client.processID === processId;
   // A pooler lends few sessions to many connections.
   if (direct && isOwnPool) await assertConnections(client);
@@ -195,7 +199,7 @@ async function assertConnections(client: PgClient): Promise<void> {
   );
 }
 
-function assertDurable(settings: Readonly<Record<string, string>>, standbys: string): void {
+function assertDurable(settings: Readonly<Record<string, string>>, standbys: string, leastMessages: string): void {
   for (const [name, value] of Object.entries(settings)) {
     if (value !== 'off') continue;
     throw createError(
@@ -206,6 +210,12 @@ function assertDurable(settings: Readonly<Record<string, string>>, standbys: str
     throw createError(
       'synchronous_commit = local, so a commit does not wait for the synchronous standby; set it to on, or accept this ' +
         'with durable: false',
+    );
+  }
+  if (standbys !== '' && leastMessages === 'error') {
+    throw createError(
+      'client_min_messages = error, which hides that the synchronous standby has not confirmed a commit; set it to ' +
+        'warning, or accept this with durable: false',
     );
   }
 }

@@ -99,6 +99,9 @@ describe('check of a PostgreSQL server', () => {
     42,
     'PostgreSQL 14.0',
     false,
+    'on',
+    'origin',
+    'notice',
   ] as const;
   const check = async (changes: Readonly<Record<number, unknown>> = {}, durable = true, processID?: number) => {
     const row = GOOD.map((value, i) => (i in changes ? changes[i] : value));
@@ -140,6 +143,13 @@ describe('check of a PostgreSQL server', () => {
       'Unsupported',
       'the server has synchronous_commit = local, so a commit does not wait for the synchronous standby; set it to on, ' +
         'or accept this with durable: false',
+    ],
+    [
+      'warnings of a standby that are hidden',
+      { 7: 'other', 14: 'error' },
+      'Unsupported',
+      'the server has client_min_messages = error, which hides that the synchronous standby has not confirmed a ' +
+        'commit; set it to warning, or accept this with durable: false',
     ],
     ...(
       [
