@@ -95,7 +95,8 @@ export function memoryAccountStore(): AccountStore {
     record('notification', row);
     for (const subscription of subscriptions.values()) {
       const isSubscribed = subscription.account === row.account && subscription.types.includes(row.type);
-      const isRecent = subscription.createdAt <= causedAt + DELIVERY_WINDOW;
+      // A clock that was ahead may have been corrected since.
+      const isRecent = Math.min(subscription.createdAt, addedAt) <= causedAt + DELIVERY_WINDOW;
       if (isSubscribed && isRecent && subscription.state === 'active')
         deliveries.add(subscription, id, Math.min(causedAt, addedAt));
     }

@@ -104,8 +104,9 @@ export interface NotificationStore {
    *
    * A `notify` change creates a `pending` delivery for each active subscription of the account that includes the type,
    * unless one exists for this notification, or its `at` is more than an hour (`DELIVERY_WINDOW`) before the creation
-   * of the subscription. It is due at the time of the notification, or now if that time is in the future, because the
-   * time of a block can be ahead of the clock. A `dropped` delivery becomes pending again, at its old position.
+   * of the subscription. A subscription from the future was made by a clock that was ahead, and counts as made now. A
+   * delivery is due at the time of the notification, or now if that time is in the future, because the time of a block
+   * can be ahead of the clock. A `dropped` delivery becomes pending again, at its old position.
    *
    * A notification that was withdrawn and is shown again gets the new `at` and `body`, since its transaction was mined
    * again, maybe with other amounts. For the age above, its previous `at` counts.

@@ -70,7 +70,7 @@ export function createOutbox({ schema: s, prepare }: PostgresSession, now: () =>
       'FOR NO KEY UPDATE), wanted AS (SELECT n.ordinal AS batch_ordinal, w.ordinal, w.id, n.notification, least(n.at, $5::bigint) AS due ' +
       'FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[]) WITH ORDINALITY ' +
       'n (notification, account, type, at, ordinal) ' +
-      `JOIN locked w ON w.account = n.account AND n.type = ANY(w.types) AND w.created <= n.at + ${DELIVERY_WINDOW}) ` +
+      `JOIN locked w ON w.account = n.account AND n.type = ANY(w.types) AND least(w.created, $5::bigint) <= n.at + ${DELIVERY_WINDOW}) ` +
       `INSERT INTO ${s}.deliveries AS d (subscription, notification, due) ` +
       'SELECT id, notification, due FROM wanted ORDER BY batch_ordinal, ordinal ' +
       `ON CONFLICT (notification, subscription) DO UPDATE SET state = ${PENDING} WHERE d.state = ${DROPPED}`,

@@ -38,7 +38,7 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
   const restoreDeliveries = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND +state = 3`);
   const deliver = prepare(
     `INSERT INTO ${p}deliveries (subscription, notification, state, due) ` +
-      `SELECT n, ?, 0, ? FROM ${p}subscriptions WHERE account = ? AND active = 1 AND created_at <= ? ` +
+      `SELECT n, ?, 0, ? FROM ${p}subscriptions WHERE account = ? AND active = 1 AND min(created_at, ?) <= ? ` +
       'AND EXISTS (SELECT 1 FROM json_each(types) WHERE value = ?) ORDER BY n ON CONFLICT DO NOTHING',
   );
   const list = prepare(
@@ -66,7 +66,8 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
     record.run(next, owner, 0, seq);
     restoreDeliveries.run(seq);
     const causedAt = row?.[3] ?? at;
-    deliver.run(seq, Math.min(causedAt, now()), owner, causedAt + DELIVERY_WINDOW, row?.[2] ?? type);
+    const addedAt = now();
+    deliver.run(seq, Math.min(causedAt, addedAt), owner, addedAt, causedAt + DELIVERY_WINDOW, row?.[2] ?? type);
     return true;
   }
 

@@ -34,6 +34,14 @@ async function claimOne(store: AccountStore, now = LATER): Promise<ClaimedDelive
 
 export const DELIVERIES: readonly AccountRule[] = [
   {
+    name: 'delivers to a subscription that was made while the clock was ahead',
+    async run({ store }) {
+      await subscribe(store, subscription(1, { createdAt: AT + 86_400_000 }));
+      await step(store, notify(notification(1, { at: AT })));
+      assert.equal(await countOf(store, 'pending'), 1);
+    },
+  },
+  {
     name: 'delivers no notification that is more than an hour older than its subscription',
     async run({ store }) {
       const hour = 3_600_000;
