@@ -144,7 +144,7 @@ export function createRelayWorker(
         const { reason, code } = verdict;
         const { code: _code, ...rest } = before; // of an earlier answer
         const known = code === undefined ? {} : { code };
-        return { due: now + READS[0], value: { ...rest, state: 'unknown', reason, ...known } };
+        return { due: now + READS[0], value: { ...rest, sentAt: now, state: 'unknown', reason, ...known } };
       }
       case 'blocked':
         return { due: Math.max(verdict.until, now + INTERVAL), value: { ...task, reason: verdict.reason } };
@@ -165,8 +165,9 @@ export function createRelayWorker(
     if (read.status === 'blocked') return { due: Math.max(read.until, now + INTERVAL), value: task };
     const state = 'unknown';
     const next = (misses: number): Step => {
-      const wait = READS[Math.min(misses, READS.length - 1)] ?? ABSENT_AFTER;
-      return { due: now + wait, value: { ...task, state, misses } };
+      const at = (task.sentAt ?? task.since) + (READS[misses] ?? Number.POSITIVE_INFINITY);
+      const due = Number.isFinite(at) ? Math.max(now + READS[0], at) : now + ABSENT_AFTER;
+      return { due, value: { ...task, state, misses } };
     };
     if (read.status === 'failed') return next(Math.max(1, task.misses));
     const found = read.value.find((order) => order.uid === uid);
