@@ -12,14 +12,6 @@ export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
     replace: "await tasks.write([drop('relay', { key: uid })]); void next;",
   },
   {
-    name: 'an adopted event stays when its block does not have it',
-    area: 'upstream',
-    store: 'upstream',
-    file: 'src/records/affected-orders.ts',
-    find: 'after: indexedBlock?.number ?? through.number - 1',
-    replace: 'after: indexedBlock?.number === -1 ? 0 : through.number',
-  },
-  {
     name: 'a cancellation at the other book is not taken',
     isQuick: true,
     area: 'upstream',
@@ -27,6 +19,14 @@ export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
     file: 'src/records/reconcile.ts',
     find: "if (found.status === 'cancelled' && (local",
     replace: 'if (found.status === undefined && (local',
+  },
+  {
+    name: 'a pre-signature at the other book is not taken',
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/records/reconcile.ts',
+    find: "if (isAdopted) events.push({ type: 'presignature'",
+    replace: "if (isAdopted && local.validTo === 0) events.push({ type: 'presignature'",
   },
   {
     name: 'an order that was sent is taken back',

@@ -1,6 +1,5 @@
-import type { Hex, OrderBook, OrderCreation, StoredEvent, UpstreamOrderState } from 'intentbook';
+import type { Hex, OrderBook, StoredEvent, UpstreamOrderState } from 'intentbook';
 import { createOrderBook } from 'intentbook';
-import type { ProtocolEvent } from 'intentbook/chain-events';
 import { memoryStore } from 'intentbook/memory';
 import { cancellationTypedData, orderTypedData, orderUid, signingDomain, typedDataDigest } from 'intentbook/sign';
 import type { WriteFault } from '../../support/upstream/direct-upstream.ts';
@@ -11,6 +10,7 @@ import { createTrace } from '../machine/trace.ts';
 import { loadRecovery, loadSigners } from '../orders/keys.ts';
 import { BUY_TOKEN, CHAIN_ID, SELL_TOKEN } from '../orders/pool-order.ts';
 import type { Violation } from '../simulate.ts';
+import { type Act, type Block, drawAct, type Fill, PLACER, place, remine, toEvents } from './blocks.ts';
 import { createKillableStore } from './killable.ts';
 
 const START = 1_700_000_000_000;
@@ -26,9 +26,13 @@ const FAULTS: readonly (WriteFault | undefined)[] = [
   'doubled',
 ];
 
+const SCHEMES = ['eip712', 'eip712', 'presign', 'eip1271'] as const;
+
 interface KnownOrder {
   readonly uid: Hex;
-  readonly creation: OrderCreation;
+  /** Absent: it was placed on chain. */
+  readonly creation?: unknown;
+  /** -1: a contract. */
   readonly signer: number;
   readonly sellAmount: bigint;
   readonly buyAmount: bigint;
@@ -37,20 +41,6 @@ interface KnownOrder {
   claim?: 'accepted' | 'rejected' | 'unknown';
   /** Whether this book has to know it: it was submitted here, or is followed. */
   isKnown: boolean;
-}
-
-interface Fill {
-  readonly order: KnownOrder;
-  readonly sold: bigint;
-  readonly bought: bigint;
-  readonly transactionHash: Hex;
-}
-
-interface Block {
-  readonly number: number;
-  readonly hash: Hex;
-  readonly timestamp: number;
-  readonly fills: readonly Fill[];
 }
 
 /**
@@ -69,7 +59,18 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     violation ??= { invariant, details, time: clock.now() - START };
   };
   const relay = random.chance(0.7) ? 'direct' : 'queue';
-  const common = { chainId: CHAIN_ID, clock, recovery, limits: { minValidity: 0 } } as const;
+  /** Draws what contracts do. In half of the seeds there are none. */
+  const contracts = random.derive('contracts');
+  const hasContracts = contracts.chance(0.5);
+  /** Whether this book reads the chain. Otherwise it takes everything from the other one. */
+  const hasNode = !hasContracts || contracts.chance(0.5);
+  const common = {
+    chainId: CHAIN_ID,
+    clock,
+    recovery,
+    limits: { minValidity: 0 },
+    eip1271: 'accept-unverified',
+  } as const;
   /** Owners whose orders the other book rejects. */
   const denied = new Set<string>();
   const isDenied = (owner: string) => denied.has(owner);
@@ -88,7 +89,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   const storage = memoryStore();
   const orders: KnownOrder[] = [];
   const chain: Block[] = [];
-  const times = { indexed: 0, blocks: 0, transactions: 0, forks: 0, operations: 0 };
+  const times = { indexed: 0, blocks: 0, transactions: 0, forks: 0, operations: 0, follows: 0 };
   let process = createKillableStore(storage);
   let book: OrderBook = other; // until it is opened
   let pending: Promise<unknown>[] = [];
@@ -102,10 +103,13 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   }
 
   function createOrder(replaced?: KnownOrder): KnownOrder {
-    const signer = replaced?.signer ?? random.integer(0, 2);
+    const signer = replaced === undefined || replaced.signer < 0 ? random.integer(0, 2) : replaced.signer;
     const metadata = replaced === undefined ? {} : { replacedOrder: { uid: replaced.uid } };
     const [sellAmount, buyAmount] = [BigInt(1000 + orders.length), BigInt(500)];
-    const validTo = Math.floor(clock.now() / 1000) + random.integer(60, 1500);
+    const signingScheme = replaced === undefined && hasContracts ? contracts.pick(SCHEMES) : 'eip712';
+    // Their pre-signatures and invalidations are compared at the end.
+    const isLong = signingScheme !== 'eip712' && contracts.chance(0.4);
+    const validTo = Math.floor(clock.now() / 1000) + random.integer(60, 1500) + (isLong ? 100_000 : 0);
     const terms = {
       sellToken: SELL_TOKEN,
       buyToken: BUY_TOKEN,
@@ -122,8 +126,9 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     } as const;
     const account = signers[signer];
     if (account === undefined) throw new Error('there is no such signer');
-    const signature = account.sign(typedDataDigest(orderTypedData(domain, terms)));
-    const creation: OrderCreation = { ...terms, from: account.address, signature, signingScheme: 'eip712' };
+    const signed = account.sign(typedDataDigest(orderTypedData(domain, terms)));
+    const signature = { eip712: signed, presign: '0x', eip1271: '0xabcd' }[signingScheme];
+    const creation = { ...terms, from: account.address, signature, signingScheme };
     const uid = orderUid(orderTypedData(domain, terms), account.address);
     const order: KnownOrder = { uid, creation, signer, sellAmount, buyAmount, validTo, isKnown: true };
     orders.push(order);
@@ -151,7 +156,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     trace.add(`submit ${order.uid.slice(0, 10)} ${fault ?? ''} ${replaced?.uid.slice(0, 10) ?? ''}`);
     call(
       `submit ${order.uid.slice(0, 10)}`,
-      () => book.orders.submit(order.creation),
+      () => book.orders.submit(order.creation as never),
       (result) => {
         order.claim = result.status;
       },
@@ -161,7 +166,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   async function postElsewhere(): Promise<void> {
     const order = createOrder();
     order.isKnown = false;
-    await other.orders.submit(order.creation);
+    await other.orders.submit(order.creation as never);
     trace.add(`elsewhere ${order.uid.slice(0, 10)}`);
     const scope = random.chance(0.85) ? { uids: [order.uid] } : { owners: [`0x${order.uid.slice(66, 106)}`] };
     call(
@@ -194,15 +199,6 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
 
   const nextHash = (letter: string, n: number): Hex => `0x${letter}${n.toString(16).padStart(63, '0')}`;
 
-  function toEvents({ number, hash, timestamp, fills }: Block): ProtocolEvent[] {
-    return fills.map(({ order: { uid: orderUid }, sold, bought, transactionHash }, logIndex): ProtocolEvent => {
-      const owner: Hex = `0x${orderUid.slice(66, 106)}`;
-      const amounts = { sellAmount: sold, buyAmount: bought, feeAmount: 0n };
-      const position = { blockNumber: number, blockHash: hash, logIndex, timestamp, transactionHash };
-      return { ...position, event: 'Trade', owner, sellToken: SELL_TOKEN, buyToken: BUY_TOKEN, ...amounts, orderUid };
-    });
-  }
-
   const tell = async (to: OrderBook, block: Block) => {
     const events = toEvents(block);
     await to.chain.apply({ events, through: { number: block.number, hash: block.hash } });
@@ -214,28 +210,49 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     for (let left = random.integer(0, 2); left > 0; left--) {
       const order = orders.length === 0 ? undefined : random.pick(orders);
       const known = order && (await other.orders.get(order.uid));
-      if (order === undefined || known?.status !== 'open' || fills.some((fill) => fill.order === order)) continue;
+      if (order === undefined || known?.status !== 'open' || fills.some(({ uid }) => uid === order.uid)) continue;
       const rest = order.sellAmount - BigInt(known.executedSellAmount);
       const sold = random.chance(0.5) ? rest : rest / 2n;
       if (sold <= 0n) continue;
       const bought = sold;
-      fills.push({ order, sold, bought, transactionHash: nextHash('c', ++times.transactions) });
+      fills.push({ uid: order.uid, sold, bought, transactionHash: nextHash('c', ++times.transactions) });
     }
     return fills;
   }
 
+  async function drawActs(): Promise<Act[]> {
+    if (!hasContracts) return [];
+    const transactionHash = nextHash('d', ++times.transactions);
+    if (contracts.chance(0.1)) {
+      const follow = async () => book.upstream?.follow({ owners: [PLACER] });
+      if (contracts.chance(0.5)) call('follow', follow, () => void times.follows++);
+      const userValidTo = Math.floor(clock.now() / 1000) + contracts.integer(60, 1500);
+      const { act, order } = place(BigInt(10_000 + times.transactions), userValidTo, transactionHash);
+      orders.push(order);
+      return [act];
+    }
+    const order = orders.length === 0 ? undefined : await other.orders.get(contracts.pick(orders).uid);
+    return drawAct(contracts, order, transactionHash);
+  }
+
   async function mine(): Promise<void> {
-    const fills = await drawFills();
+    const [acts, fills] = [await drawActs(), await drawFills()];
+    await append({ acts, fills });
+  }
+
+  async function append({ acts, fills }: Pick<Block, 'acts' | 'fills'>): Promise<void> {
     const number = chain.length + 1;
-    const block = { number, hash: nextHash('b', ++times.blocks), timestamp: Math.floor(clock.now() / 1000), fills };
+    const timestamp = Math.floor(clock.now() / 1000);
+    const block = { number, hash: nextHash('b', ++times.blocks), timestamp, acts, fills };
     chain.push(block);
     await tell(other, block);
-    trace.add(`block ${number} ${fills.map(({ order, sold }) => `${order.uid.slice(0, 10)} ${sold}`)}`);
+    const names = acts.map(({ uid = '', happening }) => `${happening.event} ${uid.slice(0, 10)}`);
+    trace.add(`block ${number} ${names} ${fills.map(({ uid, sold }) => `${uid.slice(0, 10)} ${sold}`)}`);
   }
 
   /** Lets this book index the blocks that it does not have. Its node lags behind that of the other book. */
   async function index(): Promise<void> {
-    while (times.indexed < chain.length) {
+    while (hasNode && times.indexed < chain.length) {
       const block = chain[times.indexed];
       if (block === undefined) return;
       await tell(book, block);
@@ -255,18 +272,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     }
     trace.add(`fork of ${depth}`);
     // Some of the transactions are mined again.
-    for (const { fills } of removed) {
-      const kept = fills.filter(() => random.chance(0.5));
-      const number = chain.length + 1;
-      const block = {
-        number,
-        hash: nextHash('b', ++times.blocks),
-        timestamp: Math.floor(clock.now() / 1000),
-        fills: kept,
-      };
-      chain.push(block);
-      await tell(other, block);
-    }
+    for (const block of remine(removed, () => random.chance(0.5))) await append(block);
   }
 
   async function restart(isKilled: boolean): Promise<void> {
@@ -300,8 +306,8 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
       const name = `${order.uid.slice(0, 10)} (${order.claim ?? 'no answer'})`;
       const [here, there] = [await book.orders.get(order.uid), await other.orders.get(order.uid)];
       const state: UpstreamOrderState | undefined = await book.upstream?.order(order.uid);
-      if (here === undefined && there !== undefined && order.isKnown)
-        report('missing', `${name} is at the other book only`);
+      const isKnown = order.signer < 0 ? hasNode || times.follows > 0 : order.isKnown;
+      if (here === undefined && there !== undefined && isKnown) report('missing', `${name} is at the other book only`);
       if (here !== undefined && there === undefined && here.status !== 'cancelled' && here.status !== 'expired')
         report('orphans', `${name} is ${here.status} here, and the other book does not have it`);
       if (order.claim === 'rejected' && there !== undefined) report('claims', `${name} is at the other book`);
@@ -315,7 +321,8 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
       if (here === undefined || there === undefined) continue;
       // An order that its owner has cancelled was given up, arrived late, and expired before it was cancelled there.
       const isLate = here.status === 'cancelled' && there.status === 'expired' && state?.relay?.state === 'rejected';
-      if (here.status !== there.status && !isLate) report('status', `${name} is ${here.status} here, ${there.status} there`);
+      if (here.status !== there.status && !isLate)
+        report('status', `${name} is ${here.status} here, ${there.status} there`);
       const totals = [here.executedSellAmount, here.executedBuyAmount].join();
       if (totals !== [there.executedSellAmount, there.executedBuyAmount].join())
         report('totals', `${name} has traded ${totals} here, ${there.executedSellAmount} there`);
@@ -334,13 +341,13 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
       const isReverted = type === 'reverted';
       const fact = isReverted ? cause?.reverted : type;
       if (fact === 'expired' || fact === 'reinstated') continue;
+      // Contracts sign again, and a placement that is mined again is a new order.
+      if (hasContracts && fact !== 'traded' && fact !== 'cancelled') continue;
       const place = fact === 'traded' ? ` ${cause?.position.transactionHash} ${cause?.position.blockNumber}` : '';
       counts.set(`${fact}${place}`, (counts.get(`${fact}${place}`) ?? 0) + (isReverted ? -1 : 1));
     }
     const fills = chain.flatMap(({ number, fills }) =>
-      fills
-        .filter((fill) => fill.order.uid === order.uid)
-        .map(({ transactionHash }) => `traded ${transactionHash} ${number}`),
+      fills.filter(({ uid }) => uid === order.uid).map(({ transactionHash }) => `traded ${transactionHash} ${number}`),
     );
     for (const [fact, count] of counts) {
       if (count < 0 || count > 1) report('log', `${name}: ${fact} has ${count} entries`);
