@@ -144,7 +144,10 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     if (result.events.length > 0) await adopt(result.events);
     if (order.quote === null && found.quote !== undefined && (await store.orders.addQuote(uid, found.quote)))
       book.cache?.forget([uid]);
-    if (result.needsTrades) await adoptTradesOf(found, isFollowed ? began.block : undefined);
+    // A fill that was mined again in another block has the same amounts.
+    const isLast = task?.endedAt !== undefined && task.endedAt + WINDOW <= clock.now();
+    const isRepeated = isLast && !isFollowed && found.executedSellAmount > 0n;
+    if (result.needsTrades || isRepeated) await adoptTradesOf(found, isFollowed ? began.block : undefined);
     // The trades stay as they are: other facts are reverted only.
     else if (result.isReverted)
       await adopt([...(await listStoredTrades(uid)), ...toFacts(found, [])], clock.now(), [uid]);

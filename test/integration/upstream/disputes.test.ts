@@ -80,6 +80,22 @@ describe('what the other book reports, and then no more', () => {
     expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted', 'traded', 'traded']);
   });
 
+  test('is a fill that was mined again in another block between two reads', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    const trade = fill(await findElsewhere(here, uid));
+    await here.tell(here.other, 7, [trade]);
+    await here.pass(60_000);
+    expect(await here.status(uid)).toBe('fulfilled');
+    await here.other.chain.rollback(0);
+    await here.tell(here.other, 8, [trade], 'b');
+    await here.pass(1_500_000, 20_000);
+    expect((await here.book.trades.list({ orderUid: uid })).map(({ blockNumber }) => blockNumber)).toEqual([8]);
+    expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted', 'traded']);
+  });
+
   test('is a fill that was reverted, and is not final before', async () => {
     const here = await world();
     const [uid = '0x'] = await postElsewhere(here, 1);

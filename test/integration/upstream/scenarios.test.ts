@@ -199,12 +199,12 @@ describe('scenario 27', () => {
     await here.tell(here.other, 7, [tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount))]);
     await here.pass(60_000);
     expect(await here.book.orders.get(uid)).toMatchObject({ status: 'fulfilled', executedFee: '0' });
-    const { getOrders, listTrades } = here.upstream.calls;
+    const { getOrders } = here.upstream.calls;
     await here.pass(1_500_000, 20_000);
-    const reads = here.upstream.calls.getOrders;
-    expect(reads - getOrders).toBeLessThanOrEqual(6);
+    const reads = { ...here.upstream.calls };
+    expect(reads.getOrders - getOrders).toBeLessThanOrEqual(6);
     await here.pass(7_200_000, 200_000);
-    expect(here.upstream.calls).toMatchObject({ getOrders: reads, listTrades });
+    expect(here.upstream.calls).toEqual(reads);
     expect(differences.filter(({ field }) => field === 'fee')).toEqual([]);
     expect(await here.log(uid)).toEqual(['created', 'traded']);
   });
