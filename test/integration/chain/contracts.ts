@@ -66,6 +66,10 @@ contract Rogue {
     if (kind == 1) { assembly { mstore(0, shl(224, 0x1626ba7e)) return(0, 100000) } }
     if (kind == 2) { assembly { mstore(0, shl(224, 0x1626ba7e)) return(0, 4) } }
     if (kind == 3) { assembly { revert(0, 0) } }
+    if (kind == 4) { assembly { mstore(0, shl(224, 0x20c13b0b)) return(0, 32) } }
+    if (kind == 5) { assembly { mstore(0, 0x1626ba7e) return(0, 32) } }
+    if (kind == 6) { assembly { mstore(0, 1) return(0, 32) } }
+    if (kind == 7) { assembly { return(0, 0) } }
   }
 }
 

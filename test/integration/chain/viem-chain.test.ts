@@ -201,6 +201,10 @@ describe('viem chain contract signature', () => {
     ['returns true in a hundred thousand bytes', 1, undefined],
     ['returns four bytes', 2, 'returned 4 bytes'],
     ['reverts', 3, 'reverted or ran out of gas'],
+    ['returns the value of the first draft of ERC-1271', 4, 'returned 0x20c13b0b'],
+    ['returns the value in the last bytes', 5, 'returned 0x00000000'],
+    ['returns a boolean', 6, 'returned 0x00000000'],
+    ['returns nothing', 7, 'returned 0 bytes'],
   ])('bounds the check of a contract that %s', async (_, kind, reason) => {
     const { abi, bytecode } = contract('Rogue');
     const rogue = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));

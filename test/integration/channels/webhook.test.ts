@@ -8,6 +8,7 @@ import { createAddressGuard } from '../../../adapters/channels/address-guard.ts'
 import { post, type Resolve } from '../../../adapters/channels/http-post.ts';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
 import { authorization, channelFixture, proof, receiver, until } from './channel-fixture.ts';
+import { call, deliveryTo } from './delivery-fixture.ts';
 
 const LOOPBACK = { allow: ['127.0.0.1/32'] };
 const PATH = `/accounts/${ALICES}/subscriptions`;
@@ -109,6 +110,30 @@ describe('webhook channel', () => {
       if (TZ === undefined) delete process.env['TZ'];
       else process.env['TZ'] = TZ;
     }
+  });
+
+  // The body is not read: a receiver may send none, or one that does not end.
+  test.each<[statuses: readonly number[], result: 'delivered' | 'failed' | 'gone']>([
+    [[200, 201, 202, 204, 205, 206, 226, 299], 'delivered'],
+    [
+      [300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 408, 413, 421, 425, 429, 500, 502, 503, 504],
+      'failed',
+    ],
+    [[410], 'gone'],
+  ])('with the statuses %j is %s, also with a body that does not end', async (statuses, result) => {
+    await using target = await receiver();
+    const channel = webhookChannel(LOOPBACK);
+    for (const status of statuses) {
+      target.behave((_body, response) => {
+        response.writeHead(status, { location: target.url });
+        // These have no body.
+        if (status === 204 || status === 304) response.end();
+        else response.write('{"');
+      });
+      const delivered = await channel.deliver(deliveryTo(target.url), call());
+      assert.deepEqual([status, delivered.status], [status, result]);
+    }
+    assert.equal(target.received.length, statuses.length);
   });
 
   test('does not follow redirects', async () => {
