@@ -28,7 +28,7 @@ export async function buildPlanted({ name, file, find, replace }: PlantedFault):
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    external: ['better-sqlite3', 'pg', 'secp256k1', 'hash-wasm', '@bitauth/libauth', '@noble/hashes', 'zod'],
+    external: ['better-sqlite3', 'pg', 'koffi', 'secp256k1', 'hash-wasm', '@bitauth/libauth', '@noble/hashes', 'zod'],
     alias: { '#internal': join(ROOT, 'src/internal.ts') },
     logLevel: 'silent',
     plugins: [

@@ -63,9 +63,9 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     name: 'no settlement of a driver counts',
     area: 'drivers',
     store: 'auctions',
-    file: 'src/auctions/drivers/run.ts',
-    find: 'each.ranking === ranking && each.txHash !== null',
-    replace: "each.ranking === ranking && each.txHash === '0x'",
+    file: 'src/auctions/drivers/win-outcome.ts',
+    find: "if (solution.txHash !== null) return 'settled';",
+    replace: "if (solution.txHash === '0x') return 'settled';",
   },
   {
     name: 'a solution without a positive score wins',
