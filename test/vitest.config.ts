@@ -1,12 +1,27 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { SUITE_FAULTS } from './simulation/planted/planted-suites.ts';
 
 /** `npm run test:all` runs the files with volume, and so does a command that names one. */
 const isMatrix =
   process.env['TEST_MATRIX'] !== undefined || process.argv.some((argument) => argument.includes('.matrix'));
 
+/** A fault that is put into one file in memory. */
+const fault = SUITE_FAULTS.find(({ name }) => name === process.env['TEST_PLANTED_FAULT']);
+
 export default defineConfig({
+  plugins:
+    fault === undefined
+      ? []
+      : [
+          {
+            name: 'plant',
+            enforce: 'pre',
+            transform: (code, id) =>
+              id.endsWith(`/${fault.file}`) ? code.replace(fault.find, () => fault.replace) : undefined,
+          },
+        ],
   root: fileURLToPath(new URL('..', import.meta.url)),
   // The same paths as the compiler, so that tests run on the sources without a build.
   resolve: {

@@ -54,7 +54,9 @@ async function run(): Promise<void> {
     case 'init': {
       const chain = command.isChosen || command.json ? command.chain : await readChain(command.chain);
       const file = await initConfig(command.file, chain).catch((error: unknown) => failWith(error));
-      const next = `intentbook check --config ${command.file}`;
+      // Shells need quotes around a blank and other characters.
+      const path = /^[\w./\\:-]+$/.test(command.file) ? command.file : `'${command.file}'`;
+      const next = `intentbook check --config ${path}`;
       return console.log(
         command.json ? JSON.stringify({ ok: true, file }) : `${file} was written; check it with "${next}"`,
       );

@@ -8,6 +8,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Platforms',
   'Services',
   'Failures over time',
+  'Test suites of other projects',
   'Privacy',
   'Profiles',
   'Scenarios',

@@ -83,6 +83,27 @@ describe('invalid HTTP', () => {
     expect(await exchange(url, 'GET / HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 .*pong$/s);
   });
 
+  test.each([
+    [
+      'a body that follows',
+      'POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n{}',
+      [100, 200],
+    ],
+    [
+      'a body that is withheld from a rejection',
+      'POST /no HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n',
+      [100, 404],
+    ],
+  ])('a request that expects 100 Continue, with %s, is responded to', async (_, request, statuses) => {
+    const { url } = await listening((incoming, response) => {
+      response.shouldKeepAlive = false;
+      if (incoming.url === '/no') response.writeHead(404).end();
+      else pongAfterBody(incoming, response);
+    });
+    const received = await exchange(url, request);
+    expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))).toEqual(statuses);
+  });
+
   test('an unknown expectation is ignored', async () => {
     const { url } = await listening(pong);
     const request = 'GET / HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n';

@@ -40,6 +40,8 @@ describe('intentbook init', () => {
     });
     const second = await intentbook(['init'], { cwd }).ended;
     expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('intentbook.json" already exists')]);
+    const { stdout } = await intentbook(['init', 'my book.json', '--chain', 'gnosis'], { cwd }).ended;
+    expect(stdout).toContain(`"intentbook check --config 'my book.json'"`);
   });
 });
 

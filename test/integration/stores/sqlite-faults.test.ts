@@ -129,3 +129,26 @@ test('SQLite store reports the outcome of a commit whose sync fails as unknown',
   Object.defineProperty(database, 'exec', { configurable: true, value: exec });
   expect(await store.orders.insert([{ order: order(2) }])).toEqual([{ status: 'inserted' }]);
 });
+
+test.each(['DELETE', 'TRUNCATE', 'PERSIST'])('SQLite store returns to WAL after the journal mode %s', async (mode) => {
+  using other = temporaryFile();
+  const open = async () => {
+    const opened = sqliteStore({ path: other.path });
+    await opened.open({ domain: DOMAIN, clock: manualClock() });
+    return opened;
+  };
+  const first = await open();
+  await first.orders.insert([{ order: order(1) }]);
+  const tool = new Database(other.path, { timeout: 0 });
+  expect(() => tool.pragma(`journal_mode = ${mode}`)).toThrow('database is locked');
+  await first.close();
+  expect(tool.pragma(`journal_mode = ${mode}`, { simple: true })).toBe(mode.toLowerCase());
+  tool.close();
+  const second = await open();
+  expect(await second.orders.get([order(1).uid])).toHaveLength(1);
+  await second.orders.insert([{ order: order(2) }]);
+  const reader = new Database(other.path, { readonly: true });
+  expect(reader.pragma('journal_mode', { simple: true })).toBe('wal');
+  reader.close();
+  await second.close();
+});

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { PlantedFault } from './planted.ts';
 import { PLANTED } from './planted.ts';
+import { SUITE_FAULTS } from './planted-suites.ts';
 import { findRow, MARKERS, PAGE } from './planted-table.ts';
 import { findPlanted } from './run-planted.ts';
 
@@ -15,12 +16,17 @@ const AREAS = process.env['TEST_PLANTED_AREAS']?.split(',');
 
 test('planted faults are listed in the documentation', () => {
   expect(PLANTED.filter((fault) => findRow(fault) === undefined)).toEqual([]);
-  expect(new Set(PLANTED.map(({ name }) => name)).size).toBe(PLANTED.length);
+  const page = readFileSync(PAGE, 'utf8');
+  expect(SUITE_FAULTS.filter(({ name, suite }) => !page.includes(`| ${name} | \`${suite}\` |`))).toEqual([]);
+  const faults = [...PLANTED, ...SUITE_FAULTS];
+  expect(new Set(faults.map(({ name }) => name)).size).toBe(faults.length);
 });
 
 test('planted faults replace text that occurs once', () => {
-  const count = ({ file, find }: PlantedFault) => readFileSync(`${ROOT}${file}`, 'utf8').split(find).length - 1;
-  expect(PLANTED.filter((fault) => count(fault) !== 1).map(({ name }) => name)).toEqual([]);
+  const count = ({ file, find }: Pick<PlantedFault, 'file' | 'find'>) =>
+    readFileSync(`${ROOT}${file}`, 'utf8').split(find).length - 1;
+  const faults = [...PLANTED, ...SUITE_FAULTS];
+  expect(faults.filter((fault) => count(fault) !== 1).map(({ name }) => name)).toEqual([]);
 });
 
 // A search takes up to an hour.

@@ -131,6 +131,24 @@ test('indexer reads the chain block by block from the configured block', async (
   expect((await book.ready()).checks).toMatchObject({ chain: 'following' });
 });
 
+// Blocks of other chains may have the time of their parent, or an earlier one.
+test.each([0, -1])('indexer follows blocks that are %d seconds apart', async (step) => {
+  const change = (answer: unknown) => {
+    const block = answer as BlockHeader; // of these two requests
+    return { ...block, timestamp: 1_700_000_000 + (block.number - 100) * step };
+  };
+  const node = chain.node('a', (question, answer) =>
+    question === 'head' || question === 'block' ? (change(answer) as typeof answer) : answer,
+  );
+  const { book, drive } = await follow([node]);
+  const order = await place(book, { partiallyFillable: true });
+  chain.mine([tradeOf(order, 1n, 1n)], [], [tradeOf(order, 2n, 1n)]);
+  expect(await drive()).toBe(true);
+  chain.reorganise(1, [tradeOf(order, 4n, 1n)], []);
+  expect(await drive()).toBe(true);
+  expect(await executed(book, order)).toBe('5');
+});
+
 test('indexer without a first block starts after the newest block', async () => {
   const earlier = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
   await earlier.start();

@@ -1,0 +1,149 @@
+/** A fault outside of the simulator, which a file of tests finds. */
+export interface SuiteFault {
+  readonly name: string;
+  readonly file: string;
+  /** Text that occurs once in the file. */
+  readonly find: string;
+  readonly replace: string;
+  /** The file whose tests fail. */
+  readonly suite: string;
+}
+
+const SOURCE = 'adapters/viem/chain-source.ts';
+const SOURCE_SUITE = 'test/unit/adapters/viem/chain-source.test.ts';
+const STREAM = 'adapters/client/event-stream.ts';
+const STREAM_SUITE = 'test/integration/client/event-stream.test.ts';
+const SERVER = 'apps/server/http/hardened-server.ts';
+const SERVER_SUITE = 'test/integration/server/http.test.ts';
+const PUSH = 'adapters/channels/web-push.ts';
+const PUSH_SUITE = 'test/integration/channels/web-push.test.ts';
+
+/** Faults of what connects a book with other systems: the classes of the field reports. */
+export const SUITE_FAULTS: readonly SuiteFault[] = [
+  {
+    name: 'a header without a valid filter is an error',
+    file: SOURCE,
+    find: '...(bloom === undefined ? {} : { logsBloom: bloom }),',
+    replace: '...(logsBloom == null ? {} : { logsBloom: parseHexResult(logsBloom, 256) }),',
+    suite: SOURCE_SUITE,
+  },
+  {
+    name: 'the time 0 of a log is used',
+    file: SOURCE,
+    find: '/^0x[1-9a-f][0-9a-f]{0,12}$/i',
+    replace: '/^0x[0-9a-f]{1,13}$/i',
+    suite: SOURCE_SUITE,
+  },
+  {
+    name: 'null is the error of a traced call',
+    file: SOURCE,
+    find: 'if (error !== undefined && error !== null) return;',
+    replace: 'if (error !== undefined) return;',
+    suite: SOURCE_SUITE,
+  },
+  {
+    name: 'a block time in milliseconds is accepted',
+    file: SOURCE,
+    find: 'if (time > MAX_TIME) throw',
+    replace: 'if (time > 1e300) throw',
+    suite: SOURCE_SUITE,
+  },
+  {
+    name: 'the logs of a removed block are returned',
+    file: SOURCE,
+    find: "if (log['removed'] === true) return [];",
+    replace: '',
+    suite: SOURCE_SUITE,
+  },
+  {
+    name: 'null is the error of a simulated call',
+    file: 'adapters/viem/simulation.ts',
+    find: "record(error ?? {})['data'] ?? returnData",
+    replace: "(error === undefined ? returnData : record(error)['data'] ?? returnData)",
+    suite: 'test/unit/adapters/viem/simulation.test.ts',
+  },
+  {
+    name: 'an empty id of a stream is the position 0',
+    file: STREAM,
+    find: '/^\\d{1,15}$/.test(id) ? Number(id) : undefined',
+    replace: "fields.has('id') ? Number(id) : undefined",
+    suite: STREAM_SUITE,
+  },
+  {
+    name: 'a line separator of Unicode ends a value',
+    file: STREAM,
+    find: '/^([^:]+):? ?(.*)$/s',
+    replace: '/^([^:]+):? ?(.*)$/',
+    suite: STREAM_SUITE,
+  },
+  {
+    name: 'several Host headers are accepted',
+    file: SERVER,
+    find: 'if (hosts > 1 || (',
+    replace: 'if (hosts > 99 || (',
+    suite: SERVER_SUITE,
+  },
+  {
+    name: 'invalid bytes end a request that is complete',
+    file: SERVER,
+    find: 'if (responses.length > 0 && responses.every(',
+    replace: 'if (responses.length > 99 && responses.every(',
+    suite: SERVER_SUITE,
+  },
+  {
+    name: 'a VAPID subject of the local network is accepted',
+    file: PUSH,
+    find: '/\\.(local|localhost)$/i',
+    replace: '/\\.(onion)$/i',
+    suite: PUSH_SUITE,
+  },
+  {
+    name: 'a VAPID key of another pair is accepted',
+    file: PUSH,
+    find: 'if (getPublicKey(privateKey) !== trimPadding(publicKey))',
+    replace: 'if (getPublicKey(privateKey) === undefined)',
+    suite: PUSH_SUITE,
+  },
+  {
+    name: 'the driver of SQLite needs a working directory',
+    file: 'adapters/sqlite/database-driver.ts',
+    find: 'for (const from of [() => import.meta.url,',
+    replace: 'for (const from of [((folder: string) => () => folder)(process.cwd()), () => import.meta.url,',
+    suite: 'test/integration/stores/sqlite-driver.test.ts',
+  },
+  {
+    name: 'a link in a header of a mail begins on the second line',
+    file: 'adapters/channels/email.ts',
+    find: 'const link = { prepared: true,',
+    replace: 'const link = { prepared: false as never,',
+    suite: 'test/integration/channels/email.test.ts',
+  },
+  {
+    name: 'a time without a zone is local',
+    file: 'adapters/channels/http-post.ts',
+    find: "text.endsWith('GMT') ? text : ",
+    replace: "text !== '' ? text : ",
+    suite: 'test/integration/channels/webhook.test.ts',
+  },
+  {
+    name: 'the time between polls is ignored',
+    file: 'adapters/channels/telegram.ts',
+    find: 'Math.min(Number(parameters?.retry_after) * 1000 || 0, MAX_RETRY_DELAY)',
+    replace: '0 * MAX_RETRY_DELAY * Number(parameters === undefined)',
+    suite: 'test/integration/channels/telegram.test.ts',
+  },
+  {
+    name: 'an empty element of a list is a coding',
+    file: 'src/http/body.ts',
+    find: "!['', 'identity'].includes(coding",
+    replace: "!['identity'].includes(coding",
+    suite: 'test/unit/http/body.test.ts',
+  },
+  {
+    name: 'the weights of media types are ignored',
+    file: 'src/http/accept.ts',
+    find: 'return weight > 0 && weight >= json;',
+    replace: 'return weights.has(type) || weight > json;',
+    suite: 'test/unit/http/accept.test.ts',
+  },
+];
