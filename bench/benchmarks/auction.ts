@@ -3,12 +3,15 @@ import { createOrderBook } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { orderColumns, quoteColumns } from '../../adapters/sqlite/rows.ts';
 import type { CreateBenchmark } from '../benchmark.ts';
-import { divideTimes, getSample, measureTime, readMeasured } from '../benchmark.ts';
+import { divideTimes, getSample, measureTime, quantile, readMeasured } from '../benchmark.ts';
 import { expectCount } from '../checks.ts';
-import { orderFile } from '../files.ts';
-import { CHAIN_ID } from '../orders.ts';
+import { copyOrderFile, orderFile } from '../files.ts';
+import { CHAIN_ID, signOrders } from '../orders.ts';
 
-/** The building of an auction from all open orders of a book. */
+/** Changes of the book in each round, each with a new auction. */
+const CHANGES = 5;
+
+/** The building of an auction from all open orders of a book, and of the next one after a change. */
 export const benchmark: CreateBenchmark = ({ orders }) => {
   const count = orders[0] ?? 0;
   return {
@@ -16,7 +19,8 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
     rounds: 7,
     subjects: {
       async SQLite() {
-        const path = await orderFile(count, 'auction');
+        const path = await copyOrderFile(count, 'auction');
+        let added = 0;
         return {
           note: 'no prices, no chain',
           // Each round opens the book, because only the first auction reads all orders.
@@ -24,11 +28,28 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
             const book = createOrderBook({ chainId: CHAIN_ID, store: sqliteStore({ path }) });
             await book.start();
             const read = async () => (await book.auctions.current()).orders.length;
-            const check = expectCount(count);
+            const check = expectCount(count + added);
             const first = await measureTime(1, read, { check });
             const again = await measureTime(1, read, { check, repetitions: 5 });
+            const render = async () => (await book.auctions.rendered.current()).size;
+            await render();
+            const changed: number[] = [];
+            const bytes: number[] = [];
+            for (const { order } of await signOrders('auction', added, CHANGES)) {
+              const { status } = await book.orders.submit(order);
+              if (status !== 'accepted') throw new Error('an order was rejected');
+              const checkNext = expectCount(count + ++added);
+              changed.push((await measureTime(1, read, { check: checkNext })).time);
+              bytes.push((await measureTime(1, render, { check: checkNext })).time);
+            }
             await book.close();
-            return { time: first.time, 'ms first': first.time / 1000, 'ms repeated': again.time / 1000 };
+            return {
+              time: first.time,
+              'ms first': first.time / 1000,
+              'ms repeated': again.time / 1000,
+              'ms after a change': quantile(changed, 0.5) / 1000,
+              'ms to render a change': quantile(bytes, 0.5) / 1000,
+            };
           },
         };
       },
@@ -74,6 +95,19 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
         unit: ' ms',
         compute: readMeasured('SQLite', 'ms repeated'),
         target: { atMost: 1 },
+      },
+      {
+        title: 'auction after a new order',
+        unit: ' ms',
+        compute: readMeasured('SQLite', 'ms after a change'),
+        target: { atMost: 2 },
+        reason:
+          'The order is read, and each of the others is checked again, because time and funds pass without an event.',
+      },
+      {
+        title: 'the same, rendering as JSON',
+        unit: ' ms',
+        compute: readMeasured('SQLite', 'ms to render a change'),
       },
     ],
   };

@@ -63,7 +63,7 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
   function add(auction: Auction): void {
     const previous = past.at(-1);
     if (auction.id <= (previous?.id ?? 0)) return;
-    if (previous !== undefined) forgetRendered(previous);
+    if (previous !== undefined) forgetRendered(previous, auction);
     past.push(auction);
     if (past.length > KEPT) past.shift();
     deltas.clear();

@@ -12,7 +12,7 @@ import type { FilterReason } from './filter-reason.ts';
 import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, getParties } from './filters.ts';
 import { type Funding, type FundingQuery, fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
-import { inSteps, type RenderedAuction, renderOnce, VISITS_PER_TICK } from './render-auction.ts';
+import { type RenderedAuction, renderOnce, visitAll } from './render-auction.ts';
 import { renderAuctionValues } from './settled-auction.ts';
 import type { SignatureChecks } from './signature-checks.ts';
 
@@ -184,10 +184,6 @@ export function createCurrentAuction(context: AuctionContext) {
       changes++;
     },
   };
-}
-
-function visitAll<T>(items: readonly T[], visit: (item: T) => void): Promise<void> {
-  return inSteps(items, visit, VISITS_PER_TICK);
 }
 
 /** The result of the selection of orders. */

@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Auction, AuctionOrder } from './auction-order.ts';
+import { type Auction, type AuctionOrder, compareAuctionOrders } from './auction-order.ts';
 
 /** An auction as JSON in UTF-8, as the HTTP interface sends it. */
 export interface RenderedAuction {
@@ -15,7 +15,7 @@ export interface RenderedAuction {
 const ORDERS_PER_TICK = 100;
 
 /** Orders that are only visited or copied in one tick. A tick takes longer than the visit of a hundred orders. */
-export const VISITS_PER_TICK = 2_000;
+const VISITS_PER_TICK = 2_000;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
@@ -35,61 +35,126 @@ export function renderOrder(order: AuctionOrder): string {
 
 const rendered = new WeakMap<Auction, Promise<RenderedAuction>>();
 
+/** The last rendering before an auction. The two usually share nearly all orders. */
+const bases = new WeakMap<Auction, Promise<RenderedAuction>>();
+
 /** Renders an auction, once for all callers. */
 export function renderOnce(auction: Auction): Promise<RenderedAuction> {
-  const known = rendered.get(auction) ?? renderAuction(auction);
+  const known = rendered.get(auction) ?? renderWithBase(auction);
   rendered.set(auction, known);
   return known;
 }
 
-/** Forgets the bytes of an auction that is not the newest any more. A caller that has them keeps them. */
-export function forgetRendered(auction: Auction): void {
-  rendered.delete(auction);
-}
-
-export async function renderAuction({ orders, ...members }: Auction): Promise<RenderedAuction> {
-  const bytes = await renderWithOrders(members, orders);
-  return { id: members.id, etag: `"auction-${members.id}"`, bytes, size: orders.length };
+async function renderWithBase(auction: Auction): Promise<RenderedAuction> {
+  const base = await bases.get(auction)?.catch(() => undefined);
+  bases.delete(auction);
+  return renderAuction(auction, base);
 }
 
 /**
- * Renders members and the list `orders` behind them in steps. The result is one allocation, into which the orders are
- * encoded.
+ * Forgets the bytes of an auction that is not the newest any more, except for the rendering of the next one. A caller
+ * that has them keeps them.
  */
-export async function renderWithOrders(members: object, orders: readonly AuctionOrder[]): Promise<Uint8Array> {
+export function forgetRendered(auction: Auction, next: Auction): void {
+  const base = rendered.get(auction) ?? bases.get(auction);
+  rendered.delete(auction);
+  if (base !== undefined) bases.set(next, base);
+}
+
+export async function renderAuction({ orders, ...members }: Auction, base?: RenderedAuction): Promise<RenderedAuction> {
+  const bytes = await renderWithOrders(members, orders, base?.bytes);
+  return { id: members.id, etag: `"auction-${members.id}"`, bytes, size: orders.length };
+}
+
+/** Where the orders of a rendering are in its bytes. One byte is between two of them. */
+interface Layout {
+  readonly orders: readonly AuctionOrder[];
+  readonly start: number;
+  readonly ends: Float64Array;
+}
+
+const layouts = new WeakMap<Uint8Array, Layout>();
+
+/** Adjacent orders of an earlier rendering, with the bytes between them. */
+interface Copied {
+  readonly from: number;
+  to: number;
+}
+
+/** Bytes that are copied in one tick. */
+const BYTES_PER_TICK = 1 << 20;
+
+/**
+ * Renders members and the list `orders` behind them in steps. The result is one allocation. Orders that an earlier
+ * rendering contains are copied from it.
+ */
+export async function renderWithOrders(
+  members: object,
+  orders: readonly AuctionOrder[],
+  base?: Uint8Array,
+): Promise<Uint8Array> {
   const head = encoder.encode(`${JSON.stringify(members).slice(0, -1)},"orders":[`);
   const tail = encoder.encode(']}');
-  const parts: string[] = [];
-  let length = head.length + tail.length + Math.max(0, orders.length - 1);
-  await inSteps(orders, (order) => {
-    const part = renderOrder(order);
-    parts.push(part);
-    length += part.length;
-  });
-  const bytes = new Uint8Array(length);
-  bytes.set(head);
+  const earlier = base && layouts.get(base);
+  const ends = new Float64Array(orders.length);
+  const parts: (string | Copied)[] = [];
   let at = head.length;
-  await inSteps(
-    parts,
-    (part, i) => {
-      if (i > 0) bytes[at++] = 0x2c; // ,
-      at += encoder.encodeInto(part, bytes.subarray(at)).written;
-    },
-    VISITS_PER_TICK,
-  );
+  let [next, work] = [0, 0];
+  for (const [i, order] of orders.entries()) {
+    if (work >= VISITS_PER_TICK) {
+      work = 0;
+      await yieldToEventLoop();
+    }
+    while (earlier !== undefined && isBefore(earlier.orders[next], order)) next++;
+    if (earlier?.orders[next] === order) {
+      const from = next === 0 ? earlier.start : (earlier.ends[next - 1] ?? 0) + 1;
+      const to = earlier.ends[next++] ?? 0;
+      const last = parts.at(-1);
+      const isAdjacent = typeof last === 'object' && last.to + 1 === from && to - last.from <= BYTES_PER_TICK;
+      if (isAdjacent) last.to = to;
+      else parts.push({ from, to });
+      at += to - from;
+      work++;
+    } else {
+      const text = renderOrder(order);
+      parts.push(text);
+      at += text.length;
+      work += VISITS_PER_TICK / ORDERS_PER_TICK;
+    }
+    ends[i] = at++;
+  }
+  const bytes = new Uint8Array(Math.max(head.length, at - 1) + tail.length);
+  bytes.set(head);
+  at = head.length;
+  let copied = 0;
+  for (const [i, part] of parts.entries()) {
+    if (copied >= BYTES_PER_TICK) {
+      copied = 0;
+      await yieldToEventLoop();
+    }
+    if (i > 0) bytes[at++] = 0x2c; // ,
+    const before = at;
+    if (typeof part === 'string') at += encoder.encodeInto(part, bytes.subarray(at)).written;
+    else {
+      bytes.set((base as Uint8Array).subarray(part.from, part.to), at); // only parts of a base are copied
+      at += part.to - part.from;
+    }
+    copied += at - before;
+  }
   bytes.set(tail, at);
+  layouts.set(bytes, { orders, start: head.length, ends });
   return bytes;
 }
 
-/** Calls a function for each item, with a tick of the event loop after some of them. Default: after every 100. */
-export async function inSteps<T>(
-  items: readonly T[],
-  visit: (item: T, index: number) => void,
-  perTick = ORDERS_PER_TICK,
-): Promise<void> {
-  let i = 0;
-  for (const item of items) {
-    if (i > 0 && i % perTick === 0) await yieldToEventLoop();
-    visit(item, i++);
+function isBefore(earlier: AuctionOrder | undefined, order: AuctionOrder): boolean {
+  return earlier !== undefined && earlier !== order && compareAuctionOrders(earlier, order) < 0;
+}
+
+/** Calls a function for each item, with a tick of the event loop after some of them. */
+export async function visitAll<T>(items: readonly T[], visit: (item: T) => void): Promise<void> {
+  for (let start = 0; start < items.length; start += VISITS_PER_TICK) {
+    if (start > 0) await yieldToEventLoop();
+    const end = Math.min(start + VISITS_PER_TICK, items.length);
+    for (let i = start; i < end; i++) visit(items[i] as T); // within the list
   }
 }

@@ -118,6 +118,41 @@ describe('auction', () => {
     await book.close();
   });
 
+  test('has the same bytes with an earlier rendering as without one', async () => {
+    const members = { block: 2, prices: {}, surplusCapturingJitOrderOwners: [] };
+    const create = (i: number, version = 0) => ({
+      uid: `0x${i}`,
+      created: i >> 1,
+      text: 'ü'.repeat((i * 7) % 5),
+      version,
+    });
+    const [a, b, c, d, e] = [1, 2, 3, 4, 5].map((i) => create(i));
+    const changed = create(3, 1);
+    const large = Array.from({ length: 5000 }, (_, i) => ({ ...create(i), uid: `0x${i}`.padEnd(300, '0') }));
+    const lists = [[], [a], [a, b, c, d, e], [b, c, d], [a, b, changed, d, e], [c], [], [a, e], [d], large];
+    lists.push(large.slice(1), large.toSpliced(4999, 1), large.toSpliced(2500, 1, { ...create(2500, 1) }), [e, a, c]);
+    let base: Awaited<ReturnType<typeof renderAuction>> | undefined;
+    for (const [id, orders] of lists.entries()) {
+      const auction = { id, ...members, orders } as never;
+      const [alone, together] = [await renderAuction(auction), await renderAuction(auction, base)];
+      expect(Buffer.compare(together.bytes, alone.bytes), `list ${id}`).toBe(0);
+      expect(JSON.parse(new TextDecoder().decode(together.bytes)).orders).toEqual(orders);
+      base = together;
+    }
+  });
+
+  test('copies the orders of the rendering before it', async () => {
+    const [first, second] = [order(1), order(2)].map(({ uid }, i) => ({ uid, created: i, toJSON: () => ({ uid }) }));
+    const render = (id: number, orders: unknown[], base?: Awaited<ReturnType<typeof renderAuction>>) =>
+      renderAuction({ id, orders } as never, base);
+    const base = await render(1, [first]);
+    base.bytes[base.bytes.indexOf(0x78)] = 0x58; // the x of the UID
+    const next = await render(2, [first, second], base);
+    expect(new TextDecoder().decode(next.bytes)).toBe(
+      JSON.stringify({ id: 2, orders: [first, second] }).replace('0x', '0X'),
+    );
+  });
+
   test('is valid UTF-8 JSON whatever its members contain', async () => {
     const members = { id: 1, block: 2, prices: {}, surplusCapturingJitOrderOwners: [] };
     for (const orders of [[], ['x'], ['ü"\\', '€ and 😀', 'z']]) {

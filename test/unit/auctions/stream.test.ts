@@ -289,6 +289,7 @@ test('auction feed keeps the bytes of the newest auction only', async () => {
   feed.add(second);
   expect(renderOnce(first)).not.toBe(bytes);
   const newest = renderOnce(second);
+  expect(new TextDecoder().decode((await newest).bytes)).toBe(JSON.stringify(second));
   feed.add(second);
   expect(renderOnce(second)).toBe(newest);
   feed.close();
