@@ -30,6 +30,8 @@ export interface Result {
   /** Date of the measurement. */
   readonly date: string;
   readonly machine: string;
+  /** Percentage of processor time that other programs used before the run. Absent if the machine was quiet. */
+  readonly busy?: number;
   readonly rounds: number;
   readonly measures: readonly ReportedMeasure[];
   readonly subjects: Readonly<Record<string, ReportedSubject>>;
@@ -38,7 +40,12 @@ export interface Result {
 /** Results by the name of their benchmark. */
 export type Report = Readonly<Record<string, Result>>;
 
-export function toResult(benchmark: Benchmark, { rounds, notes }: BenchmarkRun, machine: string): Result {
+export function toResult(
+  benchmark: Benchmark,
+  { rounds, notes }: BenchmarkRun,
+  machine: string,
+  busy?: number,
+): Result {
   const measures = benchmark.measures.map(({ title, compute, target, unit, reason }) => ({
     title,
     ...toFigure(rounds.map(compute)),
@@ -51,6 +58,7 @@ export function toResult(benchmark: Benchmark, { rounds, notes }: BenchmarkRun, 
     title: benchmark.title,
     date: new Date().toISOString().slice(0, 10),
     machine,
+    ...(busy === undefined ? {} : { busy }),
     rounds: rounds.length,
     measures,
     subjects: Object.fromEntries(subjects),
@@ -166,7 +174,11 @@ function measuredOn(report: Report): string {
   const results = Object.values(report);
   const machines = [...new Set(results.map(({ machine }) => machine))];
   const dates = [...new Set(results.map(({ date }) => date))].sort();
-  return `Measured on ${dates.join(' and ')}: ${machines.join('; and on ')}.`;
+  const marked = Object.entries(report).flatMap(([name, { busy }]) =>
+    busy === undefined ? [] : [`${name} (${busy} %)`],
+  );
+  const mark = marked.length === 0 ? '' : ` Other programs used processor time during ${marked.join(', ')}.`;
+  return `Measured on ${dates.join(' and ')}: ${machines.join('; and on ')}.${mark}`;
 }
 
 /** Returns whether a higher or a lower figure is better, which its target determines. */

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Scale } from './benchmark.ts';
 import { listBenchmarks, loadBenchmark } from './benchmarks.ts';
-import { describeMachine } from './machine.ts';
+import { describeMachine, measureActivity } from './machine.ts';
 import { showProgress } from './progress.ts';
 import type { Report } from './report.ts';
 import { addResult, formatResult, toResult, writeReport } from './report.ts';
@@ -46,11 +46,15 @@ const results = new URL('bench/results.json', root);
 let report: Report = values.tiny ? {} : (JSON.parse(readFileSync(results, 'utf8')) as Report);
 for (const [i, name] of chosen.entries()) {
   const benchmark = await loadBenchmark(name, scale);
+  const busy = values.tiny ? undefined : await measureActivity();
+  if (busy !== undefined) {
+    console.error(`the machine is not quiet: ${busy} % of its processor time is used; results of ${name} are marked`);
+  }
   const run = await runBenchmark(name, benchmark, scale, {
     together: values.together,
     tick: (done, all) => show(name, i, done, all),
   });
-  const result = toResult(benchmark, run, describeMachine());
+  const result = toResult(benchmark, run, describeMachine(), busy);
   console.log(formatResult(name, result));
   report = addResult(report, name, result);
   if (!values.tiny && !values['no-write']) writeReport(root, results, report);

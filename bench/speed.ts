@@ -1,4 +1,4 @@
-import type { Figure, Report } from './report.ts';
+import type { Report } from './report.ts';
 
 /** A measured value of a subject. */
 interface Source {
@@ -10,6 +10,8 @@ interface Source {
 
 /** A row of the page: one figure of the package, of its baseline and of its peer. */
 interface Row {
+  /** The question that this row and the next ones answer. */
+  readonly question?: string;
   readonly label: string;
   readonly own: Source;
   readonly baseline?: Source & { readonly name: string };
@@ -28,106 +30,162 @@ const verify = (subject: string): Source => ({ benchmark: 'verify', subject });
 const submit = (subject: string, measure = 'time'): Source => ({ benchmark: 'submit', subject, measure });
 const http = (subject: string, measure = 'time'): Source => ({ benchmark: 'http', subject, measure });
 
+const latency = (subject: string): Source => ({ benchmark: 'latency', subject, measure: 'ms at p99' });
+
 const ROWS: readonly Row[] = [
   {
-    label: 'Verified orders per second and core, native backend',
+    question: 'How many orders per second?',
+    label: 'Verified, one core, native backend',
     own: verify('native'),
     baseline: { ...verify('recovery only, native'), name: 'recovery only' },
     peer: { ...verify('viem'), name: 'viem' },
     convert: perSecond,
   },
   {
-    label: 'Verified orders per second and core, WebAssembly',
+    label: 'Verified, one core, default backend',
+    own: verify('default backend'),
+    baseline: { ...verify('recovery only, native'), name: 'recovery only, native' },
+    peer: { ...verify('viem'), name: 'viem' },
+    convert: perSecond,
+  },
+  {
+    label: 'Verified, one core, WebAssembly',
     own: verify('wasm'),
     baseline: { ...verify('recovery only, WebAssembly'), name: 'recovery only' },
     peer: { ...verify('viem'), name: 'viem' },
     convert: perSecond,
   },
   {
-    label: 'Verified orders per second, two workers',
+    label: 'Verified, two workers, native backend',
     own: verify('recoverMany, 2 workers'),
     baseline: { ...verify('recovery only, 2 threads'), name: 'recovery of one signature, in 2 threads' },
     convert: perSecond,
   },
   {
-    label: 'CPU seconds to verify a million orders',
+    label: 'Stored durably, 256 concurrent',
+    own: submit('256 concurrent, write thread'),
+    baseline: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
+    peer: { ...submit('viem, one commit per order'), name: 'viem, one commit per order' },
+    convert: perSecond,
+  },
+  {
+    label: 'The same without a write thread',
+    own: submit('256 concurrent'),
+    baseline: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
+    convert: perSecond,
+  },
+  {
+    label: 'Read one by one over HTTP',
+    own: http('node:http'),
+    baseline: { ...http('bare node:http'), name: 'bare node:http, same bytes' },
+    convert: perSecond,
+  },
+  {
+    label: 'Read over HTTP, `by_uids` of 128',
+    own: http('node:http', 'by_uids'),
+    baseline: { ...http('bare node:http', 'by_uids'), name: 'bare node:http, same bytes' },
+    convert: ordersPerSecond,
+  },
+  {
+    label: 'Read from a million in SQLite, `by_uids` of 128, uncached',
+    own: { benchmark: 'by-uids', subject: 'uncached, 1M' },
+    baseline: { benchmark: 'by-uids', subject: 'SQL statement, 1M', name: 'SQL statement' },
+    convert: ordersPerSecond,
+  },
+  {
+    label: 'Chain events indexed',
+    own: { benchmark: 'backfill', subject: 'intentbook' },
+    peer: { benchmark: 'backfill', subject: 'viem and bulk insert', name: 'viem and bulk insert' },
+    convert: perSecond,
+  },
+  {
+    question: 'How long does a caller wait, in ms?',
+    label: 'Read beside submissions at 70 % of the maximum, 99th percentile',
+    own: latency('reads, write thread'),
+    convert: keep,
+  },
+  { label: 'The same without a write thread', own: latency('reads, no thread'), convert: keep },
+  {
+    label: 'Submission, 256 concurrent, median',
+    own: submit('256 concurrent, write thread', 'ms at p50'),
+    convert: keep,
+  },
+  { label: 'The same, 99th percentile', own: submit('256 concurrent, write thread', 'ms at p99'), convert: keep },
+  {
+    label: 'Commit to subscriber, 1,000 subscribers, 99th percentile',
+    own: latency('stream'),
+    convert: keep,
+  },
+  {
+    label: 'Commit to subscriber, 10,000 subscribers, 99th percentile',
+    own: latency('stream, 10,000 subscribers'),
+    convert: keep,
+  },
+  {
+    label: 'First order in a new process',
+    own: { benchmark: 'cold-start', subject: 'intentbook' },
+    peer: { benchmark: 'cold-start', subject: 'import of fastify and viem', name: 'import of fastify and viem' },
+    convert: (time) => time / 1000,
+  },
+  {
+    question: 'What does a million orders cost?',
+    label: 'CPU seconds to verify them',
     own: verify('native'),
     baseline: { ...verify('recovery only, native'), name: 'recovery only' },
     peer: { ...verify('viem'), name: 'viem' },
     convert: keep,
   },
   {
-    label: 'Durable orders per second, 256 concurrent',
-    own: submit('256 concurrent'),
-    baseline: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
-    peer: { ...submit('viem, one commit per order'), name: 'viem, one commit per order' },
+    label: 'Resident memory after a million reads of them, in MB',
+    own: { benchmark: 'memory', subject: 'by_uids of 128', measure: 'resident MB' },
+    convert: keep,
+  },
+  {
+    question: 'What does a small container do, with half a core and 192 MiB?',
+    label: 'Orders stored per CPU second',
+    own: { benchmark: 'container', subject: 'small container' },
+    baseline: { benchmark: 'container', subject: 'whole machine', name: 'whole machine' },
     convert: perSecond,
   },
   {
-    label: 'The same with a write thread',
-    own: submit('256 concurrent, write thread'),
-    baseline: { ...submit('recovery only, one commit per 128'), name: 'recovery, one commit per 128' },
-    convert: perSecond,
-  },
-  {
-    label: 'Wait of a submission, 256 concurrent, median in ms',
-    own: submit('256 concurrent', 'ms at p50'),
-    convert: keep,
-  },
-  { label: 'The same, 99th percentile in ms', own: submit('256 concurrent', 'ms at p99'), convert: keep },
-  {
-    label: 'Wait of a read beside submissions at 70 % of the maximum, 99th percentile in ms',
-    own: { benchmark: 'latency', subject: 'reads, no thread', measure: 'ms at p99' },
-    convert: keep,
-  },
-  {
-    label: 'The same with a write thread, in ms',
-    own: { benchmark: 'latency', subject: 'reads, write thread', measure: 'ms at p99' },
-    convert: keep,
-  },
-  {
-    label: 'Commit to subscriber, 1,000 subscribers, 99th percentile in ms',
-    own: { benchmark: 'latency', subject: 'stream', measure: 'ms at p99' },
-    convert: keep,
-  },
-  {
-    label: 'Reads of one order per second over HTTP',
-    own: http('node:http'),
-    baseline: { ...http('bare node:http'), name: 'bare node:http, same bytes' },
-    convert: perSecond,
-  },
-  {
-    label: 'Orders per second over HTTP, `by_uids` of 128',
-    own: http('node:http', 'by_uids'),
-    baseline: { ...http('bare node:http', 'by_uids'), name: 'bare node:http, same bytes' },
+    label: 'Orders read per CPU second, `by_uids` of 128',
+    own: { benchmark: 'container', subject: 'small container', measure: 'by_uids' },
+    baseline: { benchmark: 'container', subject: 'whole machine', measure: 'by_uids', name: 'whole machine' },
     convert: ordersPerSecond,
   },
   {
-    label: 'Orders per second from a million in SQLite, `by_uids` of 128, uncached',
-    own: { benchmark: 'by-uids', subject: 'uncached, 1M' },
-    baseline: { benchmark: 'by-uids', subject: 'SQL statement, 1M', name: 'SQL statement' },
-    convert: ordersPerSecond,
+    label: 'Longest stall under full load, in ms',
+    own: { benchmark: 'container', subject: 'small container', measure: 'ms of stall' },
+    convert: keep,
   },
   {
-    label: 'Chain events per second, backfill',
-    own: { benchmark: 'backfill', subject: 'intentbook' },
-    peer: { benchmark: 'backfill', subject: 'viem and bulk insert', name: 'viem and bulk insert' },
-    convert: perSecond,
+    label: 'Resident memory of one book, in MB',
+    own: { benchmark: 'books', subject: 'one book', measure: 'MB' },
+    convert: keep,
+  },
+  {
+    label: 'Resident memory of twelve books, in MB',
+    own: { benchmark: 'books', subject: '12 books', measure: 'MB' },
+    convert: keep,
+  },
+  {
+    label: 'Idle processor time of twelve books, percent of a core',
+    own: { benchmark: 'books', subject: '12 books', measure: 'percent' },
+    convert: keep,
   },
 ];
 
 /** Returns the rows of the page "Speed": figures of the package, of its baseline and of its peer. */
 export function formatSpeed(report: Report): string[] {
-  const read = ({ benchmark, subject, measure = 'time' }: Source): Figure => {
-    const figure = report[benchmark]?.subjects[subject]?.measured[measure];
-    if (figure === undefined) throw new Error(`the benchmark ${benchmark} must have ${measure} of "${subject}"`);
-    return figure;
-  };
-  const rows = ROWS.map(({ label, own, baseline, peer, convert }) => {
-    const format = (source: Source) => formatNumber(convert(read(source).median));
+  const rows = ROWS.flatMap(({ question, label, own, baseline, peer, convert }) => {
+    const format = ({ benchmark, subject, measure = 'time' }: Source) => {
+      const figure = report[benchmark]?.subjects[subject]?.measured[measure];
+      return figure === undefined ? 'not measured' : formatNumber(convert(figure.median));
+    };
     const beside = (other: (Source & { readonly name: string }) | undefined) =>
       other === undefined ? '' : `${format(other)} (${other.name})`;
-    return `| ${label} | ${format(own)} | ${beside(baseline)} | ${beside(peer)} |`;
+    const row = `| ${label} | ${format(own)} | ${beside(baseline)} | ${beside(peer)} |`;
+    return question === undefined ? [row] : [`| **${question}** | | | |`, row];
   });
   return ['| figure | intentbook | baseline | peer |', '|---|---|---|---|', ...rows];
 }

@@ -2,6 +2,7 @@
 export const HEADINGS: ReadonlySet<string> = new Set([
   '1. Wire conventions',
   'Caching',
+  'Containers and processes',
   'Fees',
   'Field reports',
   'Trading systems and their clients',

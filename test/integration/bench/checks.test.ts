@@ -2,12 +2,24 @@ import type { Hex } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { measureTime } from '../../../bench/benchmark.ts';
 import { checkOrders, checkOwner, checkRows, createBodyCheck, expectCount } from '../../../bench/checks.ts';
+import { addResult, type Report, toResult, withMeasures } from '../../../bench/report.ts';
 
 const OWNER = `0x${'ab'.repeat(20)}` as const;
 const createUid = (digit: string): Hex => `0x${digit.repeat(64)}${OWNER.slice(2)}ffffffff`;
 const [first, second, third] = [createUid('1'), createUid('2'), createUid('3')];
 const toBody = (value: unknown) => Buffer.from(JSON.stringify(value));
 const toOrders = (...uids: Hex[]) => uids.map((uid) => ({ uid }));
+
+test('results of a machine that other programs use are marked', () => {
+  const benchmark = { title: 'title', subjects: {}, measures: [] };
+  const run = { rounds: [], notes: {} };
+  const report = [undefined, 83].reduce<Report>(
+    (known, busy, i) => addResult(known, `benchmark ${i}`, toResult(benchmark, run, 'machine', busy)),
+    {},
+  );
+  const page = withMeasures('<!-- bench:begin -->\n<!-- bench:end -->', report);
+  expect(page).toMatch(/: machine\. Other programs used processor time during benchmark 1 \(83 %\)\.\n/);
+});
 
 describe('checks of benchmarks', () => {
   test.each([
