@@ -166,7 +166,7 @@ export function createConnection(access: Access) {
         const verdict = await exchange(session, { ...request, signal }, started);
         report(session, request.class, verdict, begin);
         if (request.signal?.aborted !== true && !session.closed.aborted)
-          note(session, request.class, getReason(verdict));
+          note(session, request.class, getFailureReason(verdict));
         return { ...finish(session, started.turn, verdict), startedAt };
       } finally {
         unlink();
@@ -217,7 +217,7 @@ function getEnd(verdict: Verdict): CallEnd {
 }
 
 /** Returns why there was no usable answer; `undefined` if there was one. A class may fail after its pause. */
-export function getReason(verdict: Verdict): string | undefined {
+export function getFailureReason(verdict: Verdict): string | undefined {
   if (verdict.outcome === 'blocked') return verdict.pause.reason;
   return verdict.outcome === 'lost' ? verdict.reason : undefined;
 }

@@ -2,7 +2,7 @@ import type { UpstreamQuote } from 'intentbook';
 import { createAsyncQueue, onAbort, readMonotonic } from '#internal';
 import { classifyError, parseError, type Verdict } from './answer.ts';
 import type { Connection, Request, Session, StartedRequest } from './connection.ts';
-import { finish, getReason, linkSignals, report } from './connection.ts';
+import { finish, getFailureReason, linkSignals, report } from './connection.ts';
 import { parseQuote, toQuote } from './quote.ts';
 
 /** Maximum characters of one event. */
@@ -57,7 +57,7 @@ async function run(
   }
   const result = finish(session, started.turn, verdict);
   const hasAnswer = stream.count > 0 || stream.failure !== undefined;
-  if (!isCancelled) connection.note(session, 'quote', hasAnswer ? undefined : getReason(verdict));
+  if (!isCancelled) connection.note(session, 'quote', hasAnswer ? undefined : getFailureReason(verdict));
   report(session, 'quote', stream.count > 0 ? { outcome: 'ok', body: undefined } : verdict, begin);
   const isComplete = verdict === COMPLETE || isTimedOut;
   if (!isComplete || stream.count === 0) push(stream.failure ?? toQuote(result));
