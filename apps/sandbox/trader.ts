@@ -124,33 +124,8 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
   const created = new Set<string>();
   const owner: SandboxOwner = wallet === undefined ? { address } : { address, controller: account.address };
 
-  const signTypedData: Trader['signTypedData'] = (typedData) =>
-    keys.sign(typedDataDigest(typedData), account.privateKey);
-
-  function getTerms(
-    terms: QuoteResponse | LimitTerms,
-    options: PlaceOrderOptions,
-  ): OrderToSign & { quoteId?: number | null } {
-    const validTo = options.validFor === undefined ? undefined : Math.floor(book.clock.now() / 1000) + options.validFor;
-    if (typeof terms === 'object' && terms !== null && 'quote' in terms) {
-      const { slippageBps, partiallyFillable, receiver, appData } = options;
-      return orderFromQuote(terms, defined({ slippageBps, partiallyFillable, receiver, appData, validTo }));
-    }
-    const { kind, sold, bought } = parseLimitTerms(terms);
-    const [sell, buy] = [token(sold[1]), token(bought[1])];
-    const { receiver = null, appData, partiallyFillable } = options;
-    const order = limitOrder({
-      sellToken: sell.address,
-      buyToken: buy.address,
-      sellAmount: toAtoms(sold[0], sell.decimals),
-      buyAmount: toAtoms(bought[0], buy.decimals),
-      validTo: validTo ?? Math.floor(book.clock.now() / 1000) + VALIDITY,
-      receiver,
-      kind,
-      ...defined({ appData, partiallyFillable }),
-    });
-    return terms.fee === undefined ? order : { ...order, feeAmount: String(toAtoms(terms.fee[0], sell.decimals)) };
-  }
+  const sign = (digest: Hex) => keys.sign(digest, account.privateKey);
+  const signTypedData: Trader['signTypedData'] = (typedData) => sign(typedDataDigest(typedData));
 
   /** Makes an order different from earlier ones of this trader, whose UID would be the same. */
   function unused<T extends OrderToSign>(order: T): T {
@@ -161,22 +136,11 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
     return distinct;
   }
 
-  function getSignature(scheme: Scheme, typedData: OrderTypedData): Hex {
-    if (scheme === 'presign') return '0x';
-    return scheme === 'ethsign' ? signMessage(typedDataDigest(typedData)) : signTypedData(typedData);
-  }
-
-  /** Signs 32 bytes as a message (EIP-191). */
-  function signMessage(digest: Hex): Hex {
-    const prefix = Buffer.from('\x19Ethereum Signed Message:\n32');
-    return keys.sign(keccakHex(Buffer.concat([prefix, Buffer.from(digest.slice(2), 'hex')])), account.privateKey);
-  }
-
   const createOrder: Trader['createOrder'] = (terms, options = {}) => {
     assertKnownOptions('createOrder', options, PLACE_ORDER_OPTIONS);
-    const order = unused(getTerms(terms, options));
+    const order = unused(getTerms(terms, options, context));
     const signingScheme = options.scheme ?? (wallet === undefined ? 'eip712' : 'eip1271');
-    const signature = getSignature(signingScheme, orderTypedData(domain, order));
+    const signature = getSignature(signingScheme, orderTypedData(domain, order), sign);
     return { ...order, from: address, signature, signingScheme } as OrderCreation; // amounts are texts
   };
 
@@ -249,6 +213,44 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
 
     balanceOf: (symbol) => chain.balanceOf(address, symbol === 'ETH' ? 'native' : token(symbol)),
   };
+}
+
+function getTerms(
+  terms: QuoteResponse | LimitTerms,
+  options: PlaceOrderOptions,
+  { book, token }: Pick<TraderContext, 'book' | 'token'>,
+): OrderToSign & { quoteId?: number | null } {
+  const validTo = options.validFor === undefined ? undefined : Math.floor(book.clock.now() / 1000) + options.validFor;
+  if (typeof terms === 'object' && terms !== null && 'quote' in terms) {
+    const { slippageBps, partiallyFillable, receiver, appData } = options;
+    return orderFromQuote(terms, defined({ slippageBps, partiallyFillable, receiver, appData, validTo }));
+  }
+  const { kind, sold, bought } = parseLimitTerms(terms);
+  const [sell, buy] = [token(sold[1]), token(bought[1])];
+  const { receiver = null, appData, partiallyFillable } = options;
+  const order = limitOrder({
+    sellToken: sell.address,
+    buyToken: buy.address,
+    sellAmount: toAtoms(sold[0], sell.decimals),
+    buyAmount: toAtoms(bought[0], buy.decimals),
+    validTo: validTo ?? Math.floor(book.clock.now() / 1000) + VALIDITY,
+    receiver,
+    kind,
+    ...defined({ appData, partiallyFillable }),
+  });
+  return terms.fee === undefined ? order : { ...order, feeAmount: String(toAtoms(terms.fee[0], sell.decimals)) };
+}
+
+function getSignature(scheme: Scheme, typedData: OrderTypedData, sign: (digest: Hex) => Hex): Hex {
+  if (scheme === 'presign') return '0x';
+  const digest = typedDataDigest(typedData);
+  return sign(scheme === 'ethsign' ? getMessageDigest(digest) : digest);
+}
+
+/** Returns the digest of 32 bytes that are signed as a message (EIP-191). */
+function getMessageDigest(digest: Hex): Hex {
+  const prefix = Buffer.from('\x19Ethereum Signed Message:\n32');
+  return keccakHex(Buffer.concat([prefix, Buffer.from(digest.slice(2), 'hex')]));
 }
 
 /** @throws TypeError if the terms have none of the known forms. */
