@@ -101,7 +101,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
     if (folder === undefined) return { store: memoryStore(), path: undefined };
     const path = join(folder, `${++files}.sqlite`);
     if (backup !== undefined) await backupSqlite({ from: backup.path, to: path });
-    return { store: sqliteStore({ path, synchronous: 'OFF' }), path };
+    return { store: sqliteStore({ path, synchronous: 'OFF', writeThread: false }), path };
   }
 
   async function open(
@@ -316,7 +316,7 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
       const label = `${state.name} ${state.generation}`;
       for (const [uid, names] of owners)
         if (names.has(label) && !orders.has(uid)) names.add(`${label} lost`).delete(label);
-    } else if (state.path !== undefined) state.store = sqliteStore({ path: state.path, synchronous: 'OFF' });
+    } else if (state.path !== undefined) state.store = sqliteStore({ path: state.path, synchronous: 'OFF', writeThread: false });
     Object.assign(state, await open(state, clock));
     await runBoth(state);
     trace.add(`restart ${state.name} ${state.generation} ${on}`);

@@ -36,7 +36,7 @@ export async function createSqliteStorage(clock: Clock, isHosted: boolean): Prom
   const connect = () => {
     const store = isHosted
       ? sqliteStore(openHandle(), { synchronous: 'OFF' })
-      : sqliteStore({ path, synchronous: 'OFF' });
+      : sqliteStore({ path, synchronous: 'OFF', writeThread: false });
     stores.push(store);
     return store;
   };
