@@ -125,27 +125,8 @@ export function createAccountClient(
   const sender = createSender(url, clientOptions, '/');
   const { request } = sender;
   const domain = accountDomain(domainName);
+  const { requireSigner, prove, authorize } = createProofs(wallet, address, domain);
   const path = `accounts/${address}`;
-
-  function requireSigner(): AccountWallet {
-    if (typeof wallet !== 'string' && typeof wallet.signTypedData === 'function') return wallet;
-    throw new TypeError('account: a signature is required: pass an object with address and signTypedData, as of viem');
-  }
-
-  async function prove(terms: { channel?: string; target: string; types?: readonly string[] }) {
-    const random = crypto.getRandomValues(new BigUint64Array(2));
-    const nonce = String(random.reduce((sum, word) => (sum << 64n) + word, 0n));
-    const deadline = Math.floor(Date.now() / 1000) + VALIDITY;
-    const proof = { nonce, deadline };
-    const typedData = subscriptionTypedData(domain, { account: address, ...terms, ...proof });
-    const signature = await requireSigner().signTypedData(typedData);
-    return { ...proof, signature };
-  }
-
-  async function authorize(target: string) {
-    const { nonce, deadline, signature } = await prove({ target });
-    return { authorization: `Subscription nonce=${nonce}, deadline=${deadline}, signature=${signature}` };
-  }
 
   async function readPage<T>(list: string, { limit = 100, cursor }: PageQuery = {}) {
     // Notification lists may be cached for minutes.
@@ -220,4 +201,29 @@ export function createAccountClient(
       return (await orUndefined(response, isNotFound))?.price;
     },
   };
+}
+
+/** Creates the functions that sign requests with the wallet of the account. */
+function createProofs(wallet: string | AccountWallet, account: string, domain: ReturnType<typeof accountDomain>) {
+  function requireSigner(): AccountWallet {
+    if (typeof wallet !== 'string' && typeof wallet.signTypedData === 'function') return wallet;
+    throw new TypeError('account: a signature is required: pass an object with address and signTypedData, as of viem');
+  }
+
+  async function prove(terms: { channel?: string; target: string; types?: readonly string[] }) {
+    const random = crypto.getRandomValues(new BigUint64Array(2));
+    const nonce = String(random.reduce((sum, word) => (sum << 64n) + word, 0n));
+    const deadline = Math.floor(Date.now() / 1000) + VALIDITY;
+    const proof = { nonce, deadline };
+    const typedData = subscriptionTypedData(domain, { account, ...terms, ...proof });
+    const signature = await requireSigner().signTypedData(typedData);
+    return { ...proof, signature };
+  }
+
+  async function authorize(target: string) {
+    const { nonce, deadline, signature } = await prove({ target });
+    return { authorization: `Subscription nonce=${nonce}, deadline=${deadline}, signature=${signature}` };
+  }
+
+  return { requireSigner, prove, authorize };
 }

@@ -55,7 +55,7 @@ export function createOrderTable(
   projectNewOrder: (uid: Buffer, at: number) => void,
   logReinstatement: LogReinstatement,
 ) {
-  const { prefix: p, prepare, read, write, join } = session;
+  const { prefix: p, prepare, write, join } = session;
   const exists = prepare(
     `SELECT 1 FROM ${p}orders WHERE uid = ? UNION ALL SELECT 1 FROM ${p}tombstones WHERE uid = ?`,
   ).pluck();
@@ -64,32 +64,16 @@ export function createOrderTable(
   ).raw();
   const cancelRow = prepare(
     `UPDATE ${p}orders SET state = ${STATES.indexOf('cancelled')}, live = 0, invalidated = 1, ` +
-      'cancelled_off_chain = 1, ' +
-      'version = version + 1 WHERE id = ?',
+      'cancelled_off_chain = 1, version = version + 1 WHERE id = ?',
   );
   const insertQuote = prepare(
     `INSERT OR IGNORE INTO ${p}order_quotes (order_id, body, metadata) SELECT id, ?, ? FROM ${p}orders WHERE uid = ?`,
   );
   const incrementVersion = prepare(`UPDATE ${p}orders SET version = version + 1 WHERE uid = ?`);
-  const selectOne = prepareOrderByUid(session);
-  const selects = BATCHES.map((size) => ({ size, query: prepareBatch(session, size) }));
-
   function findOrder(hex: Hex): CancellableOrder | undefined {
     const uid = toBytes(hex);
     const row = find.get(uid) as CancellableOrderRow | undefined; // the columns selected
-    if (row === undefined) return undefined;
-    const [id, owner, state, validTo, scheme, quotaClass, expiryRecorded] = row;
-    return {
-      id,
-      uid,
-      owner,
-      validTo,
-      expiryRecorded: expiryRecorded === 1,
-      // The table checks the ranges.
-      state: STATES[state] as CancellableOrder['state'],
-      signingScheme: SCHEMES[scheme] as CancellableOrder['signingScheme'],
-      quotaClass: getQuotaClass(quotaClass),
-    };
+    return row && toCancellableOrder(uid, row);
   }
 
   function cancelOne(order: CancellableOrder, at: number): void {
@@ -118,7 +102,6 @@ export function createOrderTable(
         if (count >= quota) return { status: 'quotaExceeded', quota, count };
       }
     }
-
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);
     projection.insert(order, uid, owner);
     documents.refer(order.appData, getEndTime(order), document);
@@ -127,14 +110,73 @@ export function createOrderTable(
     return { status: 'inserted' };
   }
 
-  function writeInserts(inserts: readonly OrderInsert[], work: () => InsertOutcome[]): InsertOutcome[] {
-    try {
-      return write('insert orders', work);
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
-      return inserts.map(() => ({ status: 'unknown' }));
-    }
+  return {
+    insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[] {
+      const transaction = options?.transaction;
+      const work = () => inserts.map(insertOne);
+      if (transaction === undefined) return reportUnknown(inserts, () => write('insert orders', work));
+      return join('insert orders', transaction, work);
+    },
+
+    ...createOrderReads(session),
+
+    cancel: ({ uids, now, cancelledAt }: CancelRequest): CancelOutcome =>
+      write('cancel orders', () => {
+        const records: CancellableOrder[] = [];
+        let rejected: CancelOutcome | undefined;
+        for (const uid of new Set(uids)) {
+          const order = findOrder(uid);
+          const reason: CancelRejection | undefined = checkCancellable(order, now);
+          // A missing order takes precedence over other reasons.
+          if (order === undefined) return { status: 'rejected', uid, reason: 'missing' };
+          if (reason !== undefined) rejected ??= { status: 'rejected', uid, reason };
+          records.push(order);
+        }
+        if (rejected !== undefined) return rejected;
+        for (const order of records) cancelOne(order, cancelledAt);
+        return { status: 'cancelled' };
+      }),
+
+    addQuote: (hex: Hex, { body, metadata }: OrderQuote): boolean =>
+      write('add a quote to an order', () => {
+        const uid = toBytes(hex);
+        const isAdded = insertQuote.run(body, metadata, uid).changes > 0;
+        if (isAdded) incrementVersion.run(uid);
+        return isAdded;
+      }),
+  };
+}
+
+function toCancellableOrder(uid: Buffer, row: CancellableOrderRow): CancellableOrder {
+  const [id, owner, state, validTo, scheme, quotaClass, expiryRecorded] = row;
+  return {
+    id,
+    uid,
+    owner,
+    validTo,
+    expiryRecorded: expiryRecorded === 1,
+    // The table checks the ranges.
+    state: STATES[state] as CancellableOrder['state'],
+    signingScheme: SCHEMES[scheme] as CancellableOrder['signingScheme'],
+    quotaClass: getQuotaClass(quotaClass),
+  };
+}
+
+/** Runs an insert. Its outcomes are unknown if the commit failed without a result. */
+function reportUnknown(inserts: readonly OrderInsert[], insert: () => InsertOutcome[]): InsertOutcome[] {
+  try {
+    return insert();
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
+    return inserts.map(() => ({ status: 'unknown' }));
   }
+}
+
+/** Creates the reads of orders by their UIDs. */
+function createOrderReads(session: SqliteSession) {
+  const { read } = session;
+  const selectOne = prepareOrderByUid(session);
+  const selects = BATCHES.map((size) => ({ size, query: prepareBatch(session, size) }));
 
   function getOne(uid: Hex): StoredOrder[] {
     return read('read an order', () => {
@@ -162,44 +204,12 @@ export function createOrderTable(
   }
 
   return {
-    insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[] {
-      const transaction = options?.transaction;
-      const work = () => inserts.map(insertOne);
-      if (transaction === undefined) return writeInserts(inserts, work);
-      return join('insert orders', transaction, work);
-    },
-
     get(uids: readonly Hex[]): StoredOrder[] {
       const [first] = uids;
       if (first !== undefined && uids.length === 1) return getOne(first);
       return getEncoded(uids).map(({ order }) => order);
     },
     getEncoded,
-
-    cancel: ({ uids, now, cancelledAt }: CancelRequest): CancelOutcome =>
-      write('cancel orders', () => {
-        const records: CancellableOrder[] = [];
-        let rejected: CancelOutcome | undefined;
-        for (const uid of new Set(uids)) {
-          const order = findOrder(uid);
-          const reason: CancelRejection | undefined = checkCancellable(order, now);
-          // A missing order takes precedence over other reasons.
-          if (order === undefined) return { status: 'rejected', uid, reason: 'missing' };
-          if (reason !== undefined) rejected ??= { status: 'rejected', uid, reason };
-          records.push(order);
-        }
-        if (rejected !== undefined) return rejected;
-        for (const order of records) cancelOne(order, cancelledAt);
-        return { status: 'cancelled' };
-      }),
-
-    addQuote: (hex: Hex, { body, metadata }: OrderQuote): boolean =>
-      write('add a quote to an order', () => {
-        const uid = toBytes(hex);
-        const isAdded = insertQuote.run(body, metadata, uid).changes > 0;
-        if (isAdded) incrementVersion.run(uid);
-        return isAdded;
-      }),
   };
 }
 

@@ -140,116 +140,25 @@ const INVITATIONS_PER_CLIENT = 10;
 const SHARE_OF_DOMAIN = 0.5;
 const SHARE_WITHOUT_ORDERS = 0.9;
 
-export function createSubscriptions(
-  context: Omit<AccountTools, 'books' | 'tokens' | 'random' | 'observer'> &
-    SubscriptionSettings & {
-      readonly channels: ReadonlyMap<string, Channel>;
-      /** Returns whether an account has an order in a book. */
-      readonly hasOrders: (account: Address) => Promise<boolean>;
-      readonly random: (size: number) => Uint8Array;
-    },
-): SubscriptionApi {
+/** The parts that subscriptions use. */
+type SubscriptionContext = Omit<AccountTools, 'books' | 'tokens' | 'random' | 'observer'> &
+  SubscriptionSettings & {
+    readonly channels: ReadonlyMap<string, Channel>;
+    /** Returns whether an account has an order in a book. */
+    readonly hasOrders: (account: Address) => Promise<boolean>;
+    readonly random: (size: number) => Uint8Array;
+  };
+
+export function createSubscriptions(context: SubscriptionContext): SubscriptionApi {
   const { store, channels, clock, random } = context;
-  let separator: Uint8Array | undefined;
-
-  async function verifyProof(
-    account: Address,
-    signed: { readonly channel: string; readonly target: string; readonly types: readonly string[] },
-    proof: z.output<typeof PROOF>,
-    maxValidity = MAX_PROOF_VALIDITY,
-  ): Promise<void> {
-    const now = Math.floor(clock.now() / 1000);
-    if (proof.deadline < now) throw new AccountError(401, 'The signature is past its deadline');
-    if (proof.deadline > now + maxValidity)
-      throw new AccountError(400, `deadline: must be at most ${maxValidity} seconds ahead`);
-    separator ??= affiliateDomainSeparator(context.domainName);
-    const numbers = { nonce: BigInt(proof.nonce), deadline: BigInt(proof.deadline) };
-    const digest = subscriptionDigest(separator, { account, ...signed, ...numbers });
-    const result = await context.verify(account, digest, proof.signature);
-    if (result.status === 'invalid') {
-      const target = signed.channel === '' ? `, with the target ${formatValue(signed.target)}` : '';
-      const expected = formatExpectedDomain(context.domainName) + target;
-      throw new AccountError(401, `Subscription has invalid signature ${expected}`);
-    }
-    if (result.status === 'unverifiable') throw new AccountError(503, 'Contract signatures cannot be verified now', 5);
-  }
-
-  async function createInvitationLimits(now: number, { account, target }: Subscription, client?: string) {
-    const { maxInvitations } = context;
-    const at = target.lastIndexOf('@');
-    return {
-      since: now - INVITATION_PERIOD,
-      perTarget: INVITATIONS_PER_TARGET,
-      perAccount: INVITATIONS_PER_ACCOUNT,
-      client,
-      perClient: INVITATIONS_PER_CLIENT,
-      domain: at < 0 ? undefined : target.slice(at + 1),
-      perDomain: Math.ceil(maxInvitations * SHARE_OF_DOMAIN),
-      perChannel: (await context.hasOrders(account))
-        ? maxInvitations
-        : Math.ceil(maxInvitations * SHARE_WITHOUT_ORDERS),
-    };
-  }
-
-  const createNonce = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
-    account,
-    nonce: String(BigInt(nonce)),
-    expiresAt: (deadline + 1) * 1000 + NONCE_MARGIN,
-  });
-
-  /** Returns the confirmation that a new subscription waits for, if any. */
-  function createConfirmation({ confirmation }: Channel, token: string, now: number) {
-    if (confirmation === 'none') return undefined;
-    if (confirmation === 'token') return { tokenHash: hashToken(token), expiresAt: now + TOKEN_TTL };
-    // The target receives the token as its challenge, and must not confirm without returning it.
-    const unsent = bytesToHex(random(32)).slice(2);
-    return { tokenHash: hashToken(unsent), expiresAt: now + context.deadline + CHALLENGE_MARGIN };
-  }
-
-  /** Sends the challenge or the token to the target. Returns text for the subscriber, if any. */
-  async function startConfirmation(
-    channel: Channel,
-    subscription: Subscription,
-    token: string,
-  ): Promise<string | undefined> {
-    const callChannel = <T>(work: (signal: AbortSignal) => Promise<T>, timeout = context.deadline) =>
-      withDeadline(clock, timeout, work);
-    if (channel.confirmation === 'echo') {
-      const echoed = await callChannel(async (signal) =>
-        channel.challenge?.(subscription.target, token, { signal }),
-      ).catch(
-        () => false, // any failure of the target counts as a missing echo
-      );
-      if (echoed !== true) throw new AccountError(400, 'The target has not echoed its challenge');
-    }
-    if (channel.confirmation !== 'token') return undefined;
-    const path = `/accounts/${subscription.account}/subscriptions/confirm?token=${token}`;
-    try {
-      // The same timeout as for a delivery, because mail servers may be slow.
-      return await callChannel(
-        async (signal) => channel.invite?.({ subscription, token, path }, { signal }),
-        3 * context.deadline,
-      );
-    } catch (failure) {
-      context.onFailure(failure);
-      throw new AccountError(503, 'The confirmation could not be sent', 30);
-    }
-  }
+  const verifyProof = createProofCheck(context);
+  const { createConfirmation, startConfirmation } = createConfirmations(context);
 
   return {
     async create(accountText, request, { client } = {}) {
       context.assertStarted();
       const account = requireAccount(accountText);
-      const parsed = parseShape(REQUEST, request, 'InvalidParameter');
-      if (parsed instanceof OrderBookError) throw parsed;
-      const channel = channels.get(parsed.channel);
-      if (channel === undefined) {
-        const names = [...channels.keys()].join(', ') || 'none';
-        throw new AccountError(400, `channel: must be one of the configured channels: ${names}`);
-      }
-      const target = channel.parseTarget(parsed.target);
-      if (target === undefined)
-        throw new AccountError(400, `target: is not a valid target of the channel ${channel.name}`);
+      const { parsed, channel, target } = parseRequest(request, channels);
       await verifyProof(account, parsed, parsed);
 
       const token = bytesToHex(random(32)).slice(2);
@@ -275,7 +184,9 @@ export function createSubscriptions(
         quota: context.quota,
         now,
         // Channels without a target at this point send nothing before the subscriber contacts them.
-        ...(isInvited && target !== '' ? { invitation: await createInvitationLimits(now, subscription, client) } : {}),
+        ...(isInvited && target !== ''
+          ? { invitation: await createInvitationLimits(context, subscription, client) }
+          : {}),
         ...(confirmation === undefined ? {} : { confirmation }),
       });
       if (outcome.status === 'used') throw NONCE_USED;
@@ -283,10 +194,7 @@ export function createSubscriptions(
         throw new AccountError(409, `The account must have at most ${outcome.quota} subscriptions`);
       }
       if (outcome.status === 'limited') throw createLimitedError(outcome.by);
-      const show = (shown: Subscription) => ({
-        ...toSubscriptionView(shown),
-        ...(channel.signs && shown.secret !== null ? { secret: shown.secret } : {}),
-      });
+      const show = (shown: Subscription) => toCreatedSubscription(shown, channel);
       if (outcome.status === 'updated') return show(outcome.subscription);
       if (confirmation === undefined) return show(subscription);
       try {
@@ -339,6 +247,123 @@ export function createSubscriptions(
       await store.subscriptions.remove({ id, account });
     },
   };
+}
+
+function parseRequest(request: unknown, channels: SubscriptionContext['channels']) {
+  const parsed = parseShape(REQUEST, request, 'InvalidParameter');
+  if (parsed instanceof OrderBookError) throw parsed;
+  const channel = channels.get(parsed.channel);
+  if (channel === undefined) {
+    const names = [...channels.keys()].join(', ') || 'none';
+    throw new AccountError(400, `channel: must be one of the configured channels: ${names}`);
+  }
+  const target = channel.parseTarget(parsed.target);
+  if (target === undefined) throw new AccountError(400, `target: is not a valid target of the channel ${channel.name}`);
+  return { parsed, channel, target };
+}
+
+/** Creates the function that verifies the signature of a request, and its deadline. */
+function createProofCheck({ clock, domainName, verify }: Pick<SubscriptionContext, 'clock' | 'domainName' | 'verify'>) {
+  let separator: Uint8Array | undefined;
+
+  return async function verifyProof(
+    account: Address,
+    signed: { readonly channel: string; readonly target: string; readonly types: readonly string[] },
+    proof: z.output<typeof PROOF>,
+    maxValidity = MAX_PROOF_VALIDITY,
+  ): Promise<void> {
+    const now = Math.floor(clock.now() / 1000);
+    if (proof.deadline < now) throw new AccountError(401, 'The signature is past its deadline');
+    if (proof.deadline > now + maxValidity)
+      throw new AccountError(400, `deadline: must be at most ${maxValidity} seconds ahead`);
+    separator ??= affiliateDomainSeparator(domainName);
+    const numbers = { nonce: BigInt(proof.nonce), deadline: BigInt(proof.deadline) };
+    const digest = subscriptionDigest(separator, { account, ...signed, ...numbers });
+    const result = await verify(account, digest, proof.signature);
+    if (result.status === 'invalid') {
+      const target = signed.channel === '' ? `, with the target ${formatValue(signed.target)}` : '';
+      const expected = formatExpectedDomain(domainName) + target;
+      throw new AccountError(401, `Subscription has invalid signature ${expected}`);
+    }
+    if (result.status === 'unverifiable') throw new AccountError(503, 'Contract signatures cannot be verified now', 5);
+  };
+}
+
+/** Creates the limits of the invitation of a new subscription. */
+async function createInvitationLimits(
+  { maxInvitations, hasOrders }: Pick<SubscriptionContext, 'maxInvitations' | 'hasOrders'>,
+  { account, target, createdAt }: Subscription,
+  client?: string,
+) {
+  const at = target.lastIndexOf('@');
+  return {
+    since: createdAt - INVITATION_PERIOD,
+    perTarget: INVITATIONS_PER_TARGET,
+    perAccount: INVITATIONS_PER_ACCOUNT,
+    client,
+    perClient: INVITATIONS_PER_CLIENT,
+    domain: at < 0 ? undefined : target.slice(at + 1),
+    perDomain: Math.ceil(maxInvitations * SHARE_OF_DOMAIN),
+    perChannel: (await hasOrders(account)) ? maxInvitations : Math.ceil(maxInvitations * SHARE_WITHOUT_ORDERS),
+  };
+}
+
+const createNonce = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
+  account,
+  nonce: String(BigInt(nonce)),
+  expiresAt: (deadline + 1) * 1000 + NONCE_MARGIN,
+});
+
+/** Creates the functions that let the target of a new subscription confirm it. */
+function createConfirmations(context: Pick<SubscriptionContext, 'clock' | 'random' | 'deadline' | 'onFailure'>) {
+  const { clock, random } = context;
+
+  /** Returns the confirmation that a new subscription waits for, if any. */
+  function createConfirmation({ confirmation }: Channel, token: string, now: number) {
+    if (confirmation === 'none') return undefined;
+    if (confirmation === 'token') return { tokenHash: hashToken(token), expiresAt: now + TOKEN_TTL };
+    // The target receives the token as its challenge, and must not confirm without returning it.
+    const unsent = bytesToHex(random(32)).slice(2);
+    return { tokenHash: hashToken(unsent), expiresAt: now + context.deadline + CHALLENGE_MARGIN };
+  }
+
+  /** Sends the challenge or the token to the target. Returns text for the subscriber, if any. */
+  async function startConfirmation(
+    channel: Channel,
+    subscription: Subscription,
+    token: string,
+  ): Promise<string | undefined> {
+    const callChannel = <T>(work: (signal: AbortSignal) => Promise<T>, timeout = context.deadline) =>
+      withDeadline(clock, timeout, work);
+    if (channel.confirmation === 'echo') {
+      const echoed = await callChannel(async (signal) =>
+        channel.challenge?.(subscription.target, token, { signal }),
+      ).catch(
+        () => false, // any failure of the target counts as a missing echo
+      );
+      if (echoed !== true) throw new AccountError(400, 'The target has not echoed its challenge');
+    }
+    if (channel.confirmation !== 'token') return undefined;
+    const path = `/accounts/${subscription.account}/subscriptions/confirm?token=${token}`;
+    try {
+      // The same timeout as for a delivery, because mail servers may be slow.
+      return await callChannel(
+        async (signal) => channel.invite?.({ subscription, token, path }, { signal }),
+        3 * context.deadline,
+      );
+    } catch (failure) {
+      context.onFailure(failure);
+      throw new AccountError(503, 'The confirmation could not be sent', 30);
+    }
+  }
+
+  return { createConfirmation, startConfirmation };
+}
+
+/** Returns a new subscription with the secret of its signatures, which is shown once. */
+function toCreatedSubscription(subscription: Subscription, { signs }: Channel) {
+  const { secret } = subscription;
+  return { ...toSubscriptionView(subscription), ...(signs && secret !== null ? { secret } : {}) };
 }
 
 function createLimitedError(by: InvitationLimit): AccountError {

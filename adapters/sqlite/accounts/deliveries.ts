@@ -14,7 +14,10 @@ type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Met
  *
  * @param now - Returns milliseconds since 1970.
  */
-export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteSession, now: () => number) {
+export function createDeliveryTable(session: SqliteSession, now: () => number) {
+  const { prefix: p, prepare, read, write } = session;
+  const record = createResultWriter(session, now);
+  const replay = createReplay(session);
   // Skips from one lane to the next, with one index lookup for each.
   const heads = `FROM ${p}subscriptions INDEXED BY ${p}subscriptions_due WHERE head IS NOT NULL`;
   const lanes = prepare(
@@ -38,29 +41,6 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
     `SELECT n.id, n.body, d.attempts, d.claims, ${subscriptionColumns} FROM ${p}deliveries d ` +
       `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification WHERE d.seq = ?`,
   ).raw();
-  const deliver = prepare(
-    `UPDATE ${p}deliveries SET state = 1, error = NULL WHERE seq = ? AND claims = ? AND state IN (0, 3)`,
-  );
-  const retry = prepare(`UPDATE ${p}deliveries SET due = ?, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
-  const release = prepare(
-    `UPDATE ${p}deliveries SET due = ?, attempts = attempts - 1 WHERE seq = ? AND claims = ? AND state = 0`,
-  );
-  const markDead = prepare(`UPDATE ${p}deliveries SET state = 2, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
-  const ofDelivery = `(SELECT subscription FROM ${p}deliveries WHERE seq = ?)`;
-  const succeed = prepare(`UPDATE ${p}subscriptions SET reliable = 1, failing_since = NULL WHERE n = ${ofDelivery}`);
-  const fail = prepare(
-    `UPDATE ${p}subscriptions SET reliable = 0, failing_since = coalesce(failing_since, ?) WHERE n = ${ofDelivery} ` +
-      'RETURNING n',
-  ).pluck();
-  const suspend = prepare(`UPDATE ${p}subscriptions SET active = 0, suspended = 1 WHERE n = ?`);
-  const endPending = prepare(
-    `UPDATE ${p}deliveries INDEXED BY ${p}deliveries_pending SET state = 2, error = ? ` +
-      'WHERE state = 0 AND subscription = ?',
-  );
-  const resume = prepare(
-    `UPDATE ${p}subscriptions SET active = 1, suspended = 0, failing_since = NULL ` +
-      `WHERE suspended = 1 AND n = ${ofDelivery}`,
-  );
   const countSuspended = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE suspended = 1`).pluck();
   const list = prepare(
     `SELECT d.seq, s.id, n.id, s.account, s.channel, d.state, d.attempts, d.error FROM ${p}deliveries d ` +
@@ -69,37 +49,6 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
   ).raw();
   const selectCount = prepare(`SELECT count(*) FROM ${p}deliveries WHERE state = ?`).pluck();
   const getCount = (state: Delivery['state']) => selectCount.get(DELIVERY_STATES.indexOf(state)) as number; // a count
-  const dead = prepare(`SELECT seq FROM ${p}deliveries WHERE state = 2 ORDER BY seq`).pluck();
-  const dropWithdrawn = prepare(
-    `UPDATE ${p}deliveries SET state = 3 WHERE seq = ? AND state = 2 AND EXISTS ` +
-      `(SELECT 1 FROM ${p}notifications n WHERE n.seq = notification AND n.visible = 0)`,
-  );
-  const replay = prepare(
-    `UPDATE ${p}deliveries SET state = 0, attempts = 0, error = NULL, due = ? WHERE seq = ? AND state = 2`,
-  );
-
-  /** Records a result. Returns whether the claim is the current one. */
-  function record({ seq, claim, outcome }: Argument<'recordResult'>): boolean {
-    switch (outcome.status) {
-      case 'delivered':
-        return deliver.run(seq, claim).changes > 0 && succeed.run(seq).changes > 0;
-      case 'released':
-        return release.run(outcome.at, seq, claim).changes > 0;
-      case 'retry':
-        return retry.run(outcome.at, outcome.error, seq, claim).changes > 0 && fail.get(now(), seq) !== undefined;
-      case 'dead':
-      case 'suspended': {
-        if (markDead.run(outcome.error, seq, claim).changes === 0) return false;
-        const subscription = fail.get(now(), seq);
-        if (outcome.status === 'suspended') {
-          endPending.run(outcome.error, subscription);
-          suspend.run(subscription);
-        }
-        return true;
-      }
-    }
-  }
-
   function findDue(request: Argument<'claim'>, lane: DeliveryLane): DueDelivery[] {
     const { now: at, maxDelay = UNLIMITED_DELAY, busyAccounts = [] } = request;
     const find = (after: number, through: number, limit: number) =>
@@ -146,18 +95,82 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
         suspended: countSuspended.get() as number, // a count
       })),
 
-    replay: ({ seqs, now: at }: Argument<'replay'>) =>
-      write(
-        'replay deliveries',
-        () =>
-          (seqs ?? (dead.all() as number[])) // an integer column
-            .filter((seq) => {
-              dropWithdrawn.run(seq);
-              if (replay.run(at, seq).changes === 0) return false;
-              resume.run(seq);
-              return true;
-            }).length,
-      ),
+    replay: (request: Argument<'replay'>) => write('replay deliveries', () => replay(request)),
+  };
+}
+
+/** Returns SQL that selects the subscription of a delivery. */
+const subscriptionOf = (p: string) => `(SELECT subscription FROM ${p}deliveries WHERE seq = ?)`;
+
+/** Creates the function that records a result. It returns whether the claim is the current one. */
+function createResultWriter({ prefix: p, prepare }: SqliteSession, now: () => number) {
+  const deliver = prepare(
+    `UPDATE ${p}deliveries SET state = 1, error = NULL WHERE seq = ? AND claims = ? AND state IN (0, 3)`,
+  );
+  const retry = prepare(`UPDATE ${p}deliveries SET due = ?, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
+  const release = prepare(
+    `UPDATE ${p}deliveries SET due = ?, attempts = attempts - 1 WHERE seq = ? AND claims = ? AND state = 0`,
+  );
+  const markDead = prepare(`UPDATE ${p}deliveries SET state = 2, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
+  const succeed = prepare(
+    `UPDATE ${p}subscriptions SET reliable = 1, failing_since = NULL WHERE n = ${subscriptionOf(p)}`,
+  );
+  const fail = prepare(
+    `UPDATE ${p}subscriptions SET reliable = 0, failing_since = coalesce(failing_since, ?) WHERE n = ${subscriptionOf(p)} ` +
+      'RETURNING n',
+  ).pluck();
+  const suspend = prepare(`UPDATE ${p}subscriptions SET active = 0, suspended = 1 WHERE n = ?`);
+  const endPending = prepare(
+    `UPDATE ${p}deliveries INDEXED BY ${p}deliveries_pending SET state = 2, error = ? ` +
+      'WHERE state = 0 AND subscription = ?',
+  );
+
+  return ({ seq, claim, outcome }: Argument<'recordResult'>): boolean => {
+    switch (outcome.status) {
+      case 'delivered':
+        return deliver.run(seq, claim).changes > 0 && succeed.run(seq).changes > 0;
+      case 'released':
+        return release.run(outcome.at, seq, claim).changes > 0;
+      case 'retry':
+        return retry.run(outcome.at, outcome.error, seq, claim).changes > 0 && fail.get(now(), seq) !== undefined;
+      case 'dead':
+      case 'suspended': {
+        if (markDead.run(outcome.error, seq, claim).changes === 0) return false;
+        const subscription = fail.get(now(), seq);
+        if (outcome.status === 'suspended') {
+          endPending.run(outcome.error, subscription);
+          suspend.run(subscription);
+        }
+        return true;
+      }
+    }
+  };
+}
+
+/** Creates the function that makes dead deliveries pending again. It returns their number. */
+function createReplay({ prefix: p, prepare }: SqliteSession) {
+  const resume = prepare(
+    `UPDATE ${p}subscriptions SET active = 1, suspended = 0, failing_since = NULL ` +
+      `WHERE suspended = 1 AND n = ${subscriptionOf(p)}`,
+  );
+  const dead = prepare(`SELECT seq FROM ${p}deliveries WHERE state = 2 ORDER BY seq`).pluck();
+  const dropWithdrawn = prepare(
+    `UPDATE ${p}deliveries SET state = 3 WHERE seq = ? AND state = 2 AND EXISTS ` +
+      `(SELECT 1 FROM ${p}notifications n WHERE n.seq = notification AND n.visible = 0)`,
+  );
+  const reset = prepare(
+    `UPDATE ${p}deliveries SET state = 0, attempts = 0, error = NULL, due = ? WHERE seq = ? AND state = 2`,
+  );
+
+  return ({ seqs, now }: Argument<'replay'>): number => {
+    const found = seqs ?? (dead.all() as number[]); // an integer column
+    const replayed = found.filter((seq) => {
+      dropWithdrawn.run(seq);
+      if (reset.run(now, seq).changes === 0) return false;
+      resume.run(seq);
+      return true;
+    });
+    return replayed.length;
   };
 }
 

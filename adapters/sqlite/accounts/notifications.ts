@@ -20,11 +20,7 @@ import type { SqliteSession } from '../session.ts';
  */
 export function createNotificationTable(session: SqliteSession, now: () => number) {
   const { prefix: p, prepare, read, write } = session;
-  const selectCursor = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
-  const setCursor = prepare(`INSERT OR REPLACE INTO ${p}feeds (feed, cursor) VALUES (?, ?)`);
-  const setMarker = prepare(`INSERT OR REPLACE INTO ${p}progress_markers (feed, key, value) VALUES (?, ?, ?)`);
-  const deleteMarker = prepare(`DELETE FROM ${p}progress_markers WHERE feed = ? AND key = ?`);
-  const selectMarker = prepare(`SELECT value FROM ${p}progress_markers WHERE feed = ? AND key = ?`).pluck();
+  const progress = createFeedProgress(session);
   const find = prepare(`SELECT seq, account, type, at, visible FROM ${p}notifications WHERE id = ?`).raw();
   const insert = prepare(
     `INSERT INTO ${p}notifications (seq, id, account, type, at, body, visible) VALUES (?, ?, ?, ?, ?, ?, 1)`,
@@ -84,21 +80,16 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
     change.type === 'notify' ? notify(change.notification) : withdraw(change.id);
 
   function append({ feed, after: expected, through, changes, marks = [] }: NotificationBatch): AppendOutcome {
-    const cursor = (selectCursor.get(feed) as number | undefined) ?? null; // an integer column
+    const cursor = progress.cursor(feed);
     if (cursor !== expected) return { status: 'moved', cursor };
     let changed = 0;
     for (const change of changes) if (apply(change)) changed++;
-    for (const { key, value } of marks) {
-      if (value === null) deleteMarker.run(feed, key);
-      else setMarker.run(feed, key, value);
-    }
-    setCursor.run(feed, through);
+    progress.write(feed, through, marks);
     return { status: 'appended', changed };
   }
 
   return {
-    // An integer column.
-    cursor: (feed: string) => read('read a cursor', () => (selectCursor.get(feed) as number | undefined) ?? null),
+    cursor: (feed: string) => read('read a cursor', () => progress.cursor(feed)),
     append: (batch: NotificationBatch) => write('write notifications', () => append(batch)),
     list: ({ account, after: position, limit }: Parameters<NotificationStore['list']>[0]) =>
       read('read notifications', () => {
@@ -106,19 +97,37 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
         const rows = list.all(toBytes(account), at, seq, limit) as [string, number, number, string][]; // as selected
         return rows.map(([id, seq, at, body]): StoredNotification => ({ id, seq, at, body }));
       }),
-    marks: (feed: string, keys: readonly string[]) =>
-      read('read progress markers', () =>
-        [...new Set(keys)].flatMap((key): ProgressMarker[] => {
-          const value = selectMarker.get(feed, key) as string | undefined; // a text column
-          return value === undefined ? [] : [{ key, value }];
-        }),
-      ),
+    marks: (feed: string, keys: readonly string[]) => read('read progress markers', () => progress.marks(feed, keys)),
     last: () => read('read the account log', () => newest.get() as number), // an integer, or coalesced to one
     after: (id: number, limit: number, account?: `0x${string}`) =>
       read('read the account log', () => {
         const rows = account === undefined ? after.all(id, limit) : afterOfAccount.all(toBytes(account), id, limit);
         return (rows as LogRow[]).map(readLogEntry); // the columns selected
       }),
+  };
+}
+
+/** Creates the operations on the cursors and progress markers of feeds. They run within a transaction. */
+function createFeedProgress({ prefix: p, prepare }: SqliteSession) {
+  const selectCursor = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
+  const setCursor = prepare(`INSERT OR REPLACE INTO ${p}feeds (feed, cursor) VALUES (?, ?)`);
+  const setMarker = prepare(`INSERT OR REPLACE INTO ${p}progress_markers (feed, key, value) VALUES (?, ?, ?)`);
+  const deleteMarker = prepare(`DELETE FROM ${p}progress_markers WHERE feed = ? AND key = ?`);
+  const selectMarker = prepare(`SELECT value FROM ${p}progress_markers WHERE feed = ? AND key = ?`).pluck();
+  return {
+    cursor: (feed: string) => (selectCursor.get(feed) as number | undefined) ?? null, // an integer column
+    marks: (feed: string, keys: readonly string[]) =>
+      [...new Set(keys)].flatMap((key): ProgressMarker[] => {
+        const value = selectMarker.get(feed, key) as string | undefined; // a text column
+        return value === undefined ? [] : [{ key, value }];
+      }),
+    write(feed: string, cursor: number, marks: NonNullable<NotificationBatch['marks']>): void {
+      for (const { key, value } of marks) {
+        if (value === null) deleteMarker.run(feed, key);
+        else setMarker.run(feed, key, value);
+      }
+      setCursor.run(feed, cursor);
+    },
   };
 }
 

@@ -46,7 +46,10 @@ export function readSubscription(row: SubscriptionRow): Subscription {
 }
 
 /** Creates the operations on subscriptions. They are synchronous: a call has taken effect when it returns. */
-export function createSubscriptionTable({ prefix: p, prepare, read, write }: SqliteSession) {
+export function createSubscriptionTable(session: SqliteSession) {
+  const { prefix: p, prepare, read, write } = session;
+  const nonces = createNonces(session);
+  const invitations = createInvitations(session);
   const columns = `${subscriptionColumns} FROM ${p}subscriptions s`;
   const insert = prepare(
     `INSERT INTO ${p}subscriptions (id, account, channel, target, types, active, secret, created_at, token_hash, ` +
@@ -55,8 +58,6 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const select = prepare(`SELECT ${columns} WHERE s.account = ? ORDER BY s.n`).raw();
   const count = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE account = ?`).pluck();
   const sweep = prepare(`DELETE FROM ${p}subscriptions WHERE active = 0 AND expires_at < ?`);
-  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
-  const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
   const confirm = prepare(
     `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), expires_at = NULL ` +
       `WHERE token_hash = ? AND expires_at >= ? AND coalesce(?, target) <> '' RETURNING n`,
@@ -68,43 +69,9 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
       `AND (active = 1 OR suspended = 1) AND target <> '' LIMIT 1`,
   ).raw();
   const setTypes = prepare(`UPDATE ${p}subscriptions SET types = ? WHERE n = ?`);
-  const deleteOldInvitations = prepare(`DELETE FROM ${p}invitations WHERE sent_at < ?`);
-  const selectWaiting = prepare(
-    `SELECT 1 FROM ${p}subscriptions WHERE active = 0 AND suspended = 0 AND channel = ? AND target = ? LIMIT 1`,
-  ).pluck();
-  const countInvitations = prepare(
-    `SELECT coalesce(sum(target = ?), 0), coalesce(sum(domain = ?), 0), count(*) FROM ${p}invitations WHERE channel = ?`,
-  ).raw();
-  const countByAccount = prepare(`SELECT count(*) FROM ${p}invitations WHERE account = ?`).pluck();
-  const countByClient = prepare(`SELECT count(*) FROM ${p}invitations WHERE client = ?`).pluck();
-  const insertInvitation = prepare(
-    `INSERT INTO ${p}invitations (channel, target, account, client, domain, sent_at) VALUES (?, ?, ?, ?, ?, ?)`,
-  );
   const find = prepare(`SELECT n FROM ${p}subscriptions WHERE id = ? AND account = ?`).pluck();
   const remove = prepare(`DELETE FROM ${p}subscriptions WHERE n = ?`);
   const removeDeliveries = prepare(`DELETE FROM ${p}deliveries WHERE subscription = ?`);
-
-  const isUsed = ({ account, nonce }: UsedNonce) => selectNonce.get(toBytes(account), nonce) !== undefined;
-
-  /** Returns the limit that forbids an invitation, if any. */
-  function checkInvitation(
-    { channel, target, account }: Subscription,
-    { since, perTarget, perAccount, perClient, perDomain, perChannel, client, domain }: InvitationLimits,
-  ): InvitationLimit | undefined {
-    deleteOldInvitations.run(since);
-    if (selectWaiting.get(channel, target) !== undefined) return 'pending';
-    const counts = countInvitations.get(target, domain ?? null, channel) as [number, number, number]; // as selected
-    const [ofTarget, ofDomain, ofChannel] = counts;
-    if (ofTarget >= perTarget) return 'target';
-    if (Number(countByAccount.get(toBytes(account))) >= perAccount) return 'account';
-    if (Number(countByClient.get(client ?? null)) >= perClient) return 'client';
-    if (ofDomain >= perDomain) return 'domain';
-    return ofChannel >= perChannel ? 'channel' : undefined;
-  }
-
-  function markUsed({ account, nonce, expiresAt }: UsedNonce): void {
-    insertNonce.run(toBytes(account), nonce, expiresAt);
-  }
 
   function removeByNumber(n: unknown): void {
     removeDeliveries.run(n);
@@ -120,25 +87,21 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
     create: ({ subscription, confirmation, nonce, quota, invitation, now }: NewSubscription) =>
       write('store a subscription', (): SubscribeOutcome => {
         sweep.run(now);
-        if (isUsed(nonce)) return { status: 'used' };
+        if (nonces.isUsed(nonce)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         const owner = toBytes(account);
         const [same, isActive] = (findSame.get(owner, channel, target, 0) ?? []) as [number?, number?]; // as selected
         if (same !== undefined && isActive === 1) {
-          markUsed(nonce);
+          nonces.markUsed(nonce);
           return { status: 'updated', subscription: update(same, JSON.stringify(types)) };
         }
         const others = Number(count.get(owner)) - (same === undefined ? 0 : 1);
         if (others >= quota) return { status: 'quotaExceeded', quota };
-        const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
+        const by = invitation === undefined ? undefined : invitations.check(subscription, invitation);
         if (by !== undefined) return { status: 'limited', by };
-        markUsed(nonce);
+        nonces.markUsed(nonce);
         if (same !== undefined) removeByNumber(same);
-        if (invitation !== undefined) {
-          const { client, domain } = invitation;
-          insertInvitation.run(channel, target, owner, client ?? null, domain ?? null, now);
-        }
-        const { tokenHash, expiresAt } = confirmation ?? {};
+        if (invitation !== undefined) invitations.add(subscription, invitation, now);
         insert.run(
           id,
           owner,
@@ -148,8 +111,8 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
           state === 'active' ? 1 : 0,
           secret,
           createdAt,
-          tokenHash === undefined ? null : toBytes(tokenHash),
-          expiresAt ?? null,
+          confirmation === undefined ? null : toBytes(confirmation.tokenHash),
+          confirmation?.expiresAt ?? null,
         );
         return { status: 'created' };
       }),
@@ -174,12 +137,60 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
 
     remove: ({ id, account, nonce }: Parameters<SubscriptionStore['remove']>[0]) =>
       write('remove a subscription', (): 'removed' | 'missing' | 'used' => {
-        if (nonce !== undefined && isUsed(nonce)) return 'used';
-        if (nonce !== undefined) markUsed(nonce);
+        if (nonce !== undefined && nonces.isUsed(nonce)) return 'used';
+        if (nonce !== undefined) nonces.markUsed(nonce);
         const n = find.get(id, toBytes(account));
         if (n === undefined) return 'missing';
         removeByNumber(n);
         return 'removed';
       }),
+  };
+}
+
+/** Creates the operations on the nonces of signatures. */
+function createNonces({ prefix: p, prepare }: SqliteSession) {
+  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
+  const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
+  return {
+    isUsed: ({ account, nonce }: UsedNonce) => selectNonce.get(toBytes(account), nonce) !== undefined,
+    markUsed({ account, nonce, expiresAt }: UsedNonce): void {
+      insertNonce.run(toBytes(account), nonce, expiresAt);
+    },
+  };
+}
+
+/** Creates the operations on invitations, which count against the limits of their targets and senders. */
+function createInvitations({ prefix: p, prepare }: SqliteSession) {
+  const deleteOldInvitations = prepare(`DELETE FROM ${p}invitations WHERE sent_at < ?`);
+  const selectWaiting = prepare(
+    `SELECT 1 FROM ${p}subscriptions WHERE active = 0 AND suspended = 0 AND channel = ? AND target = ? LIMIT 1`,
+  ).pluck();
+  const countInvitations = prepare(
+    `SELECT coalesce(sum(target = ?), 0), coalesce(sum(domain = ?), 0), count(*) FROM ${p}invitations WHERE channel = ?`,
+  ).raw();
+  const countByAccount = prepare(`SELECT count(*) FROM ${p}invitations WHERE account = ?`).pluck();
+  const countByClient = prepare(`SELECT count(*) FROM ${p}invitations WHERE client = ?`).pluck();
+  const insertInvitation = prepare(
+    `INSERT INTO ${p}invitations (channel, target, account, client, domain, sent_at) VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  return {
+    /** Returns the limit that forbids an invitation, if any. */
+    check(
+      { channel, target, account }: Subscription,
+      { since, perTarget, perAccount, perClient, perDomain, perChannel, client, domain }: InvitationLimits,
+    ): InvitationLimit | undefined {
+      deleteOldInvitations.run(since);
+      if (selectWaiting.get(channel, target) !== undefined) return 'pending';
+      const counts = countInvitations.get(target, domain ?? null, channel) as [number, number, number]; // as selected
+      const [ofTarget, ofDomain, ofChannel] = counts;
+      if (ofTarget >= perTarget) return 'target';
+      if (Number(countByAccount.get(toBytes(account))) >= perAccount) return 'account';
+      if (Number(countByClient.get(client ?? null)) >= perClient) return 'client';
+      if (ofDomain >= perDomain) return 'domain';
+      return ofChannel >= perChannel ? 'channel' : undefined;
+    },
+    add({ channel, target, account }: Subscription, { client, domain }: InvitationLimits, now: number): void {
+      insertInvitation.run(channel, target, toBytes(account), client ?? null, domain ?? null, now);
+    },
   };
 }
