@@ -17,7 +17,6 @@ type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Met
 export function createDeliveryTable(session: SqliteSession, now: () => number) {
   const { prefix: p, prepare, read, write } = session;
   const record = createResultWriter(session, now);
-  const replay = createReplay(session);
   // Skips from one lane to the next, with one index lookup for each.
   const heads = `FROM ${p}subscriptions INDEXED BY ${p}subscriptions_due WHERE head IS NOT NULL`;
   const lanes = prepare(
@@ -49,6 +48,7 @@ export function createDeliveryTable(session: SqliteSession, now: () => number) {
   ).raw();
   const selectCount = prepare(`SELECT count(*) FROM ${p}deliveries WHERE state = ?`).pluck();
   const getCount = (state: Delivery['state']) => selectCount.get(DELIVERY_STATES.indexOf(state)) as number; // a count
+  const replay = createReplay(session);
   function findDue(request: Argument<'claim'>, lane: DeliveryLane): DueDelivery[] {
     const { now: at, maxDelay = UNLIMITED_DELAY, busyAccounts = [] } = request;
     const find = (after: number, through: number, limit: number) =>
