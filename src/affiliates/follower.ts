@@ -26,23 +26,24 @@ const PRICE_TIMEOUT = 600_000;
 /** Milliseconds until a missing price is read again. */
 const PRICE_RETRY = 30_000;
 
+type FollowerContext = Pick<AccountTools, 'clock' | 'onFailure'> & {
+  readonly book: KnownBook;
+  readonly ledger: Ledger;
+  /** Keeps the values of trades, so that a trade is valued once. */
+  readonly store: Pick<NotificationStore, 'cursor' | 'append' | 'marks'>;
+  readonly affiliates: Pick<AffiliateStore, 'byCode'>;
+  readonly value: Valuation;
+};
+
 /**
  * Creates a follower. It reads the log of the book from its first entry. The value of a trade is stored when the first
  * process reads the trade. Later, all processes read the value from the store.
  */
-export function createStatisticsFollower(
-  context: Pick<AccountTools, 'clock' | 'onFailure'> & {
-    readonly book: KnownBook;
-    readonly ledger: Ledger;
-    /** Keeps the values of trades, so that a trade is valued once. */
-    readonly store: Pick<NotificationStore, 'cursor' | 'append' | 'marks'>;
-    readonly affiliates: Pick<AffiliateStore, 'byCode'>;
-    readonly value: Valuation;
-  },
-) {
-  const { book: known, ledger, store, clock, onFailure } = context;
+export function createStatisticsFollower(context: FollowerContext) {
+  const { book: known, ledger, clock, onFailure } = context;
   const { book } = known;
   const feed = `${REFERRAL_FEEDS}${known.feed}`;
+  const resolve = createTradeResolver(context, feed);
   let cursor = 0;
   let updatedAt: number | undefined;
   /** Monotonic time at which a missing price is read again. */
@@ -81,34 +82,50 @@ export function createStatisticsFollower(
     }
   }
 
-  /** Returns the stored values of trades, and stores missing ones, up to a trade that waits for its price. */
-  async function resolve(
-    events: readonly StoredEvent[],
-    isStopping: () => boolean,
-  ): Promise<Map<number, ReferredTrade>> {
-    if (events.length === 0) return new Map();
-    for (;;) {
-      // The cursor only counts the writes: the ids of a log that was made anew begin again.
-      const after = await store.cursor(feed);
-      const marks = await store.marks(feed, events.map(toMarkKey));
-      const values = new Map(marks.map(({ key, value }) => [key, value]));
-      const trades = new Map<number, ReferredTrade>();
-      for (const event of events) {
-        const value = values.get(toMarkKey(event));
-        if (value != null) trades.set(event.id, JSON.parse(value) as ReferredTrade); // the JSON of a trade
+  const worker = createWorker({
+    clock,
+    interval: INTERVAL,
+    onFailure,
+    async run(isStopping) {
+      if (isIncomplete) return undefined;
+      const wait = retryAt - readMonotonic(clock);
+      if (wait > 0) return wait;
+      while (await processBatch(isStopping)) {
+        if (isStopping()) return undefined;
+        await yieldToEventLoop();
       }
-      const unknown = events.filter(({ id }) => !trades.has(id));
-      const derived = await derive(unknown, isStopping);
-      if (derived.size === 0) return trades;
-      const written = unknown.flatMap((event) => {
-        const trade = derived.get(event.id);
-        return trade === undefined ? [] : [{ key: toMarkKey(event), value: JSON.stringify(trade) }];
-      });
-      const batch = { feed, after, through: (after ?? 0) + 1, changes: [], marks: written };
-      // Another process may have stored these trades with other prices.
-      if ((await store.append(batch)).status === 'appended') return new Map([...trades, ...derived]);
-    }
-  }
+      // A trade that waits for its price delays only later trades.
+      const retryDelay = retryAt - readMonotonic(clock);
+      if (retryDelay <= 0 || updatedAt === undefined) updatedAt = clock.now();
+      return retryDelay > 0 ? retryDelay : undefined;
+    },
+  });
+  let unwatch = () => {};
+
+  return {
+    /** Time at which the log was last read to its end, in milliseconds since 1970. `undefined` before. */
+    get updatedAt(): number | undefined {
+      return updatedAt;
+    },
+    start(): void {
+      [cursor, retryAt, updatedAt, isIncomplete] = [0, 0, undefined, false];
+      unwatch = book.log.watch(worker.wake);
+      worker.start();
+    },
+    async stop(): Promise<void> {
+      unwatch();
+      await worker.stop();
+    },
+  };
+}
+
+/**
+ * Creates the function that returns the stored values of trades, and stores missing ones, up to a trade that waits for
+ * its price.
+ */
+function createTradeResolver(context: Omit<FollowerContext, 'ledger'>, feed: string) {
+  const { store, clock } = context;
+  const { book } = context.book;
 
   async function derive(
     events: readonly StoredEvent[],
@@ -157,40 +174,32 @@ export function createStatisticsFollower(
     return { trader, at, referral };
   }
 
-  const worker = createWorker({
-    clock,
-    interval: INTERVAL,
-    onFailure,
-    async run(isStopping) {
-      if (isIncomplete) return undefined;
-      const wait = retryAt - readMonotonic(clock);
-      if (wait > 0) return wait;
-      while (await processBatch(isStopping)) {
-        if (isStopping()) return undefined;
-        await yieldToEventLoop();
+  return async function resolve(
+    events: readonly StoredEvent[],
+    isStopping: () => boolean,
+  ): Promise<Map<number, ReferredTrade>> {
+    if (events.length === 0) return new Map();
+    for (;;) {
+      // The cursor only counts the writes: the ids of a log that was made anew begin again.
+      const after = await store.cursor(feed);
+      const marks = await store.marks(feed, events.map(toMarkKey));
+      const values = new Map(marks.map(({ key, value }) => [key, value]));
+      const trades = new Map<number, ReferredTrade>();
+      for (const event of events) {
+        const value = values.get(toMarkKey(event));
+        if (value != null) trades.set(event.id, JSON.parse(value) as ReferredTrade); // the JSON of a trade
       }
-      // A trade that waits for its price delays only later trades.
-      const retryDelay = retryAt - readMonotonic(clock);
-      if (retryDelay <= 0 || updatedAt === undefined) updatedAt = clock.now();
-      return retryDelay > 0 ? retryDelay : undefined;
-    },
-  });
-  let unwatch = () => {};
-
-  return {
-    /** Time at which the log was last read to its end, in milliseconds since 1970. `undefined` before. */
-    get updatedAt(): number | undefined {
-      return updatedAt;
-    },
-    start(): void {
-      [cursor, retryAt, updatedAt, isIncomplete] = [0, 0, undefined, false];
-      unwatch = book.log.watch(worker.wake);
-      worker.start();
-    },
-    async stop(): Promise<void> {
-      unwatch();
-      await worker.stop();
-    },
+      const unknown = events.filter(({ id }) => !trades.has(id));
+      const derived = await derive(unknown, isStopping);
+      if (derived.size === 0) return trades;
+      const written = unknown.flatMap((event) => {
+        const trade = derived.get(event.id);
+        return trade === undefined ? [] : [{ key: toMarkKey(event), value: JSON.stringify(trade) }];
+      });
+      const batch = { feed, after, through: (after ?? 0) + 1, changes: [], marks: written };
+      // Another process may have stored these trades with other prices.
+      if ((await store.append(batch)).status === 'appended') return new Map([...trades, ...derived]);
+    }
   };
 }
 

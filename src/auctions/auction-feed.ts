@@ -48,11 +48,8 @@ interface Subscriber {
 
 /** Creates the streams. Auctions are built in an interval while there are subscribers. */
 export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, onFailure: (failure: unknown) => void) {
-  const past: Auction[] = [];
+  const past = createPastAuctions();
   const subscribers = new Set<Subscriber>();
-  /** Deltas to the newest auction, by their base. */
-  const deltas = new Map<number, AuctionDelta>();
-  const texts = new WeakMap<AuctionDelta, string>();
   let closes = 0;
   let isPolling = false;
   /** Whether an auction was built since the first subscriber joined. An earlier one may have orders that have ended. */
@@ -61,13 +58,7 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
 
   /** Receives an auction. One that is not newer than the last has no effect. */
   function add(auction: Auction): void {
-    const previous = past.at(-1);
-    if (auction.id <= (previous?.id ?? 0)) return;
-    if (previous !== undefined) forgetRendered(previous, auction);
-    past.push(auction);
-    if (past.length > KEPT) past.shift();
-    deltas.clear();
-    wakeAll();
+    if (past.add(auction)) wakeAll();
   }
 
   function wakeAll(): void {
@@ -104,17 +95,6 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
     if (subscribers.size === 0) cancel?.();
   }
 
-  /** Returns the delta from a past auction to the newest. `undefined` if that is not kept. */
-  function findDelta(base: number, newest: Auction): AuctionDelta | undefined {
-    const known = deltas.get(base);
-    if (known !== undefined) return known;
-    const from = past.find(({ id }) => id === base);
-    if (from === undefined) return undefined;
-    const delta = createAuctionDelta(from, newest);
-    deltas.set(base, delta);
-    return delta;
-  }
-
   /** Waits for the events of one subscriber. */
   async function* read(subscriber: Subscriber, { after, signal }: AuctionStreamOptions) {
     // The feed was closed before the first read.
@@ -126,7 +106,7 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
     join(subscriber);
     try {
       while (!subscriber.ended && signal?.aborted !== true) {
-        const newest = past.at(-1);
+        const newest = past.newest();
         if (!isCurrent || newest === undefined || newest.id === position) {
           await new Promise<void>((resolve) => {
             subscriber.wake = resolve;
@@ -134,7 +114,7 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
           continue;
         }
         const isDue = position === undefined || sent >= DELTAS_PER_AUCTION;
-        const delta = isDue || position === undefined ? undefined : findDelta(position, newest);
+        const delta = isDue || position === undefined ? undefined : past.findDelta(position, newest);
         const isSmaller = delta !== undefined && delta.added.length + delta.removed.length <= newest.orders.length;
         position = newest.id;
         sent = isSmaller ? sent + 1 : 0;
@@ -146,45 +126,16 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
     }
   }
 
-  function renderDelta(delta: AuctionDelta): string {
-    const text = texts.get(delta) ?? renderAuctionDelta(delta);
-    texts.set(delta, text);
-    return text;
-  }
-
   return {
     add,
     /** Streams auctions. The first event is a complete auction, or the difference to the auction `after`. */
     stream(options: AuctionStreamOptions = {}): AsyncIterable<AuctionChange> {
       const subscriber = createSubscriber();
-      const events = mapAsync(
-        read(subscriber, options),
-        ({ newest, delta }): AuctionChange =>
-          delta === undefined ? { type: 'auction', auction: newest } : { type: 'delta', delta },
-      )[Symbol.asyncIterator]();
-      const iterator: AsyncIterator<AuctionChange> = {
-        next: events.next,
-        async return() {
-          leave(subscriber); // ends a pending read, so that the generator receives its `return`
-          await events.return?.();
-          return { done: true, value: undefined };
-        },
-      };
-      return { [Symbol.asyncIterator]: () => iterator };
+      return toChanges(read(subscriber, options), () => leave(subscriber));
     },
     renderedStream(options: AuctionStreamOptions = {}): RenderedAuctionStream {
       const subscriber = createSubscriber();
-      async function* render(): AsyncGenerator<RenderedAuctionChange> {
-        for await (const { newest, delta } of read(subscriber, options)) {
-          const { id } = newest;
-          if (delta !== undefined) {
-            yield { id, type: 'delta', json: [renderDelta(delta)], rows: delta.added.length };
-            continue;
-          }
-          const { bytes, size } = await renderOnce(newest);
-          yield { id, type: 'auction', json: toParts(bytes), rows: size };
-        }
-      }
+      const render = () => renderChanges(read(subscriber, options), past.renderDelta);
       return { [Symbol.asyncIterator]: render, leave: () => leave(subscriber) };
     },
     /** Ends all streams. */
@@ -193,6 +144,81 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
       for (const subscriber of subscribers) leave(subscriber);
     },
   };
+}
+
+/** Creates the list of the last auctions, with the differences to the newest. */
+function createPastAuctions() {
+  const past: Auction[] = [];
+  /** Deltas to the newest auction, by their base. */
+  const deltas = new Map<number, AuctionDelta>();
+  const texts = new WeakMap<AuctionDelta, string>();
+
+  return {
+    newest: () => past.at(-1),
+    /** Adds an auction. @returns false if it is not newer than the last. */
+    add(auction: Auction): boolean {
+      const previous = past.at(-1);
+      if (auction.id <= (previous?.id ?? 0)) return false;
+      if (previous !== undefined) forgetRendered(previous, auction);
+      past.push(auction);
+      if (past.length > KEPT) past.shift();
+      deltas.clear();
+      return true;
+    },
+    /** Returns the delta from a past auction to the newest. `undefined` if that is not kept. */
+    findDelta(base: number, newest: Auction): AuctionDelta | undefined {
+      const known = deltas.get(base);
+      if (known !== undefined) return known;
+      const from = past.find(({ id }) => id === base);
+      if (from === undefined) return undefined;
+      const delta = createAuctionDelta(from, newest);
+      deltas.set(base, delta);
+      return delta;
+    },
+    renderDelta(delta: AuctionDelta): string {
+      const text = texts.get(delta) ?? renderAuctionDelta(delta);
+      texts.set(delta, text);
+      return text;
+    },
+  };
+}
+
+/** The newest auction, and the difference to it from the one that was sent before. */
+interface FeedEvent {
+  readonly newest: Auction;
+  readonly delta?: AuctionDelta;
+}
+
+function toChanges(events: AsyncGenerator<FeedEvent>, leave: () => void): AsyncIterable<AuctionChange> {
+  const changes = mapAsync(
+    events,
+    ({ newest, delta }): AuctionChange =>
+      delta === undefined ? { type: 'auction', auction: newest } : { type: 'delta', delta },
+  )[Symbol.asyncIterator]();
+  const iterator: AsyncIterator<AuctionChange> = {
+    next: changes.next,
+    async return() {
+      leave(); // ends a pending read, so that the generator receives its `return`
+      await changes.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
+
+async function* renderChanges(
+  events: AsyncGenerator<FeedEvent>,
+  renderDelta: (delta: AuctionDelta) => string,
+): AsyncGenerator<RenderedAuctionChange> {
+  for await (const { newest, delta } of events) {
+    const { id } = newest;
+    if (delta !== undefined) {
+      yield { id, type: 'delta', json: [renderDelta(delta)], rows: delta.added.length };
+      continue;
+    }
+    const { bytes, size } = await renderOnce(newest);
+    yield { id, type: 'auction', json: toParts(bytes), rows: size };
+  }
 }
 
 /** Decodes the text of an auction, which is ASCII, in parts. */

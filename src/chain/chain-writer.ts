@@ -1,7 +1,7 @@
 import { type FindDocument, readDocument } from '../admission/documents.ts';
 import { sleep } from '../concurrency/sleep.ts';
 import { type ErrorCode, isTemporary, OrderBookError } from '../errors.ts';
-import { readMonotonic, seconds } from '../ports/clock.ts';
+import { type Clock, readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -47,8 +47,10 @@ export function createChainWriter(
   context: ChainContext,
   getClosing: () => AbortSignal,
 ): Pick<ChainApi, 'apply' | 'rollback'> {
-  const { store, clock, settlementContract, chainId, wake, onFailure, cache } = context;
+  const { store, clock, settlementContract, chainId, wake, cache } = context;
   const hasher = createOrderHasher({ chainId, settlementContract });
+  const findDocument = createDocumentFinder(context, getClosing);
+  const createQuoteFinder = createQuoteFinders(context, getClosing);
 
   function batchContext(): BatchContext {
     const { limits, tokens, hooksTrampoline, quotes, indexer } = context;
@@ -59,7 +61,7 @@ export function createChainWriter(
       settlementContract,
       hooksTrampoline,
       documents: store.appData,
-      findDocument: context.documents.find && storeFound(repeatFailures(context.documents.find)),
+      findDocument: findDocument?.(),
       now: clock.now(),
       // A stored hash beyond the limit shows that a reorganisation is too deep.
       hashesKept: Math.max(HASHES_KEPT, (indexer?.reorgLimit ?? 0) + 1),
@@ -68,85 +70,6 @@ export function createChainWriter(
       findKnown: async (uids) => new Set((await store.orders.get(uids)).map(({ uid }) => uid)),
       ...(quotes === undefined ? {} : { findQuote: createQuoteFinder() }),
     };
-  }
-
-  /** Stores the documents that the source has, so that the orders of the batch refer to them. */
-  function storeFound(find: FindDocument): FindDocument {
-    const { maxAppDataSize, maxUnreferencedDocuments } = context.limits;
-    return async (hash) => {
-      const text = await find(hash);
-      if (text === undefined || readDocument(text, hash, maxAppDataSize) instanceof OrderBookError) return text;
-      await store.appData.put({ hash, document: text }, maxUnreferencedDocuments);
-      return text;
-    };
-  }
-
-  /**
-   * Repeats failed queries of documents for a limited time. If the book closes meanwhile, the batch is rejected, so
-   * that it is read again after the next start.
-   */
-  function repeatFailures(find: FindDocument): FindDocument {
-    const until = readMonotonic(clock) + DOCUMENT_TIME;
-    const closing = getClosing();
-    return async (hash) => {
-      for (let delay = DOCUMENT_RETRY_DELAY; ; delay *= 2) {
-        try {
-          return await find(hash);
-        } catch (failure) {
-          if (closing.aborted) throw new StoreError('Closed', 'the book is closing');
-          if (!(failure instanceof OrderBookError) || readMonotonic(clock) + delay > until) throw failure;
-        }
-        await sleep(clock, delay, closing);
-      }
-    };
-  }
-
-  /**
-   * Creates the function that finds the quotes of a batch: the quote that a placement names, otherwise a matching one,
-   * otherwise a new one.
-   */
-  function createQuoteFinder(): NonNullable<BatchContext['findQuote']> {
-    let until: number | undefined;
-
-    return async ({ uid, terms, id, owner, presigns, at, validTo }) => {
-      const query = { ...terms, quoteKind: presigns ? 'onchainPresign' : 'onchainEip1271', now: at } as const;
-      // The sender chooses the id. No quote has one above 2^53, and a database may reject a query of it.
-      const match = await store.quotes.match({ ...query, ...(id > 0 && Number.isSafeInteger(id) ? { id } : {}) });
-      if (match !== undefined) return match;
-      const isKnown = (await store.orders.get([uid])).some(({ placement }) => placement !== null);
-      if (isKnown || validTo < seconds(clock)) return 'past';
-      const now = readMonotonic(clock);
-      until ??= now + QUOTE_TIME;
-      return now < until ? requestQuote(query, owner) : 'past';
-    };
-  }
-
-  /** Requests a quote. After a temporary failure the order has no quote and can trade: it is not read again. */
-  async function requestQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | 'none' | 'past'> {
-    const { sellToken, buyToken, kind, amount, quoteKind } = query;
-    const signingScheme = quoteKind === 'onchainPresign' ? 'presign' : 'eip1271';
-    // After the fee, since an order that does not cover the fee of today has a price, too.
-    const size = kind === 'sell' ? { sellAmountAfterFee: amount } : { buyAmountAfterFee: amount };
-    try {
-      const result = await context.requestQuote({
-        sellToken,
-        buyToken,
-        from: owner,
-        kind,
-        onchainOrder: true,
-        signingScheme,
-        ...size,
-      });
-      if (result.status === 'quoted') {
-        const { id } = result.quote;
-        return (id === null ? undefined : await store.quotes.match({ ...query, now: clock.now(), id })) ?? 'none';
-      }
-      if (NO_PRICE.has(result.error.code) && !isTemporary(result.error)) return 'none';
-    } catch (failure) {
-      onFailure(failure); // indexing must not depend on estimators
-    }
-    if (getClosing().aborted) throw new StoreError('Closed', 'the book is closing');
-    return 'past';
   }
 
   /**
@@ -202,5 +125,93 @@ export function createChainWriter(
       context.emit('chainRolledBack', { to, indexedBlock: outcome.indexedBlock, removed: outcome.removed });
       return outcome;
     },
+  };
+}
+
+/** Creates the function that finds the documents of a batch, if the book has a source of documents. */
+function createDocumentFinder(context: ChainContext, getClosing: () => AbortSignal): (() => FindDocument) | undefined {
+  const { find } = context.documents;
+  return find && (() => storeFound(repeatFailures(find, context.clock, getClosing()), context));
+}
+
+/** Stores the documents that the source has, so that the orders of the batch refer to them. */
+function storeFound(find: FindDocument, { store, limits }: Pick<ChainContext, 'store' | 'limits'>): FindDocument {
+  const { maxAppDataSize, maxUnreferencedDocuments } = limits;
+  return async (hash) => {
+    const text = await find(hash);
+    if (text === undefined || readDocument(text, hash, maxAppDataSize) instanceof OrderBookError) return text;
+    await store.appData.put({ hash, document: text }, maxUnreferencedDocuments);
+    return text;
+  };
+}
+
+/**
+ * Repeats failed queries of documents for a limited time. If the book closes meanwhile, the batch is rejected, so
+ * that it is read again after the next start.
+ */
+function repeatFailures(find: FindDocument, clock: Clock, closing: AbortSignal): FindDocument {
+  const until = readMonotonic(clock) + DOCUMENT_TIME;
+  return async (hash) => {
+    for (let delay = DOCUMENT_RETRY_DELAY; ; delay *= 2) {
+      try {
+        return await find(hash);
+      } catch (failure) {
+        if (closing.aborted) throw new StoreError('Closed', 'the book is closing');
+        if (!(failure instanceof OrderBookError) || readMonotonic(clock) + delay > until) throw failure;
+      }
+      await sleep(clock, delay, closing);
+    }
+  };
+}
+
+/**
+ * Creates the finders of quotes. One finds the quotes of a batch: the quote that a placement names, otherwise a
+ * matching one, otherwise a new one.
+ */
+function createQuoteFinders(context: ChainContext, getClosing: () => AbortSignal) {
+  const { store, clock, onFailure } = context;
+
+  /** Requests a quote. After a temporary failure the order has no quote and can trade: it is not read again. */
+  async function requestQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | 'none' | 'past'> {
+    const { sellToken, buyToken, kind, amount, quoteKind } = query;
+    const signingScheme = quoteKind === 'onchainPresign' ? 'presign' : 'eip1271';
+    // After the fee, since an order that does not cover the fee of today has a price, too.
+    const size = kind === 'sell' ? { sellAmountAfterFee: amount } : { buyAmountAfterFee: amount };
+    try {
+      const result = await context.requestQuote({
+        sellToken,
+        buyToken,
+        from: owner,
+        kind,
+        onchainOrder: true,
+        signingScheme,
+        ...size,
+      });
+      if (result.status === 'quoted') {
+        const { id } = result.quote;
+        return (id === null ? undefined : await store.quotes.match({ ...query, now: clock.now(), id })) ?? 'none';
+      }
+      if (NO_PRICE.has(result.error.code) && !isTemporary(result.error)) return 'none';
+    } catch (failure) {
+      onFailure(failure); // indexing must not depend on estimators
+    }
+    if (getClosing().aborted) throw new StoreError('Closed', 'the book is closing');
+    return 'past';
+  }
+
+  return function createQuoteFinder(): NonNullable<BatchContext['findQuote']> {
+    let until: number | undefined;
+
+    return async ({ uid, terms, id, owner, presigns, at, validTo }) => {
+      const query = { ...terms, quoteKind: presigns ? 'onchainPresign' : 'onchainEip1271', now: at } as const;
+      // The sender chooses the id. No quote has one above 2^53, and a database may reject a query of it.
+      const match = await store.quotes.match({ ...query, ...(id > 0 && Number.isSafeInteger(id) ? { id } : {}) });
+      if (match !== undefined) return match;
+      const isKnown = (await store.orders.get([uid])).some(({ placement }) => placement !== null);
+      if (isKnown || validTo < seconds(clock)) return 'past';
+      const now = readMonotonic(clock);
+      until ??= now + QUOTE_TIME;
+      return now < until ? requestQuote(query, owner) : 'past';
+    };
   };
 }

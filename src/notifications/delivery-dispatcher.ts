@@ -53,6 +53,13 @@ const STOP_TIMEOUT = 2_000;
 /** Maximum number of characters of an error that are stored. */
 const MAX_ERROR_LENGTH = 500;
 
+type DispatcherContext = Pick<AccountTools, 'store' | 'clock' | 'onFailure'> &
+  Required<DeliveryOptions> & {
+    readonly channels: ReadonlyMap<string, Channel>;
+    /** Returns a random number from 0 to below 1. It spreads retries over time. */
+    readonly jitter: () => number;
+  };
+
 /**
  * Creates a dispatcher.
  *
@@ -63,25 +70,92 @@ const MAX_ERROR_LENGTH = 500;
  * slow or has not responded yet gets a shorter timeout. So a slow target delays its own notifications only. A
  * subscription is suspended after a day of failures.
  */
-export function createDeliveryDispatcher(
-  context: Pick<AccountTools, 'store' | 'clock' | 'onFailure'> &
-    Required<DeliveryOptions> & {
-      readonly channels: ReadonlyMap<string, Channel>;
-      /** Returns a random number from 0 to below 1. It spreads retries over time. */
-      readonly jitter: () => number;
-    },
-): DeliveryDispatcher {
+export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDispatcher {
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery>();
-  const addresses = createAddressSlots();
-  const slowHosts = createSlowHosts(timeout);
-  // One signal for all attempts would have more listeners than Node.js accepts without a warning.
-  const cancellations = new Set<AbortController>();
+  const load = createLoad(channels, inProgress);
+  const { attempt, cancelAll } = createAttempts(context);
   /** Whether the time for attempts in progress is over, after the dispatcher was stopped. */
   let isOverdue = false;
   // A claim lasts twice the timeout, so that no other process attempts the delivery meanwhile.
   const claimDuration = 2 * timeout;
   const maxDelay = Math.max(context.maxRetryDelay, claimDuration, RELEASE_DELAY);
+
+  async function release({ seq, claim }: ClaimedDelivery): Promise<void> {
+    const at = clock.now() + RELEASE_DELAY;
+    await store.deliveries.recordResult({ seq, claim, outcome: { status: 'released', at } }).catch(onFailure);
+  }
+
+  async function deliver(delivery: ClaimedDelivery): Promise<void> {
+    try {
+      const { seq, claim, subscription } = delivery;
+      const result = await attempt(delivery);
+      if (result.status === 'deferred' || (result.status === 'failed' && isOverdue)) await release(delivery);
+      else if (result.status === 'delivered') {
+        await store.deliveries.recordResult({ seq, claim, outcome: result });
+      } else if (result.status === 'gone') {
+        await store.subscriptions.remove({ id: subscription.id, account: subscription.account });
+      } else {
+        await store.deliveries.recordResult({ seq, claim, outcome: toFailedOutcome(delivery, result, context) });
+      }
+    } catch (failure) {
+      onFailure(failure);
+    }
+  }
+
+  const worker = createWorker({
+    clock,
+    interval: INTERVAL,
+    onFailure,
+    async run() {
+      const lanes = load.getLanes();
+      // One more lane, so that deliveries of a channel that is not configured fail.
+      const limit = (lanes.length + 1) * MAX_PER_LANE;
+      const now = clock.now();
+      const until = now + claimDuration;
+      const busyAccounts = load.getBusyAccounts();
+      const request = { now, until, limit, maxDelay, perAccount: MAX_PER_ACCOUNT, busyAccounts, lanes };
+      const { claimed, next } = await store.deliveries.claim(request);
+      for (const delivery of claimed) {
+        const isOver = load.countOfAccount(delivery.subscription.account) >= MAX_PER_ACCOUNT;
+        if (isOver || isOverdue || load.isHostBusy(delivery)) {
+          await release(delivery);
+          continue;
+        }
+        const task = thenAlways(deliver(delivery), () => {
+          inProgress.delete(task);
+          worker.wake();
+        });
+        inProgress.set(task, delivery);
+      }
+      return next === null ? INTERVAL : Math.min(INTERVAL, Math.max(1, next - now));
+    },
+  });
+
+  return {
+    start() {
+      isOverdue = false;
+      worker.start();
+    },
+    wake: worker.wake,
+    async stop() {
+      const cancel = clock.after(STOP_TIMEOUT, () => {
+        isOverdue = true;
+        cancelAll(new Error('the dispatcher stops'));
+      });
+      await worker.stop();
+      await Promise.all(inProgress.keys());
+      cancel();
+    },
+  };
+}
+
+/** Creates the function that sends a delivery, and the one that cancels all attempts in progress. */
+function createAttempts({ channels, clock, timeout }: Pick<DispatcherContext, 'channels' | 'clock' | 'timeout'>) {
+  const addresses = createAddressSlots();
+  const slowHosts = createSlowHosts(timeout);
+  // One signal for all attempts would have more listeners than Node.js accepts without a warning.
+  const cancellations = new Set<AbortController>();
 
   async function attempt(delivery: ClaimedDelivery): Promise<DeliveryResult> {
     const { subscription, notification, body } = delivery;
@@ -112,6 +186,15 @@ export function createDeliveryDispatcher(
     }
   }
 
+  function cancelAll(reason: Error): void {
+    for (const each of cancellations) each.abort(reason);
+  }
+
+  return { attempt, cancelAll };
+}
+
+/** Creates the view of the attempts in progress, by account, lane and host. */
+function createLoad(channels: DispatcherContext['channels'], inProgress: ReadonlyMap<Promise<void>, ClaimedDelivery>) {
   const count = (matches: (delivery: ClaimedDelivery) => boolean) => [...inProgress.values()].filter(matches).length;
   const countOfAccount = (account: string) => count(({ subscription }) => subscription.account === account);
 
@@ -149,87 +232,22 @@ export function createDeliveryDispatcher(
     return count((each) => isSame(each.subscription)) >= MAX_PER_HOST;
   }
 
-  async function release({ seq, claim }: ClaimedDelivery): Promise<void> {
-    const at = clock.now() + RELEASE_DELAY;
-    await store.deliveries.recordResult({ seq, claim, outcome: { status: 'released', at } }).catch(onFailure);
-  }
+  return { countOfAccount, getBusyAccounts, getLanes, isHostBusy };
+}
 
-  async function deliver(delivery: ClaimedDelivery): Promise<void> {
-    try {
-      const { seq, claim, subscription } = delivery;
-      const result = await attempt(delivery);
-      if (result.status === 'deferred' || (result.status === 'failed' && isOverdue)) await release(delivery);
-      else if (result.status === 'delivered') {
-        await store.deliveries.recordResult({ seq, claim, outcome: result });
-      } else if (result.status === 'gone') {
-        await store.subscriptions.remove({ id: subscription.id, account: subscription.account });
-      } else {
-        await store.deliveries.recordResult({ seq, claim, outcome: toFailedOutcome(delivery, result) });
-      }
-    } catch (failure) {
-      onFailure(failure);
-    }
-  }
-
-  function toFailedOutcome(
-    { attempt: attempts, subscription: { failingSince } }: ClaimedDelivery,
-    { error, retryAfter = 0 }: DeliveryResult & { status: 'failed' },
-  ) {
-    const text = error.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', ' '); // which PostgreSQL cannot store
-    if (failingSince !== undefined && clock.now() - failingSince >= SUSPENSION)
-      return { status: 'suspended', error: text } as const;
-    if (attempts >= context.attempts) return { status: 'dead', error: text } as const;
-    const exponential = Math.min(context.maxRetryDelay, context.retryDelay * 2 ** (attempts - 1));
-    const spread = exponential * (0.5 + context.jitter() / 2);
-    const delay = Math.max(spread, Math.min(retryAfter * 1000, context.maxRetryDelay) || 0);
-    return { status: 'retry', at: clock.now() + Math.ceil(delay), error: text } as const;
-  }
-
-  const worker = createWorker({
-    clock,
-    interval: INTERVAL,
-    onFailure,
-    async run() {
-      const lanes = getLanes();
-      // One more lane, so that deliveries of a channel that is not configured fail.
-      const limit = (lanes.length + 1) * MAX_PER_LANE;
-      const now = clock.now();
-      const until = now + claimDuration;
-      const busyAccounts = getBusyAccounts();
-      const request = { now, until, limit, maxDelay, perAccount: MAX_PER_ACCOUNT, busyAccounts, lanes };
-      const { claimed, next } = await store.deliveries.claim(request);
-      for (const delivery of claimed) {
-        const isOver = countOfAccount(delivery.subscription.account) >= MAX_PER_ACCOUNT;
-        if (isOver || isOverdue || isHostBusy(delivery)) {
-          await release(delivery);
-          continue;
-        }
-        const task = thenAlways(deliver(delivery), () => {
-          inProgress.delete(task);
-          worker.wake();
-        });
-        inProgress.set(task, delivery);
-      }
-      return next === null ? INTERVAL : Math.min(INTERVAL, Math.max(1, next - now));
-    },
-  });
-
-  return {
-    start() {
-      isOverdue = false;
-      worker.start();
-    },
-    wake: worker.wake,
-    async stop() {
-      const cancel = clock.after(STOP_TIMEOUT, () => {
-        isOverdue = true;
-        for (const each of cancellations) each.abort(new Error('the dispatcher stops'));
-      });
-      await worker.stop();
-      await Promise.all(inProgress.keys());
-      cancel();
-    },
-  };
+function toFailedOutcome(
+  { attempt: attempts, subscription: { failingSince } }: ClaimedDelivery,
+  { error, retryAfter = 0 }: DeliveryResult & { status: 'failed' },
+  { clock, jitter, attempts: maxAttempts, retryDelay, maxRetryDelay }: DispatcherContext,
+) {
+  const text = error.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', ' '); // which PostgreSQL cannot store
+  if (failingSince !== undefined && clock.now() - failingSince >= SUSPENSION)
+    return { status: 'suspended', error: text } as const;
+  if (attempts >= maxAttempts) return { status: 'dead', error: text } as const;
+  const exponential = Math.min(maxRetryDelay, retryDelay * 2 ** (attempts - 1));
+  const spread = exponential * (0.5 + jitter() / 2);
+  const delay = Math.max(spread, Math.min(retryAfter * 1000, maxRetryDelay) || 0);
+  return { status: 'retry', at: clock.now() + Math.ceil(delay), error: text } as const;
 }
 
 /** Creates the limit of concurrent attempts to an address. */

@@ -35,6 +35,16 @@ interface CheckedOrder {
   readonly funds: Funds;
 }
 
+type FundingCheckContext = Pick<AccountTools, 'store' | 'clock' | 'tokens' | 'onFailure'> & {
+  readonly book: KnownBook;
+  /** Milliseconds between two checks. */
+  readonly interval: number;
+  /** Identifies this process among those on the store. */
+  readonly holder: string;
+  /** Called after notifications may have been written. */
+  readonly onAppended: () => void;
+};
+
 /**
  * Creates the check of one book.
  *
@@ -43,17 +53,7 @@ interface CheckedOrder {
  * change to unfunded is reported once, also across restarts. Markers and notifications are written in one conditional
  * step, so two concurrent checks do no harm. The marker of an order that is not open any more is deleted.
  */
-export function createFundingCheck(
-  context: Pick<AccountTools, 'store' | 'clock' | 'tokens' | 'onFailure'> & {
-    readonly book: KnownBook;
-    /** Milliseconds between two checks. */
-    readonly interval: number;
-    /** Identifies this process among those on the store. */
-    readonly holder: string;
-    /** Called after notifications may have been written. */
-    readonly onAppended: () => void;
-  },
-): FundingCheck {
+export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   const { store, clock, interval, holder, onFailure } = context;
   const { book } = context.book;
   const feed = `funding ${book.chainId} ${book.settlementContract}`;
@@ -68,7 +68,7 @@ export function createFundingCheck(
     const nextMarked = new Set<Hex>();
     let cursor: string | undefined;
     do {
-      if (isStopping() || !(await acquireLease())) {
+      if (isStopping() || !(await acquireLease(context, lease))) {
         suspects = nextSuspects;
         return;
       }
@@ -89,22 +89,15 @@ export function createFundingCheck(
 
   /** Deletes the markers of those orders that are not open. */
   async function deleteMarkers(uids: readonly Hex[]): Promise<void> {
-    const open = await filterOpen(uids);
+    const open = await filterOpen(uids, book);
     const marks = uids.filter((uid) => !open.has(uid)).map((key) => ({ key, value: null }));
     if (marks.length === 0) return;
     const after = await store.notifications.cursor(feed);
     await append(store, { feed, after, through: (after ?? 0) + 1, changes: [], marks }, context.onAppended);
   }
 
-  async function acquireLease(): Promise<boolean> {
-    const { checks } = await book.ready();
-    if (STATES_BEHIND.includes(checks['chain'] ?? '')) return false;
-    const outcome = await store.leases.acquire({ ...lease, ttl: Math.max(MIN_LEASE_TTL, 2 * interval) });
-    return outcome.status === 'held';
-  }
-
   async function checkPage(orders: readonly Order[], nextSuspects: Set<Hex>, nextMarked: Set<Hex>): Promise<void> {
-    const checked = await readFunds(orders);
+    const checked = await readFunds(orders, book, seconds(clock));
     if (checked.length === 0) return;
     const { notifications } = store;
     // The cursor is read first: a concurrent write moves it and makes the append below fail.
@@ -116,7 +109,10 @@ export function createFundingCheck(
     const due = unfunded.filter(({ order }) => suspects.has(order.uid));
     for (const { order } of unfunded) nextSuspects.add(order.uid);
     const at = clock.now();
-    const stillOpen = await filterOpen(due.map(({ order }) => order.uid));
+    const stillOpen = await filterOpen(
+      due.map(({ order }) => order.uid),
+      book,
+    );
     const open = due.filter(({ order }) => stillOpen.has(order.uid));
     const marks: ProgressMarker[] = [
       ...funded.map(({ order }) => ({ key: order.uid, value: null })),
@@ -126,56 +122,8 @@ export function createFundingCheck(
     for (const { order } of funded) nextMarked.delete(order.uid);
     for (const { order } of open) nextMarked.add(order.uid);
     if (marks.length === 0) return;
-    const changes = await createNotifications(open, at);
+    const changes = await createNotifications(open, at, context);
     await append(store, { feed, after, through: (after ?? 0) + 1, changes, marks }, context.onAppended);
-  }
-
-  /** Reads the funds of the orders' owners. Leaves out orders whose funding cannot be determined. */
-  async function readFunds(orders: readonly Order[]): Promise<CheckedOrder[]> {
-    const now = seconds(clock);
-    const candidates = orders.flatMap((order) => {
-      // Auctions have neither just-in-time orders nor those whose placement failed.
-      const isOffered = !order.isLiquidityOrder && order.onchainOrderData?.placementError === undefined;
-      const needs = isOffered && (order.validFrom ?? 0) <= now ? fundsNeeded(order) : undefined;
-      return needs === undefined ? [] : [{ order, needs, key: `${order.owner} ${order.sellToken}` }];
-    });
-    const pairs = new Map(candidates.map(({ order, key }) => [key, { owner: order.owner, token: order.sellToken }]));
-    const results = await book.balances.funds([...pairs.values()]);
-    const fundsByKey = new Map([...pairs.keys()].map((key, i) => [key, results[i]]));
-    return candidates.flatMap(({ order, needs, key }) => {
-      const funds = fundsByKey.get(key);
-      return funds === undefined ? [] : [{ order, needs, funds }];
-    });
-  }
-
-  /** Returns those orders that are open: others may have been filled or cancelled in the meantime. */
-  async function filterOpen(uids: readonly Hex[]): Promise<ReadonlySet<Hex>> {
-    if (uids.length === 0) return new Set();
-    const results = await book.orders.getMany(uids);
-    return new Set(results.flatMap(({ order }) => (order?.status === 'open' ? [order.uid] : [])));
-  }
-
-  async function createNotifications(unfunded: readonly CheckedOrder[], at: number): Promise<NotificationChange[]> {
-    const orders = unfunded.map(({ order }) => order);
-    const getTokens = await findTokens(orders, (token) => context.tokens(book.chainId, token), onFailure);
-    return unfunded.map(({ order, needs, funds }) => {
-      // The id contains the time, so that a later shortfall of the same order is a new notification.
-      const id = createHashedId(['insufficient_balance', order.uid, at]);
-      const metadata = {
-        orderUid: order.uid,
-        chainId: book.chainId,
-        env: context.book.env,
-        token: order.sellToken,
-        requiredAmount: String(needs),
-        balance: String(funds.balance),
-        allowance: String(funds.allowance),
-      };
-      const message = formatMessage({ order, needs, funds }, getTokens(order));
-      return {
-        type: 'notify',
-        notification: createNotification(id, 'insufficient_balance', at, order, message, metadata),
-      };
-    });
   }
 
   const worker = createWorker({
@@ -199,6 +147,72 @@ export function createFundingCheck(
       await store.leases.release(lease).catch(onFailure);
     },
   };
+}
+
+/** Acquires the lease of the checks, if the book is not behind its chain. */
+async function acquireLease(
+  { book: { book }, store, interval }: FundingCheckContext,
+  lease: { readonly name: string; readonly holder: string },
+): Promise<boolean> {
+  const { checks } = await book.ready();
+  if (STATES_BEHIND.includes(checks['chain'] ?? '')) return false;
+  const outcome = await store.leases.acquire({ ...lease, ttl: Math.max(MIN_LEASE_TTL, 2 * interval) });
+  return outcome.status === 'held';
+}
+
+/** Returns those orders that are open: others may have been filled or cancelled in the meantime. */
+async function filterOpen(uids: readonly Hex[], book: Pick<KnownBook['book'], 'orders'>): Promise<ReadonlySet<Hex>> {
+  if (uids.length === 0) return new Set();
+  const results = await book.orders.getMany(uids);
+  return new Set(results.flatMap(({ order }) => (order?.status === 'open' ? [order.uid] : [])));
+}
+
+/** Reads the funds of the orders' owners. Leaves out orders whose funding cannot be determined. */
+async function readFunds(
+  orders: readonly Order[],
+  book: Pick<KnownBook['book'], 'balances'>,
+  now: number,
+): Promise<CheckedOrder[]> {
+  const candidates = orders.flatMap((order) => {
+    // Auctions have neither just-in-time orders nor those whose placement failed.
+    const isOffered = !order.isLiquidityOrder && order.onchainOrderData?.placementError === undefined;
+    const needs = isOffered && (order.validFrom ?? 0) <= now ? fundsNeeded(order) : undefined;
+    return needs === undefined ? [] : [{ order, needs, key: `${order.owner} ${order.sellToken}` }];
+  });
+  const pairs = new Map(candidates.map(({ order, key }) => [key, { owner: order.owner, token: order.sellToken }]));
+  const results = await book.balances.funds([...pairs.values()]);
+  const fundsByKey = new Map([...pairs.keys()].map((key, i) => [key, results[i]]));
+  return candidates.flatMap(({ order, needs, key }) => {
+    const funds = fundsByKey.get(key);
+    return funds === undefined ? [] : [{ order, needs, funds }];
+  });
+}
+
+async function createNotifications(
+  unfunded: readonly CheckedOrder[],
+  at: number,
+  { book: { book, env }, tokens, onFailure }: Pick<AccountTools, 'tokens' | 'onFailure'> & { readonly book: KnownBook },
+): Promise<NotificationChange[]> {
+  const orders = unfunded.map(({ order }) => order);
+  const getTokens = await findTokens(orders, (token) => tokens(book.chainId, token), onFailure);
+  return unfunded.map(({ order, needs, funds }) => {
+    // The id contains the time, so that a later shortfall of the same order is a new notification.
+    const id = createHashedId(['insufficient_balance', order.uid, at]);
+    const metadata = {
+      orderUid: order.uid,
+      chainId: book.chainId,
+      env,
+      token: order.sellToken,
+      requiredAmount: String(needs),
+      balance: String(funds.balance),
+      allowance: String(funds.allowance),
+    };
+    const message = formatMessage({ order, needs, funds }, getTokens(order));
+    return {
+      type: 'notify',
+      notification: createNotification(id, 'insufficient_balance', at, order, message, metadata),
+    };
+  });
 }
 
 const isUnfunded = ({ needs, funds }: CheckedOrder) => funds.balance < needs || funds.allowance < needs;

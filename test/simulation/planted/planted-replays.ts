@@ -7,8 +7,8 @@ export const PLANTED_REPLAYS: readonly PlantedFault[] = [
     area: 'replays',
     store: 'memory',
     file: 'src/notifications/delivery-dispatcher.ts',
-    find: 'if (attempts >= context.attempts)',
-    replace: 'if (attempts >= context.attempts - 1)',
+    find: 'if (attempts >= maxAttempts)',
+    replace: 'if (attempts >= maxAttempts - 1)',
   },
   {
     name: 'a dead delivery is attempted again without a replay',
