@@ -11,7 +11,7 @@ import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts'
 import type { Address, Hex } from '../protocol/hex.ts';
 import { ONE_NATIVE } from '../protocol/native-currency.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import { compareLogPositions } from '../records/log-position.ts';
+import { compareLogPositions } from '../records/chain-batch.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import { type Attribution, attribute, pairSettlements, type Settled } from './attribution.ts';
 import type { BatchContext } from './batch-context.ts';

@@ -6,8 +6,8 @@ import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import { selectAccountEntries } from '../records/account-entries.ts';
+import { compareLogPositions } from '../records/chain-batch.ts';
 import { isAfterGap } from '../records/log-gap.ts';
-import { compareLogPositions } from '../records/log-position.ts';
 
 /** The signed terms that a trade is compared with. */
 export interface SignedTerms {

@@ -2,7 +2,7 @@ import type { OrderTokens } from '../account-tools/token-labels.ts';
 import type { NotificationChange, NotificationType, ProgressMarker } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import type { Order } from '../records/order-json.ts';
-import { createHashedId } from './hashed-id.ts';
+import { createHashedId } from './hashed-ids.ts';
 import { formatExchange } from './notification-messages.ts';
 
 /** Creates a notification of an entry. */

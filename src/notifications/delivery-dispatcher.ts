@@ -6,9 +6,8 @@ import { createWorker } from '../concurrency/worker.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
-import { createHashedId } from './hashed-id.ts';
+import { createHashedId, getUnsubscribePath } from './hashed-ids.ts';
 import { createSlowHosts } from './slow-hosts.ts';
-import { getUnsubscribePath } from './unsubscribe.ts';
 
 /** How deliveries are retried. */
 export interface DeliveryOptions {

@@ -11,7 +11,7 @@ import type { NotificationChange, ProgressMarker } from '../ports/notification-s
 import type { Hex } from '../protocol/hex.ts';
 import type { Order } from '../records/order-json.ts';
 import { fundsNeeded } from '../records/spending.ts';
-import { createHashedId } from './hashed-id.ts';
+import { createHashedId } from './hashed-ids.ts';
 import { append } from './notification-indexer.ts';
 import { formatAmount, formatExchange } from './notification-messages.ts';
 import { createNotification } from './notification-rules.ts';

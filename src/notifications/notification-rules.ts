@@ -12,7 +12,7 @@ import type { Order } from '../records/order-json.ts';
 import { formatIsoDate } from '../records/order-json.ts';
 import type { CorrectionInputs, NotifyEntry } from './corrections.ts';
 import { createCorrections } from './corrections.ts';
-import { createHashedId } from './hashed-id.ts';
+import { createHashedId } from './hashed-ids.ts';
 import type { Notification } from './notification.ts';
 import { formatAmount, formatExchange } from './notification-messages.ts';
 import { computeImprovement } from './price-improvement.ts';

@@ -14,7 +14,7 @@ import { parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
 import { formatIsoDate } from '../records/order-json.ts';
 import { requireAccount } from '../validation/parameters.ts';
-import { getUnsubscribeToken } from './unsubscribe.ts';
+import { getUnsubscribeToken } from './hashed-ids.ts';
 
 /**
  * The signature of an account that authorises a request: `Subscription` as typed data. See

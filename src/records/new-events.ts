@@ -6,7 +6,7 @@ import {
   UNKNOWN_HASH,
 } from '../ports/chain-store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import { compareLogPositions } from './log-position.ts';
+import { compareLogPositions } from './chain-batch.ts';
 
 /** The events of a batch that a store must write, or an event that contradicts another one at its position. */
 export type NewEvents =

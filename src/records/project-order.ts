@@ -6,8 +6,8 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
+import { compareLogPositions } from './chain-batch.ts';
 import { createExpiryEvent, emitsExpiry } from './expiry-event.ts';
-import { compareLogPositions } from './log-position.ts';
 
 /** The data of an order that does not come from chain events. */
 export interface KnownOrder {

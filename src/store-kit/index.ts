@@ -11,14 +11,15 @@ export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
 export { unpackUid } from '../protocol/uid.ts';
 export {
   blockHashes,
+  compareLogPositions,
+  firstTradeBlocks,
   getAffectedUids,
   getConfirmedRange,
   isBatchStale,
   isCursorStale,
-} from '../records/affected-orders.ts';
+  isOrderChainEvent,
+} from '../records/chain-batch.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../records/expiry-event.ts';
-export { firstTradeBlocks } from '../records/first-trades.ts';
-export { compareLogPositions, isOrderChainEvent } from '../records/log-position.ts';
 export type { AdoptionContext, NewEvents } from '../records/new-events.ts';
 export { findAdoptable, findNewEvents, toConflict } from '../records/new-events.ts';
 export type {

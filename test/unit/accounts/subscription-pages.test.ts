@@ -1,6 +1,6 @@
 import type { Channel } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import { getUnsubscribePath } from '../../../src/notifications/unsubscribe.ts';
+import { getUnsubscribePath } from '../../../src/notifications/hashed-ids.ts';
 import { accountFixture } from './account-api-fixture.ts';
 import { ALICES } from './accounts-fixture.ts';
 

@@ -1,6 +1,15 @@
-import type { BlockRef, ChainEvent, ChainEventBatch } from '../ports/chain-store.ts';
-import type { Hex } from '../protocol/hex.ts';
-import { isOrderChainEvent } from './log-position.ts';
+import type { BlockRef, ChainEvent, ChainEventBatch, OrderChainEvent, TradeCursor } from '../ports/chain-store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+
+/** Compares positions on the chain, for sorting. */
+export function compareLogPositions(a: TradeCursor, b: TradeCursor): number {
+  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
+}
+
+/** Returns whether a chain event concerns an order. */
+export function isOrderChainEvent(event: ChainEvent): event is OrderChainEvent {
+  return event.type !== 'settlement';
+}
 
 /** Returns whether a store's checkpoint differs from the one that a caller has seen. `undefined`: no condition. */
 export function isCursorStale(indexedBlock: BlockRef | null, seen: BlockRef | null | undefined): boolean {
@@ -39,4 +48,19 @@ export function getConfirmedRange(
 ): { readonly after: number; readonly through: number } {
   // The first batch does not show from which block on it is complete.
   return { after: indexedBlock?.number ?? through.number - 1, through: through.number };
+}
+
+/**
+ * Returns the first block in which each token was sold or bought, among these chain events. A store keeps the minimum
+ * per token. A rollback needs no search: a token whose first block is rolled back has no trade left.
+ */
+export function firstTradeBlocks(events: Iterable<ChainEvent>): ReadonlyMap<Address, number> {
+  const first = new Map<Address, number>();
+  for (const event of events) {
+    if (event.type !== 'trade') continue;
+    for (const token of [event.sellToken, event.buyToken]) {
+      first.set(token, Math.min(event.blockNumber, first.get(token) ?? event.blockNumber));
+    }
+  }
+  return first;
 }
