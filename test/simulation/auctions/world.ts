@@ -316,7 +316,8 @@ async function simulateWorld(seed: string, keepsTrace: boolean): Promise<Auction
       const label = `${state.name} ${state.generation}`;
       for (const [uid, names] of owners)
         if (names.has(label) && !orders.has(uid)) names.add(`${label} lost`).delete(label);
-    } else if (state.path !== undefined) state.store = sqliteStore({ path: state.path, synchronous: 'OFF', writeThread: false });
+    } else if (state.path !== undefined)
+      state.store = sqliteStore({ path: state.path, synchronous: 'OFF', writeThread: false });
     Object.assign(state, await open(state, clock));
     await runBoth(state);
     trace.add(`restart ${state.name} ${state.generation} ${on}`);
