@@ -15,7 +15,17 @@ export interface ReportLine {
 }
 
 /** Optional packages that the server loads. */
-const PACKAGES = ['better-sqlite3', 'pg', 'viem', 'pino', 'prom-client', 'secp256k1', 'koffi', 'nodemailer', 'web-push'];
+const PACKAGES = [
+  'better-sqlite3',
+  'pg',
+  'viem',
+  'pino',
+  'prom-client',
+  'secp256k1',
+  'koffi',
+  'nodemailer',
+  'web-push',
+];
 
 /** Time that a node may take to respond, in milliseconds. */
 const NODE_TIMEOUT = 5_000;
