@@ -9,6 +9,7 @@ import type {
   Subscription,
   SubscriptionStore,
 } from 'intentbook';
+import { DELIVERY_WINDOW } from 'intentbook/store-kit';
 import type { Pool } from '../orders/pool.ts';
 import type { Report } from './store-observer.ts';
 
@@ -69,6 +70,8 @@ interface Entry {
   to: number;
   /** The notifications that were added while it existed. */
   readonly due: Set<string>;
+  /** Those that were made long before it, while the clock was behind: they may be left out. */
+  readonly old: Set<string>;
   readonly arrived: Set<string>;
   isGone: boolean;
 }
@@ -110,7 +113,15 @@ export function createSubscriptionCheck({ store, pool, report }: SubscriptionChe
     }
     const from = ++changes;
     const to = Number.POSITIVE_INFINITY;
-    entries.set(subscription.id, { subscription, from, to, due: new Set(), arrived: new Set(), isGone: false });
+    entries.set(subscription.id, {
+      subscription,
+      from,
+      to,
+      due: new Set(),
+      old: new Set(),
+      arrived: new Set(),
+      isGone: false,
+    });
   }
 
   function onRemove({ id, account, nonce }: Removal, outcome: RemovalOutcome): void {
@@ -132,11 +143,14 @@ export function createSubscriptionCheck({ store, pool, report }: SubscriptionChe
         visible.delete(change.id);
         continue;
       }
-      const { id, account, type } = change.notification;
+      const { id, account, type, at } = change.notification;
       if (visible.has(id)) continue;
       visible.add(id);
-      for (const each of ofAccount(account))
-        if (exists(each) && each.subscription.types.includes(type)) each.due.add(id);
+      for (const each of ofAccount(account)) {
+        if (!exists(each) || !each.subscription.types.includes(type)) continue;
+        each.due.add(id);
+        if (each.subscription.createdAt > at + DELIVERY_WINDOW) each.old.add(id);
+      }
     }
   }
 
@@ -205,7 +219,7 @@ export function createSubscriptionCheck({ store, pool, report }: SubscriptionChe
     requireAll(notify) {
       for (const entry of entries.values()) {
         if (!exists(entry)) continue;
-        const missing = [...entry.due].find((id) => visible.has(id) && !entry.arrived.has(id));
+        const missing = [...entry.due].find((id) => visible.has(id) && !entry.old.has(id) && !entry.arrived.has(id));
         if (missing !== undefined) notify('liveness', `${missing} was not delivered to ${entry.subscription.id}`);
       }
     },
