@@ -368,14 +368,11 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
         const isExpired = order.validTo < head().timestamp;
         if (owner === undefined || (owner !== sender && !isExpired)) throw new Error('the order cannot be invalidated');
         const rest = order.sellAmount - (state.filled.get(orderUid) ?? 0n);
-        const wrappedPart = state.ledger.balanceOf(nativeFlow, wrappedNative);
+        const { balanceOf, setBalance } = state.ledger;
         // What was wrapped for a fill that did not happen is unwrapped.
-        state.ledger.setBalance(nativeFlow, wrappedNative, 0n);
-        state.ledger.setBalance(
-          nativeFlow,
-          NATIVE_MARKER,
-          state.ledger.balanceOf(nativeFlow, NATIVE_MARKER) + wrappedPart,
-        );
+        const all = balanceOf(nativeFlow, NATIVE_MARKER) + balanceOf(nativeFlow, wrappedNative);
+        setBalance(nativeFlow, wrappedNative, 0n);
+        setBalance(nativeFlow, NATIVE_MARKER, all);
         state.ledger.transfer(NATIVE_MARKER, nativeFlow, owner, rest);
         state.filled.set(orderUid, INVALIDATED);
         state.placed.delete(orderUid);

@@ -14,7 +14,7 @@ const GROUP = 8;
 const DISTANCE = 4;
 
 /** The parts of the indexer that a second read uses. */
-export interface SecondReadContext {
+interface SecondReadContext {
   readonly range: ReturnType<typeof createBlockRange>;
   readonly blockHash: (node: ChainSource, number: number) => Promise<string | undefined>;
   readonly logsBetween: (node: ChainSource, from: number, to: number) => Promise<readonly ChainLog[] | undefined>;
