@@ -77,7 +77,7 @@ export function acquireLease(
   function renew(): void {
     try {
       files.assertUnchanged(saveLog);
-      // During a transaction of the host the renewal has to wait; no other process can write either.
+      // A transaction of the host delays the renewal. Only one that writes also keeps other processes out.
       if (!database.inTransaction) {
         const next = clock.now() + LEASE_TTL;
         const { changes } = runInTransaction(database, 'renew its lease', () => renewal.run(next, token));

@@ -15,7 +15,7 @@ const LEASE = 'expiry';
 /** Intervals after which another process takes over if the holder of the lease dies. */
 const LEASE_INTERVALS = 10;
 
-/** Sweeps of a shared store, one of which reverts early expiries. Only a clock that is far ahead causes them. */
+/** Sweeps, of which the first one reverts early expiries. Only a clock that was far ahead causes them. */
 const REINSTATE_EVERY = 10;
 
 /** Milliseconds after a jump of the clock in which no expiry is recorded. A recorded expiry can be reverted. */
@@ -96,7 +96,7 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
   async function recordExpiries(now: number, isStopping: () => boolean): Promise<void> {
     const limit = BATCH_SIZE;
     const validFrom = now + CLOCK_SKEW;
-    if (store.traits.writers === 'single' || sweeps++ % REINSTATE_EVERY === 0) {
+    if (sweeps++ % REINSTATE_EVERY === 0) {
       await repeat(isStopping, () => write(() => store.orders.reinstate({ validFrom, at: clock.now(), limit })));
     }
     await repeat(isStopping, () => write(() => store.orders.expire(now, limit)));
