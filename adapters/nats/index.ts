@@ -4,10 +4,35 @@
  * @module
  */
 
-import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import type { EventLog, StoredEvent } from 'intentbook';
 import { type Clock, systemClock } from 'intentbook';
 import { assertKnownOptions, createFailureReporter, createWorker, requireFunctions } from '#internal';
+
+/** The part of a client of `@nats-io/jetstream` that a publisher uses: `jetstream(connection)`. */
+export interface JetStream {
+  publish(
+    subject: string,
+    body: string,
+    options: { msgID: string; expect: { streamName: string; lastSequence: number }; retries: number },
+  ): Promise<unknown>;
+  jetstreamManager(): Promise<{ readonly streams: JetStreamStreams }>;
+}
+
+/** The part of a manager of `@nats-io/jetstream` that a publisher uses. */
+export interface JetStreamStreams {
+  info(stream: string): Promise<JetStreamInfo>;
+  add(options: { name: string; subjects: string[] }): Promise<JetStreamInfo>;
+  getMessage(
+    stream: string,
+    query: { seq: number },
+  ): Promise<{ readonly header: { get(name: string): string } } | null>;
+}
+
+/** The end of a stream. */
+export interface JetStreamInfo {
+  /** The sequence of the last message and the number of messages. */
+  readonly state: { readonly last_seq: number; readonly messages: number };
+}
 
 /** Options of a publisher. */
 export interface NatsPublisherOptions {
@@ -17,7 +42,7 @@ export interface NatsPublisherOptions {
    * The client: `jetstream(connection)` of `@nats-io/jetstream`, or a function that creates it. The function is called
    * until it succeeds. The host owns the connection. The timeout of the client limits an acknowledgement.
    */
-  readonly jetstream: JetStreamClient | (() => Promise<JetStreamClient>);
+  readonly jetstream: JetStream | (() => Promise<JetStream>);
   /**
    * Name of the stream, which has the events of this book only. It is created with storage in files if it is missing.
    */
@@ -90,20 +115,20 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
   requireName('stream', stream, /^[^\s.*>/\\]{1,255}$/, 'a name without blanks, ".", "*", ">" and slashes');
   requireName('subject', subject, /^[^\s.*>]+(?:\.[^\s.*>]+)*$/, 'a subject without wildcards');
   const report = createFailureReporter(options.onFailure);
-  let client: JetStreamClient | undefined;
-  let manager: JetStreamManager | undefined;
+  let client: JetStream | undefined;
+  let streams: JetStreamStreams | undefined;
   let tail: Tail | undefined;
   let hasFailed = false;
   let unwatch = () => {};
 
-  async function connect(): Promise<readonly [JetStreamClient, JetStreamManager]> {
+  async function connect(): Promise<readonly [JetStream, JetStreamStreams]> {
     client ??= typeof jetstream === 'function' ? await jetstream() : jetstream;
-    manager ??= await client.jetstreamManager();
-    return [client, manager];
+    streams ??= (await client.jetstreamManager()).streams;
+    return [client, streams];
   }
 
   /** Publishes a page of the log. Later messages are refused if an earlier one is not added. */
-  async function publish(js: JetStreamClient, at: Tail, entries: readonly StoredEvent[]): Promise<void> {
+  async function publish(js: JetStream, at: Tail, entries: readonly StoredEvent[]): Promise<void> {
     const messages: { readonly type: string; readonly id: string; readonly position: number; readonly body: object }[] =
       [];
     let position = at.position;
@@ -130,8 +155,8 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
     interval: INTERVAL,
     retryDelay: RETRY_DELAY,
     async run(isStopping) {
-      const [js, manage] = await connect();
-      tail ??= await readTail(manage, options);
+      const [js, found] = await connect();
+      tail ??= await readTail(found, options);
       while (!isStopping()) {
         const entries = await log.after(tail.position, PAGE_SIZE);
         if (entries.length === 0) {
@@ -170,7 +195,7 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
 
 /** Reads the end of the stream, and creates a stream that is missing. */
 async function readTail(
-  { streams }: JetStreamManager,
+  streams: JetStreamStreams,
   { stream, subject = stream, after }: Pick<NatsPublisherOptions, 'stream' | 'subject' | 'after'>,
 ): Promise<Tail> {
   const info = await streams.info(stream).catch((error: unknown) => {

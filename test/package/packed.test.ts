@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Host } from './host.ts';
@@ -19,6 +21,19 @@ describe('packed package in a host without optional peers', () => {
       console.log(names.filter((key) => key !== 'module.exports').sort().join(' '));
     });`;
     expect(host.run('entry.cjs', code)).toMatchSnapshot();
+  });
+
+  test('has declarations that import packages of the host only', () => {
+    const folder = join(host.folder, 'node_modules/intentbook/dist');
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.d.ts'));
+    const imported = files.flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/(?:\bfrom|\bimport\() ?['"]([^.#'"][^'"]*)['"]/g)].flatMap(
+        ([, name = '']) => (isBuiltin(name) ? [] : [/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]]),
+      ),
+    );
+    const allowed = ['intentbook', ...Object.keys(manifest.dependencies)];
+    expect(imported.length).toBeGreaterThan(50);
+    expect([...new Set(imported)].filter((name = '') => !allowed.includes(name))).toEqual([]);
   });
 
   test('shares error classes between entries', () => {
