@@ -149,6 +149,46 @@ describe('indexer second read', () => {
     expect(observed).toContainEqual({ type: 'missed', events: 1, block: 126 });
   });
 
+  test('covers what each node has read first from the other one, which was busy, after both have changed places', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(35));
+    let state: 'one' | 'change' | 'two' = 'one';
+    const omit = (block: number, answer: unknown) =>
+      (answer as { readonly blockNumber: number }[]).filter(({ blockNumber }) => blockNumber !== block);
+    const one = chain.node('a', (question, answer) => {
+      if (question === 'head' && state === 'change') return Promise.reject(new Error('down')) as never;
+      return (question === 'logs' ? omit(125, answer) : answer) as never;
+    });
+    const two = chain.node('b', (question, answer) => {
+      if (question === 'logs' && state === 'one') return Promise.reject(new Error('busy')) as never;
+      return (question === 'logs' ? omit(162, answer) : answer) as never;
+    });
+    const options = { reorgLimit: 5, maxBlockRange: 23 };
+    const { run, next, observed } = indexerFixture([one, two], { stored: storedBlocks(chain, 100, 100), options });
+    await run();
+    state = 'change';
+    chain.mine([], [INVALIDATED], ...empty(10));
+    await next();
+    state = 'two';
+    for (let i = 0; i < 8; i++) {
+      chain.mine(...empty(8));
+      await next();
+    }
+    expect(observed.filter(({ type }) => type === 'missed')).toHaveLength(2);
+  });
+
+  test('of a node that contradicts the stored events is a failure of that node, and is repeated', async () => {
+    chain.mine(...empty(24), [INVALIDATED], ...empty(5));
+    const conflict = { status: 'conflict', block: 125, log: 0, stored: ref(125).hash, indexedBlock: ref(130) } as const;
+    const { run, next, observed } = indexerFixture([chain.node('a'), chain.node('b')], {
+      stored: storedBlocks(chain, 130, 120),
+      outcomes: { apply: async () => conflict },
+    });
+    await run();
+    await next();
+    const failure = 'log 0 of block 125 contradicts another log, or the calldata of its transaction';
+    expect(messagesOf(observed)).toEqual([`b: ${failure}`, `a: ${failure}`]);
+  });
+
   test('of a node that was unreachable covers what the current one has repeated', async () => {
     chain.mine(...empty(24), [INVALIDATED], ...empty(5));
     const one = chain.node('a', (question, answer) => (question === 'logs' ? ([] as never) : answer));
