@@ -110,7 +110,7 @@ function parseNumbers<Name extends string>(
   given: Partial<Record<Name, number>> = {},
   defaults: Readonly<Record<Name, number>>,
 ): Record<Name, number> {
-  assertKnownOptions(`${caller}: ${option}`, given, Object.keys(defaults));
+  assertKnownOptions<object, string[]>(`${caller}: ${option}`, given, Object.keys(defaults));
   const merged = { ...defaults, ...given };
   for (const [name, value] of Object.entries<number>(merged)) {
     if (typeof value === 'number' && value > 0 && value <= 2 ** 31 - 1) continue;

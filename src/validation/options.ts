@@ -2,12 +2,21 @@ import { OrderBookError } from '../errors.ts';
 import { formatSecret, formatValue } from '../protocol/format-value.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 
+/** The members of an object, or of any type of a union. */
+type Names<T> = T extends unknown ? keyof T : never;
+
 /**
  * Rejects unknown options and suggests the most similar known name, so that a misspelled option is not ignored.
  *
+ * @param known - All names. The compiler rejects a list that lacks one.
  * @throws TypeError naming the unknown option, or if the options are not an object.
  */
-export function assertKnownOptions(where: string, options: object, known: readonly string[]): void {
+export function assertKnownOptions<T extends object, const Known extends readonly string[]>(
+  where: string,
+  options: T,
+  known: Known &
+    (Exclude<Names<T>, Known[number]> extends never ? unknown : { missing: Exclude<Names<T>, Known[number]> }),
+): void {
   const given: unknown = options;
   if (typeof given !== 'object' || given === null) {
     const text = typeof given === 'string' ? JSON.stringify(given) : String(given);
