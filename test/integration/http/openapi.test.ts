@@ -10,6 +10,7 @@ import { openApiDocument } from 'intentbook/openapi';
 import { openApiPages, serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
 import { accountRoutes } from '../../../src/http/account-routes/index.ts';
+import { OPERATIONS } from '../../../src/http/openapi/operations.ts';
 import { ORDER_BOOK_ROUTES } from '../../../src/http/routes/index.ts';
 import { PROBE_ROUTES } from '../../../src/http/routes/system.ts';
 import { CODE_DIFFERENCES } from '../../../src/protocol/profile-codes.ts';
@@ -38,6 +39,7 @@ describe('OpenAPI document', () => {
       expect(named).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     }
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    expect(Object.keys(OPERATIONS).sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
   });
 
   /** Returns each code that a document lists, with its status. */

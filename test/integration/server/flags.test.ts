@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runSandboxCommand } from 'intentbook/sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -9,6 +9,8 @@ import { ECHO, onSignals, STOP_SIGNALS, type StopSignal } from '../../../apps/cl
 import { PLAIN } from '../../../apps/cli/style.ts';
 import { planServer } from '../../../apps/server/config/plan.ts';
 import { FLAGS as FLAG_TABLE, findFlag } from '../../../apps/server/settings/flags.ts';
+import { BOOK_KEYS } from '../../../apps/server/settings/schema.ts';
+import { SERVER_SETTINGS } from '../../../apps/server/settings/server-settings.ts';
 import { singleBook } from '../../../apps/server/settings/single-book.ts';
 import { UsageError } from '../../../apps/server/settings/usage-error.ts';
 import { CHAINS } from '../../../src/protocol/chains.ts';
@@ -432,4 +434,16 @@ describe('stop signals', () => {
     send('SIGINT');
     expect(calls).toEqual(['first SIGTERM', 'second']);
   });
+});
+
+test('each setting is used by the code that reads no settings', () => {
+  const apps = join(import.meta.dirname, '../../../apps');
+  const files = readdirSync(apps, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const users = files
+    .filter((file) => !file.includes('settings'))
+    .map((file) => readFileSync(join(apps, file), 'utf8'));
+  const words = new Set(users.join('\n').match(/\w+/g));
+  const settings = [...BOOK_KEYS, ...Object.keys(SERVER_SETTINGS)];
+  expect(settings.length).toBeGreaterThan(100);
+  expect(settings.filter((name) => !words.has(name))).toEqual([]);
 });
