@@ -15,7 +15,7 @@ import { UsageError } from '../server/settings/usage-error.ts';
 import { completionScript } from './completion.ts';
 import { helpText } from './help.ts';
 import { audited, formatTarget } from './logging/audit.ts';
-import { failureText, getReason } from './logging/failure.ts';
+import { failureText, getReason, isSystemError } from './logging/failure.ts';
 import { createLog } from './logging/log.ts';
 import { textLog } from './logging/text-log.ts';
 import { type Command, parseCommand } from './parse.ts';
@@ -252,5 +252,6 @@ process.stderr.on('error', () => {});
 
 run().catch((error: unknown) => {
   if (error instanceof UsageError) fail(MISUSED, error.message, error);
+  if (isSystemError(error)) failWith(error);
   throw error;
 });

@@ -32,8 +32,14 @@ export function failureText(error: unknown, options: { port?: number | undefined
   }
 }
 
+/** Whether the operating system has reported an error: a stack would not explain it. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
 /** Formats the message of an error in one line. */
 export function getReason(error: unknown): string {
+  if (isSystemError(error) && error.syscall === 'uv_cwd') return 'the current directory was removed; change to another';
   return oneLine(error instanceof Error ? error.message : String(error));
 }
 

@@ -6,7 +6,7 @@ import { parseJsonc } from '../../../apps/server/config/jsonc.ts';
 import { mergeSettings } from '../../../apps/server/config/load.ts';
 import { planServer } from '../../../apps/server/config/plan.ts';
 import { CHAINS } from '../../../src/protocol/chains.ts';
-import { cleanUp, intentbook, scratch } from './process.ts';
+import { CLI, cleanUp, intentbook, run, scratch } from './process.ts';
 
 afterAll(cleanUp);
 
@@ -154,5 +154,18 @@ describe('JSON with comments', () => {
     ['[1,,]', 'line 1, column 4: value expected'],
   ])('%j is rejected with its line and column', (text, message) => {
     expect(() => parseJsonc(text)).toThrow(message);
+  });
+});
+
+describe('intentbook in a directory that was removed', () => {
+  const commands = ['check', 'doctor --json', 'init', 'serve --port 0', 'check --config a.json'];
+  test.runIf(process.platform !== 'win32').each(commands)('names it: %s', async (line) => {
+    const command = line.split(' ');
+    const shell = 'rmdir "$PWD" && exec "$@"';
+    const args = ['-c', shell, 'sh', process.execPath, CLI, ...command];
+    const { code, stdout, stderr } = await run('/bin/sh', args, { cwd: await scratch() }).ended;
+    const message = 'the current directory was removed; change to another';
+    if (!command.includes('--json')) expect([code, stdout, stderr]).toEqual([1, '', `intentbook: ${message}\n`]);
+    else expect([code, JSON.parse(stdout).error]).toEqual([1, { code: 'ENOENT', message }]);
   });
 });
