@@ -14,6 +14,9 @@ const TRAMPOLINE: Address = '0x60bf78233f48ec42ee3f101b9a05ec7878728006';
 /** The contract that wallets and front ends read many balances through, the same on every public chain. */
 const MULTICALL: Address = '0xca11bde05977b3631167028862be2a173976ca11';
 
+/** The contract of allowances by signature, the same on every public chain. */
+const PERMIT2: Address = '0x000000000022d473030f116ddee9f6b43ac78ba3';
+
 /** Arachnid's deployment proxy, which the protocol's contracts are deployed through by CREATE2. */
 const DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c';
 
@@ -95,6 +98,7 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
     install(rpc, contracts.uniswapRouter, withPrefix(routerCode), contracts.uniswapFactory, wrappedNative),
     install(rpc, contracts.hooksTrampoline, `0x${ARTIFACTS.HooksTrampoline}`, settlement),
     install(rpc, MULTICALL, `0x${ARTIFACTS.Multicall3}`),
+    install(rpc, PERMIT2, `0x${ARTIFACTS.Permit2}`),
     install(rpc, nativeFlow, `0x${ARTIFACTS.NativeFlow}`, settlement, wrappedNative, vaultRelayer),
     ...others.map(({ address, name, symbol, decimals }) =>
       install(rpc, address, `0x${ARTIFACTS.SandboxToken}`, textWord(name), textWord(symbol), BigInt(decimals)),

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-const CONTRACTS = ['SandboxToken', 'HooksTrampoline', 'NativeFlow', 'SmartWallet', 'Multicall3'];
+const CONTRACTS = ['SandboxToken', 'HooksTrampoline', 'NativeFlow', 'SmartWallet', 'Multicall3', 'Permit2'];
 
 const source = (name) => readFileSync(new URL(`${name}.sol`, import.meta.url), 'utf8');
 const digest = createHash('sha256').update(CONTRACTS.map(source).join('')).digest('hex');

@@ -1,6 +1,15 @@
 import { createClient } from 'intentbook/client';
 import { createSandbox, type Sandbox } from 'intentbook/sandbox';
-import { createPublicClient, erc20Abi, http, parseAbi, parseSignature } from 'viem';
+import {
+  createPublicClient,
+  createWalletClient,
+  erc20Abi,
+  type Hex,
+  hashStruct,
+  http,
+  parseAbi,
+  parseSignature,
+} from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -87,6 +96,152 @@ describe('chain of a sandbox, for a front end', () => {
     const args = [account.address, account.address, value, message.deadline, Number(v), r, s] as const;
     const call = connect().simulateContract({ abi, address, functionName: 'permit', args });
     await expect(call).resolves.toBeDefined();
+  });
+});
+
+/** Permit2, as the front ends and the published package of its owner call it. */
+describe('Permit2 of a sandbox', () => {
+  const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3';
+  const abi = parseAbi([
+    'function allowance(address, address, address) view returns (uint160, uint48, uint48)',
+    'function transferFrom(address from, address to, uint160 amount, address token)',
+    'function permit(address owner, ((address token, uint160 amount, uint48 expiration, uint48 nonce) details, address spender, uint256 sigDeadline) permitSingle, bytes signature)',
+    'function permit(address owner, ((address token, uint160 amount, uint48 expiration, uint48 nonce)[] details, address spender, uint256 sigDeadline) permitBatch, bytes signature)',
+    'function permitTransferFrom(((address token, uint256 amount) permitted, uint256 nonce, uint256 deadline) permit, (address to, uint256 requestedAmount) transferDetails, address owner, bytes signature)',
+    'function permitTransferFrom(((address token, uint256 amount)[] permitted, uint256 nonce, uint256 deadline) permit, (address to, uint256 requestedAmount)[] transferDetails, address owner, bytes signature)',
+    'function permitWitnessTransferFrom(((address token, uint256 amount) permitted, uint256 nonce, uint256 deadline) permit, (address to, uint256 requestedAmount) transferDetails, address owner, bytes32 witness, string witnessTypeString, bytes signature)',
+    'function permitWitnessTransferFrom(((address token, uint256 amount)[] permitted, uint256 nonce, uint256 deadline) permit, (address to, uint256 requestedAmount)[] transferDetails, address owner, bytes32 witness, string witnessTypeString, bytes signature)',
+    'error InvalidNonce()',
+    'error InvalidSigner()',
+    'error SignatureExpired(uint256)',
+    'error InsufficientAllowance(uint256)',
+    'error InvalidAmount(uint256)',
+  ]);
+  const types = {
+    PermitDetails: [
+      { name: 'token', type: 'address' },
+      { name: 'amount', type: 'uint160' },
+      { name: 'expiration', type: 'uint48' },
+      { name: 'nonce', type: 'uint48' },
+    ],
+    PermitSingle: [
+      { name: 'details', type: 'PermitDetails' },
+      { name: 'spender', type: 'address' },
+      { name: 'sigDeadline', type: 'uint256' },
+    ],
+    PermitBatch: [
+      { name: 'details', type: 'PermitDetails[]' },
+      { name: 'spender', type: 'address' },
+      { name: 'sigDeadline', type: 'uint256' },
+    ],
+    TokenPermissions: [
+      { name: 'token', type: 'address' },
+      { name: 'amount', type: 'uint256' },
+    ],
+    PermitTransferFrom: [
+      { name: 'permitted', type: 'TokenPermissions' },
+      { name: 'spender', type: 'address' },
+      { name: 'nonce', type: 'uint256' },
+      { name: 'deadline', type: 'uint256' },
+    ],
+    PermitBatchTransferFrom: [
+      { name: 'permitted', type: 'TokenPermissions[]' },
+      { name: 'spender', type: 'address' },
+      { name: 'nonce', type: 'uint256' },
+      { name: 'deadline', type: 'uint256' },
+    ],
+    Terms: [{ name: 'price', type: 'uint256' }],
+    PermitWitnessTransferFrom: [
+      { name: 'permitted', type: 'TokenPermissions' },
+      { name: 'spender', type: 'address' },
+      { name: 'nonce', type: 'uint256' },
+      { name: 'deadline', type: 'uint256' },
+      { name: 'terms', type: 'Terms' },
+    ],
+    PermitBatchWitnessTransferFrom: [
+      { name: 'permitted', type: 'TokenPermissions[]' },
+      { name: 'spender', type: 'address' },
+      { name: 'nonce', type: 'uint256' },
+      { name: 'deadline', type: 'uint256' },
+      { name: 'terms', type: 'Terms' },
+    ],
+  } as const;
+  const deadline = 4_000_000_000n;
+
+  async function open() {
+    const [owner, spender] = sandbox.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
+    if (owner === undefined || spender === undefined) throw new Error('a sandbox has accounts');
+    const wallets = createWalletClient({ chain: sepolia, transport: http(sandbox.rpcUrl) });
+    const token = sandbox.token('DAI').address;
+    const domain = { name: 'Permit2', chainId: sandbox.chainId, verifyingContract: PERMIT2 } as const;
+    const sign = (primaryType: keyof typeof types, message: object) =>
+      owner.signTypedData({ domain, types, primaryType, message } as never);
+    // Checked by a call before it is sent, so that a revert has its error.
+    const send = async (functionName: string, ...args: readonly unknown[]) => {
+      const call = { address: PERMIT2, abi, functionName, args, account: spender } as never;
+      await connect().simulateContract(call);
+      await connect().waitForTransactionReceipt({ hash: await wallets.writeContract(call) });
+    };
+    const approve = { address: token, abi: erc20Abi, functionName: 'approve' } as const;
+    await wallets.writeContract({ ...approve, args: [PERMIT2, 2n ** 256n - 1n], account: owner });
+    const balanceOf = (to: Hex) =>
+      connect().readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [to] });
+    return { owner, spender, token, sign, send, balanceOf };
+  }
+
+  it('grants allowances by a signature, once, and counts transfers', async () => {
+    const { owner, spender, token, sign, send, balanceOf } = await open();
+    const to = '0x00000000000000000000000000000000000000d2';
+    const details = { token, amount: 5n, expiration: Number(deadline), nonce: 0 };
+    const single = { details, spender: spender.address, sigDeadline: deadline };
+    const signature = await sign('PermitSingle', single);
+    await send('permit', owner.address, single, signature);
+    await expect(send('permit', owner.address, single, signature)).rejects.toThrow('InvalidNonce');
+    await send('transferFrom', owner.address, to, 3n, token);
+    await expect(send('transferFrom', owner.address, to, 3n, token)).rejects.toThrow('InsufficientAllowance');
+    const args = [owner.address, token, spender.address] as const;
+    const read = () => connect().readContract({ address: PERMIT2, abi, functionName: 'allowance', args });
+    expect([await balanceOf(to), await read()]).toEqual([3n, [2n, Number(deadline), 1]]);
+    const batch = { details: [{ ...details, nonce: 1 }], spender: spender.address, sigDeadline: deadline };
+    await send('permit', owner.address, batch, await sign('PermitBatch', batch));
+    expect(await read()).toEqual([5n, Number(deadline), 2]);
+  });
+
+  it('transfers by a signature: one token, several, and with a witness', async () => {
+    const { owner, spender, token, sign, send, balanceOf } = await open();
+    const to = '0x00000000000000000000000000000000000000d3';
+    const permitted = { token, amount: 10n };
+    const transfer = { to, requestedAmount: 4n };
+    const one = { permitted, nonce: 256n, deadline };
+    const signature = await sign('PermitTransferFrom', { ...one, spender: spender.address });
+    await expect(
+      send('permitTransferFrom', one, { to, requestedAmount: 11n }, owner.address, signature),
+    ).rejects.toThrow('InvalidAmount');
+    await send('permitTransferFrom', one, transfer, owner.address, signature);
+    await expect(send('permitTransferFrom', one, transfer, owner.address, signature)).rejects.toThrow('InvalidNonce');
+    const late = { ...one, nonce: 1n, deadline: 1n };
+    const expired = await sign('PermitTransferFrom', { ...late, spender: spender.address });
+    await expect(send('permitTransferFrom', late, transfer, owner.address, expired)).rejects.toThrow(
+      'SignatureExpired',
+    );
+    const batch = { permitted: [permitted, permitted], nonce: 2n, deadline };
+    const batchSignature = await sign('PermitBatchTransferFrom', { ...batch, spender: spender.address });
+    await send('permitTransferFrom', batch, [transfer, transfer], owner.address, batchSignature);
+    const terms = { price: 7n };
+    const signed = await sign('PermitWitnessTransferFrom', { ...one, nonce: 3n, spender: spender.address, terms });
+    const witness = hashStruct({ data: terms, primaryType: 'Terms', types });
+    const witnessType = 'Terms terms)Terms(uint256 price)TokenPermissions(address token,uint256 amount)';
+    const rest = [owner.address, witness, witnessType, signed] as const;
+    await send('permitWitnessTransferFrom', { ...one, nonce: 3n }, transfer, ...rest);
+    const several = { ...batch, nonce: 5n };
+    const severalSigned = await sign('PermitBatchWitnessTransferFrom', { ...several, spender: spender.address, terms });
+    const severalRest = [owner.address, witness, witnessType, severalSigned] as const;
+    await send('permitWitnessTransferFrom', several, [transfer, transfer], ...severalRest);
+    const wrong = [owner.address, witness, witnessType, signature] as const;
+    await expect(send('permitWitnessTransferFrom', { ...one, nonce: 4n }, transfer, ...wrong)).rejects.toThrow(
+      'InvalidSigner',
+    );
+    expect(await balanceOf(to)).toBe(24n);
   });
 });
 
