@@ -16,6 +16,8 @@ export interface AnvilOptions {
   readonly host: string;
   /** Seed of the keys of the accounts. Absent: the mnemonic of Foundry and Hardhat. */
   readonly seed?: number | undefined;
+  /** URL of the node whose chain is continued, with its chain id. Absent: a new chain. */
+  readonly fork?: string | undefined;
 }
 
 /** A running node. */
@@ -38,12 +40,13 @@ const SUPERVISOR = 'exec 3<&0; "$0" "$@" </dev/null & pid=$!; (cat <&3 >/dev/nul
  *
  * @throws MissingPackage if anvil is not installed.
  */
-export async function startAnvil({ chainId, port, host, seed }: AnvilOptions): Promise<Anvil> {
+export async function startAnvil({ chainId, port, host, seed, fork }: AnvilOptions): Promise<Anvil> {
   // The node takes IP addresses only.
   const { address: ip } = await lookup(host);
-  const flags = ['--port', String(port), '--host', ip, '--chain-id', String(chainId), '--auto-impersonate'];
+  const flags = ['--port', String(port), '--host', ip, '--auto-impersonate'];
+  const origin = fork === undefined ? ['--chain-id', String(chainId)] : ['--fork-url', fork];
   const keys = seed === undefined ? [] : ['--mnemonic-seed-unsafe', String(seed)];
-  const command = [binaryPath(), ...flags, ...keys, '--order', 'fifo'];
+  const command = [binaryPath(), ...flags, ...origin, ...keys, '--order', 'fifo'];
   const [program = '', ...args] = process.platform === 'win32' ? command : ['/bin/sh', '-c', SUPERVISOR, ...command];
   // Detached, so that a signal of the terminal goes to the parent alone, which closes the book before the node.
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });

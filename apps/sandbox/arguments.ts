@@ -26,7 +26,7 @@ export function checkOptions(options: SandboxOptions): void {
     rpcPort = 0,
     blockTime = 0,
   } = options;
-  const { solver = 'auto', policy = {}, solverEngine, seed = 0, state = 'state' } = options;
+  const { solver = 'auto', policy = {}, solverEngine, seed = 0, state = 'state', fork } = options;
   requireMember('chain', ['anvil', 'simulated'], chain);
   requireMember('solver', ['auto', 'manual', 'off'], solver);
   requireInteger('chainId', chainId, 1);
@@ -38,6 +38,12 @@ export function checkOptions(options: SandboxOptions): void {
   if (host === '') throw new TypeError('host must be an address or the name of one, got ""');
   if (typeof state !== 'string' || state === '') {
     throw new TypeError(`state must be the name of a file, got ${format(state)}`);
+  }
+  if (fork !== undefined && (typeof fork !== 'string' || !/^(?:https?|wss?):\/\//.test(fork) || !URL.canParse(fork))) {
+    throw new TypeError(`fork must be the URL of a node, got ${format(fork)}`);
+  }
+  if (fork !== undefined && (chain === 'simulated' || options.state !== undefined)) {
+    throw new TypeError('fork must not be given together with state or the simulated chain');
   }
   if (!Array.isArray(tokens)) throw new TypeError(`tokens must be a list, got ${format(tokens)}`);
   if (typeof policy !== 'object' || policy === null) {

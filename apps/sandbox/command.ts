@@ -18,6 +18,7 @@ export interface CommandHost {
 const FLAGS = {
   chain: { type: 'string' },
   simulated: { type: 'boolean' },
+  fork: { type: 'string' },
   port: { type: 'string' },
   'rpc-port': { type: 'string' },
   host: { type: 'string' },
@@ -42,11 +43,12 @@ Usage
 Flags
   --chain <name or id>     chain to simulate. Default: sepolia, so that clients work without configuration
   --simulated              keep balances in a table instead of running a node. Needs no other package; no JSON-RPC
+  --fork <URL>             continue the chain of a node, with its contracts, tokens and pools; --chain must name it
   --port <number>          port of the order book; 0 picks a free one. Default: 8080
   --rpc-port <number>      port of the JSON-RPC interface; 0 picks a free one. Default: 8545
   --host <address>         address to listen on. Default: 127.0.0.1
   --block-time <seconds>   time between blocks. Default: 0, a block for each transaction
-  --tokens <symbols>       tokens besides wrapped native currency. Default: USDC,DAI,COW
+  --tokens <symbols>       tokens besides wrapped native currency. Default: USDC,DAI,COW; with --fork the common ones
   --solver <mode>          auto: settles orders as soon as possible; manual: settles on POST /sandbox/settle;
                            off: does not settle. Default: auto
   --seed <number>          seed of the keys of the accounts. Default: the keys of Foundry and Hardhat
@@ -64,6 +66,7 @@ Packages
 Examples
   intentbook sandbox
   intentbook sandbox --chain mainnet --block-time 12
+  intentbook sandbox --chain mainnet --fork https://rpc.example.org
   intentbook sandbox --state world.bin
   intentbook sandbox --port 0 --rpc-port 0 --json
 `;
@@ -161,6 +164,7 @@ function readFlags(args: readonly string[]) {
   const options: SandboxOptions = {
     chainId: parseChain(text('chain') ?? 'sepolia'),
     ...(values['simulated'] === true ? { chain: 'simulated' as const } : {}),
+    ...(text('fork') === undefined ? {} : { fork: text('fork') ?? '' }),
     port: number('port', 8080, 65_535),
     rpcPort: number('rpc-port', 8545, 65_535),
     host: text('host') ?? '127.0.0.1',

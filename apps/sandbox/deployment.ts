@@ -32,11 +32,13 @@ export interface Contracts {
   readonly uniswapRouter: Address;
   /** The account of the sandbox's solver. */
   readonly solver: Address;
+  /** Whether tokens and pools are those of another chain, so that the layout of their storage is not known. */
+  readonly isFork?: boolean;
 }
 
 /** Accounts that no contract stands at. */
 const MANAGER: Address = '0x6fb5916c0f57f88004d5b5eb25f6f4d77353a1ed';
-const OPERATOR: Address = labelledAddress('operator');
+export const OPERATOR: Address = labelledAddress('operator');
 
 /** Gas for a transaction of the sandbox. */
 const GAS = quantity(12_000_000);
@@ -145,6 +147,7 @@ export async function setBalance(
   atoms: bigint,
   contracts: Contracts,
 ): Promise<void> {
+  if (contracts.isFork) return rpc.call('anvil_dealERC20', account, token.address, quantity(atoms));
   const slot = mappingSlot(account, getSlots(token, contracts).balances);
   await rpc.call('anvil_setStorageAt', token.address, slot, `0x${integerWord(atoms)}`);
 }
@@ -156,6 +159,7 @@ export async function setAllowance(
   { owner, spender, atoms }: { readonly owner: Address; readonly spender: Address; readonly atoms: bigint },
   contracts: Contracts,
 ): Promise<void> {
+  if (contracts.isFork) return rpc.call('anvil_setERC20Allowance', owner, spender, token.address, quantity(atoms));
   const slot = mappingSlot(spender, mappingSlot(owner, getSlots(token, contracts).allowances));
   await rpc.call('anvil_setStorageAt', token.address, slot, `0x${integerWord(atoms)}`);
 }

@@ -25,6 +25,7 @@ import {
   transact,
 } from './deployment.ts';
 import type { Faults } from './faults.ts';
+import { getForkContracts, prepareFork } from './fork.ts';
 import { quantity, type Rpc } from './rpc.ts';
 import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
@@ -41,6 +42,8 @@ export interface NodeChainOptions {
   readonly seed: number | undefined;
   /** Time between blocks, in seconds. 0: a block for each transaction. */
   readonly blockTime: number;
+  /** URL of the node whose chain is continued. Absent: a new chain. */
+  readonly fork: string | undefined;
   /** Time between two looks of the book at the chain, in milliseconds. */
   readonly pollInterval: number;
   /** A state of such a chain. Absent: the state after the deployment. */
@@ -65,6 +68,8 @@ const MAX_BLOCKS = 250;
 /** A node with the contracts deployed, and the snapshot that it starts from. */
 interface PreparedNode {
   readonly anvil: Anvil;
+  /** Those of the options, with the prices of a forked chain. */
+  readonly tokens: readonly SandboxToken[];
   base: string;
 }
 
@@ -83,9 +88,9 @@ export async function stopIdleNodes(): Promise<void> {
 
 /** Takes a prepared node, or starts one. A chain is in the same state either way. */
 export async function createNodeChain(options: NodeChainOptions): Promise<SandboxChain> {
-  const { chainId, tokens, host, port, seed, blockTime } = options;
+  const { chainId, tokens, host, port, seed, blockTime, fork } = options;
   const saved = options.saved as NodeState | undefined; // as `save` has returned it
-  const contracts = getContracts(chainId, tokens);
+  const contracts = fork === undefined ? getContracts(chainId, tokens) : getForkContracts(chainId, tokens);
   const key = JSON.stringify([chainId, tokens, host, port, seed]);
   const node = idle.get(key)?.pop() ?? (await prepareNode(options, contracts));
   const { rpc } = node.anvil;
@@ -105,10 +110,11 @@ export async function createNodeChain(options: NodeChainOptions): Promise<Sandbo
     // The caller states the type.
     call: <T>(method: string, ...params: readonly unknown[]) => own.request({ method, params }) as Promise<T>,
   };
-  return createChain(options, contracts, { ...node.anvil, rpc: own }, saved?.wallets ?? 0, async () => {
+  const parts = { ...options, tokens: node.tokens };
+  return createChain(parts, contracts, { ...node.anvil, rpc: own }, saved?.wallets ?? 0, async () => {
     isReleased = true;
     const others = idle.get(key) ?? [];
-    if (others.length >= MAX_IDLE || port !== 0 || saved !== undefined) return node.anvil.stop();
+    if (others.length >= MAX_IDLE || port !== 0 || saved !== undefined || fork !== undefined) return node.anvil.stop();
     try {
       await rpc.call('evm_setIntervalMining', 0);
       await rpc.call('evm_setAutomine', true);
@@ -121,13 +127,16 @@ export async function createNodeChain(options: NodeChainOptions): Promise<Sandbo
 }
 
 async function prepareNode(
-  { chainId, tokens, host, port, seed }: NodeChainOptions,
+  { chainId, tokens: named, host, port, seed, fork }: NodeChainOptions,
   contracts: Contracts,
 ): Promise<PreparedNode> {
-  const anvil = await startAnvil({ chainId, host, port, seed });
+  const anvil = await startAnvil({ chainId, host, port, seed, fork });
   try {
     const { rpc, accounts } = anvil;
-    await deployWorld(rpc, contracts, tokens);
+    const addresses = accounts.map(({ address }) => address);
+    const tokens =
+      fork === undefined ? named : await prepareFork(rpc, contracts, { chainId, tokens: named, accounts: addresses });
+    if (fork === undefined) await deployWorld(rpc, contracts, tokens);
     const spender = contracts.vaultRelayer;
     await Promise.all(
       accounts.flatMap(({ address: owner }) =>
@@ -137,7 +146,7 @@ async function prepareNode(
         ]),
       ),
     );
-    return { anvil, base: await rpc.call<string>('evm_snapshot') };
+    return { anvil, tokens, base: await rpc.call<string>('evm_snapshot') };
   } catch (error) {
     await anvil.stop();
     throw error;
@@ -290,6 +299,7 @@ function createChain(
     setPrice: (token, price) => inOrder(() => setPoolPrice(rpc, contracts, token, price)),
 
     async freeze({ address }, frozen) {
+      if (contracts.isFork) throw new RangeError('tokens of a fork cannot be frozen');
       await transactInOrder({ to: address, data: encodeFunctionCall('setFrozen(bool)', frozen) });
     },
 

@@ -22,6 +22,12 @@ export interface SandboxOptions {
    * balances are kept in a table, and hooks are not executed. Default: `anvil`.
    */
   readonly chain?: 'anvil' | 'simulated';
+  /**
+   * URL of a node of chain 1, 100, 8453, 42161 or 11155111. The sandbox continues its chain, with its contracts, tokens
+   * and pools. Balances of accounts are set as in a new chain. Tokens are the common ones of the chain, or those of
+   * `tokens`. Only with the chain `anvil`. Default: a new chain.
+   */
+  readonly fork?: string;
   /** Default: 11155111 (Sepolia), so that clients work without configuration. */
   readonly chainId?: number;
   /** Tokens besides wrapped native currency. Default: `USDC`, `DAI` and `COW`. */

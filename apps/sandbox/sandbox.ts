@@ -319,6 +319,7 @@ async function until<T>(
 const OPTIONS = [
   'chain',
   'chainId',
+  'fork',
   'tokens',
   'host',
   'port',

@@ -1,4 +1,5 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { access, constants, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { RecordedOperation } from './recorded-store.ts';
@@ -24,14 +25,20 @@ const FORMAT = 'intentbook sandbox 1';
  * Reads a saved sandbox.
  *
  * @returns `undefined` if the file does not exist.
- * @throws TypeError if the file is not a state, or one of other settings.
+ * @throws TypeError if the file is not a state, or one of other settings, or if it cannot be written.
  */
 export async function readState(file: string, settings: string): Promise<SavedSandbox | undefined> {
   const content = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (content === undefined) return undefined;
+  if (content === undefined) {
+    // Otherwise the sandbox is lost when it is closed.
+    await access(dirname(resolve(file)), constants.W_OK).catch((cause: unknown) => {
+      throw new TypeError(`state must be in a folder that exists and can be written, got "${file}"`, { cause });
+    });
+    return undefined;
+  }
   const saved = parse(content);
   if (saved === undefined) throw new TypeError(`state must be a file that a sandbox has written, got "${file}"`);
   if (saved.settings === settings) return saved;

@@ -6,6 +6,7 @@ import { NATIVE_MARKER, PRODUCTION_DOMAIN_NAME, VERSION } from '#internal';
 import type { SandboxChain } from './chain.ts';
 import { createSandboxClock } from './clock.ts';
 import { createFaults } from './faults.ts';
+import { listForkTokens } from './fork.ts';
 import type { KeyRing } from './keys.ts';
 import { createNodeChain } from './node-chain.ts';
 import { recordedStore } from './recorded-store.ts';
@@ -64,8 +65,8 @@ function dollarTokens(chainId: number, tokens: readonly SandboxToken[]) {
 
 /** Starts a chain, a book, an account interface and a solver. */
 export async function openWorld(options: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
-  const { chainId = 11155111, chain: kind = 'anvil', seed } = options;
-  const tokens = readTokens(chainId, options.tokens);
+  const { chainId = 11155111, chain: kind = 'anvil', seed, fork } = options;
+  const tokens = readTokens(chainId, fork === undefined ? options.tokens : listForkTokens(chainId, options.tokens));
   const symbols = tokens.map(({ symbol }) => symbol);
   const settings = JSON.stringify({ version: VERSION, chain: kind, chainId, seed, tokens: symbols });
   const saved = options.state === undefined ? undefined : await readState(options.state, settings);
@@ -82,9 +83,9 @@ async function createChain(
   options: SandboxOptions,
   parts: Pick<SimulatedChainOptions, 'chainId' | 'tokens' | 'keys' | 'saved'>,
 ): Promise<SandboxChain> {
-  const { chain = 'anvil', seed, host = '127.0.0.1', rpcPort: port = 0, blockTime = 0 } = options;
+  const { chain = 'anvil', seed, host = '127.0.0.1', rpcPort: port = 0, blockTime = 0, fork } = options;
   if (chain === 'simulated') return createSimulatedChain({ ...parts, seed });
-  return createNodeChain({ ...parts, host, port, seed, blockTime, pollInterval: POLL_INTERVAL });
+  return createNodeChain({ ...parts, host, port, seed, blockTime, fork, pollInterval: POLL_INTERVAL });
 }
 
 async function openOn(
@@ -161,7 +162,7 @@ async function openOn(
     fundingInterval: FUNDING_INTERVAL,
     recovery: backend,
     tokens: (_, address) => tokens.find((each) => each.address === address),
-    usdPrices: { sources: [usdPrices(chainId, tokens)] },
+    usdPrices: { sources: [usdPrices(chain)] },
     pools: [createPools(readPrice)],
     affiliates: { domainName: PRODUCTION_DOMAIN_NAME, terms: AFFILIATE_TERMS, statistics: 'own' },
     ...(simulator === undefined ? {} : { simulators: { [chainId]: simulator } }),
@@ -303,7 +304,9 @@ async function openOn(
   };
 }
 
-function usdPrices(chainId: number, tokens: readonly SandboxToken[]) {
-  const prices = tokens.map(({ address, price }) => [address, Number(price) * NATIVE_USD]);
-  return fixedUsdPrices({ [chainId]: Object.fromEntries([...prices, [NATIVE_MARKER, NATIVE_USD]]) });
+function usdPrices({ chainId, tokens, contracts }: SandboxChain) {
+  const dollar = contracts.isFork ? tokens.find(({ symbol }) => symbol === 'USDC') : undefined;
+  const native = dollar === undefined ? NATIVE_USD : 1 / Number(dollar.price);
+  const prices = tokens.map(({ address, price }) => [address, Number(price) * native]);
+  return fixedUsdPrices({ [chainId]: Object.fromEntries([...prices, [NATIVE_MARKER, native]]) });
 }

@@ -57,6 +57,12 @@ describe('state of a sandbox', () => {
     await expect(started).rejects.toThrow(`state must be a file that a sandbox has written, got "${state}"`);
   });
 
+  it('is not started without a folder to write it to', async () => {
+    const state = join(folder, 'missing', 'world.bin');
+    const started = createSandbox({ chain: 'simulated', state });
+    await expect(started).rejects.toThrow(`state must be in a folder that exists and can be written, got "${state}"`);
+  });
+
   it('is not read with other settings, which the error names', async () => {
     const state = join(folder, 'settings.bin');
     await (await createSandbox({ chain: 'simulated', state })).close();
