@@ -1,4 +1,5 @@
-import { Converter } from 'typedoc';
+import { readFileSync } from 'node:fs';
+import { Comment, Converter } from 'typedoc';
 
 /** Import path of each module whose folder has another name. */
 const ENTRIES = {
@@ -7,11 +8,18 @@ const ENTRIES = {
   'test/conformance': 'intentbook/testing',
 };
 
-/** Names the modules of the API reference by their import path. */
+/** The content of each module, from the table of entry points. */
+const pages = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const CONTENT = new Map(
+  [...pages.matchAll(/^\| `(intentbook[\w/-]*)` \| (.+) \|$/gm)].map(([, name, text]) => [name, text]),
+);
+
+/** Names the modules of the API reference by their import path, and describes them. */
 export function load(app) {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     for (const module of project.children ?? []) {
       module.name = ENTRIES[module.name] ?? `intentbook/${module.name.split('/').at(-1)}`;
+      module.comment = new Comment([{ kind: 'text', text: CONTENT.get(module.name) ?? '' }]);
     }
   });
 }

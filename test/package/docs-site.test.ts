@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { NAVIGATION } from '../../docs/.vitepress/navigation.ts';
-import { readPages, root } from './docs-pages.ts';
+import { readPage, readPages, root } from './docs-pages.ts';
 import { renderLlms } from './llms.ts';
 
 it('documentation site: the navigation lists every page once', () => {
@@ -10,6 +10,13 @@ it('documentation site: the navigation lists every page once', () => {
   const pages = readPages().map(({ path }) => path);
   const inDocs = pages.filter((path) => path.startsWith('docs/') && path !== 'docs/README.md');
   expect(listed.sort()).toEqual(inDocs.sort());
+});
+
+it('documentation site: the table of entry points lists each entry of the package once', () => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object };
+  const entries = Object.keys(exports).filter((name) => name !== './package.json');
+  const listed = [...readPage('docs/README.md').text.matchAll(/^\| `(intentbook[\w/-]*)` \| \w/gm)];
+  expect(listed.map(([, name]) => name).sort()).toEqual(entries.map((entry) => `intentbook${entry.slice(1)}`).sort());
 });
 
 /** Tags that pages use as markup. */

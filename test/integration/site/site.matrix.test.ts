@@ -28,6 +28,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
+/** Counts the blocks of code that must be scrolled sideways. */
+const countWideBlocks = `[...document.querySelectorAll('main pre')].filter((block) => block.scrollWidth > block.clientWidth).length`;
+
 describe.skipIf(CHROMIUM === undefined)(`documentation site${SKIP_REASON}`, () => {
   let browser: Browser;
   let server: Server;
@@ -63,6 +66,7 @@ describe.skipIf(CHROMIUM === undefined)(`documentation site${SKIP_REASON}`, () =
       await page.locator('main h1').first().waitFor();
       expect([path, await findViolations(page), problems]).toEqual([path, [], []]);
       expect([path, await scrollsSideways(page)]).toEqual([path, false]);
+      expect([path, await page.evaluate(countWideBlocks)]).toEqual([path, 0]);
       await page.close();
     }
   });
@@ -80,8 +84,15 @@ describe.skipIf(CHROMIUM === undefined)(`documentation site${SKIP_REASON}`, () =
         { timeout: 20_000 },
       )
       .toBe(true);
-    await box.fill('rate limit');
-    await page.locator('.VPLocalSearchBox .result').first().waitFor();
+    // Words of which the API reference has many members.
+    for (const words of ['webhook', 'subscribe', 'InsufficientBalance']) {
+      await box.fill('');
+      await expect.poll(() => page.locator('.VPLocalSearchBox .result').count(), { timeout: 20_000 }).toBe(0);
+      await box.fill(words);
+      const first = page.locator('.VPLocalSearchBox .result').first();
+      await first.waitFor();
+      expect([words, await first.getAttribute('href')]).toEqual([words, expect.not.stringContaining('/api/')]);
+    }
     expect(problems).toEqual([]);
     await page.close();
   });
@@ -90,7 +101,9 @@ describe.skipIf(CHROMIUM === undefined)(`documentation site${SKIP_REASON}`, () =
     const index = await (await fetch(`${url}/api/`)).text();
     const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { exports: object };
     const entries = Object.keys(manifest.exports).filter((name) => name !== './package.json');
-    for (const entry of entries) expect(index).toContain(`intentbook${entry.slice(1)}`);
+    for (const entry of entries) {
+      expect(index).toMatch(new RegExp(`>intentbook${entry.slice(1)}</a></td><td[^>]*>\\w`)); // with its content
+    }
     expect((await fetch(`${url}/llms.txt`)).status).toBe(200);
   });
 });
