@@ -74,7 +74,7 @@ function parseTable(table: PoolTable): ReadonlyMap<number, readonly PoolYield[]>
 }
 
 function parsePool(pool: PoolTable[string][number]): PoolYield {
-  const { address: text, project, apr, fee, tvl, volume } = pool;
+  const { address: text, tokens, project, apr, fee, tvl, volume } = pool;
   const address: Address | undefined = parseHex(text, 20);
   if (address === undefined) {
     throw new TypeError(`the address of a pool must be 0x and 40 hex digits, got ${JSON.stringify(text)}`);
@@ -85,5 +85,5 @@ function parsePool(pool: PoolTable[string][number]): PoolYield {
     }
   }
   if (typeof project !== 'string') throw new TypeError(`project of pool ${address} must be text`);
-  return { address, project, apr, fee, tvl, volume };
+  return { address, ...(tokens === undefined ? {} : { tokens }), project, apr, fee, tvl, volume };
 }

@@ -139,13 +139,14 @@ export function uniswapV2Pools(client: RpcClient, options: UniswapV2PoolsOptions
         readTrades(pairs, signal),
         readPrices(pairs, signal),
       ]);
-      return pairs.flatMap(({ address, tokens: [token0, token1] }, i): PoolYield[] => {
+      return pairs.flatMap(({ address, tokens }, i): PoolYield[] => {
+        const [token0, token1] = tokens;
         const value = ([amount0, amount1]: readonly [bigint, bigint]) =>
           Number(amount0) * priceOf(token0) + Number(amount1) * priceOf(token1);
         const tvl = value(reserves[i] ?? [0n, 0n]);
         const volume = (value(trades.received.get(address) ?? [0n, 0n]) * DAY) / trades.seconds;
         const apr = (volume * fee * DAYS_PER_YEAR) / tvl;
-        return Number.isFinite(apr) ? [{ address, project, apr, fee, tvl, volume }] : [];
+        return Number.isFinite(apr) ? [{ address, tokens, project, apr, fee, tvl, volume }] : [];
       });
     },
   };

@@ -14,7 +14,7 @@ import {
 import { collectAffiliate } from './affiliate.ts';
 import type { ExplorerBook, ExplorerOptions } from './index.ts';
 import { blockExplorer } from './known-tokens.ts';
-import { readHolders, readPools, readSlippage } from './market.ts';
+import { readBalances, readHolders, readPools, readSlippage } from './market.ts';
 import { type CompetitionReads, createOverview, recentCompetitions } from './overview.ts';
 import { search } from './search.ts';
 import { createTokenReader, type TokenReader } from './tokens.ts';
@@ -81,6 +81,7 @@ export function createDataApi(options: ExplorerOptions): Api {
       readSlippage(accounts, book.chainId, param('base'), param('quote')),
     ),
     route('/:book/holders/:token', ({ shown: { book }, param }) => readHolders(accounts, book.chainId, param('token'))),
+    route('/:book/balances/:account', ({ shown: { book }, param }) => readBalances(accounts, book, param('account'))),
     route('/:book/pools', ({ shown: { book } }) => readPools(accounts, book.chainId)),
     route('/:book/competitions', ({ shown: each }) => listCompetitions(each)),
     route('/:book/competitions/:id', ({ shown: each, param }) => readCompetition(each, param('id'))),

@@ -1,9 +1,14 @@
-import type { PoolYield, TokenHolder } from 'intentbook';
+import type { OrderBook, PoolYield, TokenBalance, TokenHolder } from 'intentbook';
 import { AccountError, type Accounts } from 'intentbook/accounts';
+import { NATIVE_MARKER } from '#internal';
 
 /** Pools and holders that are shown. */
 const MAX_POOLS = 100;
 const MAX_HOLDERS = 20;
+
+/** Orders of an account whose tokens have their balance shown, and the number of tokens. */
+const BALANCE_ORDERS = 100;
+const MAX_BALANCES = 20;
 
 /** Reads the suggested slippage tolerance of a pair. `undefined` without an account interface. */
 export async function readSlippage(
@@ -23,6 +28,24 @@ export async function readHolders(
 ): Promise<readonly TokenHolder[] | undefined> {
   const holders = await accounts?.tokens.topHolders(chainId, token).catch(ignoreMissingSource);
   return holders?.slice(0, MAX_HOLDERS);
+}
+
+/**
+ * Reads the balances of an account above zero: native currency, and the tokens of its newest orders.
+ *
+ * @returns `undefined` without an account interface or a chain client.
+ */
+export async function readBalances(
+  accounts: Accounts | undefined,
+  { chainId, orders: api }: OrderBook,
+  account: string,
+): Promise<readonly TokenBalance[] | undefined> {
+  if (accounts === undefined) return undefined;
+  const { orders } = await api.list({ owner: account, limit: BALANCE_ORDERS });
+  const tokens = new Set([NATIVE_MARKER, ...orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken])]);
+  const read = accounts.balances.get(chainId, account, [...tokens].slice(0, MAX_BALANCES));
+  const balances = await read.catch(() => undefined); // the failure was reported
+  return balances?.filter(({ balance }) => balance !== '0');
 }
 
 /** The largest pools of a chain, or the reason why there are none. */

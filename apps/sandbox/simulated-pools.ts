@@ -162,7 +162,9 @@ export function createSimulatedPoolSource(context: {
         const tvl = 2 * toDollars(native, nativePrice);
         const volume = toDollars(traded - tradedBefore, nativePrice);
         const apr = tvl === 0 ? 0 : (volume * FEE * 365) / tvl;
-        return [{ address: labelledAddress(`pool ${symbol}`), project: 'Simulated pools', apr, fee: FEE, tvl, volume }];
+        const pool = labelledAddress(`pool ${symbol}`);
+        const pair = [wrapped.address, address] as const;
+        return [{ address: pool, tokens: pair, project: 'Simulated pools', apr, fee: FEE, tvl, volume }];
       });
     },
   };

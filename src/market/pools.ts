@@ -125,11 +125,22 @@ function selectPools(
 }
 
 function parsePool(pool: unknown): PoolYield | undefined {
-  const { address: text, project, apr, fee, tvl, volume } = Object(pool) as { [K in keyof PoolYield]?: unknown };
+  const {
+    address: text,
+    tokens,
+    project,
+    apr,
+    fee,
+    tvl,
+    volume,
+  } = Object(pool) as { [K in keyof PoolYield]?: unknown };
   const address = parseHex(text, 20);
   const isAmount = (value: unknown): value is number => isFiniteNumber(value) && value >= 0;
   if (address === undefined || typeof project !== 'string' || !isFiniteNumber(apr)) return undefined;
-  return isAmount(fee) && isAmount(tvl) && isAmount(volume) ? { address, project, apr, fee, tvl, volume } : undefined;
+  if (!isAmount(fee) || !isAmount(tvl) || !isAmount(volume)) return undefined;
+  const [first, second] = Array.isArray(tokens) ? tokens.map((token) => parseHex(token, 20)) : [];
+  const pair = first === undefined || second === undefined ? {} : { tokens: [first, second] as const };
+  return { address, ...pair, project, apr, fee, tvl, volume };
 }
 
 const isFiniteNumber = (value: unknown): value is number => Number.isFinite(value);

@@ -3,6 +3,8 @@ import type { Address } from '../protocol/hex.ts';
 /** A liquidity pool with its yield. */
 export interface PoolYield {
   readonly address: Address;
+  /** Addresses of the two tokens. Absent: not known. */
+  readonly tokens?: readonly [Address, Address];
   /** Name of the protocol: `Uniswap V2`. */
   readonly project: string;
   /** Yield of liquidity providers, in percent per year. */

@@ -130,6 +130,8 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
     slippage: (base, quote, signal) => data(`slippage/${base}/${quote}`, signal),
     /** Returns the largest holders of a token, or null if no source has them. */
     holders: (token, signal) => data(`holders/${token}`, signal),
+    /** Returns balances above zero of an account, or null without an account interface or a chain client. */
+    balances: (account, signal) => data(`balances/${account}`, signal),
     /** Returns the largest pools or the reason why there are none, or null without an account interface. */
     pools: (signal) => data('pools', signal),
     /** Returns an order with its trades and its competition status, or null. */

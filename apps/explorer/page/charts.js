@@ -77,7 +77,7 @@ export function shareChart(entries, empty) {
     ...entries.map(({ label, value, text }) => {
       const bar = element('span', { class: 'bar', 'aria-hidden': 'true' });
       // The content security policy forbids style attributes, and allows this.
-      bar.style.setProperty('--share', `${(value / highest) * 100}%`);
+      bar.style.setProperty('--share', value === 0 ? '0' : `max(2px, ${(value / highest) * 100}%)`);
       return element('li', {}, element('span', {}, label), bar, element('span', { class: 'digits' }, text));
     }),
   );

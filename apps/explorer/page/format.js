@@ -49,9 +49,15 @@ export function ago(milliseconds, now = Date.now()) {
   return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
 }
 
+/** Formats a number with its noun: `1 fill`, `2 fills`. */
+export function plural(number, noun) {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
 /** Formats a duration: `1.2 s`, `3 min`. */
 export function duration(milliseconds) {
   const seconds = milliseconds / 1000;
+  if (milliseconds > 0 && milliseconds < 100) return '< 0.1 s';
   if (seconds < 60) return `${seconds.toLocaleString('en-US', { maximumFractionDigits: 1 })} s`;
   const [, size, unit] = UNITS.find(([, size]) => seconds >= size);
   return `${(seconds / size).toLocaleString('en-US', { maximumFractionDigits: 1 })} ${unit}`;

@@ -48,11 +48,24 @@ describe.skipIf(CHROMIUM === undefined)(`explorer market data${SKIP_REASON}`, ()
   it('pools: shows value, volume and yield, or why a server has none', async () => {
     const { page, problems } = await show('#/pools');
     const row = await page.locator('tbody tr').first().textContent();
-    expect(row).toMatch(/^0x\w{4}…\w{4} copySimulated pools\$\d+/);
+    expect(row).toMatch(/^WETH \/ \w+0x\w{4}…\w{4} copy (?:Block explorer ↗)?Simulated pools\$\d+/);
+    expect(await page.locator('tbody a').first().getAttribute('href')).toMatch(/^#\/pairs\/0x\w{40}\/0x\w{40}$/);
     await using server = await closing(serve({ port: 0, db: ':memory:' }));
     const { page: other, problems: found } = await show('#/pools', server.url);
     expect(await textOf(other)).toContain('An operator enables pools');
     expect([...problems, ...found]).toEqual([]);
+  });
+
+  it('account: shows the balances of native currency and of the tokens of its orders', async () => {
+    const trader = await sandbox.createTrader({ WETH: '3' });
+    await trader.placeOrder({ sell: ['1', 'WETH'], for: ['9000', 'USDC'] });
+    const { page, problems } = await show(`#/accounts/${trader.address}`);
+    await page.getByRole('heading', { name: 'Balances' }).waitFor();
+    await page.getByText('$7,500').waitFor();
+    expect(await textOf(page)).toMatch(/100 ETH.*3 WETH ≈ \$7,500/);
+    const { page: other } = await show(`#/accounts/0x${'ab'.repeat(20)}`);
+    expect(await other.getByRole('heading', { name: 'Balances' }).count()).toBe(0);
+    expect(problems).toEqual([]);
   });
 
   it('token: shows the largest holders if a source has them', async () => {

@@ -191,7 +191,12 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     for (const title of ['Orders and fills', 'Status of the newest 3', 'Time to fill', 'Volume by', 'Auctions won']) {
       expect(text).toContain(title);
     }
-    expect(await page.locator('svg.chart').getAttribute('aria-label')).toBe('3 orders and 1 fills in the last hour');
+    expect(await page.locator('svg.chart').getAttribute('aria-label')).toBe('3 orders and 1 fill in the last hour');
+    expect(text).toMatch(/1 WETH\$2,500 · 1 fill(?!s)/);
+    const starts = await page.evaluate<number[]>(
+      "[...document.querySelector('.shares').querySelectorAll('.bar')].map((bar) => bar.getBoundingClientRect().left)",
+    );
+    expect(new Set(starts).size).toBe(1);
     await page.getByRole('link', { name: 'Last day' }).click();
     await page.getByText('in the last day').first().waitFor();
   });
@@ -207,7 +212,10 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
       .first()
       .click();
     await page.getByRole('heading', { name: 'Solutions' }).waitFor();
-    expect(await textOf(page)).toContain('winner');
+    const competition = await textOf(page);
+    expect(competition).toContain('winner');
+    expect(competition).toMatch(/Next: #\d+/);
+    expect(competition).toMatch(/[\d.]+ ETHwinner/); // the unit of the score
     expect(problems).toEqual([]);
   });
 

@@ -40,6 +40,16 @@ describe('POST /{chain_id}/yield/pools', () => {
     expect(await list([address(2)], 100)).toEqual([200, []]);
   });
 
+  it('keeps the tokens of a pool for the application, and leaves out malformed ones', async () => {
+    const tokens = [address(8), address(9).toUpperCase().replace('0X', '0x')] as const;
+    const table = { 1: [{ ...pool(3), tokens }, { ...pool(2), tokens: ['0x12', address(9)] }, pool(1)] };
+    const { accounts, list } = await poolFixture(fixedPools(table as typeof TABLE));
+    const [first, ...others] = await accounts.pools.list(1);
+    expect(first).toEqual({ ...pool(3), tokens: [address(8), address(9)] });
+    expect(others).toEqual([pool(2), pool(1)]);
+    expect(await list([address(3)])).toEqual([200, [row(3)]]);
+  });
+
   it('returns the 500 largest pools without addresses', async () => {
     const { list } = await poolFixture(fixedPools(TABLE));
     expect(await list([])).toEqual([200, [row(3, 'Curve'), row(2), row(1)]]);

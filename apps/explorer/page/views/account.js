@@ -1,4 +1,4 @@
-import { copyable, element, external, note, section, timeElement } from '../elements.js';
+import { copyable, element, external, note, section, table, timeElement } from '../elements.js';
 import { pushControl } from '../push.js';
 import { fragment } from '../router.js';
 import { orderList } from './order-list.js';
@@ -37,12 +37,18 @@ function notification({ type, message, timestamp, metadata = {} }, prefix) {
 
 /** Renders an account: its orders in the book, with live changes, and its notifications. */
 export async function account(view, address) {
-  const { book, prefix, signal, site } = view;
+  const { book, tokens, prefix, signal, site } = view;
   const empty = note('This account has no order in this book.');
-  const [orders, notifications, push] = await Promise.all([
+  const [orders, notifications, push, balances] = await Promise.all([
     orderList(view, { owner: address }, `Orders of ${address}`, empty),
     book.notifications(address, signal),
     pushControl(site, address),
+    book.balances(address, signal).catch(() => null),
+  ]);
+  await tokens.load(balances?.map(({ token }) => token.address) ?? [], signal);
+  const held = balances?.map(({ token: { address: token }, balance }) => [
+    tokens.amount(balance, token),
+    tokens.value(balance, token),
   ]);
   const list =
     notifications === undefined
@@ -53,6 +59,7 @@ export async function account(view, address) {
   return [
     ...accountHead(view, address, undefined, orders.live),
     element('p', {}, element('a', { href: fragment(prefix, '/orders', { owner: address }) }, 'Filter these orders')),
+    ...(held?.length > 0 ? [section('Balances', table('Balances', ['Balance', 'Value'], held))] : []),
     section('Orders', orders.content),
     section('Notifications', ...(push === undefined ? [] : [push]), list),
   ];

@@ -7,6 +7,9 @@ import { auctionLink, orderItem } from './settlement.js';
 /** Decimals of scores, which are in wei. */
 const WEI = 18;
 
+/** The address of native currency. */
+const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+
 /** Orders that are listed by their UID. */
 const MAX_ORDERS = 100;
 
@@ -49,27 +52,31 @@ export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
   if (found === null) throw new NotFound(`No competition was recorded for auction ${id}.`);
   const { auctionId, auctionStartBlock, auctionDeadlineBlock, auction: content, solutions, transactionHashes } = found;
   await tokens.load(
-    [...solutions.flatMap(({ orders }) => orders.flatMap(pairOf)), ...Object.keys(content.prices)],
+    [...solutions.flatMap(({ orders }) => orders.flatMap(pairOf)), ...Object.keys(content.prices), NATIVE],
     signal,
   );
+  const native = tokens.symbolOf(NATIVE);
   const rows = [...solutions]
     .reverse()
     .map((solution) => [
       String(solution.ranking),
       accountLink(solution.solverAddress, prefix),
-      element('span', { class: 'digits', title: `${solution.score} wei` }, exact(solution.score, WEI)),
+      element('span', { class: 'digits', title: `${solution.score} wei` }, `${exact(solution.score, WEI)} ${native}`),
       result(solution),
       solution.orders.map((order) => trade(order, tokens, prefix)),
       solution.txHash === null ? '–' : transactionLink(solution.txHash, prefix),
     ]);
   const prices = Object.entries(content.prices).map(([token, price]) => [
     tokens.symbol(token),
-    element('span', { class: 'digits' }, nativePrice(price, tokens.decimalsOf(token))),
+    element('span', { class: 'digits' }, `${nativePrice(price, tokens.decimalsOf(token))} ${native}`),
   ]);
-  const neighbours = [Number(id) - 1, Number(id) + 1].filter((each) => each > 0);
+  const neighbours = [
+    ['Previous: ', auctionId - 1],
+    ['Next: ', auctionId + 1],
+  ].filter(([, each]) => each > 0);
   return [
     element('h1', {}, `Auction #${auctionId}`),
-    element('p', {}, ...neighbours.flatMap((each) => [auctionLink(each, prefix), ' '])),
+    element('p', {}, ...neighbours.flatMap(([label, each]) => [label, auctionLink(each, prefix), ' '])),
     section(
       'Auction',
       descriptionList([
@@ -89,9 +96,7 @@ export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
     ),
     section(
       'Prices',
-      prices.length === 0
-        ? note('None recorded.')
-        : table('Native prices', ['Token', 'Native currency for one'], prices),
+      prices.length === 0 ? note('None recorded.') : table('Native prices', ['Token', 'Price of one'], prices),
     ),
     section(
       `Orders (${content.orders.length})`,

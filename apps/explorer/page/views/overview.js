@@ -1,7 +1,8 @@
 import { shareChart, timeChart } from '../charts.js';
 import { accountLink, element, note, section } from '../elements.js';
-import { duration, STATUSES } from '../format.js';
+import { duration, plural, STATUSES } from '../format.js';
 import { fragment } from '../router.js';
+import { dollars, toNumber } from '../units.js';
 import { orderList } from './order-list.js';
 import { emptyState } from './orders.js';
 
@@ -19,10 +20,9 @@ export async function overview(view) {
     book.overview(signal),
     orderList(view, {}, 'Newest orders', emptyState(view, {})),
   ]);
-  await tokens.load(
-    summary.tokens.map(({ token }) => token),
-    signal,
-  );
+  const sold = summary.tokens.map(({ token }) => token);
+  await tokens.load(sold, signal);
+  const prices = sold.length === 0 ? {} : await book.prices(sold, signal).catch(() => ({}));
   const other = range === 'day' ? ['hour', 'Last hour'] : ['day', 'Last day'];
   const link = element('a', { href: fragment(prefix, '/', { range: other[0] }) }, other[1]);
   return [
@@ -33,7 +33,7 @@ export async function overview(view) {
       section(`Orders and fills in the last ${range}`, activity(summary, range), link),
       section(`Status of the newest ${summary.sample} orders`, statuses(summary, prefix)),
       section('Time to fill', fillTimes(summary.fillTimes)),
-      section('Volume by token', volume(summary, tokens)),
+      section('Volume by token', volume(summary, tokens, prices)),
       section('Auctions won by solver', solvers(summary, prefix)),
     ),
     section(
@@ -62,7 +62,7 @@ function activity({ now, minutes }, range) {
   const timeOf = (slot) =>
     new Date((last - count + 1 + slot) * size * 60_000).toLocaleTimeString(undefined, { timeStyle: 'short' });
   const [orders, filled] = series.map(({ values }) => values.reduce((sum, value) => sum + value, 0));
-  return timeChart(`${orders} orders and ${filled} fills in the last ${range}`, series, timeOf);
+  return timeChart(`${plural(orders, 'order')} and ${plural(filled, 'fill')} in the last ${range}`, series, timeOf);
 }
 
 function statuses({ statuses: counts }, prefix) {
@@ -81,31 +81,40 @@ function fillTimes(times) {
   if (times.length === 0) return note('No order was filled yet.');
   const median = times[Math.floor(times.length / 2)];
   const groups = FILL_TIMES.map((limit, i) => {
-    const count = times.filter((each) => each <= limit && each > (FILL_TIMES[i - 1] ?? -1)).length;
+    const number = times.filter((each) => each <= limit && each > (FILL_TIMES[i - 1] ?? -1)).length;
     const label =
       limit === Number.POSITIVE_INFINITY ? `over ${duration(FILL_TIMES[i - 1])}` : `up to ${duration(limit)}`;
-    return { label, value: count, text: String(count) };
+    return { label, value: number, text: String(number) };
   });
-  return element('div', {}, shareChart(groups, ''), note(`Median ${duration(median)}, of ${times.length} fills.`));
+  return element(
+    'div',
+    {},
+    shareChart(groups, ''),
+    note(`Median ${duration(median)}, of ${plural(times.length, 'fill')}.`),
+  );
 }
 
-function volume({ tokens: sums }, tokens) {
+/** Renders volumes in dollars, largest first. Without the price of a token, bars are numbers of fills. */
+function volume({ tokens: sums }, tokens, prices) {
+  const worth = sums.map(({ token, sold }) => prices[token] * toNumber(sold, tokens.decimalsOf(token) ?? Number.NaN));
+  const isKnown = worth.every(Number.isFinite);
+  const entries = sums.map(({ token, sold, fills }, i) => ({
+    label: tokens.amount(sold, token),
+    value: isKnown ? worth[i] : fills,
+    text: `${isKnown ? `${dollars(worth[i])} · ` : ''}${plural(fills, 'fill')}`,
+  }));
   return shareChart(
-    sums.map(({ token, sold, fills }) => ({
-      label: tokens.amount(sold, token),
-      value: fills,
-      text: element('span', {}, `${fills} fills`, tokens.value(sold, token)),
-    })),
+    entries.sort((a, b) => b.value - a.value),
     'No order was filled yet.',
   );
 }
 
 function solvers({ solvers: wins }, prefix) {
   return shareChart(
-    wins.map(({ solver, wins: count }) => ({
+    wins.map(({ solver, wins: number }) => ({
       label: accountLink(solver, prefix),
-      value: count,
-      text: String(count),
+      value: number,
+      text: String(number),
     })),
     'No competition was recorded yet.',
   );
