@@ -14,13 +14,18 @@ export interface HttpDriverOptions {
    * Whether the body of `POST /solve` is compressed with Brotli, on Node.js. The driver must accept it. Default: false.
    */
   readonly compress?: boolean;
+  /**
+   * Whether `POST /solve` may have only the differences to the auction before (`kind: delta`). The driver must accept
+   * it. Default: false.
+   */
+  readonly deltas?: boolean;
   /** Maximum size of a response in bytes. Default: 10000000. */
   readonly maxBytes?: number;
   /** Implementation of `fetch`. Default: the global one. */
   readonly fetch?: typeof fetch;
 }
 
-const OPTIONS = ['name', 'submissionAddress', 'headers', 'compress', 'maxBytes', 'fetch'];
+const OPTIONS = ['name', 'submissionAddress', 'headers', 'compress', 'deltas', 'maxBytes', 'fetch'];
 
 /**
  * Creates a driver that calls `POST {url}/solve`, `/reveal`, `/settle` and `/notify` in the format of production.
@@ -32,8 +37,10 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
   assertKnownOptions('httpDriver', options, OPTIONS);
   const connection = createDriverConnection('httpDriver', url, options);
   const submissionAddress = parseSubmissionAddress(options.submissionAddress);
-  const { compress = false } = options;
-  if (typeof compress !== 'boolean') throw new TypeError(`httpDriver: compress must be a boolean, got ${compress}`);
+  const { compress = false, deltas = false } = options;
+  for (const [option, value] of Object.entries({ compress, deltas })) {
+    if (typeof value !== 'boolean') throw new TypeError(`httpDriver: ${option} must be a boolean, got ${value}`);
+  }
 
   /** @throws Error with the kind and the description of the driver, unless it responds with 200. */
   async function post(
@@ -52,6 +59,7 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
 
   return {
     name: connection.name,
+    acceptsDeltas: deltas,
     ...(submissionAddress === undefined ? {} : { submissionAddress }),
     async solve({ auction, body }, { signal }) {
       // The engine renders the body into its own buffer, which is not shared.

@@ -62,7 +62,7 @@ export function forgetRendered(auction: Auction, next: Auction): void {
 }
 
 export async function renderAuction({ orders, ...members }: Auction, base?: RenderedAuction): Promise<RenderedAuction> {
-  const bytes = await renderWithOrders(members, orders, base?.bytes);
+  const bytes = await renderWithOrders(members, 'orders', orders, base?.bytes);
   return { id: members.id, etag: `"auction-${members.id}"`, bytes, size: orders.length };
 }
 
@@ -85,15 +85,16 @@ interface Copied {
 const BYTES_PER_TICK = 1 << 20;
 
 /**
- * Renders members and the list `orders` behind them in steps. The result is one allocation. Orders that an earlier
+ * Renders members and a list of orders behind them in steps. The result is one allocation. Orders that an earlier
  * rendering contains are copied from it.
  */
 export async function renderWithOrders(
   members: object,
+  list: string,
   orders: readonly AuctionOrder[],
   base?: Uint8Array,
 ): Promise<Uint8Array> {
-  const head = encoder.encode(`${JSON.stringify(members).slice(0, -1)},"orders":[`);
+  const head = encoder.encode(`${JSON.stringify(members).slice(0, -1)},"${list}":[`);
   const tail = encoder.encode(']}');
   const earlier = base && layouts.get(base);
   const ends = new Float64Array(orders.length);

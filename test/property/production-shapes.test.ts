@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { type Auction, type AuctionOrder, auctionCandidate } from '../../src/auctions/auction-order.ts';
 import { solveAuction, toCompetition } from '../../src/auctions/drivers/round.ts';
 import type { DriverSolution } from '../../src/auctions/drivers/solutions.ts';
+import { createSolveRequests } from '../../src/auctions/drivers/solve-requests.ts';
 import { renderAuction } from '../../src/auctions/render-auction.ts';
 import { toProtocolFees } from '../../src/auctions/settled-auction.ts';
 import { toOrderTrade } from '../../src/chain/trades.ts';
@@ -167,11 +168,19 @@ async function sendAuction(orders: readonly AuctionOrder[], price: string) {
     orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken].map((t) => [t, price])),
   );
   const auction: Auction = { id: NOW, block: 7, orders, prices, surplusCapturingJitOrderOwners: [] };
-  const driver = httpDriver('http://driver/', { fetch: record });
+  const driver = httpDriver('http://driver/', { fetch: record, deltas: true });
   const settings = { drivers: [driver], solveTime: 1000, trustedTokens: [SETTLEMENT], maxSolutions: 3, maxWinners: 3 };
   const { signal } = new AbortController();
+  const clock = manualClock(NOW * 1000);
+  const solveRequests = createSolveRequests(clock, [SETTLEMENT]);
   const rest = { wrappedNative: undefined, signal, findForbidden: async () => new Set<Hex>() };
-  const context = { clock: manualClock(NOW * 1000), settings: settings as never, ...rest };
+  const context = { clock, settings: settings as never, requests: solveRequests, ...rest };
+  // The second auction is the difference to the first, with other orders.
+  for (const part of [1, 0]) {
+    await solveAuction({ ...auction, orders: orders.filter((_, i) => i % 2 === part) }, context);
+  }
+  requests.set('delta', requests.get('/solve'));
+  solveRequests.forget();
   await solveAuction(auction, context);
   const id = { solutionId: 3, auctionId: auction.id };
   await driver.reveal?.(id, { signal });
@@ -190,6 +199,7 @@ test(`auctions, competitions and trades have the types of production (${RUNS} ra
       const { auction, requests } = await sendAuction(open, price);
       read(production.auction, toText((await renderAuction(auction)).bytes));
       read(production.solveRequest, requests.get('/solve'));
+      read(production.deltaRequest, requests.get('delta'));
       read(production.revealRequest, requests.get('/reveal'));
       read(production.settleRequest, requests.get('/settle'));
       read(production.engineRequest, requests.get('/engine/solve'));

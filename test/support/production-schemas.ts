@@ -84,6 +84,13 @@ export const solveRequest = z.strictObject({
   surplusCapturingJitOrderOwners: z.array(address),
 });
 
+/** `POST /solve` of a driver that accepts differences. The orders are next to the other members. */
+export const deltaRequest = solveRequest.omit({ orders: true }).extend({
+  kind: z.literal('delta'),
+  updatedOrders: z.array(auctionOrder),
+  removedOrders: z.array(uid),
+});
+
 /** `POST /reveal` of a driver. */
 export const revealRequest = z.strictObject({ solutionId: count, auctionId: integer });
 

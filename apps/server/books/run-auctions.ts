@@ -5,6 +5,7 @@ export interface DriverSettings {
   /** URLs of the drivers. Absent: the server runs no auctions. */
   readonly drivers?: readonly string[] | undefined;
   readonly compressAuctions: boolean;
+  readonly auctionDeltas: boolean;
   /** Milliseconds. */
   readonly solveTime: number;
   readonly submissionBlocks: number;
@@ -22,6 +23,7 @@ export async function runAuctions(
   {
     drivers = [],
     compressAuctions: compress,
+    auctionDeltas: deltas,
     solveTime,
     submissionBlocks,
     driverBanAfter,
@@ -32,7 +34,7 @@ export async function runAuctions(
   const { httpDriver } = await import('intentbook/drivers');
   const reported = new Map<string, string>();
   await book.auctions.run({
-    drivers: drivers.map((url) => httpDriver(url, { name: getDriverName(url), compress })),
+    drivers: drivers.map((url) => httpDriver(url, { name: getDriverName(url), compress, deltas })),
     solveTime,
     submissionBlocks,
     banAfter: driverBanAfter ?? 'never',

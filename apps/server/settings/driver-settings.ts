@@ -21,6 +21,12 @@ export const DRIVER_SETTINGS = {
       default: false,
       requires: 'drivers',
     },
+    auctionDeltas: {
+      type: onOffAlone(),
+      help: 'Whether drivers receive auctions as differences (kind: delta), which all of them must accept.',
+      default: false,
+      requires: 'drivers',
+    },
     submissionBlocks: {
       type: integerSetting(1, 10_000, '<number>'),
       help: 'Blocks in which the winner of an auction may be settled.',

@@ -47,9 +47,10 @@ export function observedDriver(
     };
   }
 
-  const { name, submissionAddress } = driver;
+  const { name, submissionAddress, acceptsDeltas = false } = driver;
   return {
     name,
+    acceptsDeltas,
     ...(submissionAddress === undefined ? {} : { submissionAddress }),
     solve: observe('solve', (request, context) => driver.solve(request, context)),
     settle: observe('settle', (request, context) => driver.settle(request, context)),

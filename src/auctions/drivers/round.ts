@@ -2,18 +2,18 @@ import { withDeadline } from '../../concurrency/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { decodeSettle, type SettledTrade } from '../../protocol/settle-calldata.ts';
-import { formatIsoDate } from '../../records/order-json.ts';
 import type { Auction, AuctionOrder } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
-import { renderWithOrders } from '../render-auction.ts';
 import type { AuctionRunSettings, DriverProblem } from './run-options.ts';
 import { type DriverSolution, parseSolutions } from './solutions.ts';
+import type { createSolveRequests } from './solve-requests.ts';
 import type { SolverDriver } from './solver-driver.ts';
 import { type ExecutedOrder, type Selection, selectWinners } from './winner-selection.ts';
 
 export interface RoundContext {
   readonly clock: Clock;
   readonly settings: AuctionRunSettings;
+  readonly requests: ReturnType<typeof createSolveRequests>;
   readonly wrappedNative: Address | undefined;
   readonly signal: AbortSignal;
   /** Returns those of some orders outside of the auction that no solution may have. */
@@ -31,10 +31,13 @@ export async function solveAuction(auction: Auction, context: RoundContext): Pro
   const { clock, settings, wrappedNative } = context;
   const problems: DriverProblem[] = [];
   const deadline = clock.now() + settings.solveTime;
-  const body = await renderSolveRequest(auction, deadline, settings.trustedTokens);
+  const requests = await context.requests.render(auction, deadline, settings.drivers);
   const orders = new Map<Hex, AuctionOrder>(auction.orders.map((order) => [order.uid, order]));
   const responses = await Promise.all(
-    settings.drivers.map((driver) => solveWith(driver, { auction, deadline, body }, orders, context, problems)),
+    settings.drivers.map(async (driver, i) => {
+      const request = requests[i] as (typeof requests)[number]; // one for each driver
+      return solveWith(driver, request, orders, context, problems);
+    }),
   );
   const policies = new Map(auction.orders.map(({ uid, protocolFees }) => [uid, protocolFees]));
   const { id: auctionId, prices } = auction;
@@ -50,25 +53,9 @@ export async function solveAuction(auction: Auction, context: RoundContext): Pro
   }
 }
 
-/** Renders the body of `POST /solve`. The id is a text there. */
-async function renderSolveRequest(
-  { id, prices, surplusCapturingJitOrderOwners, orders }: Auction,
-  deadline: number,
-  trusted: readonly Address[],
-): Promise<Uint8Array> {
-  const trustedTokens = new Set(trusted);
-  // The keys of prices are addresses.
-  const addresses = new Set([...(Object.keys(prices) as Address[]), ...trusted]);
-  const tokens = [...addresses].map((address) => {
-    return { address, price: prices[address] ?? null, trusted: trustedTokens.has(address) };
-  });
-  const members = { id: String(id), tokens, deadline: formatIsoDate(deadline), surplusCapturingJitOrderOwners };
-  return renderWithOrders({ kind: 'full', ...members }, orders);
-}
-
 async function solveWith(
   driver: SolverDriver,
-  request: Parameters<SolverDriver['solve']>[0],
+  { request, onSolved }: Awaited<ReturnType<RoundContext['requests']['render']>>[number],
   orders: ReadonlyMap<Hex, AuctionOrder>,
   { clock, settings, signal: stopped }: RoundContext,
   problems: DriverProblem[],
@@ -77,6 +64,7 @@ async function solveWith(
   try {
     const solve = (signal: AbortSignal) => driver.solve(request, { signal });
     const response = await withDeadline(clock, settings.solveTime, solve, stopped);
+    onSolved();
     const { name, submissionAddress } = driver;
     const { maxSolutions, maxPriceSpread } = settings;
     const parsed = parseSolutions(response, { driver: name, submissionAddress, orders, maxSolutions, maxPriceSpread });

@@ -157,10 +157,11 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
 
 function checkDriver(driver: SolverDriver | undefined): void {
   assertFunctions('auctions.run: each of drivers', driver ?? {}, ['solve', 'settle']);
-  const { name, submissionAddress } = driver as SolverDriver; // checked
+  const { name, submissionAddress, acceptsDeltas = false } = driver as SolverDriver; // checked
   if (typeof name !== 'string' || name === '') throw invalid('name of a driver', 'a text', name);
   if (submissionAddress !== undefined && parseHex(submissionAddress, 20) === undefined)
     throw invalid('submissionAddress of a driver', '0x and 40 hex digits', submissionAddress);
+  if (typeof acceptsDeltas !== 'boolean') throw invalid('acceptsDeltas of a driver', 'a boolean', acceptsDeltas);
 }
 
 function parseToken(text: string): Address {

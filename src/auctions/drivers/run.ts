@@ -14,6 +14,7 @@ import { createParticipation } from './participation.ts';
 import { describeError, solveAuction, toCompetition } from './round.ts';
 import type { AuctionRun, AuctionRunSettings } from './run-options.ts';
 import type { DriverSolution } from './solutions.ts';
+import { createSolveRequests } from './solve-requests.ts';
 import { findOutcome, type WinOutcome } from './win-outcome.ts';
 import { SELECTION_RULES } from './winner-selection.ts';
 
@@ -65,6 +66,7 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   const stopped = new AbortController();
   const observed = options.drivers.map((driver) => observedDriver(driver, clock, context.driverObserver));
   const settings = { ...options, drivers: observed };
+  const requests = createSolveRequests(clock, settings.trustedTokens);
   const participation = createParticipation(settings, clock, findWinOutcome, stopped.signal);
   let last = 0;
   /** The term of the lease. `undefined`: another process has it. */
@@ -84,6 +86,7 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     const before = term;
     const outcome = await store.leases.acquire({ name: LEASE, holder, ttl });
     term = outcome.status === 'held' ? outcome.term : undefined;
+    if (term !== before) requests.forget();
     if (term !== undefined && term !== before) context.changed();
     return term !== undefined && term === before;
   }
@@ -112,7 +115,7 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     if (auction.orders.length === 0 || drivers.length === 0) return true;
     const { signal } = stopped;
     const auctionAt = clock.now();
-    const round = { clock, settings: { ...settings, drivers }, wrappedNative, signal, findForbidden };
+    const round = { clock, settings: { ...settings, drivers }, requests, wrappedNative, signal, findForbidden };
     const { selection, problems } = await solveAuction(auction, round);
     const head = await context.findHead();
     // Another process may run the auctions by now.

@@ -10,6 +10,11 @@ export interface SolverDriver {
   readonly submissionAddress?: Address;
 
   /**
+   * Whether the body of an auction may be the difference to the one that the driver has solved before. Default: false.
+   */
+  readonly acceptsDeltas?: boolean;
+
+  /**
    * Solves an auction. MUST stop when the signal is aborted, which is the deadline.
    *
    * @returns the body of the response as parsed JSON. It is validated as untrusted input.
@@ -49,7 +54,7 @@ export interface SolveRequest {
   readonly auction: Auction;
   /** Milliseconds since 1970. */
   readonly deadline: number;
-  /** The body of `POST /solve`: JSON in UTF-8, rendered once for all drivers. */
+  /** The body of `POST /solve`: JSON in UTF-8. Drivers that need the same body receive the same bytes. */
   readonly body: Uint8Array;
 }
 

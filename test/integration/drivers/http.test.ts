@@ -110,6 +110,7 @@ describe('HTTP driver', () => {
   test.each([
     [() => httpDriver('ftp://example.org'), 'httpDriver: url must be an http or https URL'],
     [() => httpDriver('http://a', { submissionAddress: '0x1' }), 'submissionAddress must be 0x and 40 hex digits'],
+    [() => httpDriver('http://a', { deltas: 'full' as never }), 'deltas must be a boolean, got full'],
     [() => httpDriver('http://a', { maxBytes: 0 }), 'maxBytes must be an integer from 1 up, got 0'],
     [() => driverEstimator('http://a', { gas: 0 }), 'gas must be an integer from 1 up, got 0'],
   ])('rejects malformed options (%#)', (create, message) => {

@@ -22,6 +22,7 @@ describe('options of an auction run', () => {
       { drivers: [{ ...driver, submissionAddress: '0x1' }] },
       'submissionAddress of a driver must be 0x and 40 hex digits',
     ],
+    [{ drivers: [{ ...driver, acceptsDeltas: 'full' }] }, 'acceptsDeltas of a driver must be a boolean, got full'],
     [{ ...options, trustedTokens: '0x1' }, 'trustedTokens must be a list of addresses, got 0x1'],
     [{ ...options, onRound: 'log' }, 'onRound must be a function, got log'],
     [{ ...options, onSettled: {} }, 'onSettled must be a function, got [object Object]'],
