@@ -11,8 +11,8 @@ export interface AuctionOptions {
   readonly maxPartnerFee?: number;
   /**
    * The lowest id of new auctions. Ids are never used twice by books that start at different times, such as a memory
-   * store after a restart, a restored backup, or two books on one contract. Default: the time of the start, in
-   * milliseconds since 1970.
+   * store after a restart, a restored backup, or two books on one contract. Default: the time of the first auction,
+   * in milliseconds since 1970.
    */
   readonly firstId?: number;
   /**

@@ -33,7 +33,10 @@ const TIMEOUT = 2_000;
 /** Time that remains for simulations after the deadline of the estimators, in milliseconds. */
 const GRACE = 500;
 
-/** The owner in simulations of requests whose `from` is the zero address. */
+/**
+ * The owner in simulations of requests whose `from` is the zero address, or the settlement contract: what that pays to
+ * itself cannot be distinguished from its own balance.
+ */
 const STAND_IN: Address = '0x00000000000000000000000000000000c0ffee01';
 
 /**
@@ -49,7 +52,8 @@ export function createEstimateVerification(context: VerificationContext) {
   async function simulate(prepared: Prepared, estimate: ValidatedEstimate): Promise<ValidatedEstimate> {
     const { interactions, preInteractions = [], jitOrders = [], txOrigin } = estimate;
     if (interactions === undefined || !jitOrders.every((each) => isOfTrade(each, prepared))) return estimate;
-    const owner = prepared.request.from === ZERO_ADDRESS ? STAND_IN : prepared.request.from;
+    const { from } = prepared.request;
+    const owner = from === ZERO_ADDRESS || from === settlementContract ? STAND_IN : from;
     const order = toOrder(prepared, estimate);
     const uid = packUid({ digest: bytesToHex(hasher.digest(order)), owner, validTo: order.validTo });
     const { hooks, flashloan } = prepared;

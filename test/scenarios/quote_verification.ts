@@ -12,7 +12,7 @@ const ETHER = 10n ** 18n;
  * - for the zero address, which stands for no wallet, it is verified: held
  * - with hooks it is verified: held in `test/unit/quotes/verification.test.ts`, with a scripted node
  * - funds that go to the settlement contract are verified: held
- * - the settlement contract as the trader is verified: not held, its payments to itself look like fees
+ * - the settlement contract as the trader is verified: held
  * - the slot of a balance is found in the trace of a call: held in `test/integration/chain/balance-slots.test.ts`
  * - USDT and an interest-bearing token: excluded, they need an archive of mainnet
  */
@@ -57,6 +57,8 @@ export const scenario: Scenario = {
       [wallet, { signingScheme: 'eip1271' }],
       [zero, {}],
       [funded.address, { receiver: world.contracts.settlement }],
+      [world.contracts.settlement, {}],
+      [world.contracts.settlement, purchase],
       [stranger, purchase],
       [stranger, { sellToken: world.token('DAI'), buyToken: world.token('COW') }],
       [

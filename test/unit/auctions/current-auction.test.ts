@@ -133,6 +133,14 @@ describe('auction', () => {
     expect(new Set(many.map(({ id }) => id)).size).toBe(1);
   });
 
+  test('begins with the time of the first one, or with the number of the option', async () => {
+    clock.advance(5000);
+    const first = clock.now();
+    expect((await auction()).id).toBe(first);
+    await reopen({ auctions: { firstId: 7 } });
+    expect((await auction()).id).toBe(7);
+  });
+
   test('of a call during another build has the orders that were accepted before that call', async () => {
     let release = () => {};
     let requested = 0;
@@ -191,6 +199,13 @@ describe('auction', () => {
     expect((await listed()).sort()).toEqual([open1.uid, good.uid, presign.uid, later.uid].sort());
     clock.advance(500_000);
     expect(await listed()).toEqual([good.uid]);
+  });
+
+  test('has the signed validity of a native-currency order, until the effective one is too near', async () => {
+    await applyBlock(5, [placementOf({ sellToken: WETH_, buyToken: COW_ }, { userValidTo: http.now() + 700 })]);
+    expect((await auction()).orders.map(({ validTo }) => validTo)).toEqual([0xffff_ffff]);
+    clock.advance(641_000);
+    expect(await listed()).toEqual([]);
   });
 
   test('contains the quote of an order', async () => {

@@ -147,9 +147,12 @@ describe('estimate verification', () => {
     ]);
   });
 
-  it('replaces an owner that is unknown', async () => {
+  it.each([
+    ['unknown', ZERO],
+    ['the settlement contract', SOLD],
+  ] as const)('replaces an owner that is %s', async (_, from) => {
     const { verify, seen } = direct(verified);
-    await verify(preparedOf({ from: ZERO }), estimateOf(60n));
+    await verify(preparedOf({ from }), estimateOf(60n));
     expect(seen[0]?.owner).toBe('0x00000000000000000000000000000000c0ffee01');
   });
 
