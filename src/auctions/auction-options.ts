@@ -55,6 +55,8 @@ export type FeePolicyOption = FeeCondition &
         readonly factor: number;
         /** Other factors of pairs whose tokens are both in a list. The first list counts. */
         readonly buckets?: readonly { readonly tokens: readonly string[]; readonly factor: number }[];
+        /** Whether orders whose tokens are worth the same have the fee too. Default: false. */
+        readonly equalTokens?: boolean;
       }
     | {
         readonly kind: 'surplus' | 'priceImprovement';
@@ -90,6 +92,7 @@ export function parseAuctionOptions(options: AuctionOptions): ParsedAuctionOptio
   const jitOrderOwners = owners.map((owner) => parseAddress('createOrderBook', `auctions.${JIT_OWNERS}`, owner));
   const parsed = { minValidity, firstId, maxSignatureChecks, jitOrderOwners, ...fees };
   if (upcomingFees === undefined) return { ...parsed, upcomingFees };
+  assertKnownOptions('createOrderBook, auctions.upcomingFees', upcomingFees, ['from', 'protocolFees', 'maxPartnerFee']);
   requireInteger('createOrderBook: auctions.upcomingFees.from', upcomingFees.from, 0);
   const { maxPartnerFee: upcomingPartnerFee = maxPartnerFee } = upcomingFees;
   const upcoming = { ...upcomingFees, maxPartnerFee: upcomingPartnerFee };
@@ -100,11 +103,14 @@ type Fees = Pick<ParsedAuctionOptions, 'protocolFees' | 'maxPartnerFee'>;
 
 function parseFees(prefix: string, { protocolFees, maxPartnerFee }: Fees): Fees {
   requireFactor(`${prefix}maxPartnerFee`, maxPartnerFee);
+  if (!Array.isArray(protocolFees)) throw invalid(`${prefix}protocolFees`, 'a list of policies', protocolFees);
   const policies = protocolFees.map((policy, i) => parsePolicy(`${prefix}protocolFees.${i}`, policy));
   return { maxPartnerFee, protocolFees: policies };
 }
 
 function parsePolicy(name: string, policy: FeePolicyOption): FeePolicyOption {
+  const limit = policy.kind === 'volume' ? ['buckets', 'equalTokens'] : ['maxVolumeFactor'];
+  assertKnownOptions(`createOrderBook, auctions.${name}`, policy, ['kind', 'orders', 'factor', ...limit]);
   const { orders = 'any', factor } = policy;
   if (!['volume', 'surplus', 'priceImprovement'].includes(policy.kind))
     throw invalid(`${name}.kind`, 'one of volume, surplus, priceImprovement', policy.kind);
@@ -115,6 +121,8 @@ function parsePolicy(name: string, policy: FeePolicyOption): FeePolicyOption {
     requireFactor(`${name}.maxVolumeFactor`, policy.maxVolumeFactor);
     return policy;
   }
+  if (!['undefined', 'boolean'].includes(typeof policy.equalTokens))
+    throw invalid(`${name}.equalTokens`, 'a boolean', policy.equalTokens);
   const buckets = (policy.buckets ?? []).map((bucket) => {
     requireFactor(`${name}.buckets`, bucket.factor);
     return {

@@ -85,7 +85,7 @@ export function isWithinQuote({ kind, sellAmount, buyAmount, quote }: FeeSubject
 function toWire(policy: FeePolicyOption, order: FeeSubject, { isSame }: FeeRules): readonly AuctionFeePolicy[] {
   const { sellToken, buyToken } = order;
   if (policy.kind !== 'volume') return [surplusPolicy(policy.kind, policy.factor, policy.maxVolumeFactor, order)];
-  if (isSame(sellToken, buyToken)) return [];
+  if (policy.equalTokens !== true && isSame(sellToken, buyToken)) return [];
   const bucket = policy.buckets?.find(({ tokens }) => tokens.includes(sellToken) && tokens.includes(buyToken));
   return [{ volume: { factor: toFraction(bucket?.factor ?? policy.factor) } }];
 }

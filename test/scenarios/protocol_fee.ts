@@ -8,13 +8,12 @@ const ETHER = 10n ** 18n;
  * Assertions of the original:
  * - surplus, price improvement and volume fees together reach the expected shares of limit and market orders: held in
  *   `test/unit/auctions/fee-policies.test.ts` and by the exact fractions of `test/unit/protocol/protocol-fees.test.ts`
- * - executed fees equal the balance of the settlement contract afterwards: not held here, since this scenario settles
- *   with other amounts
+ * - executed fees equal the balance of the settlement contract afterwards: held
  * - three partner fees of a trade give three executed fees, with the capped factors: held in the unit tests
  * - volume fee of a purchase, also with policies that apply later: held in the unit tests
  * - buckets replace the factor of a pair; a factor of 0 stays a fee of 0: held in the unit tests
  * - no volume fee for equal tokens, and for wrapped against native currency: held in the unit tests
- * - a switch charges the volume fee for equal tokens: not held, the book has no such option
+ * - a switch charges the volume fee for equal tokens: held in the unit tests, `equalTokens`
  */
 export const scenario: Scenario = {
   shows: 'fees of the operator and of partners are in the auction, limited, and computed for trades',
@@ -64,6 +63,19 @@ export const scenario: Scenario = {
     );
     assert.ok(isNear(amounts[0][0], operatorFee), `${amounts} ${operatorFee}`);
     assert.ok(isNear(amounts[1][0], partnerFee), `${amounts} ${partnerFee}`);
+
+    // The settlement contract keeps the fees of an order that a solver settles.
+    const flags = ['--volume-fee', '1000', '--drivers', await world.startDriver()];
+    const solved = await world.serve(...flags);
+    const { settlement } = world.contracts;
+    const before = await world.balance(settlement, 'DAI');
+    const uid = await solved.place(trader, { ...terms, sellAmount: String(ETHER - 1n), appData: partner(20) });
+    await solved.untilStatus(uid, 'fulfilled');
+    const [settled] = (await solved.get(`/trades?orderUid=${uid}`)).body;
+    const executed = settled.executedProtocolFees.map(({ amount }: { amount: string }) => BigInt(amount));
+    const kept = (await world.balance(settlement, 'DAI')) - before;
+    const total = executed.reduce((sum: bigint, amount: bigint) => sum + amount, 0n);
+    assert.ok(executed.length === 2 && total > 0n && kept - total <= 3n && total - kept <= 3n, `${kept} ${executed}`);
 
     const quote = {
       sellToken: terms.sellToken,

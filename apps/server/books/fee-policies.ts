@@ -49,7 +49,7 @@ async function readPolicies(file: string): Promise<FeePolicySetting> {
 
 /**
  * Returns the volume fee of quotes by token pair, in parts per million: the sum of the volume policies for orders in
- * the market. `undefined` without such policies.
+ * the market. `undefined` if there is none for the pair.
  */
 export function createVolumeFee(
   { protocolFees, upcomingFees }: Fees,
@@ -59,21 +59,22 @@ export function createVolumeFee(
   const all = [...protocolFees, ...(upcomingFees?.protocolFees ?? [])];
   if (!all.some(({ kind }) => kind === 'volume')) return undefined;
   return (sellToken, buyToken) => {
-    if (sellToken === buyToken || (sellToken === wrappedNative?.toLowerCase() && buyToken === NATIVE_MARKER))
-      return undefined;
+    const isSame = sellToken === buyToken || (sellToken === wrappedNative?.toLowerCase() && buyToken === NATIVE_MARKER);
     const isUpcoming = upcomingFees !== undefined && clock.now() >= upcomingFees.from * 1000;
-    const factors = (isUpcoming ? upcomingFees.protocolFees : protocolFees).map((each) =>
-      getFactor(each, [sellToken, buyToken]),
+    const factors = (isUpcoming ? upcomingFees.protocolFees : protocolFees).flatMap((each) =>
+      getFactors(each, [sellToken, buyToken], isSame),
     );
-    return factors.reduce((sum, factor) => sum + factor, 0) || undefined;
+    // A factor of 0 is a fee, which the quote shows.
+    return factors.length === 0 ? undefined : factors.reduce((sum, factor) => sum + factor);
   };
 }
 
-function getFactor(policy: FeePolicyOption, pair: readonly Address[]): number {
-  if (policy.kind !== 'volume' || policy.orders === 'outOfMarket') return 0;
+function getFactors(policy: FeePolicyOption, pair: readonly Address[], isSame: boolean): readonly number[] {
+  if (policy.kind !== 'volume' || policy.orders === 'outOfMarket') return [];
+  if (isSame && policy.equalTokens !== true) return [];
   const bucket = policy.buckets?.find(({ tokens }) => {
     const listed = tokens.map((token) => token.toLowerCase());
     return pair.every((token) => listed.includes(token));
   });
-  return bucket?.factor ?? policy.factor;
+  return [bucket?.factor ?? policy.factor];
 }

@@ -6,7 +6,13 @@ const ppm = integerSetting(0, 999_999).schema;
 const orders = z.enum(['any', 'inMarket', 'outOfMarket']).optional();
 const bucket = z.strictObject({ tokens: z.array(addressSetting().schema).readonly(), factor: ppm });
 const policy = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('volume'), factor: ppm, buckets: z.array(bucket).readonly().optional(), orders }),
+  z.strictObject({
+    kind: z.literal('volume'),
+    factor: ppm,
+    buckets: z.array(bucket).readonly().optional(),
+    equalTokens: z.boolean().optional(),
+    orders,
+  }),
   z.strictObject({ kind: z.enum(['surplus', 'priceImprovement']), factor: ppm, maxVolumeFactor: ppm, orders }),
 ]);
 const protocolFees = z.array(policy).readonly();

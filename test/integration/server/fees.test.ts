@@ -69,6 +69,13 @@ describe('fee policies of the server', () => {
     expect([volumeFee?.(COW, COW), volumeFee?.(WETH, NATIVE)]).toEqual([undefined, undefined]);
   });
 
+  test('are quoted for equal tokens on request, and with a factor of 0', async () => {
+    const buckets = [{ tokens: [WETH, COW], factor: 0 }];
+    const policies = [{ kind: 'volume', factor: 200, buckets, equalTokens: true }] as const;
+    const volumeFee = createVolumeFee(await readFees({ feePolicies: { protocolFees: policies } }), WETH);
+    expect([volumeFee?.(WETH, COW), volumeFee?.(USDC, USDC), volumeFee?.(WETH, NATIVE)]).toEqual([0, 200, 200]);
+  });
+
   test('without a volume policy have no effect on quotes', async () => {
     const outside = [{ kind: 'volume', factor: 100, orders: 'outOfMarket' }] as const;
     const volumeFee = createVolumeFee(await readFees({ feePolicies: { protocolFees: outside } }), WETH);

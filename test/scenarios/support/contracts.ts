@@ -84,7 +84,17 @@ contract WalletFactory {
   }
 }
 
-/// Passes a settlement on, as a wrapper or a relay of a solver does.
+/// Passes a settlement on with data that it keeps, as a wrapper does.
+contract Wrapper {
+  bytes public last;
+  function wrap(address target, bytes calldata data, bytes calldata own) external {
+    last = own;
+    (bool ok, bytes memory reason) = target.call(data);
+    if (!ok) assembly { revert(add(reason, 32), mload(reason)) }
+  }
+}
+
+/// Passes a settlement on, as a relay of a solver does.
 contract Relay {
   function relay(address target, bytes calldata data) external payable {
     (bool ok, bytes memory reason) = target.call(data);
@@ -93,7 +103,7 @@ contract Relay {
 }
 `;
 
-type Names = 'PermitToken' | 'Counter' | 'Wallet' | 'WalletFactory' | 'Relay';
+type Names = 'PermitToken' | 'Counter' | 'Wallet' | 'WalletFactory' | 'Wrapper' | 'Relay';
 
 let compiled: ReturnType<typeof compileSolidity> | undefined;
 

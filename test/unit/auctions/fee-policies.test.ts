@@ -187,6 +187,8 @@ describe('policies of the operator', () => {
     expect(getFeePolicies(subject(), rules)).toEqual([{ volume: { factor: 0.00003 } }]);
     expect(getFeePolicies(subject({ buyToken: RECIPIENT }), rules)).toEqual([{ volume: { factor: 0.0002 } }]);
     expect(getFeePolicies(subject(), { ...rules, isSame: () => true })).toEqual([]);
+    const charged = { ...rules, protocolFees: [{ ...volume, equalTokens: true }], isSame: () => true };
+    expect(getFeePolicies(subject(), charged)).toEqual([{ volume: { factor: 0.0002 } }]);
   });
 
   test(`an order is in the market exactly if its quote covers it (${CASES} random cases)`, () => {
@@ -221,6 +223,14 @@ describe('policies of the operator', () => {
     [{ protocolFees: [{ kind: 'flat', factor: 1 }] }, 'protocolFees.0.kind must be one of volume'],
     [{ protocolFees: [{ kind: 'surplus', factor: 1 }] }, 'protocolFees.0.maxVolumeFactor must be'],
     [{ protocolFees: [{ kind: 'volume', factor: 1, orders: 'all' }] }, 'protocolFees.0.orders must be one of any'],
+    [
+      { protocolFees: [{ kind: 'volume', factor: 1, bucket: [] }] },
+      'unknown option "bucket", did you mean "buckets"?',
+    ],
+    [{ protocolFees: [{ kind: 'surplus', factor: 1, maxVolume: 1 }] }, 'unknown option "maxVolume"'],
+    [{ protocolFees: [{ kind: 'volume', factor: 1, equalTokens: 1 }] }, 'protocolFees.0.equalTokens must be a boolean'],
+    [{ protocolFees: { kind: 'volume', factor: 1 } }, 'protocolFees must be a list of policies'],
+    [{ upcomingFees: { from: 1, protocolFee: [] } }, 'unknown option "protocolFee", did you mean "protocolFees"?'],
     [{ maxPartnerFee: -1 }, 'maxPartnerFee must be an integer from 0 to'],
     [{ minValidity: 1.5 }, 'minValidity must be an integer from 0 up'],
     [{ upcomingFees: { protocolFees: [] } }, 'upcomingFees.from must be an integer from 0 up, got undefined'],
