@@ -223,10 +223,7 @@ describe('policies of the operator', () => {
     [{ protocolFees: [{ kind: 'flat', factor: 1 }] }, 'protocolFees.0.kind must be one of volume'],
     [{ protocolFees: [{ kind: 'surplus', factor: 1 }] }, 'protocolFees.0.maxVolumeFactor must be'],
     [{ protocolFees: [{ kind: 'volume', factor: 1, orders: 'all' }] }, 'protocolFees.0.orders must be one of any'],
-    [
-      { protocolFees: [{ kind: 'volume', factor: 1, bucket: [] }] },
-      'unknown option "bucket", did you mean "buckets"?',
-    ],
+    [{ protocolFees: [{ kind: 'volume', factor: 1, bucket: [] }] }, 'unknown option "bucket", did you mean "buckets"?'],
     [{ protocolFees: [{ kind: 'surplus', factor: 1, maxVolume: 1 }] }, 'unknown option "maxVolume"'],
     [{ protocolFees: [{ kind: 'volume', factor: 1, equalTokens: 1 }] }, 'protocolFees.0.equalTokens must be a boolean'],
     [{ protocolFees: { kind: 'volume', factor: 1 } }, 'protocolFees must be a list of policies'],
