@@ -40,6 +40,14 @@ function createListener(pool: PgPool, clock: Clock) {
   let held: PgPoolClient | undefined;
   let connecting = false;
   let cancel: Cancel = () => {};
+  /** The last statement of the connection. The driver warns of a statement that is sent while another one runs. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  function listen(client: PgPoolClient, channel: string): Promise<unknown> {
+    const listening = last.then(() => client.query({ text: `LISTEN "${channel}"` }));
+    last = listening.catch(() => {});
+    return listening;
+  }
 
   const onNotification = (message: unknown) => {
     const { channel, payload } = message as { readonly channel?: string; readonly payload?: string }; // of the driver
@@ -68,14 +76,14 @@ function createListener(pool: PgPool, clock: Clock) {
     connecting = true;
     try {
       const client = await connect(pool);
-      held = client;
+      [held, last] = [client, Promise.resolve()];
       client.on?.('error', () => {});
       if (subscriptions.size === 0) return releaseClient();
       client.on?.('end', () => held === client && reconnect());
       client.on?.('notification', onNotification);
       const channels = new Set<string>();
       for (const { channel } of subscriptions) channels.add(channel);
-      for (const channel of channels) await client.query({ text: `LISTEN "${channel}"` });
+      for (const channel of channels) await listen(client, channel);
       client.unref?.();
       if (held === client) for (const { onConnect } of [...subscriptions]) onConnect();
     } catch {
@@ -87,7 +95,7 @@ function createListener(pool: PgPool, clock: Clock) {
 
   async function addChannel(client: PgPoolClient, { channel, onConnect }: ChannelListener): Promise<void> {
     try {
-      await client.query({ text: `LISTEN "${channel}"` });
+      await listen(client, channel);
       if (held === client) onConnect();
     } catch {
       if (held === client) reconnect();

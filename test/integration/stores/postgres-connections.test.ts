@@ -43,12 +43,17 @@ async function withStores<T>(stores: readonly (Store | AccountStore)[], work: ()
 
 describe('PostgreSQL stores with the same connection string', () => {
   test('share the largest number of connections and one that listens', async () => {
+    const warnings: string[] = [];
+    process.on('warning', ({ name, message }) => name === 'DeprecationWarning' && warnings.push(message));
     const stores = range(12).map((n) => storeOn(`book_${n}`, n === 4 ? 7 : 4));
     const accounts = postgresAccountStore({ url: server.url, connections: 4, migrate: true });
     await withStores([...stores, accounts], async () => {
       for (const store of stores) await store.open(context);
       await accounts.open(context);
-      for (const store of stores) store.events.watch(() => {});
+      const listening = "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%'";
+      stores[0]?.events.watch(() => {});
+      await expect.poll(async () => (await admin.query(listening)).rowCount).toBe(1);
+      for (const store of stores.slice(1)) store.events.watch(() => {});
       await Promise.all(stores.flatMap((store) => range(4).map((n) => place(store, order(n + 1)))));
       const { rows } = await admin.query(
         `SELECT count(*)::integer AS all, count(*) FILTER (WHERE query LIKE 'LISTEN%')::integer AS listening
@@ -57,6 +62,7 @@ describe('PostgreSQL stores with the same connection string', () => {
       expect(rows).toEqual([{ all: expect.any(Number), listening: 1 }]);
       expect(rows[0].all).toBeLessThanOrEqual(7);
     });
+    expect(warnings).toEqual([]);
     // The last one has closed the pool. Sessions end shortly afterwards.
     await expect
       .poll(async () => (await admin.query("SELECT FROM pg_stat_activity WHERE application_name LIKE 'i%'")).rowCount)
