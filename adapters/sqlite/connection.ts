@@ -154,10 +154,19 @@ function createPrivate(path: string): void {
 
 const isCopy = (database: SqliteDatabase) => database.pragma('application_id', { simple: true }) === COPY_ID;
 
-/** Refuses a restored copy beside the write-ahead log of the database that it replaces. */
+/**
+ * Refuses a write-ahead log beside a restored copy, which it would destroy, and beside a missing or empty file, for
+ * which SQLite would delete it with the orders that only the log has.
+ */
 export function assertOwnLog(path: string): void {
-  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (size === 0) return;
+  const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (sizeOf(`${path}-wal`) === 0) return;
+  if (sizeOf(path) === 0) {
+    throw new StoreError(
+      'Unavailable',
+      `"${path}" is missing or empty, but "${path}-wal" has its latest changes; return the file, or delete -wal and -shm to begin an empty one`,
+    );
+  }
   const header = Buffer.alloc(HEADER_SIZE);
   const file = openSync(path, 'r');
   try {

@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { createOrderBook } from 'intentbook';
 import { backupSqlite, sqliteStore } from 'intentbook/sqlite';
@@ -47,6 +47,29 @@ describe('damaged SQLite file', () => {
     expect(await book.ready()).toMatchObject({ ready: false, checks: { store: 'Unavailable' } });
     await expect(submit()).rejects.toMatchObject({ code: 'Unavailable', message: expect.stringMatching(/restore/) });
     await book.close();
+  });
+});
+
+describe('write-ahead log without its database', () => {
+  test.each([
+    ['missing', (path: string) => rmSync(path)],
+    ['empty', (path: string) => writeFileSync(path, '')],
+  ])('is kept and the start is refused while the file is %s', async (_, harm) => {
+    using file = temporaryFile();
+    const { book, submit } = await openBook(file.path);
+    await submit();
+    const [database, log] = [readFileSync(file.path), readFileSync(`${file.path}-wal`)];
+    await book.close();
+    harm(file.path);
+    writeFileSync(`${file.path}-wal`, log);
+    await expect(openBook(file.path)).rejects.toMatchObject({
+      code: 'Unavailable',
+      message: expect.stringMatching(/is missing or empty, but .*-wal" has its latest changes; return the file/),
+    });
+    writeFileSync(file.path, database);
+    const returned = await openBook(file.path, START + 60_000);
+    expect((await returned.book.orders.list()).orders).toHaveLength(1);
+    await returned.book.close();
   });
 });
 
