@@ -27,18 +27,24 @@ export async function publishEvents(
   const { natsPublisher } = await import('intentbook/nats');
   const stream = natsStream ?? name;
   let connection: NatsConnection | undefined;
+  let isStopped = false;
   const publisher = natsPublisher({
     log: book.log,
     stream,
     async jetstream() {
       connection = await connect({ ...parseServers(natsUrl), name: `intentbook ${stream}`, maxReconnectAttempts: -1 });
+      if (isStopped) await connection.close();
       return jetstream(connection);
     },
-    onFailure: (cause) => book.reportError(new Error(`events are not published to the stream ${stream}`, { cause })),
+    onFailure: (cause) =>
+      isStopped || book.reportError(new Error(`events are not published to the stream ${stream}`, { cause })),
   });
   publisher.start();
   return async () => {
-    await publisher.stop();
+    isStopped = true;
+    const stopped = publisher.stop();
+    // A server that accepts the first connection and does not respond would delay the stop by 20 seconds.
+    if (connection !== undefined) await stopped;
     await connection?.close();
   };
 }
