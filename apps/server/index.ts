@@ -1,5 +1,5 @@
-import type { Api, ApiRequest, OrderBook, Store, StoreError } from 'intentbook';
-import { createApi } from 'intentbook';
+import type { Api, ApiRequest, OrderBook, Store } from 'intentbook';
+import { createApi, StoreError } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
 import { createExplorer } from 'intentbook/explorer';
@@ -122,7 +122,10 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     metricsHost = isSocketFile(host) ? '127.0.0.1' : host,
   } = plan.settings;
   const observer = {
-    onFailure: onFailure ?? (() => {}),
+    onFailure(path: string, failure: unknown) {
+      onFailure?.(path, failure);
+      if (failure instanceof StoreError && failure.code === 'WriterLost') watch?.wake();
+    },
     onChainChange: onChainChange ?? (() => {}),
     leaseWait: { timeout: plan.settings.leaseWait * 1000, onWait: onNotice ?? (() => {}) },
   };

@@ -27,6 +27,8 @@ export interface ReadinessObserver {
 export interface ReadinessWatch {
   /** Returns the result of the last check. Before the first one, a part is ready, since it has started. */
   isReady(name: string): boolean;
+  /** Checks now, unless a check is running. */
+  wake(): void;
   stop(): void;
 }
 
@@ -42,6 +44,7 @@ export function watchReadiness(
   const unready = new Set<string>();
   let isLost = false;
   let isStopped = false;
+  let isRunning = false;
   let cancel = () => {};
 
   async function check({ name, ready, report }: WatchedPart): Promise<void> {
@@ -61,12 +64,17 @@ export function watchReadiness(
   }
 
   async function run(): Promise<void> {
+    if (isRunning || isStopped) return;
+    isRunning = true;
+    cancel();
     await Promise.all(parts.map(check));
+    isRunning = false;
     if (!isStopped) cancel = clock.after(INTERVAL, () => void run());
   }
 
   cancel = clock.after(INTERVAL, () => void run());
   return {
+    wake: () => void run(),
     isReady: (name) => !unready.has(name),
     stop() {
       isStopped = true;

@@ -131,6 +131,16 @@ describe('readiness watch', () => {
     watch.stop();
   });
 
+  test('reports a lost store at once when it is woken by a failed write', async () => {
+    const { state, lost, watch } = fixture();
+    state.checks = { store: 'WriterLost' };
+    watch.wake();
+    watch.wake();
+    await new Promise(setImmediate);
+    expect(lost).toMatchObject([{ code: 'WriterLost' }]);
+    watch.stop();
+  });
+
   test('reports a check that does not end', async () => {
     const { state, reported, watch, advance } = fixture();
     state.hangs = true;
