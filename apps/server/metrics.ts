@@ -180,7 +180,7 @@ export function metricsServer(metrics: Metrics): HardenedServer {
   return createHardenedServer((request, response) => {
     request.resume();
     const [path] = (request.url ?? '').split('?', 1);
-    if (path !== '/metrics' || request.method !== 'GET') {
+    if (path !== '/metrics' || !['GET', 'HEAD'].includes(request.method ?? '')) {
       const { status, headers, body } = rejectionResponse(
         new OrderBookError('NotFound', 'metrics are served at /metrics'),
       );
