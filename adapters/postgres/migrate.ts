@@ -14,6 +14,7 @@ import { renderFunction, type SqlFunction } from './sql/function.ts';
  *
  * @param name - Name of the schema, without quotes. It is created if it does not exist.
  * @returns The versions that were applied.
+ * @throws StoreError `SchemaTooNew` or `Unsupported` if this release cannot use the schema afterwards.
  */
 export async function migrate(pool: PgPool, name: string, definition: PgSchema): Promise<number[]> {
   const schema = quote(name);
@@ -24,7 +25,10 @@ export async function migrate(pool: PgPool, name: string, definition: PgSchema):
       let prepared = 0;
       for (;;) {
         const next = await lockAndRun(client, name, (run) => applyNext(client, run, name, definition, prepared));
-        if (next === undefined) return applied;
+        if (next === undefined) {
+          await assertSchema(createQuery(client), name, definition);
+          return applied;
+        }
         if (next.concurrently !== undefined && next.version > prepared) {
           await runConcurrently(client, name, next.concurrently(schema));
           prepared = next.version;

@@ -216,13 +216,14 @@ describe('PostgreSQL schema that was altered', () => {
       "UPDATE s.migrations SET checksum = 'other' WHERE version = 1",
       'the schema s was created by an unreleased version: its migration 1 differs',
     ],
-  ])('by %s is rejected with its name', async (_, change, message) => {
+  ])('by %s is rejected with its name, also by a migration', async (_, change, message) => {
     await migrated();
     await here.query(change.replaceAll('s.', `"${here.schema}".`));
     const error = await rejection(storeOn().open(context));
     expect(error.code).toBe('Unsupported');
     expect(error.message).toContain(message.replace('schema s ', `schema "${here.schema}" `));
     expect(error.message).toContain(REBUILD);
+    expect(await rejection(migrated())).toEqual(error);
   });
 
   test.each([
