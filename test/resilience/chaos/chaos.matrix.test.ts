@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { faultsOf, findChaosObstacle, runChaos } from './chaos.ts';
+import { AFTER_ALL, faultsOf, findChaosObstacle, runChaos } from './chaos.ts';
 
 const obstacle = findChaosObstacle();
 
@@ -16,7 +16,7 @@ describe.skipIf(obstacle !== undefined)(`faults of a server with 12 books${obsta
         note: (what: string, figure: string | number) => void notes.push(`${what}: ${figure}`),
       };
       const results = await runChaos({ store, steps }, share);
-      expect(results.map(({ name }) => name)).toEqual(steps.map(({ faults: [fault] }) => fault?.name));
+      expect(results.map(({ name }) => name)).toEqual([...steps.map(({ faults: [fault] }) => fault?.name), AFTER_ALL]);
       const problems = results.flatMap(({ name, problems: found }) => found.map((problem) => `${name}: ${problem}`));
       expect(problems, notes.join('\n')).toEqual([]);
     },

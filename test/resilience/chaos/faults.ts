@@ -37,6 +37,8 @@ export interface FaultSigns {
   readonly metric?: RegExp;
   /** An alert of the shipped rules. A database that hangs can delay a scrape for longer than its timeout. */
   readonly alert?: 'IntentbookDown' | 'IntentbookNotReady' | 'IntentbookChainDown';
+  /** Further alerts, which the load or the log of the fault causes. */
+  readonly further?: readonly ('IntentbookRequestsFail' | 'IntentbookFailures')[];
 }
 
 /** A fault of a resource of the process. */
@@ -110,7 +112,10 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'disk: it is full',
     store: 'SQLite',
-    signs: NOT_READY(/is not ready \(.*store: /),
+    signs: {
+      ...NOT_READY(/is not ready \(.*store: /),
+      further: ['IntentbookRequestsFail', 'IntentbookFailures'],
+    },
     async begin({ store }) {
       const path = join('folder' in store ? store.folder : '', 'full');
       const file = openSync(path, 'w');
