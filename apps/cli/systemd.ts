@@ -17,15 +17,19 @@ export function createSystemdNotifier(
   onFailure: (message: string) => void,
 ): SystemdNotifier {
   if (!env['NOTIFY_SOCKET']) return { notify() {} };
-  let isBroken = false;
+  let isReported = false;
 
+  // Not given up: without a descriptor for a moment the program cannot run, and the watchdog would end the server.
+  const report = (error: unknown) => {
+    if (!isReported) onFailure(`systemd cannot be notified: ${(error as Error).message}`); // thrown by Node.js
+    isReported = true;
+  };
   function send(state: string): void {
-    if (isBroken) return;
-    spawn('systemd-notify', [state], { stdio: 'ignore' }).on('error', (error) => {
-      if (isBroken) return;
-      isBroken = true;
-      onFailure(`systemd cannot be notified: ${error.message}`);
-    });
+    try {
+      spawn('systemd-notify', [state], { stdio: 'ignore' }).on('error', report);
+    } catch (error) {
+      report(error);
+    }
   }
 
   return {

@@ -92,6 +92,23 @@ test('systemd is notified of the start, of a running event loop and of the stop'
   await until(() => read().includes('STOPPING=1\n'));
 });
 
+test('systemd is notified again after its program could not run, which is reported once', async () => {
+  const folder = await scratch();
+  const log = join(folder, 'log');
+  const env = { NOTIFY_SOCKET: '/run/x', WATCHDOG_USEC: '20000', PATH: folder };
+  const server = intentbook(['serve', '--port', '0', '--db', ':memory:'], { env });
+  let errors = '';
+  server.child.stderr?.on('data', (text: string) => {
+    errors += text;
+  });
+  await until(() => errors.includes('systemd cannot be notified'));
+  writeFileSync(join(folder, 'systemd-notify'), `#!/bin/sh\necho "$1" >> ${log}\n`, { mode: 0o755 });
+  await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('WATCHDOG=1'));
+  server.child.kill('SIGTERM');
+  const { stderr } = await server.ended;
+  expect(stderr.match(/systemd cannot be notified/g)).toHaveLength(1);
+});
+
 test('the first request of a proxy that is not trusted is reported once', async () => {
   const notices: string[] = [];
   const options = { port: 0, db: ':memory:', onNotice: (text: string) => void notices.push(text) };
@@ -111,6 +128,7 @@ test('show readiness, and failures of each route from 0 on', async () => {
   const server = await serve({ port: 0, metricsPort: 0, accounts: ':memory:', books });
   const text = await (await fetch(`${server.metricsUrl}/metrics`)).text();
   for (const book of ['/sepolia', 'accounts']) expect(metricValue(text, 'intentbook_ready', { book })).toBe(1);
+  expect((await fetch(`${server.metricsUrl}/metrics`, { method: 'HEAD' })).status).toBe(200);
   const labels = { method: 'POST', route: '/sepolia/api/v1/orders', status: '500' };
   expect(metricValue(text, 'intentbook_http_requests_total', labels)).toBe(0);
   await server.close();
