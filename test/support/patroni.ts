@@ -23,6 +23,9 @@ const PROGRAMS = ['patroni', 'etcd', 'haproxy', 'ip'] as const;
 
 const NODES = [1, 2, 3];
 
+/** Size of the disk of a node, in memory. */
+const DISK_SIZE = '300m';
+
 /** A node: a server of PostgreSQL with Patroni, in a network namespace. */
 export interface HaNode {
   readonly name: string;
@@ -33,6 +36,8 @@ export interface HaNode {
   freeze(frozen: boolean): void;
   /** Removes the node from the network, or connects it again. */
   cut(isCut: boolean): void;
+  /** Fills the disk of the node, or frees it. */
+  fill(isFull: boolean): void;
 }
 
 /** A cluster with a balancer, which leads to the primary. */
@@ -106,7 +111,7 @@ bootstrap:
     synchronous_mode: ${synchronous}
     postgresql:
       use_pg_rewind: true
-      parameters: { max_connections: 100, wal_log_hints: 'on' }
+      parameters: { max_connections: 100, wal_log_hints: 'on', min_wal_size: 32MB, max_wal_size: 64MB }
   initdb: [ { encoding: UTF8 }, { locale: C } ]
 postgresql:
   listen: '${addressOf(n)}:5432'
@@ -140,6 +145,7 @@ export async function startPatroni(synchronous: boolean): Promise<HaCluster> {
     for (const { pid } of children) for (const each of findTree(pid ?? 0)) signal(each, 'SIGKILL');
     removeNetwork();
     await sleep(200);
+    for (const n of NODES) spawnSync('umount', ['--lazy', join(home, `node${n}`)]);
     rmSync(home, { recursive: true, force: true });
   };
   try {
@@ -150,6 +156,8 @@ export async function startPatroni(synchronous: boolean): Promise<HaCluster> {
     const nodes = NODES.map((n): HaNode & { readonly n: number } => {
       const folder = join(home, `node${n}`);
       mkdirSync(folder, { mode: 0o700 });
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_SIZE}`, 'intentbook', folder]);
+      chmodSync(folder, 0o700);
       const file = join(home, `node${n}.yml`);
       writeFileSync(file, configure(n, folder, synchronous, bin));
       if (account.uid !== undefined && account.gid !== undefined) chownSync(folder, account.uid, account.gid);
@@ -164,6 +172,11 @@ export async function startPatroni(synchronous: boolean): Promise<HaCluster> {
           for (const pid of findTree(child.pid ?? 0)) signal(pid, frozen ? 'SIGSTOP' : 'SIGCONT');
         },
         cut: (isCut) => ip('link', 'set', `ibha${n}`, isCut ? 'down' : 'up'),
+        fill(isFull) {
+          const full = join(folder, 'full');
+          if (isFull) spawnSync('dd', ['if=/dev/zero', `of=${full}`, 'bs=64k'], { stdio: 'ignore' });
+          else rmSync(full, { force: true });
+        },
       };
     });
     const request = (n: number, path: string, init: RequestInit = {}) =>

@@ -184,7 +184,7 @@ async function runSteps(
   const logs = store === 'SQLite' ? readdirSync(disk).filter((file) => file.endsWith('-wal')) : [];
   const largest = Math.max(0, ...logs.map((file) => statSync(join(disk, file)).size)) / 2 ** 20;
   const problems: string[] = [];
-  if (after.memory > before.memory * 1.5) problems.push(`${after.memory} MiB of memory, ${before.memory} before`);
+  if (after.memory > before.memory * 2) problems.push(`${after.memory} MiB of memory, ${before.memory} before`);
   if (largest > 64) problems.push(`a write-ahead log of ${largest} MiB`);
   results.push({ name: AFTER_ALL, problems, visible: 0, recovery: 0 });
   for (const [kind, number] of Object.entries(load.counts)) share.count(kind, number);

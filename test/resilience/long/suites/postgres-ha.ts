@@ -30,6 +30,8 @@ const CLIENTS = 8;
 
 /** Time that a frozen or disconnected node stays so, which exceeds the lifetime of its leader key, in milliseconds. */
 const ABSENCE = 30_000;
+/** Time for which the disk of the primary is full, in milliseconds. */
+const FULL_TIME = 10_000;
 /** Maximum time from which a new primary accepts writes until both servers store an order, in milliseconds. */
 const MAX_RECOVERY = 5000;
 
@@ -53,6 +55,11 @@ const FAULTS: Readonly<Record<string, (cluster: HaCluster, primary: HaNode) => P
   async freeze(_, primary) {
     primary.freeze(true);
     void sleep(ABSENCE).then(() => primary.freeze(false));
+  },
+  async disk(_, primary) {
+    primary.fill(true);
+    await sleep(FULL_TIME);
+    primary.fill(false);
   },
   async partition(_, primary) {
     primary.cut(true);
@@ -114,8 +121,9 @@ async function recover(
   since: number,
   fault: string,
 ): Promise<{ readonly accepted: number; readonly served: number }> {
-  // A killed server can be started again on the same node.
-  const isNew = (node: HaNode | undefined) => node !== undefined && (fault === 'kill' || node.name !== before.name);
+  // A killed server can be started again on the same node, and one with a full disk may go on.
+  const isSame = fault === 'kill' || fault === 'disk';
+  const isNew = (node: HaNode | undefined) => node !== undefined && (isSame || node.name !== before.name);
   let accepted = 0;
   await waitFor('a primary', 90_000, async () => {
     const primary = await cluster.findPrimary();
