@@ -36,3 +36,24 @@ export function formatExchange(
 ): string {
   return `${formatAmount(amounts.sellAmount, sellToken, sell)} for ${formatAmount(amounts.buyAmount, buyToken, buy)}`;
 }
+
+/**
+ * Formats the amounts of a part of an order. An amount that would be rounded to that of the order has all its digits,
+ * because the order would otherwise seem to be complete.
+ */
+export function formatPart(order: ExchangedOrder, part: ExchangedAmounts, { sell, buy }: OrderTokens): string {
+  const format = (atoms: string, whole: string, address: Address, token: TokenLabel | undefined) => {
+    const text = formatAmount(atoms, address, token);
+    const isRoundedToWhole = atoms !== whole && text === formatAmount(whole, address, token);
+    return isRoundedToWhole ? formatAmount(atoms, address, token, true) : text;
+  };
+  const sold = format(part.sellAmount, order.sellAmount, order.sellToken, sell);
+  return `${sold} for ${format(part.buyAmount, order.buyAmount, order.buyToken, buy)}`;
+}
+
+type ExchangedOrder = ExchangedAmounts & Pick<Order, 'sellToken' | 'buyToken'>;
+
+interface ExchangedAmounts {
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+}

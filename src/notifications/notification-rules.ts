@@ -14,7 +14,7 @@ import type { CorrectionInputs, NotifyEntry } from './corrections.ts';
 import { createCorrections } from './corrections.ts';
 import { createHashedId } from './hashed-ids.ts';
 import type { Notification } from './notification.ts';
-import { formatAmount, formatExchange } from './notification-messages.ts';
+import { formatAmount, formatExchange, formatPart } from './notification-messages.ts';
 import { computeImprovement } from './price-improvement.ts';
 
 /** The inputs for a range of log entries. */
@@ -114,7 +114,8 @@ function notifyTrade(
     const total = getTotal(order, trade);
     const metadata = { ...executed, totalSellAmount: total.sellAmount, totalBuyAmount: total.buyAmount };
     notify('order_filled', `Your order was filled: ${formatExchange(order, total, tokens)}`, metadata);
-  } else notify('order_partially_filled', `Your order was filled in part: ${exchange}`, executed);
+  } else
+    notify('order_partially_filled', `Your order was filled in part: ${formatPart(order, trade, tokens)}`, executed);
 
   const improvement = order.quote && computeImprovement(order, order.quote, trade);
   if (improvement === undefined) return;
@@ -137,7 +138,7 @@ function describeEnd(order: Order, tokens: OrderTokens, end: string) {
   const text = `Your order to exchange ${formatExchange(order, order, tokens)} ${end}`;
   const { executedSellAmount, executedBuyAmount } = order;
   if (BigInt(executedSellAmount) === 0n && BigInt(executedBuyAmount) === 0n) return { text, metadata: {} };
-  const exchange = formatExchange(order, { sellAmount: executedSellAmount, buyAmount: executedBuyAmount }, tokens);
+  const exchange = formatPart(order, { sellAmount: executedSellAmount, buyAmount: executedBuyAmount }, tokens);
   return { text: `${text}. It was filled in part: ${exchange}`, metadata: { executedSellAmount, executedBuyAmount } };
 }
 

@@ -115,6 +115,41 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
+    name: 'parts that lack one atom, and have one more: they do not seem complete',
+    async run(fixture) {
+      const order = await fixture.order({ ...ONE_FOR_TWO, partiallyFillable: true });
+      await fixture.applyBlock(1, [tradeOf(order, UNIT - 1n, 2n * UNIT + 1n)]);
+      await expire(fixture, order);
+    },
+    expected: [
+      [
+        'order_partially_filled',
+        'Your order was filled in part: 0.999999999999999999 WETH for 2.000000000000000001 COW',
+      ],
+      [
+        'order_expired',
+        `${SALE} has expired. It was filled in part: 0.999999999999999999 WETH for 2.000000000000000001 COW`,
+      ],
+    ],
+  },
+  {
+    name: 'a part whose other amount is that of the order',
+    async run(fixture) {
+      const order = await fixture.order({ sellAmount: '1234567890123456789', buyAmount: '2', partiallyFillable: true });
+      await fixture.applyBlock(1, [tradeOf(order, 1_234_567_000_000_000_000n, 2n)]);
+      fixture.clock.advance(60_000);
+      await cancel(fixture, order);
+    },
+    expected: [
+      ['order_partially_filled', 'Your order was filled in part: 1.234567 WETH for 0.000000000000000002 COW'],
+      [
+        'order_cancelled',
+        'Your order to exchange 1.23457 WETH for 0.000000000000000002 COW was cancelled. ' +
+          'It was filled in part: 1.234567 WETH for 0.000000000000000002 COW',
+      ],
+    ],
+  },
+  {
     name: 'an expiry without a fill',
     run: async (fixture) => expire(fixture, await fixture.order(ONE_FOR_TWO)),
     expected: [['order_expired', `${SALE} has expired`]],
