@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { domainToASCII } from 'node:url';
 import type { Channel, ChannelCall, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
-import { assertKnownOptions, importPackage } from '#internal';
+import { assertKnownOptions, CHAINS, importPackage } from '#internal';
 
 /** Options of the e-mail channel. */
 export interface EmailOptions {
@@ -67,14 +67,16 @@ export function emailChannel(options: EmailOptions): Channel {
     name: 'email',
     signs: false,
     confirmation: 'token',
-    parseTarget: parseAddress,
+    // Mail servers ignore the case: other forms of an address would be further targets of the same person.
+    parseTarget: (target) => parseAddress(target)?.toLowerCase(),
     async invite({ subscription: { account, target, types }, path }, call) {
       const text = [
         `The owner of ${account} requests notifications to this address: ${types.join(', ')}.`,
         `To confirm, open this page within a day and press its button:\n\n${base}${path}`,
         'If you did not request this, ignore this mail. You will receive no further mail.',
       ];
-      const mail = { to: target, subject: 'Confirm your notifications', text: `${text.join('\n\n')}\n` };
+      const subject = 'Confirm your notifications';
+      const mail = { to: target, subject, text: `${text.join('\n\n')}\n`, headers: AUTOMATIC };
       await loadMailer();
       await send(mail, call).catch((failure) => {
         throw new Error(`the invitation was not sent: ${toFailure(failure).error}`);
@@ -84,11 +86,12 @@ export function emailChannel(options: EmailOptions): Channel {
     async deliver({ id, subscription: { target, account }, body, unsubscribePath }, call) {
       await loadMailer();
       const { type, message, timestamp, metadata } = JSON.parse(body) as Notification; // rendered from a notification
-      const { orderUid } = metadata;
+      const { orderUid, chainId } = metadata;
       const order = typeof orderUid === 'string' ? `\nOrder: ${orderUid}` : '';
+      const chain = typeof chainId === 'number' ? `\nChain: ${formatChain(chainId)}` : '';
       const unsubscribe = unsubscribePath === undefined ? undefined : `${base}${unsubscribePath}`;
       const end = unsubscribe === undefined ? '' : `\nTo end these notifications, open: ${unsubscribe}\n`;
-      const text = `${message}\n\nAccount: ${account}${order}\nTime: ${timestamp}\n${end}`;
+      const text = `${message}\n\nAccount: ${account}${order}${chain}\nTime: ${timestamp}\n${end}`;
       try {
         await send(
           {
@@ -96,8 +99,7 @@ export function emailChannel(options: EmailOptions): Channel {
             subject: formatSubject(type),
             text,
             messageId: `<${id}@${domain}>`,
-            // Prevents automatic replies (RFC 3834).
-            headers: { 'Auto-Submitted': 'auto-generated', ...createUnsubscribeHeaders(unsubscribe) },
+            headers: { ...AUTOMATIC, ...createUnsubscribeHeaders(unsubscribe) },
           },
           call,
         );
@@ -128,12 +130,21 @@ function parseAddress(text: string): string | undefined {
   return `${local}@${domain}`;
 }
 
+/** Prevents automatic replies (RFC 3834). */
+const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' };
+
 /** Creates the headers with which mail programs offer to unsubscribe (RFC 2369, RFC 8058). */
 function createUnsubscribeHeaders(url: string | undefined): NonNullable<Mail['headers']> {
   if (url === undefined) return {};
   // On one line, because some mail servers sign a header wrongly whose first line is empty.
   const link = { prepared: true, value: `<${url}>` } as const;
   return { 'List-Unsubscribe': link, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+}
+
+/** Formats a chain as its name in the paths of the protocol, if it has one, and its id: `xdai (100)`. */
+function formatChain(chainId: number): string {
+  const segment = CHAINS.find((chain) => chain.chainId === chainId)?.segment;
+  return segment === undefined ? String(chainId) : `${segment} (${chainId})`;
 }
 
 function formatSubject(type: string): string {

@@ -80,6 +80,7 @@ export function webPushChannel(options: WebPushOptions): Channel {
       const request = webPush.generateRequestDetails(target, formatPayload(delivery), {
         vapidDetails,
         contentEncoding: 'aes128gcm',
+        TTL,
         // A retry replaces the earlier message at a push service that still stores it.
         topic: delivery.id.replace(/^msg_/, ''),
       });
@@ -88,6 +89,9 @@ export function webPushChannel(options: WebPushOptions): Channel {
     },
   };
 }
+
+/** Seconds for which a push service stores a message for a browser that is offline. Older news would mislead. */
+const TTL = 86_400;
 
 /** Returns whether messages may be sent to an endpoint. */
 type EndpointCheck = (endpoint: URL) => boolean;

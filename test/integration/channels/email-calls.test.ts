@@ -13,13 +13,15 @@ describe('email delivery', () => {
   /** The text of a mail without folded lines (RFC 2045). */
   const unfolded = (mail = '') => mail.replace(/=\r\n/g, '').replace(/=3D/g, '=').replaceAll('\r\n', '\n');
 
-  test('has the message, the order, the time and the link that ends it', async () => {
+  test('has the message, the order, the chain, the time and the link that ends it', async () => {
     await using recipient = await mailRecipient();
-    const delivery = deliveryTo('alice@example.net', { unsubscribePath: '/accounts/1?token=2' });
+    const metadata = { orderUid: '0x12', chainId: 100 };
+    const body = JSON.stringify({ ...JSON.parse(BODY), metadata });
+    const delivery = deliveryTo('alice@example.net', { body, unsubscribePath: '/accounts/1?token=2' });
     assert.deepEqual(await recipient.channel.deliver(delivery, call()), { status: 'delivered' });
     const mail = unfolded(recipient.mails[0]);
     const text =
-      `Sold 1 WETH\n\nAccount: ${ALICES}\nOrder: 0x12\nTime: 2023-11-14T22:13:20.000Z\n\n` +
+      `Sold 1 WETH\n\nAccount: ${ALICES}\nOrder: 0x12\nChain: xdai (100)\nTime: 2023-11-14T22:13:20.000Z\n\n` +
       'To end these notifications, open: https://api.example.org/accounts/1?token=2\n';
     assert.ok(mail.endsWith(text), mail);
     assert.match(mail, /^Message-ID: <msg_1@example\.org>$/m);
@@ -27,7 +29,7 @@ describe('email delivery', () => {
     assert.match(mail, /^List-Unsubscribe: <https:\/\/api\.example\.org\/accounts\/1\?token=2>$/m);
   });
 
-  test('has no order and no link without one', async () => {
+  test('has no order, no chain and no link without one', async () => {
     await using recipient = await mailRecipient();
     const body = JSON.stringify({ ...JSON.parse(BODY), type: 'affiliate_trade_completed', metadata: {} });
     await recipient.channel.deliver(deliveryTo('alice@example.net', { body }), call());
@@ -50,6 +52,7 @@ describe('email delivery', () => {
     );
     assert.ok(mail.includes('press its button:\n\nhttps://api.example.org/confirm?token=ab\n\nIf you did not'), mail);
     assert.match(mail, /^Subject: Confirm your notifications$/m);
+    assert.match(mail, /^Auto-Submitted: auto-generated$/m);
     assert.ok(mail.endsWith('You will receive no further mail.\n'), mail);
   });
 

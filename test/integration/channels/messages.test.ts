@@ -233,7 +233,12 @@ test('each type of notification has the same amounts, of six digits, and words o
     const [read, ...repeated] = mails.filter(isMail);
     assert.ok(read !== undefined && repeated.length === 0, `${message} by mail`);
     assert.equal(read.subject, subject);
-    assert.ok(read.text.includes(`Account: ${ALICES}\nOrder: ${orders[type].uid}\nTime: ${timestamp}\n`), read.text);
+    assert.ok(
+      read.text.includes(
+        `Account: ${ALICES}\nOrder: ${orders[type].uid}\nChain: sepolia (11155111)\nTime: ${timestamp}\n`,
+      ),
+      read.text,
+    );
   }
 
   // The history has the same fills in atoms. What was reverted is not in it.

@@ -167,8 +167,11 @@ describe('web push channel', () => {
     const channel = webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] });
     const delivered = await channel.deliver(deliveryTo(target(push.url), { id: 'msg_abc' }), call());
     assert.deepEqual(delivered, result);
-    // A retry replaces the earlier message of the same topic.
-    assert.deepEqual([push.headers['topic'], push.headers['content-encoding']], ['abc', 'aes128gcm']);
+    // A retry replaces the earlier message of the same topic. News of yesterday are not delivered.
+    assert.deepEqual(
+      [push.headers['topic'], push.headers['ttl'], push.headers['content-encoding']],
+      ['abc', '86400', 'aes128gcm'],
+    );
   });
 
   test.each([
