@@ -3,7 +3,7 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
-import { assertBookFile, COPY_ID } from './connection.ts';
+import { assertBookFile, assertOwnLog, COPY_ID } from './connection.ts';
 import { type BetterSqlite, loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import { requestLogEpoch } from './log-epoch.ts';
 import type { NodeSqlite } from './node-sqlite.ts';
@@ -53,6 +53,28 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
   } catch (cause) {
     await removeDatabase(partial).catch(() => {});
     throw toStoreError(`copy "${from}" to "${to}"`, cause);
+  }
+}
+
+/**
+ * Checks every page, row and index of the file of a book, which is only read.
+ *
+ * @throws StoreError `Unavailable` with the first damage, or if the file cannot be read.
+ */
+export async function checkSqliteFile({ path }: { readonly path: string }): Promise<void> {
+  await loadDriver();
+  if (!existsSync(path)) throw new StoreError('Unavailable', `the file "${path}" does not exist`);
+  assertOwnLog(path);
+  const database = await openDatabase(path, 0);
+  try {
+    database.pragma('query_only = ON');
+    const result = database.pragma('integrity_check(1)', { simple: true });
+    if (result !== 'ok')
+      throw new StoreError('Unavailable', `the file "${path}" is damaged: ${String(result).replace(/\s+/g, ' ')}`);
+  } catch (cause) {
+    throw toStoreError(`check the file "${path}"`, cause);
+  } finally {
+    database.close();
   }
 }
 

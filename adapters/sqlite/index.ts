@@ -14,7 +14,7 @@ import { createSqliteStore } from './store.ts';
 import { createThreadedStore } from './threaded-store.ts';
 import { getWorkerFile } from './write-thread.ts';
 
-export { backupSqlite, type SqliteBackupOptions } from './backup.ts';
+export { backupSqlite, checkSqliteFile, type SqliteBackupOptions } from './backup.ts';
 export type { Synchronous } from './connection.ts';
 export type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
 

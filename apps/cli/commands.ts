@@ -110,7 +110,7 @@ affiliate code, in one step. Orders stay, and later events of them create notifi
 referred trade was valued for it, because its payout requires it. Backups are not changed.
 
 It runs beside a server on the same PostgreSQL database. The file of a running server has a writer: stop the server first.`,
-    flags: named('account', 'accounts', 'db', 'json'),
+    flags: named('account', 'accounts', 'db', 'json', 'log'),
     examples: [
       'forget --account 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --accounts postgres://localhost/books',
       'forget --account 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --db intentbook.sqlite',
@@ -131,9 +131,9 @@ With --config, the argument is a folder: the files of all books, and that of the
     name: 'restore',
     argument: '<file>',
     summary: 'with --check, verifies a backup and prints what its restore would lose',
-    description: `Opens a backup of an SQLite book, verifies every UID, signature and document, and compares its log with that of the
-present database, which a server may have open. It prints the entries that the backup does not have: orders, trades and
-others. Both files are only read. Exits with 1 if a problem is found.
+    description: `Checks every page of a backup of an SQLite book, verifies every UID, signature and document, and compares its log with
+that of the present database, which a server may have open. It prints the entries that the backup does not have: orders,
+trades and others. Both files are only read. Exits with 1 if a problem is found.
 
 It restores nothing: stop the server, delete the files -wal and -shm, and replace the database by the backup.`,
     flags: named(...BOOK, 'check', 'json', 'log'),

@@ -154,8 +154,8 @@ async function runMigration({ options, json, log }: Command & { name: 'migrate' 
 }
 
 async function runMaintenance({ options, yes, log }: Command & { name: 'command' }): Promise<void> {
-  const { command, book, accounts, config, file } = options;
-  const action = { action: command, target: formatTarget({ ...book, accounts, config, file }) };
+  const { command, book, accounts, config, file, account } = options;
+  const action = { action: command, target: formatTarget({ ...book, accounts, config, file, account }) };
   const isConfirmed = command === 'prune' && !yes && !options.json && isTerminal;
   const run = () => runCommand(isConfirmed ? { ...options, confirm } : options, process.stderr);
   const outcome = await audited(log, action, run, ({ ok }) => ok).catch((error: unknown) => failWith(error));

@@ -1,4 +1,4 @@
-import type { AccountStore, Clock, Domain } from 'intentbook';
+import type { AccountStore, Address, Clock, Domain } from 'intentbook';
 import { createAccountStore, createInMemoryLeases } from 'intentbook/store-kit';
 import type { SqliteConnection, SqliteSource } from '../connection.ts';
 import { createDatabaseOperations, openOperations } from '../open.ts';
@@ -35,13 +35,21 @@ export function createSqliteAccountStore(source: SqliteSource): AccountStore {
 
 function assemble(connection: SqliteConnection, lease: Lease, clock: Clock) {
   const session = openSession(connection, lease.assertHeld);
+  const forget = createForget(session);
+  // The file would otherwise keep the bytes of deleted addresses and messages in unused parts of its pages.
+  if (connection.own) connection.database.pragma('secure_delete = ON');
   return {
     notifications: { ...createNotificationTable(session, () => clock.now()), watch: () => () => {} },
     affiliates: createAffiliateTable(session),
     subscriptions: createSubscriptionTable(session),
     deliveries: createDeliveryTable(session, () => clock.now()),
     retention: createAccountRetention(session),
-    forget: createForget(session),
+    forget(account: Address) {
+      const forgotten = forget(account);
+      // The write-ahead log has earlier states of the pages.
+      if (connection.own) connection.database.pragma('wal_checkpoint(TRUNCATE)');
+      return forgotten;
+    },
     leases: createInMemoryLeases(() => clock.now()),
     ...createDatabaseOperations(connection, lease, session),
   };

@@ -39,7 +39,7 @@ export async function audited<T>(
   }
 }
 
-/** The databases and the file of a command. */
+/** The databases, the file and the account of a command. */
 export interface CommandPlaces {
   readonly db?: string | undefined;
   readonly postgres?: string | undefined;
@@ -47,18 +47,21 @@ export interface CommandPlaces {
   readonly accounts?: string | undefined;
   readonly config?: string | undefined;
   readonly file?: string | undefined;
+  readonly account?: string | undefined;
 }
 
-/** Formats the databases and the file of a command, without the secrets of connection strings. */
-export function formatTarget({ db, postgres, schema, accounts, config, file }: CommandPlaces): string {
+/** Formats the databases, the file and the account of a command, without the secrets of connection strings. */
+export function formatTarget(places: CommandPlaces): string {
+  const { db, postgres, schema, accounts, config, file, account } = places;
   const book = postgres === undefined ? db && resolve(db) : `${getAddress(postgres)}, schema ${schema ?? 'intentbook'}`;
-  const places = {
+  const parts = {
     book: config === undefined ? book : undefined,
     config: config && resolve(config),
-    accounts: accounts && (accounts.startsWith('postgres') ? getAddress(accounts) : accounts),
+    accounts: accounts && (accounts.startsWith('postgres') ? getAddress(accounts) : resolve(accounts)),
     file: file && (file === '-' ? file : resolve(file)),
+    account,
   };
-  return Object.entries(places)
+  return Object.entries(parts)
     .flatMap(([name, place]) => (place ? [`${name}: ${place}`] : []))
     .join('; ');
 }

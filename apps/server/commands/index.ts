@@ -149,7 +149,7 @@ async function checkRestore(options: CommandOptions, progress: Progress): Promis
   const [plan] = planCommand(options).books;
   if (plan === undefined) throw new Error('the plan has no book');
   const file = resolve(options.file);
-  const data = await checkBackup({ kind: 'file', path: file }, plan.place, getDomain(plan), progress);
+  const data = await checkBackup(file, plan.place, getDomain(plan), progress);
   const sum = `${file} has ${formatCount(data.orders, 'order')}, ${formatCount(data.problems.length, 'problem')}`;
   const problems = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
   return { ok: data.problems.length === 0, words: `${sum}${problems}\n${describeLost(data)}`, data: { file, ...data } };

@@ -30,17 +30,20 @@ export interface RestoreCheck extends Verified {
 }
 
 /**
- * Verifies a backup and compares its log with that of the present book. Both are only read.
+ * Verifies the file of a backup and compares its log with that of the present book. Both are only read.
  *
  * @param present - The present book, which a server may have open. It may be missing or damaged.
  */
 export async function checkBackup(
-  backup: StoreLocation,
+  backup: string,
   present: StoreLocation,
   domain: Domain,
   progress: Progress,
 ): Promise<RestoreCheck> {
-  return withStore(backup, domain, async (store) => {
+  const { checkSqliteFile } = await import('intentbook/sqlite');
+  // Orders and the log are read below, but not chain events, auctions and indexes.
+  await checkSqliteFile({ path: backup });
+  return withStore({ kind: 'file', path: backup }, domain, async (store) => {
     const verified = await verifyBook(store, domain, progress);
     const last = await store.events.last();
     const [newest] = last === 0 ? [] : await store.events.after(last - 1, 1);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { createOrderBook } from 'intentbook';
+import { createOrderBook, systemClock } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import type { OperatorAction } from 'intentbook/server';
 import { serve } from 'intentbook/server';
-import { sqliteStore } from 'intentbook/sqlite';
+import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import { formatAction, formatTarget } from '../../../apps/cli/logging/audit.ts';
 import { createNamedKey } from '../../../apps/server/commands/create-key.ts';
@@ -121,6 +121,21 @@ describe('audit line of a command', () => {
       /^audit: \{"time":"[^"]+","action":"keys create","who":"user [^"]+","target":"maker"/,
     );
     expect(created.stderr).not.toContain(created.stdout.split('\n')[0]);
+  });
+
+  test('of forget names the account and its store', async () => {
+    const folder = await scratch();
+    const [account, accounts] = [`0x${'fe'.repeat(20)}`, join(folder, 'accounts.sqlite')];
+    const store = sqliteAccountStore({ path: accounts });
+    await store.open({ clock: systemClock });
+    await store.close();
+    const forget = ['forget', '--account', account, '--accounts', accounts, '--log', 'json'];
+    const { code, stderr } = await intentbook(forget).ended;
+    const target = expect.stringContaining(`accounts: ${accounts}; account: ${account}`);
+    expect([code, JSON.parse(stderr)]).toEqual([
+      0,
+      expect.objectContaining({ action: 'forget', target, result: 'ok' }),
+    ]);
   });
 
   test('names the code of a failure, and is not written without a log format', async () => {

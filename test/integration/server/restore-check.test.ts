@@ -1,5 +1,6 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { createOrderBook } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -67,6 +68,18 @@ describe('check of a backup', () => {
       expect(data).toMatchObject({ orders: 3, lost: { unknown: expect.any(String) } });
     }
     expect(readdirSync(folder)).not.toContain('missing.sqlite');
+  });
+
+  test.each(['chain_events', 'orders_live', 'quotes'])('finds a damaged page of %s', async (table) => {
+    const { db, folder } = await bookWith(3);
+    const copy = join(folder, 'monday.sqlite');
+    await done(['backup', copy, '--db', db]);
+    const database = new Database(copy, { readonly: true });
+    const page = database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(table) as number;
+    const size = database.pragma('page_size', { simple: true }) as number;
+    database.close();
+    writeFileSync(copy, readFileSync(copy).fill(0xa5, (page - 1) * size, page * size));
+    expect(await rejected(['restore', copy, '--check', '--db', db])).toMatch(/monday\.sqlite" is damaged: \S/);
   });
 
   test('is refused without --check and for a missing backup', async () => {
