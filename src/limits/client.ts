@@ -7,7 +7,7 @@ export interface Origin {
 }
 
 /** The client id of all requests without a valid address. */
-const UNKNOWN = 'unknown';
+export const UNKNOWN_CLIENT = 'unknown';
 
 /**
  * Creates the function that returns the client of a request. It is the socket's address or, if that is a trusted proxy,
@@ -21,7 +21,7 @@ export function createClientResolver(trustedProxies: readonly string[]): (origin
   const trusted = parseProxies(trustedProxies);
   return (origin) => {
     const socket = parseIpAddress(origin.remoteAddress ?? '');
-    if (socket === undefined) return UNKNOWN;
+    if (socket === undefined) return UNKNOWN_CLIENT;
     return formatNetwork(isTrusted(socket, trusted) ? getForwardedAddress(socket, origin, trusted) : socket);
   };
 }

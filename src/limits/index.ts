@@ -14,6 +14,7 @@ export {
   isIpv4,
   parseIpAddress,
   parseIpRange,
+  UNKNOWN_CLIENT,
 } from './client.ts';
 export { parseStreamLimits, type StreamLimits } from './stream-limits.ts';
 export { type Rate, type TokenBucketsOptions, tokenBuckets } from './token-buckets.ts';

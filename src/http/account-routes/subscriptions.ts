@@ -1,4 +1,5 @@
 import { AccountError } from '../../account-tools/account-error.ts';
+import { UNKNOWN_CLIENT } from '../../limits/index.ts';
 import type { SubscriptionProof, SubscriptionRequest } from '../../notifications/index.ts';
 import { isTypeRequested } from '../accept.ts';
 import { READ, WRITE } from '../cost.ts';
@@ -18,10 +19,10 @@ const createSubscription: AccountRoute = {
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body, work }) {
     const request = body as SubscriptionRequest; // `create` validates the shape
-    return jsonResponse(
-      201,
-      await accounts.subscriptions.create(param('account'), request, { client: work.client?.() }),
-    );
+    const client = work.client?.();
+    // A mount without addresses has one name for all clients, whose invitations a limit would share.
+    const caller = { client: client === UNKNOWN_CLIENT ? undefined : client };
+    return jsonResponse(201, await accounts.subscriptions.create(param('account'), request, caller));
   },
 };
 

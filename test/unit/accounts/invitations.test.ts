@@ -1,6 +1,8 @@
-import type { Channel } from 'intentbook';
+import type { ApiRequest, Channel } from 'intentbook';
+import { createAccountApi } from 'intentbook/accounts';
 import { describe, expect, test } from 'vitest';
 import { TYPES } from '../../integration/channels/channel-fixture.ts';
+import { directFixture } from '../../integration/http/http-fixture.ts';
 import { account, signOrder } from '../../support/orders.ts';
 import { accountFixture } from './account-api-fixture.ts';
 
@@ -14,8 +16,10 @@ const MAIL: Channel = {
 };
 
 /** An account interface whose channel sends ten invitations a day: five to a domain, nine without orders. */
-async function fixture() {
-  const { accounts, book, clock } = await accountFixture({ channels: [MAIL], maxInvitations: 10 });
+async function fixture(maxInvitations = 10) {
+  const { accounts, book, clock } = await accountFixture({ channels: [MAIL], maxInvitations });
+  const identifyClient = ({ header }: ApiRequest) => header('x-client');
+  const http = directFixture(createAccountApi(accounts, { identifyClient }), () => clock.now() / 1000);
   let nonce = 0n;
   return {
     async order(n: number) {
@@ -23,7 +27,7 @@ async function fixture() {
       expect(await book.orders.submit(await signOrder(account(n), { validTo }))).toMatchObject({ status: 'accepted' });
     },
     /** Requests an invitation, and returns its state or the reason of the rejection. */
-    async invite(n: number, target: string): Promise<string> {
+    async invite(n: number, target: string, client?: string): Promise<string> {
       const signer = account(n);
       const deadline = Math.floor(clock.now() / 1000) + 60;
       const types = ['order_filled'] as const;
@@ -32,11 +36,12 @@ async function fixture() {
       const domain = { name: 'Service Affiliate', version: '1' };
       const signature = await signer.signTypedData({ domain, types: TYPES, primaryType: 'Subscription', message });
       const request = { channel: 'mail', target, types, nonce: String(nonce), deadline, signature };
-      const created = accounts.subscriptions.create(signer.address, request);
-      return created.then(
-        ({ state }) => state,
-        (failure: Error) => failure.message,
-      );
+      const headers = client === undefined ? {} : { 'x-client': client };
+      const path = `/accounts/${signer.address}/subscriptions`;
+      const response = await http.send('POST', path, { body: request, headers });
+      const { state, message: reason } = response.json() as Record<string, string>;
+      expect(response.status).toBe(state === undefined ? 429 : 201);
+      return state ?? reason ?? '';
     },
   };
 }
@@ -47,6 +52,22 @@ describe('invitations of a channel', () => {
     for (let n = 0; n < 5; n++) expect(await invite(n, `user${n}@one.example`)).toBe('pending');
     expect(await invite(5, 'user@one.example')).toBe('Too many invitations were sent to this domain today');
     expect(await invite(5, 'user@two.example')).toBe('pending');
+  });
+
+  test('are ten for a client with any number of wallets, and unlimited for a mount without addresses', async () => {
+    const { invite } = await fixture(1_000);
+    for (let n = 0; n < 10; n++) expect(await invite(n, `user${n}@one.example`, 'a')).toBe('pending');
+    expect(await invite(10, 'user@two.example', 'a')).toBe('Too many invitations were requested by this client today');
+    expect(await invite(10, 'user@two.example', 'b')).toBe('pending');
+    for (let n = 20; n < 31; n++) expect(await invite(n, `user${n}@three.example`)).toBe('pending');
+  });
+
+  test('are ten for an account, from any number of clients', async () => {
+    const { invite } = await fixture(1_000);
+    for (let n = 0; n < 10; n++) expect(await invite(1, `user@d${n}.example`, `client ${n}`)).toBe('pending');
+    expect(await invite(1, 'user@x.example', 'other')).toBe(
+      'Too many invitations were requested for this account today',
+    );
   });
 
   test('are reserved for accounts with orders at the end', async () => {
