@@ -4,8 +4,8 @@ import { type CoinGeckoOptions, createCoinGeckoClient } from './coin-gecko-clien
 
 /**
  * Creates a price source that reads prices by contract address from CoinGecko. Native currency is read as its wrapped
- * token. A chain without a platform and an unlisted token have no price. Any response status besides 200 and 404 is a
- * failure. Redirects are not followed.
+ * token. A chain without a platform, an unlisted token and one whose price is older than an hour have no price. Any
+ * response status besides 200 and 404 is a failure. Redirects are not followed.
  *
  * @throws TypeError if an option is unknown or `baseUrl` is not an http or https URL.
  */
@@ -19,14 +19,20 @@ export function coinGecko(options: CoinGeckoOptions = {}): UsdPriceSource {
       const contract =
         token === NATIVE_MARKER ? CHAINS.find((chain) => chain.chainId === chainId)?.wrappedNative : token;
       if (platform === undefined || contract === undefined) return undefined;
-      const query = { contract_addresses: contract, vs_currencies: 'usd' };
+      const query = { contract_addresses: contract, vs_currencies: 'usd', include_last_updated_at: 'true' };
       const body = await client.get(`simple/token_price/${encodeURIComponent(platform)}`, query, signal);
       return body === undefined ? undefined : parsePrice(body, contract);
     },
   };
 }
 
-/** Parses `{ "0x…": { "usd": 1.5 } }`. A missing token and a price of 0 result in undefined. */
+/** Age from which a price is not used, in milliseconds. A token that is not traded any more keeps its last one. */
+const MAX_AGE = 3_600_000;
+
+/**
+ * Parses `{ "0x…": { "usd": 1.5, "last_updated_at": 1700000000 } }`. A missing token, an old price and a price of 0
+ * result in undefined.
+ */
 function parsePrice(body: unknown, contract: string): number | undefined {
   // An object with other names is an error with status 200.
   const isTable = typeof body === 'object' && body !== null && !Array.isArray(body);
@@ -35,7 +41,8 @@ function parsePrice(body: unknown, contract: string): number | undefined {
   }
   const entry = Object.entries(body).find(([name]) => name.toLowerCase() === contract)?.[1] as unknown;
   if (entry === undefined) return undefined;
-  const price = typeof entry === 'object' && entry !== null && 'usd' in entry ? entry.usd : undefined;
+  const { usd: price, last_updated_at: at } = Object(entry) as Readonly<Record<string, unknown>>;
+  if (typeof at === 'number' && at * 1000 < Date.now() - MAX_AGE) return undefined;
   if (price === undefined || price === null || price === 0) return undefined;
   if (typeof price === 'number') return price;
   throw new Error('the response of CoinGecko contains a price that is not a number');

@@ -14,12 +14,22 @@ export type ServiceResponse = readonly [status: number, body: unknown];
 
 export const UNI = '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984';
 
+const minutesAgo = (minutes: number) => Math.floor(Date.now() / 1000) - minutes * 60;
+
 const coinGeckoError = (code: number, message: string) => ({ status: { error_code: code, error_message: message } });
 
 /** Responses of `simple/token_price`, and the price that they contain. `undefined`: none; a text: the failure. */
 export const COIN_GECKO_PRICES: readonly (readonly [string, ServiceResponse, number | string | undefined])[] = [
   ['a price', [200, { [UNI]: { usd: 7.31 } }], 7.31],
-  ['a price with its time', [200, { [UNI]: { usd: 7.31, last_updated_at: 1_700_000_000 } }], 7.31],
+  ['a price with its time', [200, { [UNI]: { usd: 7.31, last_updated_at: minutesAgo(50) } }], 7.31],
+  ['a price with a time to come', [200, { [UNI]: { usd: 7.31, last_updated_at: minutesAgo(-50) } }], 7.31],
+  ['a price without its time', [200, { [UNI]: { usd: 7.31, last_updated_at: null } }], 7.31],
+  ['a price of two hours ago', [200, { [UNI]: { usd: 7.31, last_updated_at: minutesAgo(120) } }], undefined],
+  [
+    'the last price of a token of last year',
+    [200, { [UNI]: { usd: 7.31, last_updated_at: 1_700_000_000 } }],
+    undefined,
+  ],
   ['a price in exponent form', [200, `{"${UNI}":{"usd":1.2e-08}}`], 1.2e-8],
   ['an address with a checksum', [200, { '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984': { usd: 7 } }], 7],
   ['no listed token', [200, {}], undefined],

@@ -13,6 +13,8 @@ import {
   UNI,
 } from '../../support/price-services.ts';
 import { accountFixture } from '../../unit/accounts/account-api-fixture.ts';
+import { turns } from '../../unit/accounts/accounts-fixture.ts';
+import { statisticsFixture, TRADER_ADDRESS } from '../../unit/accounts/statistics-fixture.ts';
 
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 const ETHER = 2000;
@@ -79,6 +81,49 @@ async function expectPrice(source: UsdPriceSource, expected: number | string | u
     expect(alone.failures).toEqual([expect.stringContaining(expected)]);
   }
 }
+
+/** Returns the activity of a trade of 100 UNI with a code, whose price the source reads. It waits for a price. */
+async function readReferredTrade(source: UsdPriceSource) {
+  const uni: UsdPriceSource = {
+    name: source.name,
+    usdPrice: ({ token }, call) =>
+      token === WETH.toLowerCase() ? source.usdPrice({ chainId: 1, token: UNI }, call) : undefined,
+  };
+  const fixture = await statisticsFixture({}, [uni]);
+  await fixture.register();
+  await fixture.trade(100);
+  await turns(async () => {
+    fixture.clock.advance(30_000);
+    return (await fixture.get('trader-activity', TRADER_ADDRESS)) !== 503 && (await fixture.activity()).length === 1;
+  });
+  const [row] = await fixture.activity();
+  return { row, failures: describeFailures(fixture.failures) };
+}
+
+describe('values of referred trades', () => {
+  const rows = [
+    ...COIN_GECKO_PRICES.map((row) => ['CoinGecko', ...row] as const),
+    ...DEFI_LLAMA_PRICES.map((row) => ['DefiLlama', ...row] as const),
+    ...COINBASE_PRICES.map((row) => ['Coinbase', ...row] as const),
+  ];
+  const create = {
+    CoinGecko: (send: typeof fetch) => coinGecko({ fetch: send }),
+    DefiLlama: defiLlama,
+    Coinbase: coinbase,
+  };
+
+  test.each(rows)('are exact or unknown with %s: %s', async (service, _, response, expected) => {
+    const { row, failures } = await readReferredTrade(create[service](respond(response)));
+    // In millionths of a dollar, rounded half up.
+    const value = typeof expected === 'number' ? Math.round(expected * 1e8) / 1e6 : null;
+    const reason = value === null ? 'price_unknown' : 'eligible';
+    expect(row).toMatchObject({ usd_value: value, eligibility_reason: reason });
+    expect([failures.length > 0, failures[0] ?? '']).toEqual([
+      typeof expected === 'string',
+      expect.stringContaining(typeof expected === 'string' ? expected : ''),
+    ]);
+  });
+});
 
 describe('prices of CoinGecko', () => {
   test.each(COIN_GECKO_PRICES)('are exact, missing or a failure: %s', async (_, response, expected) => {

@@ -18,6 +18,8 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
+const QUERY = 'vs_currencies=usd&include_last_updated_at=true';
+
 describe('CoinGecko price source', () => {
   /** A test double of the price API over a real socket. */
   async function double(answer: (request: IncomingMessage, response: ServerResponse) => void) {
@@ -47,8 +49,8 @@ describe('CoinGecko price source', () => {
       await coinGecko({ baseUrl, apiKey: 'other', plan: 'demo' }).usdPrice({ ...on1(TOKEN), chainId: 100 }, call()),
     ).toBe(1.25);
     expect(requests).toEqual([
-      { url: `/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd`, key: 'secret' },
-      { url: `/api/v3/simple/token_price/xdai?contract_addresses=${TOKEN}&vs_currencies=usd`, key: 'other' },
+      { url: `/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&${QUERY}`, key: 'secret' },
+      { url: `/api/v3/simple/token_price/xdai?contract_addresses=${TOKEN}&${QUERY}`, key: 'other' },
     ]);
   });
 

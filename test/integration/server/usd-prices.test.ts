@@ -66,7 +66,8 @@ test('server queries CoinGecko first, then the quotes of a book, then the price 
   expect(await get(`/1/tokens/${COW}/usdPrice`)).toEqual([200, { price: 500 }]);
   expect(await get(`/1/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 3 }]);
   expect(await get(`/5/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 4 }]);
-  expect(requests[0]).toBe(`/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd secret`);
+  const query = `contract_addresses=${TOKEN}&vs_currencies=usd&include_last_updated_at=true`;
+  expect(requests[0]).toBe(`/api/v3/simple/token_price/ethereum?${query} secret`);
 });
 
 test("affiliates sign under the configured domain name, and contract wallets are checked by the server's nodes", async () => {
