@@ -30,6 +30,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     ...emitter,
     emit: (event, entry) => emitter.emit(event, entry as never), // entries of a type have the shape of its event
   });
+  // `assertStarted` returns the verifier. The parts below are used after the start.
   const { assertStarted, ...lifecycle } = createLifecycle('book', {
     open,
     close,

@@ -1,3 +1,14 @@
+/**
+ * Stores in SQLite files.
+ *
+ * `createSqliteStore` (`store.ts`) has all operations on one connection; `orders.ts` inserts an order. By default, a
+ * book uses two: `store-with-reader.ts` reads in the thread of the book, and passes each write to the same store in a
+ * worker thread (`threaded-store.ts`, `write-thread.ts`, `sqlite-worker.ts`). On a handle of the host, both are in one
+ * thread (`handle-store.ts`).
+ *
+ * @module
+ */
+
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';

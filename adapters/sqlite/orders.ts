@@ -103,10 +103,10 @@ export function createOrderTable(
       }
     }
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);
-    projection.insert(order, uid, owner);
+    projection.insert(order, uid, owner); // the row, and the owner's counter
     documents.refer(order.appData, getEndTime(order), document);
     events.append('created', uid, owner, order.creationDate);
-    projectNewOrder(uid, order.creationDate);
+    projectNewOrder(uid, order.creationDate); // applies chain events that were indexed before the order arrived
     return { status: 'inserted' };
   }
 

@@ -4,7 +4,10 @@ import type { SigningScheme } from '../protocol/signature.ts';
 import type { AdmittedOrder } from '../records/order-json.ts';
 import type { KnownDocument } from './documents.ts';
 
-/** An order whose signature has been checked and whose owner is therefore determined. */
+/**
+ * An order whose signature needs no other check of this process. The owner of an ECDSA signature is recovered. That of
+ * the schemes `eip1271` and `presign` is claimed by the order, and the chain decides.
+ */
 export interface VerifiedOrder extends Omit<AdmittedOrder, 'creationDate' | 'class'> {
   readonly creation: ParsedCreation;
   readonly document: KnownDocument;

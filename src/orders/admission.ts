@@ -28,7 +28,7 @@ export interface AdmissionContext {
   /** The contract that runs hooks. */
   readonly hooksTrampoline: Address;
   readonly store: Store;
-  readonly queue: SubmissionQueue;
+  readonly submissions: SubmissionQueue;
   /** The unsigned orders of clients. */
   readonly pending: PendingOrders;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 /**
- * Orders: their submission, reads, lists, cancellation and expiry.
+ * Orders: their submission (`submit` of `submit.ts`), reads, lists, cancellation and expiry.
  *
  * @module
  */

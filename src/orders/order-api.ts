@@ -79,7 +79,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       const inputs = requireList('orders', creations);
       // A misspelled `transaction` would store the orders outside of it.
       if (options !== undefined) assertKnownOptions('orders.submit', options, SUBMIT_OPTIONS);
-      const submitted = await admission.queue.track(() => submit(inputs, admission, options));
+      const submitted = await admission.submissions.track(() => submit(inputs, admission, options));
       const areAccepted = submitted.every(({ status }) => status === 'accepted');
       const results = areAccepted ? submitted : await Promise.all(submitted.map(admission.convertCodes));
       if (onSubmitted.hasListeners())

@@ -14,7 +14,7 @@ import { getMaxDuration, prepareSubmissions } from './submit.ts';
 
 /** The parsed options of a book that its orders need, and what the book provides to them. */
 export interface OrdersContext
-  extends Omit<AdmissionContext, 'verifier' | 'queue' | 'pending'>,
+  extends Omit<AdmissionContext, 'verifier' | 'submissions' | 'pending'>,
     Pick<
       ExpirySweepContext,
       'expiryGrace' | 'retention' | 'getBlockTime' | 'isCatchingUp' | 'pruneObserver' | 'holder' | 'wake'
@@ -39,10 +39,10 @@ export interface OrdersContext
 export function createOrders(context: OrdersContext) {
   const { store, clock, onFailure, cache, log, assertStarted, wake } = context;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
-  const queue = createSubmissionQueue(store, clock, { onLateEnd: wake, observeInsert: context.observeInsert });
-  const unverified: Omit<AdmissionContext, 'verifier'> = {
+  const submissions = createSubmissionQueue(store, clock, { onLateEnd: wake, observeInsert: context.observeInsert });
+  const withoutVerifier: Omit<AdmissionContext, 'verifier'> = {
     ...context,
-    queue,
+    submissions,
     pending: createPendingOrders(context),
   };
   let started: AdmissionContext | undefined;
@@ -50,7 +50,7 @@ export function createOrders(context: OrdersContext) {
   /** Returns the context of submissions. It changes only when the book is started again. */
   function admission(): AdmissionContext {
     const verifier = assertStarted();
-    if (started?.verifier !== verifier) started = { ...unverified, verifier };
+    if (started?.verifier !== verifier) started = { ...withoutVerifier, verifier };
     return started;
   }
 
@@ -89,6 +89,6 @@ export function createOrders(context: OrdersContext) {
       streams.loaded?.close();
     },
     /** Waits until all submissions have ended. */
-    drained: (): Promise<void> => queue.drained(getMaxDuration(context)),
+    drained: (): Promise<void> => submissions.drained(getMaxDuration(context)),
   };
 }

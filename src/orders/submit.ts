@@ -11,7 +11,7 @@ import type { OrderInsert } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { type AdmissionContext, getCheckQueue, type RemoteCheck, type Submission } from './admission.ts';
 import { authenticate, parseUnverifiedOrder, type UnverifiedOrder } from './authenticate.ts';
-import { toOrderInsert, toRejection } from './insert.ts';
+import { toOrderInsert, toRejection } from './order-insert.ts';
 
 /** Options of a submission. */
 export interface SubmitOptions {
@@ -100,8 +100,8 @@ export function getMaxDuration({
 }
 
 /**
- * Validates orders and inserts those that pass. The first failed check is reported, in this order (see
- * docs/internals/decisions.md#d2-2):
+ * Validates orders and inserts those that pass. The first failed check is reported, in this order of precedence (see
+ * docs/internals/decisions.md#d2-2). {@link check} runs the local checks before it searches for duplicates:
  * 1. shape, fee and app data;
  * 2. owner and signature;
  * 3. duplicate;
@@ -123,7 +123,7 @@ export async function submit(
   const parsed = await Promise.all(
     inputs.map(async (input) => {
       // A transaction of the host must not stay open while other requests run.
-      if (options.transaction === undefined) await context.queue.pace(client);
+      if (options.transaction === undefined) await context.submissions.pace(client);
       assertNotAborted(caller);
       return parseInput(input, context);
     }),
@@ -133,6 +133,7 @@ export async function submit(
   assertNotAborted(caller);
   const admitted = candidates.filter((_, i): _ is VerifiedOrder => decisions[i] === 'admit');
   const outcomes = (await insert(admitted, context, options)).values();
+  // The store has one outcome for each admitted order.
   return candidates.map((candidate, i) => {
     const decision = decisions[i];
     if (candidate instanceof OrderBookError) return { status: 'rejected', error: candidate };
@@ -251,9 +252,11 @@ async function insert(
   const quotes = await findQuotes(candidates, linking);
   const entries = candidates.map((candidate, i) => toOrderInsert(candidate, quotes[i], context));
   const options = transaction === undefined ? {} : { transaction };
-  const outcomes = await context.queue.insert(entries, options, since);
+  const outcomes = await context.submissions.insert(entries, options, since);
   if (client === undefined || transaction !== undefined) return outcomes;
-  const insertOne = async (entry: OrderInsert) => (await context.queue.insert([entry]))[0] ?? { status: 'unknown' };
+  const insertOne = async (entry: OrderInsert) =>
+    (await context.submissions.insert([entry]))[0] ?? { status: 'unknown' };
+  // An unsigned order over the quota of its owner is inserted after all if other clients have used the quota.
   return context.pending.settle(entries, outcomes, client, insertOne);
 }
 
@@ -271,7 +274,7 @@ async function relayOrders(
     insert: toOrderInsert(candidate, quotes[i], context),
     quoteId: candidate.creation.quoteId,
   }));
-  return relay.submit(orders, context.queue.insert);
+  return relay.submit(orders, context.submissions.insert);
 }
 
 /** Returns the quotes of orders, in input order. Orders without a quote id have none in a book that does not quote. */

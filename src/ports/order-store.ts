@@ -141,7 +141,8 @@ export interface InsertOptions {
 export interface OrderStore {
   /**
    * Inserts orders in one durable step, in input order. Each order is checked independently: a duplicate, an order over
-   * its quota and a failed replacement do not affect the others.
+   * its quota and a failed replacement do not affect the others. Implemented by `orders.ts` of `adapters/memory` and
+   * `adapters/sqlite`, and by the SQL of `adapters/postgres/sql/insert-orders.ts`.
    *
    * For an inserted order, the store writes together:
    * - the row and its document;

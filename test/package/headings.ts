@@ -43,6 +43,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Embedding',
   'Add a route',
   'Add a rule',
+  'Add an option',
   'Add a store',
   'Added',
   'Affiliate codes',

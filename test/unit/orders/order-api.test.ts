@@ -52,7 +52,7 @@ function fixture({ writers = 'single', hasListeners = true, cancelOutcome, ...op
     verifier,
     domain: { verifyingContract: SEPOLIA_DOMAIN.settlementContract },
     documents: { maxAppDataSize: 1000 },
-    queue: { pace: async () => {}, track: <T>(submission: () => Promise<T>) => submission() },
+    submissions: { pace: async () => {}, track: <T>(submission: () => Promise<T>) => submission() },
     convertCodes: async <T>(result: T) => {
       elapsed += 30;
       return result;

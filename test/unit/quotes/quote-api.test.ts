@@ -4,7 +4,7 @@ import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { QuoteStore } from '../../../src/ports/quote-store.ts';
-import { createQuotePersister } from '../../../src/quotes/quote-cache.ts';
+import { createQuotePersister } from '../../../src/quotes/quote-persister.ts';
 import type { QuoteCandidate } from '../../../src/quotes/quote-candidate.ts';
 import { createQuoteCandidate, isBetterCandidate } from '../../../src/quotes/quote-candidate.ts';
 import type { ParsedQuoteRequest } from '../../../src/quotes/request.ts';

@@ -1,6 +1,6 @@
 import type { QuoteOptions } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import { createStoredQuote, getQuoteKind } from '../../../src/quotes/quote-cache.ts';
+import { createStoredQuote, getQuoteKind } from '../../../src/quotes/quote-persister.ts';
 import { getOrderQuoting, parsePrice, parseQuoteOptions } from '../../../src/quotes/quote-options.ts';
 
 const MAX = 2n ** 256n - 1n;
