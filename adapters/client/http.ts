@@ -170,6 +170,8 @@ function parseUrl(url: string) {
   if (!isValid) throw new TypeError('createClient: url must be an http or https URL');
   // The path of a request is appended, and would become a part of them.
   if (/[?#]/.test(url)) throw new TypeError('createClient: url must have no query and no fragment');
+  // It is appended to each request.
+  if (/\/api\/v1\/*$/.test(url)) throw new TypeError('createClient: url must be that of the book, without "/api/v1"');
   const { username = '', password = '' } = parsed ?? {};
   if (parsed === undefined || username + password === '') return { base: url.replace(/\/+$/, '') };
   parsed.username = '';

@@ -225,6 +225,7 @@ function getTerms(
     const { slippageBps, partiallyFillable, receiver, appData } = options;
     return orderFromQuote(terms, defined({ slippageBps, partiallyFillable, receiver, appData, validTo }));
   }
+  if (options.slippageBps !== undefined) throw new TypeError('placeOrder: slippageBps applies to a quote only');
   const { kind, sold, bought } = parseLimitTerms(terms);
   const [sell, buy] = [token(sold[1]), token(bought[1])];
   const { receiver = null, appData, partiallyFillable } = options;

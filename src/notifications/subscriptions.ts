@@ -341,7 +341,11 @@ function createConfirmations(context: Pick<SubscriptionContext, 'clock' | 'rando
       ).catch(
         () => false, // any failure of the target counts as a missing echo
       );
-      if (echoed !== true) throw new AccountError(400, 'The target has not echoed its challenge');
+      if (echoed !== true)
+        throw new AccountError(
+          400,
+          'The target has not echoed its challenge, or the operator does not allow its address',
+        );
     }
     if (channel.confirmation !== 'token') return undefined;
     const path = `/accounts/${subscription.account}/subscriptions/confirm?token=${token}`;

@@ -137,6 +137,8 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (chain) => {
       const trader = await sandbox.createTrader({ WETH: '2' });
       const uid = await trader.placeOrder(TERMS);
       sandbox.stopNode();
+      const slippage = trader.placeOrder(TERMS, { slippageBps: 50 });
+      await expect(slippage).rejects.toThrow('placeOrder: slippageBps applies to a quote only');
       await expect(trader.placeOrder(TERMS)).rejects.toMatchObject({ code: 'ChainUnavailable' });
       await sandbox.restore();
       await sandbox.waitFor(uid, 'fulfilled');

@@ -260,7 +260,7 @@ describe('subscription with an echo', () => {
   ])('is rejected if the target %s', async (_, challenge) => {
     const channel = { confirmation: 'echo', ...(challenge && { challenge }) } as const;
     const { create, store } = await fixture({ channels: { hook: channel } });
-    const failure = error(400, 'The target has not echoed its challenge');
+    const failure = error(400, 'The target has not echoed its challenge, or the operator does not allow its address');
     expect(await getFailure(create(ALICE, request()))).toEqual(failure);
     expect(await store.subscriptions.list(ALICE)).toEqual([]);
   });
@@ -274,7 +274,9 @@ describe('subscription with an echo', () => {
     const used = error(409, 'The nonce was used before');
     expect(await getFailure(create(ALICE, signed))).toEqual(used);
     answers[0]?.(false);
-    expect(await first).toEqual(error(400, 'The target has not echoed its challenge'));
+    expect(await first).toEqual(
+      error(400, 'The target has not echoed its challenge, or the operator does not allow its address'),
+    );
     expect(await getFailure(create(ALICE, signed))).toEqual(used);
     expect(answers).toHaveLength(1);
   });
@@ -326,7 +328,9 @@ describe('subscription with an echo', () => {
     const failure = getFailure(create(ALICE, request()));
     for (let i = 0; i < 10; i++) await Promise.resolve();
     clock.advance(1000);
-    expect(await failure).toEqual(error(400, 'The target has not echoed its challenge'));
+    expect(await failure).toEqual(
+      error(400, 'The target has not echoed its challenge, or the operator does not allow its address'),
+    );
   });
 });
 
