@@ -98,6 +98,10 @@ export interface ErrorBody {
   readonly data?: ErrorData;
 }
 
+/** Formats sentences as a message: in lower case, joined by semicolons, without a full stop. */
+const toMessage = (sentences: string) =>
+  sentences.replace(/(?:^|\. )[A-Z]/g, (start) => start.replace('.', ';').toLowerCase()).replace(/\.$/, '');
+
 /**
  * A rejection: a request that breaks a rule, with a code to branch on. Most methods return rejections as data. Other
  * errors are failures of the host, the store or the engine.
@@ -111,7 +115,7 @@ export class OrderBookError extends Error {
   readonly detail: ErrorDetail | undefined;
 
   constructor(code: ErrorCode, description?: string, data?: ErrorData, detail?: ErrorDetail) {
-    super(description ?? ERRORS[code].meaning);
+    super(description ?? toMessage(ERRORS[code].meaning));
     this.code = code;
     this.data = data;
     this.detail = detail;

@@ -44,7 +44,7 @@ export function createPageFiles(): (name: string, request: ApiRequest) => ApiRes
       return rejectionResponse(error, { allow: allow.join(', ') });
     }
     const file = files.get(name);
-    if (file === undefined) return rejectionResponse(new OrderBookError('NotFound', 'The explorer has no such file'));
+    if (file === undefined) return rejectionResponse(new OrderBookError('NotFound', 'the explorer has no such file'));
     const headers = { ...HEADERS, 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', etag: file.etag };
     if (header('if-none-match') === file.etag) return { status: 304, headers };
     return { status: 200, headers, body: file.text };

@@ -176,6 +176,20 @@ describe('the form of the code', () => {
   });
 });
 
+describe('messages of errors', () => {
+  const PATTERN = /new (\w*Error)\(\s*(?:'\w+',\s*)?(?:'([^'\n]+ [^'\n]*)'|`([^`]+)`)/g;
+
+  it('start in lower case or with a name, and have no full stop', () => {
+    const messages = CODE.filter((file) => file.endsWith('.ts')).flatMap((file) =>
+      [...read(file).matchAll(PATTERN)].map(([, name, plain, template]) => [name, plain ?? template ?? ''] as const),
+    );
+    expect(messages.length).toBeGreaterThan(300);
+    // The texts of the account interface are those of production, or begin as they do.
+    const texts = messages.flatMap(([name, text]) => (name === 'AccountError' ? [] : text));
+    expect(texts.filter((text) => /^(?!Tenderly )[A-Z][a-z]+ |\.$/.test(text))).toEqual([]);
+  });
+});
+
 describe('headings', () => {
   it.each(PAGES.filter((file) => file !== 'CHANGELOG.md'))('of %s are known', (file) => {
     const text = read(file).replace(/^```.*?^```/gms, '');

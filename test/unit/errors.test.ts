@@ -49,12 +49,20 @@ describe('error table', () => {
 });
 
 describe('OrderBookError', () => {
-  test.each(codes)('%s has the status, retryability and meaning of its entry', (code) => {
+  test('has the meaning of its code in the style of all messages: in lower case, without a full stop', () => {
+    expect(new OrderBookError('RateLimited').message).toBe(
+      'too many requests; retry after the seconds in `Retry-After`',
+    );
+    for (const code of codes) expect(new OrderBookError(code).message).toMatch(/^[a-z`].*[^.]$/);
+  });
+
+  test.each(codes)('%s has the status and retryability of its entry, and its meaning as message', (code) => {
     const error = new OrderBookError(code);
     expect(error).toBeInstanceOf(Error);
     const { status, retryable, meaning } = ERRORS[code];
-    expect(error).toMatchObject({ name: 'OrderBookError', code, status, retryable, message: meaning });
-    expect(error.toJSON()).toEqual({ errorType: code, description: meaning });
+    expect(error).toMatchObject({ name: 'OrderBookError', code, status, retryable });
+    expect(error.toJSON()).toEqual({ errorType: code, description: error.message });
+    expect(`${error.message.replaceAll('; ', '. ')}.`.toLowerCase()).toBe(meaning.toLowerCase());
   });
 
   test('serialises only type, description and data', () => {

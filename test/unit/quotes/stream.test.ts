@@ -256,7 +256,7 @@ describe('quote stream over a socket', () => {
     await using server = await serve(fixture);
     const response = await server.post();
     expect(await response.text()).toBe(
-      `event: error\ndata: {"errorType":"NoLiquidity","description":"No estimator has a price for this trade."}\n\n`,
+      `event: error\ndata: {"errorType":"NoLiquidity","description":"no estimator has a price for this trade"}\n\n`,
     );
   });
 
