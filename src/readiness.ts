@@ -22,7 +22,7 @@ export function createReadinessCheck({
 }: {
   readonly store: Pick<Store, 'check'>;
   readonly clock: Clock;
-  /** Throws a `StoreError` `Closed` if the book is not started. */
+  /** Throws a `StoreError` if the book is not started (`NotStarted`) or closed (`Closed`). */
   readonly assertStarted: () => void;
   readonly chain: {
     readonly state: string | undefined;

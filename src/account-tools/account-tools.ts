@@ -18,6 +18,6 @@ export interface AccountTools {
   readonly deadline: number;
   readonly observer: SourceObserver;
   readonly onFailure: (failure: unknown) => void;
-  /** Throws a `StoreError` `Closed` if the interface is not started. */
+  /** Throws a `StoreError` if the interface is not started (`NotStarted`) or closed (`Closed`). */
   readonly assertStarted: () => void;
 }

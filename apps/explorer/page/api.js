@@ -77,6 +77,19 @@ export async function readAffiliate(account, signal) {
   return (await read(`explorer/data/affiliates/${account}`, signal)).body;
 }
 
+const authorize = (token) => ({ accept: 'application/json', authorization: `Bearer ${token}` });
+
+/** Returns dead deliveries, oldest first, for an operator. */
+export async function readDeliveries(token, signal) {
+  return (await read('restricted/deliveries?state=dead', signal, { headers: authorize(token) })).body;
+}
+
+/** Makes a dead delivery pending again, or all of them without a number. */
+export async function replayDeliveries(token, seq, signal) {
+  const query = seq === undefined ? '' : `?seq=${seq}`;
+  await read(`restricted/deliveries/replay${query}`, signal, { method: 'POST', headers: authorize(token) });
+}
+
 /** Creates a subscription of an account. */
 export async function subscribe(account, subscription) {
   await post(`accounts/${account}/subscriptions`, subscription);

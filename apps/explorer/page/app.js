@@ -6,6 +6,7 @@ import { account } from './views/account.js';
 import { accountOrders, accountTrades } from './views/account-history.js';
 import { affiliate } from './views/affiliate.js';
 import { auction, auctions } from './views/auctions.js';
+import { deliveries } from './views/deliveries.js';
 import { order } from './views/order.js';
 import { orders } from './views/orders.js';
 import { overview } from './views/overview.js';
@@ -42,6 +43,7 @@ const VIEWS = [
   ['auctions', [], auctions],
   ['auctions', [AUCTION], auction],
   ['pools', [], pools],
+  ['deliveries', [], deliveries],
   ['search', [], results],
 ];
 

@@ -68,6 +68,41 @@ describe.skipIf(CHROMIUM === undefined)(`explorer market data${SKIP_REASON}`, ()
     expect(problems).toEqual([]);
   });
 
+  it('deliveries: lists dead ones for an operator, and retries one or all', async () => {
+    const row = (seq: number) => ({
+      seq,
+      account: `0x${'cd'.repeat(20)}`,
+      channel: 'webhook',
+      attempts: 9,
+      error: 'status 500',
+    });
+    const dead = new Map([1, 2, 3].map((seq) => [seq, row(seq)]));
+    const { page, problems } = await show('#/deliveries');
+    await page.route('**/restricted/deliveries**', async (route) => {
+      const { pathname, searchParams } = new URL(route.request().url());
+      expect(route.request().headers()['authorization']).toBe('Bearer sandbox');
+      if (!pathname.endsWith('/replay')) return route.fulfill({ json: [...dead.values()] });
+      const seq = searchParams.get('seq');
+      if (seq === null) dead.clear();
+      else dead.delete(Number(seq));
+      return route.fulfill({ json: { replayed: 1 } });
+    });
+    await page.getByLabel('Operator token').fill('sandbox');
+    await page.keyboard.press('Enter');
+    const rows = page.locator('tbody tr');
+    await rows.nth(2).waitFor();
+    expect(await rows.first().textContent()).toContain('webhook9status 500');
+    await rows.first().getByRole('button', { name: 'Retry' }).click();
+    await rows.nth(2).waitFor({ state: 'detached' });
+    expect(await rows.first().textContent()).toMatch(/^2/);
+    await page.getByRole('button', { name: 'Retry all' }).click();
+    await page.getByText('No delivery is dead.').waitFor();
+    await page.unroute('**/restricted/deliveries**');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText('No delivery is dead.').waitFor(); // of the sandbox itself
+    expect(problems).toEqual([]);
+  });
+
   it('token: shows the largest holders if a source has them', async () => {
     const book = createOrderBook({ chainId: 1, store: memoryStore() });
     const holder = '0x00000000000000000000000000000000000000f7';

@@ -348,6 +348,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
         `#/transactions/${transaction}`,
         '#/auctions',
         '#/pools',
+        '#/deliveries',
         '#/auctions/latest',
         '#/search?q=nothing',
         '#/unknown',
