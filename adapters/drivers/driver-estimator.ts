@@ -58,31 +58,50 @@ function toRejection(kind: string, reason: string | undefined): SolverRejection 
 /** Converts a quote. The book validates the result. @throws TypeError if it is malformed. */
 function toEstimate(body: unknown, trade: Trade, defaultGas: number): EstimatorResponse {
   if (typeof body !== 'object' || body === null) throw new TypeError('the quote must be an object');
-  const { gas = defaultGas, solver, ...quote } = body as Readonly<Record<string, unknown>>; // an object
+  const { gas, solver, ...quote } = body as Readonly<Record<string, unknown>>; // an object
   const amount = 'amount' in quote ? parseAmount('amount', quote['amount']) : amountAt(quote['clearingPrices'], trade);
-  const estimate: Estimate = { amount, gas: Number(gas), ...findRoute(quote) };
+  const estimate: Estimate = { amount, gas: Number(gas ?? defaultGas), ...findRoute(quote) };
   const address = typeof solver === 'string' ? parseHex(solver, 20) : undefined;
   return address === undefined ? estimate : { ...estimate, solver: address };
 }
 
-/** Maximum number of calls, and of orders of the solver, that a book simulates. A quote with more is not verified. */
+/**
+ * Maximum number of calls, of orders of the solver, and of characters of both, that a book simulates. A quote with more
+ * is not verified.
+ */
 const MAX_CALLS = 64;
 const MAX_ORDERS = 16;
+const MAX_SIZE = 48 * 1024;
 
 type Route = Pick<Estimate, 'interactions' | 'preInteractions' | 'jitOrders' | 'txOrigin'>;
 
 /** Returns the calls of the settlement, and the orders of the solver. Empty if the book cannot simulate them. */
-function findRoute({ preInteractions, interactions, jitOrders, txOrigin }: Readonly<Record<string, unknown>>): Route {
-  const [pre, orders] = [preInteractions ?? [], jitOrders ?? []];
+function findRoute(quote: Readonly<Record<string, unknown>>): Route {
+  // As in production, a quote with prices may have no calls.
+  const { interactions = 'clearingPrices' in quote ? [] : undefined, txOrigin } = quote;
+  const [pre, orders] = [quote['preInteractions'] ?? [], quote['jitOrders'] ?? []];
   if (!Array.isArray(pre) || !Array.isArray(interactions) || !Array.isArray(orders)) return {};
   if (pre.length + interactions.length > MAX_CALLS || orders.length > MAX_ORDERS) return {};
+  if (JSON.stringify([pre, interactions, orders]).length > MAX_SIZE) return {};
   // The book validates each call, each order and the account.
   return {
-    interactions,
-    preInteractions: pre,
-    jitOrders: orders,
+    interactions: interactions.map(toDecimals),
+    preInteractions: pre.map(toDecimals),
+    jitOrders: orders.map(toDecimals),
     ...(txOrigin ? { txOrigin: txOrigin as Address } : {}),
   };
+}
+
+/** Members of calls and orders that may be decimal or hex. The book reads decimals. */
+const AMOUNTS = ['value', 'sellAmount', 'buyAmount', 'executedAmount'];
+
+function toDecimals<T>(given: T): T {
+  if (typeof given !== 'object' || given === null) return given;
+  const members = Object.entries(given).map(([name, value]: [string, unknown]) => {
+    const isHex = AMOUNTS.includes(name) && typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value);
+    return [name, isHex ? String(BigInt(value)) : value];
+  });
+  return Object.fromEntries(members) as T; // the same members
 }
 
 /** Computes the other side of a trade at clearing prices, rounded as the settlement contract rounds. */

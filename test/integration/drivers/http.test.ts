@@ -37,6 +37,7 @@ async function serve(respond: () => Response) {
 
 const context = { signal: new AbortController().signal };
 const auction = { id: 7 } as Auction; // only the id is read
+const NO_CALLS = { interactions: [], preInteractions: [], jitOrders: [] };
 const [SELL, BUY, SOLVER] = [address(0xa), address(0xb), address(0x51)];
 
 describe('HTTP driver', () => {
@@ -135,17 +136,58 @@ describe('driver as an estimator', () => {
     [
       'sell',
       { clearingPrices: { [SELL]: '3', [BUY]: '7' }, solver: SOLVER, gas: 9 },
-      { amount: 429n, gas: 9, solver: SOLVER },
+      { amount: 429n, gas: 9, solver: SOLVER, ...NO_CALLS },
     ],
     [
       'buy',
       { clearingPrices: { [SELL]: '3', [BUY]: '7' }, solver: SOLVER },
-      { amount: 2333n, gas: 250_000, solver: SOLVER },
+      { amount: 2333n, gas: 250_000, solver: SOLVER, ...NO_CALLS },
     ],
     [
       'sell',
       { amount: '77', interactions: [], solver: SOLVER, gas: 5 },
-      { amount: 77n, gas: 5, solver: SOLVER, interactions: [], preInteractions: [], jitOrders: [] },
+      { amount: 77n, gas: 5, solver: SOLVER, ...NO_CALLS },
+    ],
+    // Rust writes an absent member as null, and the amounts of production may be hex.
+    [
+      'sell',
+      {
+        clearingPrices: { [SELL]: '0x3', [BUY]: '0x7' },
+        interactions: [{ target: SOLVER, value: '0x0a', callData: '0x' }],
+        solver: SOLVER,
+        gas: null,
+        txOrigin: null,
+      },
+      {
+        amount: 429n,
+        gas: 250_000,
+        solver: SOLVER,
+        interactions: [{ target: SOLVER, value: '10', callData: '0x' }],
+        preInteractions: [],
+        jitOrders: [],
+      },
+    ],
+    [
+      'sell',
+      { clearingPrices: { [SELL]: '3', [BUY]: '7' }, solver: SOLVER, gas: 9, jitOrders: [{ sellAmount: '0x10' }] },
+      {
+        amount: 429n,
+        gas: 9,
+        solver: SOLVER,
+        interactions: [],
+        preInteractions: [],
+        jitOrders: [{ sellAmount: '16' }],
+      },
+    ],
+    [
+      'sell',
+      {
+        amount: '77',
+        interactions: [{ target: SOLVER, value: '0', callData: `0x${'00'.repeat(50_000)}` }],
+        solver: SOLVER,
+        gas: 5,
+      },
+      { amount: 77n, gas: 5, solver: SOLVER },
     ],
   ] as const)('reads a quote (%s, %#)', async (kind, response, expected) => {
     const { url } = await serve(() => Response.json(response));
