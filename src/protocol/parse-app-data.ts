@@ -22,6 +22,12 @@ function decimal(bound: bigint, what: string) {
   return z.pipe(z.string(), read);
 }
 
+/** As in production, the amount of a loan may be hex. */
+const decimalOrHex = /* @__PURE__ */ z.pipe(
+  z.transform((text: string) => (/^0x[0-9a-fA-F]{1,64}$/.test(text) ? String(BigInt(text)) : text)),
+  decimal(1n << 256n, 'a uint256'),
+);
+
 const basisPoints = /* @__PURE__ */ z
   .number()
   .check(
@@ -79,12 +85,10 @@ const metadata = /* @__PURE__ */ z.object({
       protocolAdapter: address,
       receiver: address,
       token: address,
-      amount: decimal(1n << 256n, 'a uint256'),
+      amount: z.pipe(z.string(), decimalOrHex),
     }),
   ),
-  wrappers: z.optional(
-    z.array(z.object({ address, data: z._default(hex(), '0x'), isOmittable: z._default(z.boolean(), false) })),
-  ),
+  wrappers: z.optional(z.array(z.object({ address, data: hex(), isOmittable: z._default(z.boolean(), false) }))),
   enableFastPath: z.optional(z.unknown()),
   validFrom: z.nullish(
     z.number().check(z.refine(isUint32, { error: 'must be whole seconds since 1970, as a uint32' })),

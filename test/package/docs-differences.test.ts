@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { root } from './docs-pages.ts';
 
 const PROFILE = 'test/unit/orders/profile.test.ts';
+const SHAPES = 'requests whose shape production accepts or rejects with another status';
 const CONVENTIONS = 'test/integration/http/cases/conventions.ts';
 const SLIPPAGE = 'test/unit/accounts/slippage.test.ts';
 const FEES = 'test/unit/auctions/fee-policies.test.ts';
@@ -19,6 +20,16 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
   'quote request of the wrong shape, such as a zero amount': [
     PROFILE,
     'rejects %j, which does not fit the type of a request, with 422',
+  ],
+  'amounts in hex': [PROFILE, SHAPES],
+  'amount of 2<sup>256</sup>, signature of a wrong length': [PROFILE, SHAPES],
+  'cancellation of no orders': [PROFILE, SHAPES],
+  'size of a request': [CONVENTIONS, 'a body past its limit is 413'],
+  'document of the zero hash': [PROFILE, SHAPES],
+  'validity of a quote': ['test/unit/quotes/request.test.ts', 'validity of a year is rejected for ECDSA'],
+  '`fee_amount` of `SellAmountDoesNotCoverFee`': [
+    'test/unit/quotes/request.test.ts',
+    'a sell amount below the fee is SellAmountDoesNotCoverFee with the lowest fee',
   ],
   'more than 128 UIDs': [CONVENTIONS, 'more than 128 UIDs are rejected before any is decoded'],
   'malformed UID in `by_uids`': [CONVENTIONS, 'an invalid UID in by_uids is 422 with its index'],

@@ -310,3 +310,20 @@ describe('enableFastPath', () => {
     expect(await send('/api/v1/orders', { ...order, enableFastPath: 1 })).toEqual([201, undefined]);
   });
 });
+
+describe('requests whose shape production accepts or rejects with another status', () => {
+  test('have the codes that the compatibility page lists', async () => {
+    await using fixture = await admissionFixture({ profile: 'production' });
+    const { http } = fixture;
+    const order = await orderOf({});
+    const send = async (method: string, changes: object) => {
+      const answer = await http.send(method, '/api/v1/orders', { body: { ...order, ...changes } });
+      return [answer.status, (answer.json() as { errorType?: string }).errorType];
+    };
+    expect(await send('POST', { sellAmount: '0x10' })).toEqual([422, 'InvalidBody']);
+    expect(await send('POST', { sellAmount: String(2n ** 256n) })).toEqual([400, 'SellAmountOverflow']);
+    expect(await send('POST', { signature: order.signature.slice(0, -2) })).toEqual([400, 'InvalidSignature']);
+    expect(await send('DELETE', { orderUids: [] })).toEqual([422, 'InvalidBody']);
+    expect((await http.send('GET', `/api/v1/app_data/0x${'00'.repeat(32)}`)).status).toBe(200);
+  });
+});

@@ -114,10 +114,29 @@ describe('app data protocol key', () => {
         },
       },
     ],
+    [
+      'flashloan with an amount in hex',
+      { flashloan: { ...loan, amount: '0x11' } },
+      {
+        flashloan: {
+          ...loan,
+          liquidityProvider: alice,
+          protocolAdapter: alice,
+          receiver: alice,
+          token: alice,
+          amount: 17n,
+        },
+      },
+    ],
     ['null flashloan', { flashloan: null }, {}],
     [
       'wrappers',
-      { wrappers: [{ address: ALICE, data: '0x01', isOmittable: true }, { address: ALICE }] },
+      {
+        wrappers: [
+          { address: ALICE, data: '0x01', isOmittable: true },
+          { address: ALICE, data: '0x' },
+        ],
+      },
       {
         wrappers: [
           { address: alice, data: '0x01', isOmittable: true },
@@ -192,7 +211,12 @@ describe('app data protocol key', () => {
     [{ wrappers: null }, /^metadata.wrappers/],
     [{ wrappers: { address: ALICE } }, /^metadata.wrappers must be an array, got /],
     [{ wrappers: [{ data: '0x' }] }, /^metadata.wrappers.0.address is missing/],
-    [{ wrappers: [{ address: ALICE, isOmittable: 'no' }] }, /^metadata.wrappers.0.isOmittable must be a boolean, got /],
+    // A driver of production could not read the document.
+    [{ wrappers: [{ address: ALICE }] }, /^metadata.wrappers.0.data is missing/],
+    [
+      { wrappers: [{ address: ALICE, data: '0x', isOmittable: 'no' }] },
+      /^metadata.wrappers.0.isOmittable must be a boolean, got /,
+    ],
     [{ validFrom: 1.5 }, /^metadata.validFrom must be whole seconds/],
     [{ validFrom: '1' }, /^metadata.validFrom/],
     [{ validFrom: -1 }, /^metadata.validFrom/],
