@@ -64,7 +64,7 @@ export async function openAccounts({
     ...(plan.settings.cms === undefined ? {} : { announcements: cmsAnnouncements(plan.settings.cms) }),
     onFailure: (failure) => deployments[0]?.book.reportError(failure),
   });
-  await waitForLease(accounts.start, leaseWait);
+  await waitForLease('accounts', accounts.start, leaseWait);
   return accounts;
 }
 

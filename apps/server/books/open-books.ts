@@ -90,7 +90,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
   let endEvents = async () => {};
   try {
     const stream = `intentbook-${chain}${environment === 'staging' ? '-staging' : ''}`;
-    await waitForLease(book.start, observer.leaseWait);
+    await waitForLease(path, book.start, observer.leaseWait);
     const { followedOwners: owners = [], followedAppData: appData = [] } = settings;
     await book.upstream?.follow({ owners, appData });
     try {

@@ -255,6 +255,24 @@ describe('server with several books', () => {
     ).rejects.toThrow(db);
     await expect(store.check()).rejects.toMatchObject({ code: 'Closed' });
   });
+
+  test.each([
+    [
+      '/ink',
+      {
+        books: [
+          { chain: 'base', store: memoryStore() },
+          { chain: 'ink', postgres: 'postgres://127.0.0.1:1/a' },
+        ],
+      },
+    ],
+    ['accounts', { books: [{ chain: 'base', store: memoryStore() }], accounts: 'postgres://127.0.0.1:1/a' }],
+  ])('names the part that cannot be opened: %s', async (name, options) => {
+    await expect(serve({ port: 0, ...options })).rejects.toMatchObject({
+      code: 'Unavailable',
+      message: `${name}: the PostgreSQL store cannot open: the server cannot be reached (ECONNREFUSED)`,
+    });
+  });
 });
 
 describe('intentbook serve --config', () => {
