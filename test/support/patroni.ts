@@ -215,8 +215,14 @@ export async function startPatroni(synchronous: boolean): Promise<HaCluster> {
         const primary = await findPrimary();
         const n = nodes.find(({ name }) => name === primary?.name)?.n ?? 1;
         const body = JSON.stringify({ leader: primary?.name });
-        const response = await request(n, '/switchover', { method: 'POST', body });
-        if (!response.ok) throw new Error(`the switchover was rejected: ${await response.text()}`);
+        for (let i = 0; ; i++) {
+          const response = await request(n, '/switchover', { method: 'POST', body });
+          if (response.ok) return;
+          // A standby can cease to be synchronous for a moment.
+          const isRefused = response.status === 412 && i < 30;
+          if (!isRefused) throw new Error(`the switchover was rejected: ${await response.text()}`);
+          await sleep(1000);
+        }
       },
       dispose,
     };

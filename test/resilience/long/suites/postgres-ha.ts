@@ -311,7 +311,7 @@ async function readCancellations(base: string): Promise<string[]> {
         ...page.filter(({ type }) => type === 'order_cancelled').map(({ metadata }) => metadata.orderUid ?? ''),
       );
       const next = /<([^>]+)>; rel="?next/.exec(response.headers.get('link') ?? '')?.[1];
-      url = next === undefined ? undefined : new URL(next, base).href;
+      url = next === undefined ? undefined : new URL(next, url).href;
     }
   }
   return uids;
