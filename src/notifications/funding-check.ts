@@ -226,5 +226,7 @@ function formatMessage({ order, needs, funds }: CheckedOrder, tokens: OrderToken
   const exchange = formatExchange(order, order, tokens);
   const [lacking, has] =
     funds.balance < needs ? ['balance', `you have ${amount(held)}`] : ['allowance', `you have allowed ${amount(held)}`];
-  return `Your ${lacking} is too low for your order to exchange ${exchange}: it needs ${amount(needs)}, ${has}`;
+  // A partially fillable order needs one atom, whatever it sells.
+  const required = order.partiallyFillable ? '' : `it needs ${amount(needs)}, `;
+  return `Your ${lacking} is too low for your order to exchange ${exchange}: ${required}${has}`;
 }

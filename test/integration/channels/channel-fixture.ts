@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Channel, NotificationType } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
+import type { Accounts, Notification } from 'intentbook/accounts';
 import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore } from 'intentbook/memory';
 import { ALICE, ALICES } from '../../unit/accounts/accounts-fixture.ts';
@@ -55,6 +55,8 @@ export interface ChannelFixture extends AsyncDisposable {
   subscribe(channel: string, target: string, types?: readonly NotificationType[]): Promise<Record<string, string>>;
   /** Creates a notification for Alice. */
   notify(...ids: string[]): Promise<void>;
+  /** Creates notifications with these bodies. */
+  publish(bodies: readonly Notification[]): Promise<void>;
 }
 
 export function channelFixture(...channels: Channel[]): Promise<ChannelFixture> {
@@ -83,6 +85,18 @@ async function createFixture(
   await accounts.start();
   const http = directFixture(createAccountApi(accounts), () => Math.floor(Date.now() / 1000));
   let through = 0;
+
+  async function publish(bodies: readonly Notification[]): Promise<void> {
+    const changes = bodies.map((body) => {
+      const { id, account, type } = body;
+      // Within the window of deliveries before the creation of a subscription.
+      const notification = { id, account, type: type as NotificationType, at: Date.now(), body: JSON.stringify(body) };
+      return { type: 'notify' as const, notification };
+    });
+    await store.notifications.append({ feed: 'hand', after: through || null, through: ++through, changes });
+    await accounts.deliveries.replay([]);
+  }
+
   return {
     accounts,
     http,
@@ -94,23 +108,18 @@ async function createFixture(
       assert.equal(answer.status, 201, answer.text);
       return answer.json() as Record<string, string>;
     },
-    async notify(...ids) {
-      const changes = ids.map((id) => ({ type: 'notify' as const, notification: notificationOf(id) }));
-      await store.notifications.append({ feed: 'hand', after: through || null, through: ++through, changes });
-      await accounts.deliveries.replay([]);
-    },
+    notify: async (...ids) => publish(ids.map(notificationOf)),
+    publish,
     async [Symbol.asyncDispose]() {
       await accounts.close();
     },
   };
 }
 
-function notificationOf(id: string) {
+function notificationOf(id: string): Notification {
   const timestamp = '2023-11-14T22:13:20.000Z';
-  const base = { id, account: ALICES, type: 'order_filled' as const };
-  const body = JSON.stringify({ ...base, message: `filled: ${id}`, timestamp, metadata: { orderUid: '0x' } });
-  // Within the window of deliveries before the creation of a subscription.
-  return { ...base, at: Date.now(), body };
+  const message = `filled: ${id}`;
+  return { id, account: ALICES, type: 'order_filled', message, timestamp, metadata: { orderUid: '0x' } };
 }
 
 /** A server on loopback with a scripted response. */

@@ -11,7 +11,7 @@ import type { AccountFixture } from '../../unit/accounts/accounts-fixture.ts';
 import { ALICE, ALICES, accountFixture } from '../../unit/accounts/accounts-fixture.ts';
 import { directFixture } from '../http/http-fixture.ts';
 import { proof, until } from './channel-fixture.ts';
-import { botRecipient, mailRecipient, pushRecipient, webhookRecipient } from './receivers.ts';
+import { botRecipient, mailRecipient, pushRecipient, readMail, webhookRecipient } from './receivers.ts';
 
 /** An amount of a token: atoms, and the decimals and the symbol of the token. */
 interface Amount {
@@ -163,15 +163,6 @@ function computeSurplus({ quote }: Order): { quoted: bigint; surplus: bigint } {
   const quoted = (exact.n + exact.d - 1n) / exact.d;
   assert.ok(quoted > LEAST, 'the quote demands more than the limit');
   return { quoted, surplus: BOUGHT - quoted };
-}
-
-/** Decodes a mail whose text is in quoted-printable or plain. @returns its subject and its text. */
-function readMail(mail: string): { subject: string; text: string } {
-  const [head = '', ...rest] = mail.split('\r\n\r\n');
-  assert.match(head, /^Content-Type: text\/plain; charset=utf-8$/im, 'the only part is text');
-  const body = rest.join('\n\n').replace(/=\r\n/g, '');
-  const text = body.replace(/=([0-9A-F]{2})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
-  return { subject: /^Subject: (.*)$/m.exec(head)?.[1]?.trim() ?? '', text: text.replaceAll('\r\n', '\n') };
 }
 
 test('each type of notification has the same amounts, of six digits, and words on every channel', async () => {

@@ -231,6 +231,15 @@ export function confirmationOf(mail: string): string {
   return path;
 }
 
+/** Decodes a mail whose text is in quoted-printable or plain. @returns its subject and its text. */
+export function readMail(mail: string): { subject: string; text: string } {
+  const [head = '', ...rest] = mail.split('\r\n\r\n');
+  assert.match(head, /^Content-Type: text\/plain; charset=utf-8$/im, 'the only part is text');
+  const body = rest.join('\n\n').replace(/=\r\n/g, '');
+  const text = body.replace(/=([0-9A-F]{2})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+  return { subject: /^Subject: (.*)$/m.exec(head)?.[1]?.trim() ?? '', text: text.replaceAll('\r\n', '\n') };
+}
+
 /** A test double of the bot API with a user who has started the bot. */
 export async function botRecipient(): Promise<Recipient> {
   const taken: Taken[] = [];

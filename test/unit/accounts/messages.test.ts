@@ -1,248 +1,15 @@
-import assert from 'node:assert/strict';
-import type { Address, FundsQuery, Hex, Order, StoredEvent } from 'intentbook';
-import type { AccountsOptions } from 'intentbook/accounts';
+import type { FundsQuery, Hex, Order, StoredEvent } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import type { KnownBook } from '../../../src/account-tools/account-books.ts';
 import { deriveNotifications } from '../../../src/notifications/notification-rules.ts';
 import { FUNDED, scriptedChain } from '../../support/chain.ts';
-import { hashOf, placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
+import { hashOf, tradeOf } from '../../support/chain-events.ts';
 import type { OrderChoice } from '../../support/orders.ts';
-import { COW, signCancellation, WETH } from '../../support/orders.ts';
-import type { AccountFixture } from './accounts-fixture.ts';
-import { ALICE, ALICES, accountFixture, turns } from './accounts-fixture.ts';
-
-/** The sentences are written from the descriptions of the types in the contract, not from the code. */
-const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
-const [weth, cow] = [WETH.toLowerCase(), COW.toLowerCase()] as [Address, Address];
-const OTHER: Address = `0x${'1f'.repeat(20)}`;
-const UNIT = 10n ** 18n;
-const units = (whole: number, decimals = 18) => String(BigInt(Math.round(whole * 1000)) * 10n ** BigInt(decimals - 3));
-
-/** The tokens of the host: COW has 18 decimals. It does not know native currency. */
-const tokens = (_chainId: number, token: Address) => (token === cow ? { decimals: 18, symbol: 'COW' } : undefined);
-
-/** Sells 1 WETH for 2 COW. */
-const ONE_FOR_TWO: OrderChoice = { sellAmount: units(1), buyAmount: units(2) };
-
-interface Row {
-  readonly name: string;
-  readonly run: (fixture: AccountFixture) => Promise<unknown>;
-  readonly account?: Address;
-  readonly options?: Partial<AccountsOptions>;
-  /** Type and sentence of each visible notification, oldest first. */
-  readonly expected: readonly (readonly [type: string, message: string])[];
-}
-
-const fill = (fixture: AccountFixture, block: number, order: Order, sold: number, bought: number, tx?: Hex) =>
-  fixture.applyBlock(block, [tradeOf(order, BigInt(units(sold)), BigInt(units(bought)), tx)]);
-
-async function cancel({ book }: AccountFixture, { uid }: Order): Promise<void> {
-  await book.orders.cancel({ orderUids: [uid], ...(await signCancellation(ALICE, { orderUids: [uid] })) });
-}
-
-async function expire({ clock, book }: AccountFixture, { uid }: Order): Promise<void> {
-  clock.advance(611_000);
-  await turns(async () => (await book.log.after(0, 100)).some((each) => each.type === 'expired' && each.uid === uid));
-}
-
-/** Places an order that sells native currency, and returns it. */
-async function placeNativeSale({ applyBlock, book }: AccountFixture): Promise<Order> {
-  const amounts = { sellAmount: UNIT, buyAmount: 2n * UNIT };
-  await applyBlock(1, [placementOf({ sellToken: weth, buyToken: cow, ...amounts })]);
-  const [order] = (await book.orders.list({ owner: TRADER })).orders;
-  assert.ok(order);
-  return order;
-}
-
-const SALE = 'Your order to exchange 1 WETH for 2 COW';
-
-const ROWS: readonly Row[] = [
-  {
-    name: 'a complete fill',
-    run: async (fixture) => fill(fixture, 1, await fixture.order(ONE_FOR_TWO), 1, 2.5),
-    expected: [['order_filled', 'Your order was filled: 1 WETH for 2.5 COW']],
-  },
-  {
-    name: 'a fill in two parts: the last sentence has the totals',
-    async run(fixture) {
-      const order = await fixture.order({ ...ONE_FOR_TWO, partiallyFillable: true });
-      await fill(fixture, 1, order, 0.9, 1.8);
-      await fixture.settled();
-      await fill(fixture, 2, order, 0.1, 0.3);
-    },
-    expected: [
-      ['order_partially_filled', 'Your order was filled in part: 0.9 WETH for 1.8 COW'],
-      ['order_filled', 'Your order was filled: 1 WETH for 2.1 COW'],
-    ],
-  },
-  {
-    name: 'a purchase of native currency',
-    run: async (fixture) =>
-      fill(fixture, 1, await fixture.order({ ...ONE_FOR_TWO, sellToken: COW, buyToken: NATIVE, kind: 'buy' }), 1, 2),
-    expected: [['order_filled', 'Your order was filled: 1 COW for 2 ETH']],
-  },
-  {
-    name: 'a sale of native currency',
-    account: TRADER,
-    run: async (fixture) => fill(fixture, 2, await placeNativeSale(fixture), 1, 2),
-    expected: [['order_filled', 'Your order was filled: 1 ETH for 2 COW']],
-  },
-  {
-    name: 'a cancelled sale of native currency',
-    account: TRADER,
-    async run(fixture) {
-      const { owner, uid: orderUid } = await placeNativeSale(fixture);
-      await fixture.applyBlock(2, [{ event: 'OrderInvalidated', owner, orderUid }]);
-    },
-    expected: [['order_cancelled', 'Your order to exchange 1 ETH for 2 COW was cancelled']],
-  },
-  {
-    name: 'a cancellation without a fill',
-    run: async (fixture) => cancel(fixture, await fixture.order(ONE_FOR_TWO)),
-    expected: [['order_cancelled', `${SALE} was cancelled`]],
-  },
-  {
-    name: 'a cancellation after a part',
-    async run(fixture) {
-      const order = await fixture.order({ ...ONE_FOR_TWO, partiallyFillable: true });
-      await fill(fixture, 1, order, 0.25, 0.5);
-      fixture.clock.advance(60_000);
-      await cancel(fixture, order);
-    },
-    expected: [
-      ['order_partially_filled', 'Your order was filled in part: 0.25 WETH for 0.5 COW'],
-      ['order_cancelled', `${SALE} was cancelled. It was filled in part: 0.25 WETH for 0.5 COW`],
-    ],
-  },
-  {
-    name: 'parts that lack one atom, and have one more: they do not seem complete',
-    async run(fixture) {
-      const order = await fixture.order({ ...ONE_FOR_TWO, partiallyFillable: true });
-      await fixture.applyBlock(1, [tradeOf(order, UNIT - 1n, 2n * UNIT + 1n)]);
-      await expire(fixture, order);
-    },
-    expected: [
-      [
-        'order_partially_filled',
-        'Your order was filled in part: 0.999999999999999999 WETH for 2.000000000000000001 COW',
-      ],
-      [
-        'order_expired',
-        `${SALE} has expired. It was filled in part: 0.999999999999999999 WETH for 2.000000000000000001 COW`,
-      ],
-    ],
-  },
-  {
-    name: 'a part whose other amount is that of the order',
-    async run(fixture) {
-      const order = await fixture.order({ sellAmount: '1234567890123456789', buyAmount: '2', partiallyFillable: true });
-      await fixture.applyBlock(1, [tradeOf(order, 1_234_567_000_000_000_000n, 2n)]);
-      fixture.clock.advance(60_000);
-      await cancel(fixture, order);
-    },
-    expected: [
-      ['order_partially_filled', 'Your order was filled in part: 1.234567 WETH for 0.000000000000000002 COW'],
-      [
-        'order_cancelled',
-        'Your order to exchange 1.23457 WETH for 0.000000000000000002 COW was cancelled. ' +
-          'It was filled in part: 1.234567 WETH for 0.000000000000000002 COW',
-      ],
-    ],
-  },
-  {
-    name: 'an expiry without a fill',
-    run: async (fixture) => expire(fixture, await fixture.order(ONE_FOR_TWO)),
-    expected: [['order_expired', `${SALE} has expired`]],
-  },
-  {
-    name: 'an expiry after 90 %',
-    async run(fixture) {
-      const order = await fixture.order({ ...ONE_FOR_TWO, partiallyFillable: true });
-      await fill(fixture, 1, order, 0.9, 1.8);
-      await expire(fixture, order);
-    },
-    expected: [
-      ['order_partially_filled', 'Your order was filled in part: 0.9 WETH for 1.8 COW'],
-      ['order_expired', `${SALE} has expired. It was filled in part: 0.9 WETH for 1.8 COW`],
-    ],
-  },
-  {
-    name: 'an expiry after a fill that was rolled back',
-    async run(fixture) {
-      const order = await fixture.order({ ...ONE_FOR_TWO, partiallyFillable: true });
-      await fixture.applyBlock(1, []);
-      await fill(fixture, 2, order, 0.9, 1.8);
-      await fixture.book.chain.rollback(1);
-      await expire(fixture, order);
-    },
-    expected: [['order_expired', `${SALE} has expired`]],
-  },
-  {
-    name: 'a transaction that is read twice',
-    async run(fixture) {
-      const order = await fixture.order(ONE_FOR_TWO);
-      await fixture.applyBlock(1, []);
-      for (const fork of ['a', 'b']) {
-        await fixture.applyBlock(2, [tradeOf(order, UNIT, 2n * UNIT, hashOf('settled'))], fork);
-        await fixture.settled();
-        if (fork === 'a') await fixture.book.chain.rollback(1);
-      }
-    },
-    expected: [['order_filled', 'Your order was filled: 1 WETH for 2 COW']],
-  },
-  {
-    name: 'a fill that a reorganisation has reverted',
-    options: { revertedNotifications: 'on' },
-    async run(fixture) {
-      const order = await fixture.order(ONE_FOR_TWO);
-      await fixture.applyBlock(1, []);
-      await fill(fixture, 2, order, 1, 2.5);
-      await fixture.settled();
-      await fixture.book.chain.rollback(1);
-    },
-    expected: [['order_reverted', 'A reorganisation of the chain reverted a fill of your order: 1 WETH for 2.5 COW']],
-  },
-  {
-    name: 'a fill that is restored with another amount',
-    options: { revertedNotifications: 'on' },
-    async run(fixture) {
-      const order = await fixture.order(ONE_FOR_TWO);
-      await fixture.applyBlock(1, []);
-      await fill(fixture, 2, order, 1, 2.5, hashOf('settled'));
-      await fixture.settled();
-      await fixture.book.chain.rollback(1);
-      await fixture.settled();
-      fixture.clock.advance(1_000);
-      await fixture.applyBlock(2, [tradeOf(order, UNIT, 3n * UNIT, hashOf('settled'))], 'b');
-    },
-    expected: [
-      ['order_filled', 'Your order was filled: 1 WETH for 3 COW'],
-      ['order_reverted', 'A fill of your order was reverted, and is on the chain again: 1 WETH for 3 COW'],
-    ],
-  },
-  {
-    name: 'a reverted fill without the option',
-    async run(fixture) {
-      const order = await fixture.order(ONE_FOR_TWO);
-      await fixture.applyBlock(1, []);
-      await fill(fixture, 2, order, 1, 2.5);
-      await fixture.settled();
-      await fixture.book.chain.rollback(1);
-    },
-    expected: [],
-  },
-  {
-    name: 'dust, and a token without a symbol',
-    run: async (fixture) =>
-      fixture.applyBlock(1, [
-        tradeOf(await fixture.order({ sellAmount: '1', buyAmount: '1', sellToken: WETH, buyToken: ALICES }), 1n, 1n),
-      ]),
-    expected: [['order_filled', `Your order was filled: 0.000000000000000001 WETH for 1 atoms of ${ALICES}`]],
-  },
-];
+import { ALICES, accountFixture, turns } from './accounts-fixture.ts';
+import { cow, MESSAGE_ROWS, NATIVE, ONE_FOR_TWO, OTHER, tokens, UNIT, units, weth } from './message-rows.ts';
 
 describe('message', () => {
-  test.each(ROWS)('of $name', async ({ run, expected, options, account = ALICES }) => {
+  test.each(MESSAGE_ROWS)('of $name', async ({ run, expected, options, account = ALICES }) => {
     await using fixture = await accountFixture({ tokens, ...options });
     await run(fixture);
     const listed = await fixture.listNotifications(account);
@@ -266,14 +33,17 @@ describe('message', () => {
     expect(notification?.message).toBe(`Your order was filled: ${sold} for 2 ETH`);
   });
 
-  test.each([
+  test.each<[string | undefined, bigint | undefined, bigint | undefined, string, OrderChoice?]>([
     ['balance', 5n * (UNIT / 10n), UNIT, 'it needs 1 WETH, you have 0.5 WETH'],
     ['balance', 0n, UNIT, 'it needs 1 WETH, you have 0 WETH'],
     ['balance', UNIT - 1n, UNIT, 'it needs 1 WETH, you have 0.999999999999999999 WETH'],
     ['allowance', UNIT, 0n, 'it needs 1 WETH, you have allowed 0 WETH'],
+    ['balance', 0n, 0n, 'you have 0 WETH', { partiallyFillable: true }],
+    ['allowance', 1n, 0n, 'you have allowed 0 WETH', { partiallyFillable: true }],
+    [undefined, 1n, 1n, '', { partiallyFillable: true }],
     [undefined, undefined, undefined, ''],
     [undefined, UNIT, UNIT, ''],
-  ])('of missing %s: %s and %s', async (lacking, balance, allowance, end) => {
+  ])('of missing %s: %s and %s', async (lacking, balance, allowance, end, choice = {}) => {
     let isRead = false;
     const balanceAndAllowance = (_query: FundsQuery) => {
       if (!isRead) return FUNDED;
@@ -281,7 +51,7 @@ describe('message', () => {
     };
     const chain = scriptedChain({ balanceAndAllowance });
     await using fixture = await accountFixture({ tokens, fundingInterval: 60_000, bookOptions: { chain } });
-    await fixture.order(ONE_FOR_TWO);
+    await fixture.order({ ...ONE_FOR_TWO, ...choice });
     isRead = true;
     for (let i = 0; i < 3; i++) {
       const before = chain.recordedCalls.length;
