@@ -307,7 +307,12 @@ describe('exclusion of a driver', () => {
     ['does not affect one whose order another solver has filled until the deadline', 6, address(0x52), 0],
     ['affects one whose order another solver has filled after the deadline', 7, address(0x52), 1],
     ['affects one that has filled the order by a settlement for another auction', 3, SOLVER, 1],
-    ['does not affect one that had filled the order before, in a block whose first reader lacked the logs', 1, SOLVER, 0],
+    [
+      'does not affect one that had filled the order before, in a block whose first reader lacked the logs',
+      1,
+      SOLVER,
+      0,
+    ],
   ])('%s', async (_, block, solver, expected) => {
     await place(store, orderOf(1));
     await applyBlock(1);
