@@ -42,7 +42,9 @@ export function classifyAnswer(name: UpstreamClass, answer: Answer, now: number)
     if (body !== undefined) return { outcome: 'ok', body };
     return { outcome: 'lost', reason: `${reason} without valid JSON`, httpStatus: status };
   }
-  if (error !== undefined)
+  // The routes that are used here respond with it only if they do not exist: the base URL is wrong.
+  const isRoute = status !== 404 || (error !== undefined && error.code !== 'NotFound');
+  if (error !== undefined && isRoute)
     return { outcome: 'rejected', rejection: { ...error, status: 'rejected', httpStatus: status } };
   if (status === 401 || status === 403 || status === 407) {
     return { outcome: 'blocked', pause: pause(' and no error code: access is blocked, or the API key is not valid') };
@@ -52,7 +54,10 @@ export function classifyAnswer(name: UpstreamClass, answer: Answer, now: number)
     const description = text.slice(0, MAX_TEXT);
     return { outcome: 'rejected', rejection: { status: 'rejected', code, description, httpStatus: status } };
   }
-  return name === 'write' ? { outcome: 'blocked', pause: pause(' and no error code') } : lost;
+  const detail = isRoute ? ' and no error code' : ': there is no such route, so the base URL is wrong';
+  if (name === 'write') return { outcome: 'blocked', pause: pause(detail) };
+  // Without the status: smaller reads of the same route would fail as well.
+  return isRoute ? lost : { outcome: 'lost', reason: reason + detail };
 }
 
 /** Maximum characters of a text without a code. */

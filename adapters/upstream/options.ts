@@ -55,6 +55,10 @@ export interface Access {
 export function parseAccess(caller: string, options: UpstreamAccessOptions): Access {
   const { apiKey, headers = {}, contact } = options;
   const service = parseServiceUrl(caller, options.url);
+  const [base = '', version] = service.base.pathname.split(/(\/api\/v\d.*)/);
+  if (version !== undefined) {
+    throw new TypeError(`${caller}: url must be the part before ${version}: ${service.base.origin}${base}`);
+  }
   if (apiKey !== undefined && typeof apiKey !== 'string' && typeof apiKey !== 'function') {
     throw new TypeError(`${caller}: apiKey must be a text or a function, got ${formatSecret(apiKey)}`);
   }
