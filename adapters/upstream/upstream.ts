@@ -113,6 +113,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
 
   return {
     name: main.host,
+    readRate: main.access.limits.rates.read,
 
     createClock(host) {
       clock = createUpstreamClock(host, () => main.measured);

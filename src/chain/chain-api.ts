@@ -69,7 +69,7 @@ export interface ChainContext extends ChainConfiguration {
   readonly documents: DocumentPolicy;
   readonly requestQuote: OrderQuoting['requestQuote'];
   /** Called with the settlements of a batch before it is applied, so that nothing of them is missed after a crash. */
-  readonly onSettled?: ((settlements: readonly Settled[]) => Promise<void>) | undefined;
+  readonly onSettled?: ((settlements: readonly Settled[], uids: readonly Hex[]) => Promise<void>) | undefined;
 }
 
 /** The result of applying a batch of chain events. */

@@ -95,7 +95,8 @@ export function createChainWriter(
       const repeated = findRepeatedTrade(events, settleCalls, hasher);
       if (repeated !== undefined) return toConflict(repeated, (await store.chain.progress()).indexedBlock ?? through);
       const { batch, settlements, unattributed, ignored } = await decodeBatch(chainBatch, batchContext());
-      await context.onSettled?.(settlements);
+      const uids = batch.events.flatMap((event) => (event.type === 'settlement' ? [] : event.uid));
+      await context.onSettled?.(settlements, uids);
       // An invalidation of a filled order has no log entry. Neither has the fee of an adopted trade.
       const changed = batch.events.flatMap((event) =>
         event.type === 'invalidation' || event.type === 'trade' ? event.uid : [],

@@ -15,6 +15,9 @@ export interface Upstream {
   /** Name for people, logs and metrics: the host of its URL. */
   readonly name: string;
 
+  /** Reads a second that the request budget allows. Default: 1.5. */
+  readonly readRate?: number;
+
   /**
    * Creates the time of a book. It may be that of the other book, which decides whether an order has expired. Called
    * once, when the book is created. Absent: the book has the time of its host.

@@ -1,4 +1,6 @@
 import type { StoredOrder } from '../ports/store.ts';
+import type { UpstreamOrder } from '../ports/upstream.ts';
+import { hasEnded } from './wire.ts';
 
 /** Milliseconds from the end of an order to the reads that confirm it: a reorganisation can revert its end. */
 export const CONFIRMATIONS = [60_000, 300_000, 1_200_000] as const;
@@ -11,3 +13,9 @@ export const isOver = ({ validTo }: Pick<StoredOrder, 'validTo'>, now: number) =
 
 /** Describes how an order has ended. Another fill is another end, which can be reverted for itself. */
 export const describeEnd = ({ state, executedSellAmount }: StoredOrder) => `${state} ${executedSellAmount}`;
+
+/** Returns whether an order has ended so long ago that nothing reverts it. */
+export function isFinal(order: UpstreamOrder, now: number): boolean {
+  const { creationDate, validTo, userValidTo = validTo } = order;
+  return hasEnded(order) && creationDate + WINDOW < now && userValidTo * 1000 + WINDOW < now;
+}

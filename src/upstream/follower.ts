@@ -7,11 +7,13 @@ import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { reconcile, toChainEvents, toFacts, toPlacement, type UpstreamDifference } from '../records/reconcile.ts';
+import { createContact } from './contact.ts';
 import type { Insert, UpstreamBook } from './context.ts';
-import { CONFIRMATIONS, describeEnd, isOver, WINDOW } from './final.ts';
+import { CONFIRMATIONS, describeEnd, isFinal, isOver, WINDOW } from './final.ts';
 import { createImport } from './import.ts';
+import type { OwnerSchedule } from './owner-schedule.ts';
 import { drop, type Followed, type OrderTask, put } from './tasks.ts';
-import { hasEnded, toInsert } from './wire.ts';
+import { describeDomain, hasEnded, toInsert } from './wire.ts';
 
 /** Name of the lease: one process of a store follows. */
 const LEASE = 'upstream';
@@ -44,6 +46,9 @@ const READ_INTERVAL = 45_000;
 /** The same for an order whose changes are all on chain, which this book follows. */
 const CHAIN_INTERVAL = 600_000;
 
+/** While orders are due, each fifth read is of an owner: an import must not delay them. */
+const OWNER_TURN = 5;
+
 /** Milliseconds for which a read that shows less than this book knows is taken for an old one. */
 const LASTING = 120_000;
 
@@ -55,6 +60,7 @@ export interface FollowerContext {
   readonly book: UpstreamBook;
   readonly insert: Insert;
   readonly holder: string;
+  readonly schedule: OwnerSchedule;
   /** Whether this book reads the chain, up to its head. */
   readonly isChainFollowed: () => boolean;
 }
@@ -65,11 +71,14 @@ export interface FollowerContext {
  *
  * A read counts only if nothing has changed the order since the request was sent. Absence is never evidence.
  */
-export function createFollower({ book, insert, holder, isChainFollowed }: FollowerContext): Worker {
+export function createFollower({ book, insert, holder, schedule, isChainFollowed }: FollowerContext): Worker {
   const { upstream, store, tasks, clock, onFailure } = book;
   let beginning: Beginning | undefined;
   let isLookedUp = false;
-  const owners = createImport({ book, storeOrders, adoptTrades, onFailure });
+  const contact = createContact(book);
+  let hasBegun = false;
+  let turns = 0;
+  const owners = createImport({ book, schedule, storeOrders, adoptTrades, onFailure });
 
   /** Reads a batch of due orders. Returns false if none is due, or none can be read now. */
   async function readOrders(): Promise<boolean> {
@@ -230,7 +239,7 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
       }
       const record = toInsert(order, book);
       if (record === undefined)
-        report({ uid: order.uid, field: 'row', local: 'not stored', upstream: describeDomain(order) });
+        report({ uid: order.uid, field: 'row', local: 'not stored', upstream: describeDomain(order, book) });
       return record === undefined ? [] : [{ order, record }];
     });
     const oldest = Math.min(...records.map(({ order }) => order.creationDate));
@@ -268,11 +277,6 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     const [known] = await tasks.get('beginning', [CHAIN]);
     beginning = known && { at: known.due, block: known.value.block };
     return beginning;
-  }
-
-  /** Describes why the UID of an order is not that of its terms here. */
-  function describeDomain({ settlementContract: contract }: UpstreamOrder): string {
-    return contract === undefined || contract === book.settlementContract ? 'another domain' : `settled by ${contract}`;
   }
 
   /** Returns whether an order is stored by its placement alone: this book reads the contract that places it. */
@@ -346,26 +350,30 @@ export function createFollower({ book, insert, holder, isChainFollowed }: Follow
     onFailure,
     async run(isStopping) {
       if (isChainFollowed()) await findBeginning();
-      // Orders before owners: an import must not delay what people wait for.
+      if (!hasBegun) await contact.begin();
+      if (!hasBegun) await schedule.begin();
+      hasBegun = true;
       while (!isStopping() && (await acquireLease())) {
         const hasRead = await readOrders();
-        const hasImported = !isStopping() && (await owners.step());
+        const isOwnersTurn = !hasRead || ++turns % OWNER_TURN === 0;
+        const hasImported = isOwnersTurn && !isStopping() && (await owners.step());
         if (!hasRead && !hasImported) break;
       }
-      await removeOld('quote');
-      await removeOld('ended');
+      contact.report();
+      for (const kind of ['quote', 'ended'] as const)
+        await tasks.write((await tasks.due(kind, clock.now(), BATCH)).map((task) => drop(kind, task)));
       return undefined;
     },
   });
-
-  async function removeOld(kind: 'quote' | 'ended'): Promise<void> {
-    await tasks.write((await tasks.due(kind, clock.now(), BATCH)).map((task) => drop(kind, task)));
-  }
 
   return {
     ...worker,
     get running() {
       return worker.running;
+    },
+    start() {
+      hasBegun = false;
+      worker.start();
     },
     async stop() {
       await worker.stop();
@@ -389,10 +397,4 @@ interface Batch {
   readonly disputed: ReadonlySet<Hex>;
   /** When the request was sent, in milliseconds since 1970. */
   readonly readAt: number;
-}
-
-/** Returns whether an order has ended so long ago that nothing reverts it. */
-function isFinal(order: UpstreamOrder, now: number): boolean {
-  const { creationDate, validTo, userValidTo = validTo } = order;
-  return hasEnded(order) && creationDate + WINDOW < now && userValidTo * 1000 + WINDOW < now;
 }

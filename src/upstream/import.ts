@@ -1,6 +1,7 @@
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { UpstreamBook } from './context.ts';
+import type { OwnerSchedule } from './owner-schedule.ts';
 import { type Followed, type OwnerTask, put } from './tasks.ts';
 import { hasEnded } from './wire.ts';
 
@@ -13,17 +14,19 @@ export const OVERLAP = 16;
 /** Milliseconds until a failed page is read again. */
 const RETRY = 10_000;
 
-/** Milliseconds until the newest rows of an imported owner are read again, for orders that were posted elsewhere. */
-const REFRESH = 600_000;
+/** Milliseconds until more of the newest rows of an imported owner are read: orders of contracts are listed late. */
+const WHOLE = 600_000;
 
 const DAY = 86_400_000;
 
-/** Rows of the newest page of an imported owner. */
+/** Rows of the newest page of an imported owner, and of the short one that is read more often. */
 const NEWEST = 128;
+const FEW = 16;
 
 /** What an import needs besides the parts that the upstream shares. */
 export interface ImportContext {
   readonly book: UpstreamBook;
+  readonly schedule: Pick<OwnerSchedule, 'next'>;
   /** Stores orders that this book does not have. */
   readonly storeOrders: (orders: readonly UpstreamOrder[]) => Promise<void>;
   readonly adoptTrades: (trades: readonly UpstreamTrade[]) => Promise<number>;
@@ -41,7 +44,7 @@ export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, s
  *
  * A page is stored before the position after it. After a crash, at most this page is read again, and stores nothing.
  */
-export function createImport({ book, storeOrders, adoptTrades, onFailure }: ImportContext) {
+export function createImport({ book, schedule, storeOrders, adoptTrades, onFailure }: ImportContext) {
   const { upstream, store, tasks, clock } = book;
 
   /** Reads one page of the owner that is due first. Returns false if none is due, or it cannot be read now. */
@@ -51,12 +54,14 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
     const began = task.value.began ?? clock.now();
     const next = await advance(task.key as Address, { ...task.value, began }); // the key of an owner task is an address
     await tasks.write([put('owner', task.key, next.due, next.value, task.version)]);
-    return next.due <= clock.now();
+    return next.isCurrent === true || next.due <= clock.now();
   }
 
   interface Step {
     readonly due: number;
     readonly value: OwnerTask;
+    /** Whether all was read: others may be due. */
+    readonly isCurrent?: boolean;
   }
 
   async function advance(owner: Address, task: OwnerTask): Promise<Step> {
@@ -95,7 +100,8 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
     if (rows < limited.limit && !isMain(read)) return wait(next);
     if (rows < limited.limit || oldest < since) {
       const { last: _last, since: _since, ...rest } = next;
-      return { due: clock.now() + REFRESH, value: { ...rest, phase: 'current', offset: 0, limit: PAGE } };
+      const due = await schedule.next(orders[0]?.creationDate);
+      return { due, value: { ...rest, phase: 'current', offset: 0, limit: PAGE }, isCurrent: true };
     }
     const end = limited.offset + rows;
     // Rows of one time have any order in each read: the next page begins before them.
@@ -106,7 +112,8 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
   /** Reads the newest rows of an owner. If they do not reach down to a row that is known, more of them are read. */
   async function readNewest(owner: Address, task: OwnerTask): Promise<Step> {
     if (clock.now() - (task.began ?? 0) > DAY) return now(repass(task));
-    const page = { offset: 0, limit: NEWEST };
+    const isWhole = clock.now() - (task.wholeAt ?? 0) >= WHOLE;
+    const page = { offset: 0, limit: isWhole ? NEWEST : FEW };
     const read = await upstream.listOrders(owner, page);
     if (read.status !== 'read') return retry(owner, task, read);
     const { orders, rows } = read.value;
@@ -114,16 +121,17 @@ export function createImport({ book, storeOrders, adoptTrades, onFailure }: Impo
     const isKnown = new Set(stored.map(({ uid }) => uid));
     const oldest = orders.at(-1);
     const reaches = oldest === undefined || isKnown.has(oldest.uid) || oldest.creationDate < (task.began ?? 0) - DAY;
-    if (rows === NEWEST && !reaches) return now(repass(task));
+    if (rows === page.limit && !reaches) return now(isWhole ? repass(task) : { ...task, wholeAt: 0 });
     if (orders.some(({ uid, executedSellAmount }) => !isKnown.has(uid) && executedSellAmount > 0n)) {
-      const trades = await upstream.listTrades({ owner }, page);
+      const trades = await upstream.listTrades({ owner }, { offset: 0, limit: NEWEST });
       if (trades.status !== 'read') return retry(owner, task, trades);
       await adoptTrades(trades.value);
     }
     // Older ones have been imported, and this book may have deleted them since.
     const isNews = (order: UpstreamOrder) => !hasEnded(order) || order.creationDate >= clock.now() - DAY;
     const added = await storeNew(orders.filter(isNews));
-    return { due: clock.now() + REFRESH, value: { ...task, orders: task.orders + added } };
+    const value = { ...task, orders: task.orders + added, ...(isWhole && { wholeAt: clock.now() }) };
+    return { due: await schedule.next(orders[0]?.creationDate), value, isCurrent: true };
   }
 
   /** Stores the orders that this book does not have, and returns their number. */

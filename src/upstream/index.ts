@@ -7,6 +7,7 @@
 import type { Relay } from '../admission/relay.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import type { UpstreamStatus } from '../ports/upstream.ts';
+import type { Hex } from '../protocol/hex.ts';
 import type { SettledOrders, UpstreamFeatureContext } from './context.ts';
 import type { UpstreamQuotes } from './quotes.ts';
 import type { UpstreamApi } from './upstream-api.ts';
@@ -29,8 +30,8 @@ export interface BookUpstream {
   readonly relay: Relay;
   readonly quotes: UpstreamQuotes;
   readonly methods: UpstreamApi;
-  /** Follows orders of settlements whose app data is followed. */
-  settled(settlements: readonly SettledOrders[]): Promise<void>;
+  /** Follows orders of settlements whose app data is followed, and reads followed owners of orders with an event. */
+  settled(settlements: readonly SettledOrders[], uids: readonly Hex[]): Promise<void>;
   status(): UpstreamStatus;
   /** Opens the connection. The store is open. */
   prepare(): Promise<void>;
@@ -70,7 +71,7 @@ export function createUpstream(given: UpstreamFeatureContext): BookUpstream | un
       owner: (address) => use(({ methods }) => methods.owner(address)),
       state: () => use(({ methods }) => methods.state()),
     },
-    settled: (settlements) => service.use(({ settled }) => settled(settlements)),
+    settled: (settlements, uids) => service.use(({ settled }) => settled(settlements, uids)),
     status: upstream.status,
     async prepare() {
       (await service.load()).open();

@@ -4,17 +4,19 @@ import { OrderBookError } from '../errors.ts';
 import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
-import { parseUid, requireUid } from '../protocol/uid.ts';
+import { parseUid, requireUid, unpackUid } from '../protocol/uid.ts';
+import { assertKnownOptions, requireList } from '../validation/options.ts';
 import { createCancellations } from './cancellations.ts';
 import type { Insert, SettledOrders, UpstreamBook, UpstreamFeatureContext } from './context.ts';
 import { describeEnd, isOver } from './final.ts';
 import { createFollower } from './follower.ts';
 import { describeImport, NEW_OWNER } from './import.ts';
+import { AT_ONCE, createOwnerSchedule } from './owner-schedule.ts';
 import { createUpstreamQuotes, type UpstreamQuotes } from './quotes.ts';
 import { createRelay, refresh } from './relay.ts';
 import { createRelayWorker } from './relay-worker.ts';
 import { createTasks, drop, put } from './tasks.ts';
-import type { UpstreamApi } from './upstream-api.ts';
+import type { UpstreamApi, UpstreamScope } from './upstream-api.ts';
 
 /** Milliseconds in which several processes share the turns of a class of calls. */
 const TURN = 'turn';
@@ -26,7 +28,7 @@ export interface UpstreamService {
   readonly methods: UpstreamApi;
   readonly workers: readonly Worker[];
   /** See `BookUpstream`. */
-  settled(settlements: readonly SettledOrders[]): Promise<void>;
+  settled(settlements: readonly SettledOrders[], uids: readonly Hex[]): Promise<void>;
   /** Opens the connection, at each start of the book. */
   open(): void;
 }
@@ -48,19 +50,23 @@ export function createUpstreamService(
   const cancellations = createCancellations(book, () => relays.wake());
   const relays = createRelayWorker(book, insert, cancellations);
   const isChainFollowed = () => context.chainState() === 'following' || context.chainState() === 'standing by';
-  const follower = createFollower({ book, insert, holder, isChainFollowed });
+  const schedule = createOwnerSchedule(book);
+  const follower = createFollower({ book, insert, holder, schedule, isChainFollowed });
 
   const methods: UpstreamApi = {
-    async follow({ owners = [], uids = [], appData = [] }) {
-      const changes = [
-        ...owners.map((owner) => put('owner', parseOwner(owner), clock.now(), NEW_OWNER, 0)),
+    async follow(scope) {
+      const { owners, uids, appData } = parseScope('upstream.follow', scope);
+      const addresses = owners.map(parseOwner);
+      const isNew = await tasks.write([
+        ...addresses.map((owner) => put('owner', owner, clock.now(), NEW_OWNER, 0)), // a followed one stays as it is
         ...appData.map((hash) => put('appData', parseHash(hash), clock.now(), {}, 0)),
-      ];
-      await tasks.write(changes); // an owner that is followed stays as it is
+      ]);
+      await readOwners(addresses.filter((_, i) => isNew[i] !== true).slice(0, AT_ONCE));
       await refresh(book, uids);
       follower.wake();
     },
-    async unfollow({ owners = [], uids = [], appData = [] }) {
+    async unfollow(scope) {
+      const { owners, uids, appData } = parseScope('upstream.unfollow', scope);
       await tasks.write([
         ...owners.map((owner) => drop('owner', { key: parseOwner(owner) })),
         ...uids.map(requireUid).flatMap((key) => [drop('order', { key }), drop('ended', { key })]),
@@ -70,11 +76,7 @@ export function createUpstreamService(
     async refresh(target) {
       const uid = parseUid(target);
       if (uid !== undefined) await refresh(book, [uid]);
-      else {
-        const owner = parseOwner(target);
-        const [task] = await tasks.get('owner', [owner]);
-        await tasks.write([put('owner', owner, clock.now(), task?.value ?? NEW_OWNER, task?.version ?? 0)]);
-      }
+      else await readOwners([parseOwner(target)]);
       follower.wake();
     },
     order: readOrder,
@@ -96,6 +98,19 @@ export function createUpstreamService(
       return { upstream: upstream.name, ...upstream.status(), orders, owners, relayed, lag, staleness };
     },
   };
+
+  /** Makes owners due. One whose task is changed meanwhile is tried again: its read may have begun before. */
+  async function readOwners(owners: readonly Address[]): Promise<void> {
+    for (let left = [...new Set(owners)]; left.length > 0; ) {
+      const known = new Map((await tasks.get('owner', left)).map((task) => [task.key, task]));
+      const changes = left.map((owner) => {
+        const { value = NEW_OWNER, version = 0 } = known.get(owner) ?? {};
+        return put('owner', owner, clock.now(), value, version);
+      });
+      const isWritten = await tasks.write(changes);
+      left = left.filter((_, i) => isWritten[i] !== true);
+    }
+  }
 
   async function readOrder(text: string) {
     const uid = requireUid(text);
@@ -129,7 +144,11 @@ export function createUpstreamService(
     };
   }
 
-  async function settled(settlements: readonly SettledOrders[]): Promise<void> {
+  async function settled(settlements: readonly SettledOrders[], uids: readonly Hex[]): Promise<void> {
+    if (uids.length > 0 && isChainFollowed()) {
+      await schedule.concern([...new Set(uids.map((uid) => unpackUid(uid).owner))]);
+      follower.wake();
+    }
     if (settlements.length === 0 || (await tasks.count('appData')) === 0) return;
     const orders = settlements.flatMap(({ trades, input }) =>
       trades.flatMap(({ orderUid }, i) => {
@@ -159,6 +178,17 @@ export function createUpstreamService(
         onCall: onCall.notify,
         ...(store.traits.writers === 'many' && { reserve: createReservation(context) }),
       }),
+  };
+}
+
+/** Checks a scope. @throws TypeError if a member is unknown: it would follow nothing. */
+function parseScope(method: string, scope: UpstreamScope): Required<UpstreamScope> {
+  assertKnownOptions(method, scope, ['owners', 'uids', 'appData']);
+  const { owners = [], uids = [], appData = [] } = scope;
+  return {
+    owners: requireList('owners', owners),
+    uids: requireList('uids', uids),
+    appData: requireList('appData', appData),
   };
 }
 

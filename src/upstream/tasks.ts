@@ -87,6 +87,8 @@ export interface OwnerTask {
   readonly began?: number;
   /** The pass ends at an order that is older, in milliseconds since 1970. Absent: it reads all. */
   readonly since?: number;
+  /** When the newest page was read last, and not the short one, in milliseconds since 1970. */
+  readonly wholeAt?: number;
   /** Number of rows that could not be read. */
   readonly skipped: number;
   readonly orders: number;

@@ -4,7 +4,10 @@ import type { OwnerTask, RelayState } from './tasks.ts';
 
 /** What to follow. Everything is durable: a restart continues. */
 export interface UpstreamScope {
-  /** Owners whose orders are imported, newest first, and then kept current. */
+  /**
+   * Owners whose orders are imported, newest first. New orders that they place elsewhere are then found within 5 s with
+   * one or two owners. With N owners and 1.5 reads a second, the interval is 2 s × N, and shorter after a recent order.
+   */
   readonly owners?: readonly string[];
   /** Orders, by UID. */
   readonly uids?: readonly string[];
@@ -60,7 +63,7 @@ export interface UpstreamState extends UpstreamStatus {
 
 /** The orders of another book that this one follows. */
 export interface UpstreamApi {
-  /** Follows owners, orders and app data. What is followed already stays as it is. */
+  /** Follows owners, orders and app data. Of followed owners, the first 64 of a call are read at once. */
   follow(scope: UpstreamScope): Promise<void>;
   /** Follows them no more. What is stored stays. */
   unfollow(scope: UpstreamScope): Promise<void>;

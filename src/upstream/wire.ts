@@ -79,6 +79,11 @@ export function toInsert(order: UpstreamOrder, origin: OrderOrigin): OrderInsert
   return { order: quote === undefined ? record : { ...record, quote }, ...document };
 }
 
+/** Describes why the UID of an order is not that of its terms here. */
+export function describeDomain({ settlementContract: contract }: UpstreamOrder, origin: OrderOrigin): string {
+  return contract === undefined || contract === origin.settlementContract ? 'another domain' : `settled by ${contract}`;
+}
+
 /** Returns whether an order has ended by the word of the other book. */
 export const hasEnded = ({ status }: Pick<UpstreamOrder, 'status'>) =>
   status === 'fulfilled' || status === 'cancelled' || status === 'expired';

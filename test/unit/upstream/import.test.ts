@@ -49,6 +49,7 @@ async function importAll(
   const book = { upstream, store: { ...store, orders }, tasks, clock } as unknown as UpstreamBook;
   const owners = createImport({
     book,
+    schedule: { next: async () => clock.now() + 600_000 },
     storeOrders: async (orders) => {
       for (const { uid } of orders) stored.add(uid);
     },
