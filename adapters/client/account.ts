@@ -16,7 +16,15 @@ import {
   subscriptionTypedData,
 } from 'intentbook/sign';
 import { readEvents } from './event-stream.ts';
-import { type ClientOptions, createSender, getNextCursor, orUndefined, type RequestError, toQuery } from './http.ts';
+import {
+  assertKnown,
+  type ClientOptions,
+  createSender,
+  getNextCursor,
+  orUndefined,
+  type RequestError,
+  toQuery,
+} from './http.ts';
 
 /** An account that signs typed data, such as an account of viem. */
 export interface AccountWallet {
@@ -136,7 +144,9 @@ export function createAccountClient(
     return { rows: body, ...(next === undefined ? {} : { next }) };
   }
 
-  async function* stream({ after, signal }: NotificationStreamOptions = {}): AsyncGenerator<NotificationStreamEvent> {
+  async function* stream(options: NotificationStreamOptions = {}): AsyncGenerator<NotificationStreamEvent> {
+    assertKnown('notifications.stream: unknown option', options, ['after', 'signal']);
+    const { after, signal } = options;
     const control = new AbortController();
     const ended = signal === undefined ? control.signal : AbortSignal.any([signal, control.signal]);
     try {

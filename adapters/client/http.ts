@@ -106,16 +106,19 @@ interface RequestParts {
 
 export type QueryParameters = Readonly<Record<string, string | number | undefined>>;
 
+/** Rejects unknown members, which would be ignored. @throws TypeError naming the known ones. */
+export function assertKnown(what: string, given: object, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new TypeError(`${what} "${unknown}", use ${known.join(', ')}`);
+}
+
 /**
  * Creates the function that sends requests with JSON.
  *
  * @throws TypeError if an option is unknown or malformed.
  */
 export function createSender(url: string, options: ClientOptions, prefix = '/api/v1/') {
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
-  if (unknown !== undefined) {
-    throw new TypeError(`createClient: unknown option "${unknown}", use ${OPTIONS.join(', ')}`);
-  }
+  assertKnown('createClient: unknown option', options, OPTIONS);
   const { fetch: send = fetch, headers = {}, timeout = 30_000, maxBytes = 50_000_000 } = options;
   if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
     throw new TypeError(`createClient: maxBytes must be a positive integer, got ${maxBytes}`);

@@ -1,6 +1,6 @@
 import type { Order, OrderStatus } from 'intentbook';
 import { getDelay, isFinal, pause, readEvents } from './event-stream.ts';
-import { type ClientOptions, type QueryParameters, type Sender, toQuery } from './http.ts';
+import { assertKnown, type ClientOptions, type QueryParameters, type Sender, toQuery } from './http.ts';
 
 /** The orders of a mirror, combined by "and". Addresses in any case. */
 export interface MirrorFilter {
@@ -43,6 +43,16 @@ export interface Mirror {
 
 const PAGE = 500;
 
+const FILTERS = [
+  'owner',
+  'sellToken',
+  'buyToken',
+  'token',
+  'pair',
+  'kind',
+  'status',
+] as const satisfies readonly (keyof MirrorFilter)[];
+
 /** Reads orders page by page. */
 export type ListPages = (query: QueryParameters, signal: AbortSignal) => AsyncIterable<readonly Order[]>;
 
@@ -55,8 +65,11 @@ export async function createMirror(
   listPages: ListPages,
   filter: MirrorFilter,
   options: ClientOptions,
-  { signal }: MirrorOptions = {},
+  mirrorOptions: MirrorOptions = {},
 ): Promise<Mirror> {
+  assertKnown('mirror: unknown filter', filter, FILTERS);
+  assertKnown('mirror: unknown option', mirrorOptions, ['signal']);
+  const { signal } = mirrorOptions;
   signal?.throwIfAborted();
   const wanted = normalize(filter);
   const control = new AbortController();

@@ -1,5 +1,6 @@
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { Clock } from '../ports/clock.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import {
   type AuctionChange,
   type AuctionDelta,
@@ -130,6 +131,7 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
     add,
     /** Streams auctions. The first event is a complete auction, or the difference to the auction `after`. */
     stream(options: AuctionStreamOptions = {}): AsyncIterable<AuctionChange> {
+      assertKnownOptions('auctions.stream', options, ['after', 'signal']);
       const subscriber = createSubscriber();
       return toChanges(read(subscriber, options), () => leave(subscriber));
     },

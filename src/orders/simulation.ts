@@ -5,6 +5,7 @@ import type { OrderData } from '../protocol/order.ts';
 import type { getInteractions } from '../protocol/trampoline.ts';
 import type { Order } from '../records/order-json.ts';
 import { readMetadata } from '../records/spending.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
 
@@ -30,10 +31,12 @@ type Context = Pick<AdmissionContext, 'remote' | 'domain' | 'hooksTrampoline' | 
  */
 export async function simulateOrder(
   target: Order | UnverifiedOrder | OrderBookError,
-  { block }: SimulateOptions,
+  options: SimulateOptions,
   { remote, domain, hooksTrampoline, simulator, onFailure }: Context,
   toInteractions: typeof getInteractions,
 ): Promise<SimulateResult> {
+  assertKnownOptions('orders.simulate', options, ['block']);
+  const { block } = options;
   if (target instanceof OrderBookError) return { status: 'rejected', error: target };
   if (!('uid' in target) && target.data.sellAmount === 0n) {
     const error = new OrderBookError('InvalidBody', 'sellAmount: must not be 0', { path: 'sellAmount' });

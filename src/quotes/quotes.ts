@@ -4,7 +4,8 @@ import { createWorker, type Worker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/quote-store.ts';
-import type { QuoteApi, QuotesContext } from './quote-api.ts';
+import { assertKnownOptions } from '../validation/options.ts';
+import type { QuoteApi, QuoteCallOptions, QuotesContext } from './quote-api.ts';
 import { getOrderQuoting, NO_ESTIMATORS, parseQuoteOptions, type QuoteOptions } from './quote-options.ts';
 
 /** The quote methods, and their lifecycle for the book. */
@@ -37,21 +38,25 @@ export function createQuotes(given: QuoteOptions | undefined, book: QuotesContex
   });
 
   const request: QuoteApi['request'] = (quoted, call) => service.use(({ methods }) => methods.request(quoted, call));
+  const assertCall = (method: string, call: QuoteCallOptions = {}) => {
+    book.assertStarted();
+    assertKnownOptions(`quotes.${method}`, call, ['signal']);
+  };
   return {
     request,
     ofOrders: getOrderQuoting(given, request),
     methods: {
       async request(quoted, call) {
-        book.assertStarted();
+        assertCall('request', call);
         return other === undefined ? request(quoted, call) : other.request(quoted, call?.signal);
       },
       async stream(quoted, call) {
-        book.assertStarted();
+        assertCall('stream', call);
         if (other !== undefined) return { status: 'streaming', quotes: other.stream(quoted, call?.signal) };
         return service.use(({ methods }) => methods.stream(quoted, call));
       },
       async nativePrice(token, call) {
-        book.assertStarted();
+        assertCall('nativePrice', call);
         return service.use(({ methods }) => methods.nativePrice(token, call));
       },
       counters: () => service.loaded?.methods.counters() ?? {},

@@ -2,6 +2,7 @@ import { countRows } from '../concurrency/abort.ts';
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/then-always.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import { type LogPage, POSITION_INTERVAL, type Stream, type StreamOptions } from './stream.ts';
 import { createSubscriber, type StreamSubscriber } from './subscriber.ts';
 
@@ -144,6 +145,7 @@ export function createStreamBroadcaster({ log, queueSize, resumeLimit, onFailure
     },
 
     async subscribe(key: string, options: StreamOptions = {}): Promise<Stream> {
+      assertKnownOptions('stream', options, ['after', 'signal', 'client', 'meter']);
       const { after, signal } = options;
       const subscriber = createSubscriber({
         key,
