@@ -173,9 +173,10 @@ start or has lost its store, and with 2 for an invalid command line or configura
   {
     name: 'check',
     summary: 'checks the settings, packages and files of a server without starting it',
-    description: `Takes the flags of serve. Opens no database and sends no request. Exits with 1 if a package or a file is missing, and
-with 2 if a setting is invalid. With --connect, it also compares the schemas of PostgreSQL with those that this release needs,
-names each difference and what to do, and changes nothing.`,
+    description: `Takes the flags of serve. Sends no request. Exits with 1 if a package, a file or the folder of a database is missing, or
+if a database file is not one of SQLite, and with 2 if a setting is invalid. With --connect, it also compares the schemas of
+PostgreSQL with those that this release needs, names each difference and what to do, and changes nothing. It prints the parts
+that were not checked.`,
     flags: [...SERVE_FLAGS, ...named('connect', 'json')],
     examples: ['check --config intentbook.json --connect', 'check --chain gnosis --rpc https://rpc.example.org'],
   },

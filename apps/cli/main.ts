@@ -87,14 +87,16 @@ async function planned(command: Command & { name: 'check' | 'doctor' }) {
 
 async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   const { plan, folder } = await planned(command);
-  const { books, problems } = await checkSettings(plan, folder, command.connect);
+  const { books, problems, notChecked } = await checkSettings(plan, folder, command.connect);
   const ok = problems.length === 0;
   if (!ok) process.exitCode = FAILED;
-  if (command.json) return console.log(JSON.stringify({ ok, books, problems }));
+  if (command.json) return console.log(JSON.stringify({ ok, books, problems, notChecked }));
   const lines = books.map(({ path, chain, chainId, environment, database }) => {
     return `  ${path}: ${chain} (${chainId}), ${environment}, ${database}`;
   });
-  console.log([`${books.length === 1 ? '1 book' : `${books.length} books`} would be served`, ...lines].join('\n'));
+  const title = `${books.length === 1 ? '1 book' : `${books.length} books`} would be served`;
+  const rest = notChecked.length === 0 ? [] : [`not checked: ${notChecked.join(', ')}`];
+  console.log([title, ...lines, ...rest].join('\n'));
   for (const problem of problems) console.error(`intentbook: ${problem}`);
 }
 

@@ -1,10 +1,11 @@
+import { access, constants, open } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { describePackageFailure } from '#internal';
 import { payoutFile } from '../books/affiliate-payouts.ts';
 import { createDenyList } from '../books/deny-list.ts';
 import { readFees } from '../books/fee-policies.ts';
-import { isDatabase } from '../books/open-accounts.ts';
+import { defaultLocation, isDatabase } from '../books/open-accounts.ts';
 import { quoteOptions } from '../books/quote-options.ts';
 import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
@@ -13,8 +14,10 @@ import type { SettingTable } from '../settings/setting.ts';
 /** The result of a check of the settings. */
 export interface CheckedSettings {
   readonly books: readonly CheckedBook[];
-  /** One line each. Empty if the server can start. */
+  /** One line each. Empty if no check has found a reason for which the server cannot start. */
   readonly problems: readonly string[];
+  /** Parts that were not checked, because they need a connection: a noun phrase with the command that checks it. */
+  readonly notChecked: readonly string[];
 }
 
 /** A book that would be served. */
@@ -34,14 +37,78 @@ export interface CheckedBook {
  * @param connect - Whether to connect to PostgreSQL and to compare the schemas, without changes. Default: false.
  */
 export async function checkSettings(plan: ServerPlan, folder = '.', connect = false): Promise<CheckedSettings> {
-  const problems = await Promise.all([...plan.books.map(fileProblems), ...(connect ? [schemaProblems(plan)] : [])]);
+  const problems = await Promise.all([
+    ...plan.books.map(fileProblems),
+    databaseProblems(plan, folder),
+    ...(connect ? [schemaProblems(plan)] : []),
+  ]);
   return {
     books: plan.books.map((book) => {
       const { path, chain, chainId, environment } = book;
       return { path, chain, chainId, environment, database: getDatabase(book) };
     }),
     problems: [...(await packageProblems(plan)), ...payoutProblems(plan, folder), ...problems.flat()],
+    notChecked: findUnchecked(plan, connect),
   };
+}
+
+function findUnchecked({ books, settings: { accounts = '' } }: ServerPlan, connect: boolean): string[] {
+  const hasPostgres = isDatabase(accounts) || books.some(({ place }) => place.kind === 'postgres');
+  return [
+    ...(hasPostgres && !connect ? ['PostgreSQL and its schemas (add --connect)'] : []),
+    ...(books.some(({ settings }) => settings.rpc !== undefined) ? ['the nodes (run "intentbook doctor")'] : []),
+  ];
+}
+
+/** Checks the database files of the books and of the account store, without a database driver. */
+async function databaseProblems(plan: ServerPlan, folder: string): Promise<string[]> {
+  const accounts = plan.settings.accounts ?? defaultLocation(plan);
+  const isFile = accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
+  const files = [
+    ...plan.books.flatMap(({ path, place }) => (place.kind === 'file' ? [{ of: path, file: place.path }] : [])),
+    ...(isFile ? [{ of: 'accounts', file: resolve(folder, accounts) }] : []),
+  ];
+  const problems = await Promise.all(
+    files.map(async ({ of, file }) => {
+      const problem = await findFileProblem(file);
+      return problem === undefined ? [] : [`${of}: ${problem}`];
+    }),
+  );
+  return [...new Set(problems.flat())];
+}
+
+/** The bytes at the start of each SQLite file that is not empty. */
+const SQLITE_HEADER = Buffer.from('SQLite format 3\0');
+
+/** Returns why a file cannot be opened as a database. The server creates a file that does not exist. */
+async function findFileProblem(path: string): Promise<string | undefined> {
+  try {
+    const file = await open(path, 'r+');
+    try {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(SQLITE_HEADER.length), 0, SQLITE_HEADER.length, 0);
+      const isDatabaseFile = bytesRead === 0 || buffer.equals(SQLITE_HEADER);
+      return isDatabaseFile ? undefined : `the file "${path}" is not an SQLite database`;
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT') return findFolderProblem(dirname(path));
+    if (code === 'EISDIR') return `the database "${path}" is a folder`;
+    return `the file "${path}" cannot be opened (${String(code)})`;
+  }
+}
+
+/** Returns why no file can be created in a folder. */
+async function findFolderProblem(path: string): Promise<string | undefined> {
+  try {
+    await access(path, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT') return `the folder "${path}" does not exist`;
+    return `the folder "${path}" cannot be written to (${String(code)})`;
+  }
 }
 
 function getDatabase({ place }: BookPlan): string {

@@ -49,6 +49,7 @@ export async function examine(plan: ServerPlan, version: string, folder = '.'): 
   const checked = await checkSettings(plan, folder, true).catch((error: unknown) => ({
     books: [],
     problems: [messageOf(error)],
+    notChecked: [],
   }));
   const parts = await Promise.all([
     examinePackages(),
@@ -143,6 +144,8 @@ async function examineDisk({ path, place }: BookPlan): Promise<ReportLine[]> {
     const text = `${folder}, ${((bavail * bsize) / GIB).toFixed(1)} GiB free`;
     return [{ subject, text, ...(bavail * bsize < LEAST_FREE && { isProblem: true as const }) }];
   } catch (error) {
+    // The check of the settings names a folder that does not exist.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     return [{ subject, text: messageOf(error), isProblem: true }];
   }
 }

@@ -1,10 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { checkSettings } from '../../../apps/server/commands/check.ts';
 import { configTemplate } from '../../../apps/server/commands/init.ts';
 import { parseJsonc } from '../../../apps/server/config/jsonc.ts';
 import { mergeSettings } from '../../../apps/server/config/load.ts';
 import { planServer } from '../../../apps/server/config/plan.ts';
+import { planOptions } from '../../../apps/server/config/plan-options.ts';
+import type { ServeOptions } from '../../../apps/server/index.ts';
 import { CHAINS } from '../../../src/protocol/chains.ts';
 import { CLI, cleanUp, intentbook, run, scratch } from './process.ts';
 
@@ -37,6 +40,7 @@ describe('intentbook init', () => {
         },
       ],
       problems: [],
+      notChecked: [],
     });
     const second = await intentbook(['init'], { cwd }).ended;
     expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('intentbook.json" already exists')]);
@@ -46,6 +50,62 @@ describe('intentbook init', () => {
 });
 
 describe('intentbook check', () => {
+  const problemsOf = async (folder: string, options: ServeOptions) =>
+    (await checkSettings(planOptions({ ...options, folder }).plan, folder)).problems;
+
+  test('names a database file that cannot be opened, and the folder that it needs', async () => {
+    const folder = await scratch();
+    const at = (name: string) => join(folder, name);
+    writeFileSync(at('bad.sqlite'), 'garbage');
+    writeFileSync(at('long.sqlite'), 'garbage '.repeat(100));
+    writeFileSync(at('empty.sqlite'), '');
+    mkdirSync(at('folder.sqlite'));
+    expect(await problemsOf(folder, { db: 'new.sqlite' })).toEqual([]);
+    expect(await problemsOf(folder, { db: 'empty.sqlite' })).toEqual([]);
+    expect(await problemsOf(folder, { db: 'none/x.sqlite', accounts: 'off' })).toEqual([
+      `/: the folder "${at('none')}" does not exist`,
+    ]);
+    for (const db of ['bad.sqlite', 'long.sqlite']) {
+      expect(await problemsOf(folder, { db })).toEqual([`/: the file "${at(db)}" is not an SQLite database`]);
+    }
+    expect(await problemsOf(folder, { db: 'folder.sqlite' })).toEqual([
+      `/: the database "${at('folder.sqlite')}" is a folder`,
+    ]);
+    expect(await problemsOf(folder, { db: 'bad.sqlite/x.sqlite', accounts: ':memory:' })).toEqual([
+      `/: the file "${at('bad.sqlite/x.sqlite')}" cannot be opened (ENOTDIR)`,
+    ]);
+    expect(await problemsOf(folder, { db: ':memory:', accounts: 'bad.sqlite' })).toEqual([
+      `accounts: the file "${at('bad.sqlite')}" is not an SQLite database`,
+    ]);
+  });
+
+  test('lists the parts that need a connection', async () => {
+    const notChecked = async (options: ServeOptions) =>
+      (await checkSettings(planOptions(options).plan, '.')).notChecked;
+    const nodes = 'the nodes (run "intentbook doctor")';
+    const databases = 'PostgreSQL and its schemas (add --connect)';
+    expect(await notChecked({ db: ':memory:' })).toEqual([]);
+    expect(await notChecked({ db: ':memory:', accounts: 'postgres://db/books' })).toEqual([databases]);
+    expect(await notChecked({ postgres: 'postgres://db/books', rpc: ['http://127.0.0.1:1'] })).toEqual([
+      databases,
+      nodes,
+    ]);
+  });
+
+  test('prints what was not checked, and a report has each problem once', async () => {
+    const cwd = await scratch();
+    const check = await intentbook(['check', '--postgres', 'postgres://127.0.0.1:1/books'], { cwd }).ended;
+    expect([check.code, check.stdout]).toEqual([
+      0,
+      expect.stringMatching(/schema intentbook_sepolia\nnot checked: PostgreSQL and its schemas \(add --connect\)\n$/),
+    ]);
+    const { code, stdout } = await intentbook(['doctor', '--db', 'none/x.sqlite', '--accounts', 'off'], { cwd }).ended;
+    expect([code, stdout.match(/PROBLEM .*/g)]).toEqual([
+      1,
+      [expect.stringMatching(/^PROBLEM settings +\/: the folder ".*none" does not exist$/)],
+    ]);
+  });
+
   test('lists files that are missing or malformed, and exits with 1', async () => {
     const cwd = await scratch();
     writeFileSync(join(cwd, 'denied.txt'), 'COW\n');
