@@ -72,7 +72,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     findHead: chain.findHead,
     nativePrice: (token, signal) => quotes.methods.nativePrice(token, { signal }),
   });
-  const trades = createTrades(store);
+  const trades = createTrades(store, assertStarted);
   const readiness = createReadinessCheck({ ...book, chain, upstream: upstream?.status });
   const orders = createOrders({
     ...book,

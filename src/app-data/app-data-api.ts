@@ -30,6 +30,7 @@ export function createAppData({ store, limits, convertCodes }: AppDataContext, a
       return convertCodes(await put);
     },
     async get(hash) {
+      assertStarted();
       const required = requireHash(hash);
       return getBuiltInDocument(required) ?? documents.get(required);
     },

@@ -10,21 +10,32 @@ export interface Trades {
 }
 
 /** Creates the trade methods of a book. Their code is loaded on first use. */
-export function createTrades(store: Pick<Store, 'chain' | 'orders' | 'events'>): Trades {
+export function createTrades(store: Pick<Store, 'chain' | 'orders' | 'events'>, assertStarted: () => void): Trades {
   const surplus = lazy(async () => (await import('./surplus.ts')).createSurplusReader(store));
   const trades = lazy(async () => (await import('./trade-api.ts')).createTradeApi(store, surplus));
+
+  async function use<R>(job: (api: TradeApi) => Promise<R>): Promise<R> {
+    assertStarted();
+    return trades.use(job);
+  }
+
+  async function load(): Promise<TradeApi> {
+    assertStarted();
+    return trades.load();
+  }
+
   return {
     methods: {
-      list: (query, options) => trades.use((api) => api.list(query, options)),
-      page: (query, options) => trades.use((api) => api.page(query, options)),
+      list: (query, options) => use((api) => api.list(query, options)),
+      page: (query, options) => use((api) => api.page(query, options)),
       async *pages(query, options) {
-        yield* (await trades.load()).pages(query, options);
+        yield* (await load()).pages(query, options);
       },
       async *history(query, options) {
-        yield* (await trades.load()).history(query, options);
+        yield* (await load()).history(query, options);
       },
-      totalSurplus: (account, options) => trades.use((api) => api.totalSurplus(account, options)),
-      firstTradeBlock: (token) => trades.use((api) => api.firstTradeBlock(token)),
+      totalSurplus: (account, options) => use((api) => api.totalSurplus(account, options)),
+      firstTradeBlock: (token) => use((api) => api.firstTradeBlock(token)),
     },
     clear: () => surplus.loaded?.clear(),
   };

@@ -2,7 +2,7 @@ import { AccountError } from '../account-tools/account-error.ts';
 import type { Accounts } from '../accounts/index.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
-import { isClosed } from '../ports/store.ts';
+import { describeClosed } from '../ports/store.ts';
 import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
@@ -53,7 +53,10 @@ export function createAccountApi(accounts: Accounts | undefined, options: Accoun
       return call(accounts, request, match, { client, meter, operatorToken: options.operatorToken });
     },
     reject,
-    fail: (error) => message(500, isClosed(error) ? 'Accounts are not started' : 'Internal server error', 1),
+    fail: (error) => {
+      const state = describeClosed(error);
+      return state === undefined ? message(500, 'Internal server error', 1) : message(503, `Accounts are ${state}`, 1);
+    },
     report: accounts?.reportError ?? (() => {}),
   });
 }

@@ -1,5 +1,5 @@
 import type { OrderBookError } from '../errors.ts';
-import { isClosed } from '../ports/store.ts';
+import { describeClosed } from '../ports/store.ts';
 import type { ApiResponse } from './message.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -53,8 +53,10 @@ export function rejectionResponse(error: OrderBookError, headers: Headers = {}):
   return jsonResponse(error.status, error, { ...retry, ...headers });
 }
 
-/** Creates the response to an unexpected failure. It carries no internal details. */
+/** Creates the response to an unexpected failure, or of a book that does not run. It carries no internal details. */
 export function failureResponse(error: unknown): ApiResponse {
-  const description = isClosed(error) ? 'the book is not started' : '';
-  return jsonResponse(500, { errorType: 'InternalServerError', description }, { 'retry-after': '1' });
+  const state = describeClosed(error);
+  const description = state === undefined ? '' : `the book is ${state}`;
+  const status = state === undefined ? 500 : 503;
+  return jsonResponse(status, { errorType: 'InternalServerError', description }, { 'retry-after': '1' });
 }

@@ -112,6 +112,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       return result;
     },
     async competitionStatus(uid) {
+      context.admission();
       return context.competitionStatus(requireUid(uid));
     },
     async stream(filter, options) {
@@ -141,6 +142,7 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
     { read, count }: PageReader<P, O>,
   ): Promise<P> {
     return listing.use(async (lists) => {
+      admission();
       const filter = await lists.parseQueryOfBook(query, convertCodes);
       if (share === readAlone) return read(lists, filter, options);
       const page = await share(
@@ -154,6 +156,7 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
 
   return {
     async get(uid) {
+      admission();
       const parsed = requireUid(uid);
       // Without `await`, the result would need two more turns.
       return await share(
@@ -162,6 +165,7 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
       );
     },
     async getMany(uids) {
+      admission();
       const keys = toKeys(uids);
       return share(
         () => `getMany ${keys.join()}`,
@@ -169,6 +173,7 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
       );
     },
     async getManyBytes(uids, options) {
+      admission();
       const keys = toKeys(uids);
       const waitForStore = async () => {
         await lists.acquire(options?.client);
@@ -197,6 +202,7 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
         count: ({ count }) => count,
       }),
     async listByTransaction(hash, options) {
+      admission();
       return transaction.use(({ readTransaction }) => readTransaction(hash, reading, options));
     },
     async stream(filter, options) {

@@ -253,9 +253,10 @@ export class StoreError extends Error {
   }
 }
 
-/** Whether an error shows that a book, an account interface or a store is not started, or is closed. */
-export function isClosed(error: unknown): boolean {
-  return error instanceof StoreError && (error.code === 'Closed' || error.code === 'NotStarted');
+/** Returns the state of the book, the account interface or the store that an error is about, if it does not run. */
+export function describeClosed(error: unknown): 'closed' | 'not started' | undefined {
+  if (!(error instanceof StoreError)) return undefined;
+  return ({ Closed: 'closed', NotStarted: 'not started' } as const)[error.code as string];
 }
 
 /** Throws a `DomainMismatch` if a store of one domain is opened for another. All stores use the same message. */

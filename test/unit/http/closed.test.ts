@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest';
 
 const ORDERS = '/api/v1/orders';
 const NOTIFICATIONS = '/accounts/0x0000000000000000000000000000000000000001/notifications';
-const CLOSED = { errorType: 'InternalServerError', description: 'the book is not started' };
+const NOT_STARTED = { errorType: 'InternalServerError', description: 'the book is not started' };
+const CLOSED = { errorType: 'InternalServerError', description: 'the book is closed' };
 
 function createBook() {
   const failures: unknown[] = [];
@@ -19,18 +20,26 @@ describe('book that is not started', () => {
   const uid = `0x${'00'.repeat(56)}`;
 
   test.each([
-    ['GET', `${ORDERS}/${uid}`, 'Closed'], // of the store
-    ['POST', ORDERS, 'NotStarted'],
-    ['POST', '/api/v1/quote', 'NotStarted'],
-    ['GET', '/api/v1/auction', 'NotStarted'],
-  ])('is named in the response to %s %s', async (method, path, code) => {
+    ['GET', `${ORDERS}/${uid}`],
+    ['GET', `${ORDERS}?limit=5`],
+    ['GET', `${ORDERS}/${uid}/status`],
+    ['GET', '/api/v1/orders/stream'],
+    ['GET', `/api/v1/trades?orderUid=${uid}`],
+    ['GET', `/api/v1/app_data/0x${'12'.repeat(32)}`],
+    ['GET', '/api/v1/users/0x0000000000000000000000000000000000000001/total_surplus'],
+    ['GET', `/api/v1/transactions/0x${'12'.repeat(32)}/orders`],
+    ['GET', '/api/v1/solver_competition/latest'],
+    ['POST', ORDERS],
+    ['POST', '/api/v1/quote'],
+    ['GET', '/api/v1/auction'],
+  ])('is named in the response to %s %s', async (method, path) => {
     const { book, failures } = createBook();
     const body = method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {};
     const response = await fetchHandler(book)(new Request(`http://book${path}`, { method, ...body }));
-    expect(response.status).toBe(500);
-    expect(await response.json()).toEqual(CLOSED);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toEqual(NOT_STARTED);
     expect(response.headers.get('retry-after')).toBe('1');
-    expect(failures).toMatchObject([{ code }]);
+    expect(failures).toMatchObject([{ code: 'NotStarted', message: 'the book is not started; call start() first' }]);
   });
 
   test('is named after it was closed, too', async () => {
@@ -39,14 +48,52 @@ describe('book that is not started', () => {
     const handle = fetchHandler(createApi(book));
     expect((await handle(new Request(`http://book${ORDERS}/${uid}`))).status).toBe(404);
     await book.close();
-    expect(await (await handle(new Request(`http://book${ORDERS}/${uid}`))).json()).toEqual(CLOSED);
+    const response = await handle(new Request(`http://book${ORDERS}/${uid}`));
+    expect(response.status).toBe(503);
+    expect(await response.json()).toEqual(CLOSED);
   });
+});
+
+test.each([
+  ['NotStarted', 'the book is not started; call start() first', false],
+  ['Closed', 'the book is closed', true],
+])('each read of a book rejects with %s', async (code, message, isClosed) => {
+  const { book } = createBook();
+  if (isClosed) await book.start();
+  await book.close();
+  const uid = `0x${'00'.repeat(56)}`;
+  const hash = `0x${'12'.repeat(32)}`;
+  const account = '0x0000000000000000000000000000000000000001';
+  const reads = {
+    get: () => book.orders.get(uid),
+    getMany: () => book.orders.getMany([uid]),
+    getManyBytes: () => book.orders.rendered.getManyBytes([uid]),
+    list: () => book.orders.list(),
+    listBytes: () => book.orders.rendered.listBytes(),
+    listByTransaction: () => book.orders.listByTransaction(hash),
+    competitionStatus: () => book.orders.competitionStatus(uid),
+    stream: () => book.orders.stream({}),
+    document: () => book.appData.get(hash),
+    trades: () => book.trades.list({ orderUid: uid }),
+    tradePage: () => book.trades.page({ owner: account }),
+    tradePages: () => book.trades.pages({ owner: account })[Symbol.asyncIterator]().next(),
+    history: () => book.trades.history({ owner: account })[Symbol.asyncIterator]().next(),
+    surplus: () => book.trades.totalSurplus(account),
+    firstTradeBlock: () => book.trades.firstTradeBlock(account),
+    competition: () => book.auctions.latestCompetition(),
+    progress: () => book.chain.progress(),
+  };
+  const failures = await Promise.all(
+    Object.entries(reads).map(async ([name, read]) => [name, await read().catch((error: unknown) => error)]),
+  );
+  const wanted = Object.keys(reads).map((name) => [name, { name: 'StoreError', code, message }]);
+  expect(failures).toMatchObject(wanted);
 });
 
 test('the response of accounts that are not started shows it', async () => {
   const { book } = createBook();
   const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
   const response = await fetchHandler(createAccountApi(accounts))(new Request(`http://accounts${NOTIFICATIONS}`));
-  expect(response.status).toBe(500);
+  expect(response.status).toBe(503);
   expect(await response.json()).toEqual({ message: 'Accounts are not started' });
 });
