@@ -30,7 +30,10 @@ import { assertKnownOptions, parseAddress, requireInteger, requireMember } from 
 
 /** Options of a book. `chainId` and `store` are required. An unknown or malformed option throws a `TypeError`. */
 export interface OrderBookOptions extends OrderPolicy {
-  /** The chain id (EIP-155) of the orders. */
+  /**
+   * The chain id (EIP-155) of the orders. Any id is valid, since a local chain may have the contracts: check it against
+   * that of the wallet. Orders signed for another id are rejected with `InvalidSignature`.
+   */
   readonly chainId: number;
   /** The persistence adapter. A store serves one book. */
   readonly store: Store;

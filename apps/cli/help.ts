@@ -1,4 +1,4 @@
-import { CHAIN_NAMES } from '../server/settings/book-settings.ts';
+import { CHAIN_LABELS } from '../server/settings/book-settings.ts';
 import type { Flag } from '../server/settings/flags.ts';
 import { formatDefault, GROUPS, toPlainText } from '../server/settings/setting.ts';
 import { COMMANDS, type CommandInfo, findCommand } from './commands.ts';
@@ -36,7 +36,7 @@ ${lines.join('\n')}
 ${style.title('Examples')}
   intentbook serve --port 8080 --chain sepolia
   curl http://127.0.0.1:8080/api/v1/version
-  curl http://127.0.0.1:8080/api/v1/orders?limit=5
+  curl 'http://127.0.0.1:8080/api/v1/orders?limit=5'
 
 "intentbook help <command>" prints the flags of a command.
 `;
@@ -53,7 +53,9 @@ function commandText(command: CommandInfo, all: boolean, style: Style): string {
     ...(description ?? '').split('\n\n').flatMap((text) => (text === '' ? [] : [reflow(text)])),
     ...flagSections(shown, style),
     ...(isShort ? [`These are the common flags. "intentbook ${name} --help --all" prints all.`] : []),
-    ...(flags.some((flag) => flag.name === 'chain') ? [section('Chains', `  ${CHAIN_NAMES.join(' ')}`, style)] : []),
+    ...(flags.some((flag) => flag.name === 'chain')
+      ? [section('Chains', `  ${CHAIN_LABELS.join('\n  ')}`, style)]
+      : []),
     ...(flags.some((flag) => flag.name === 'config') ? [section('Configuration file', CONFIG_EXAMPLE, style)] : []),
     section('Examples', examples.map((example) => `  intentbook ${example}`).join('\n'), style),
   ];

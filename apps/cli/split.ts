@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { formatUnknownName } from '#internal';
 import { FLAGS, findFlag } from '../server/settings/flags.ts';
 import { UsageError } from '../server/settings/usage-error.ts';
+import { findCommand } from './commands.ts';
 
 /** A command line whose values are not validated yet. */
 export interface SplitArgs {
@@ -36,7 +37,8 @@ export function splitArgs(args: readonly string[]): SplitArgs {
     const flag = findFlag(name);
     if (name === 'help' || name === 'version') special ??= name;
     else if (name === 'all') all = true;
-    else if (flag === undefined || !rawName.startsWith('--')) throw new UsageError(formatUnknownFlag(rawName));
+    else if (flag === undefined || !rawName.startsWith('--'))
+      throw new UsageError(formatUnknownFlag(rawName, words[0]));
     else if (given.has(name)) throw new UsageError(`--${name} must be given once`);
     else if (isSwitch(name) && !inlineValue) given.set(name, 'on');
     // The next flag would otherwise be taken as the value.
@@ -52,8 +54,9 @@ function isSwitch(name: string): boolean {
   return findFlag(name)?.setting.type.alone === true;
 }
 
-function formatUnknownFlag(rawName: string): string {
+function formatUnknownFlag(rawName: string, command: string | undefined): string {
   const known = [...FLAGS.map(({ name }) => name), ...Object.keys(SPECIAL)].map((name) => `--${name}`);
   const text = formatUnknownName('flag', rawName, known);
-  return text.endsWith('?') ? text : `${text}; "intentbook --help" lists them`;
+  const { name } = findCommand(command) ?? { name: 'serve' };
+  return text.endsWith('?') ? text : `${text}; "intentbook help ${name} --all" lists them`;
 }

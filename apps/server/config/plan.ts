@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
-import { chainById, chainByName, type Environment } from '#internal';
+import { CHAINS, chainById, chainByName, type Environment } from '#internal';
 import type { GivenBook, ParsedBookSettings, ParsedSettings } from '../settings/schema.ts';
 import { completeBook, configSchema, parseSettings } from '../settings/schema.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
+import { suggest } from '../settings/suggest.ts';
 import { ConfigError, formatProblems } from './config-errors.ts';
 
 /** The pooler in front of PostgreSQL, or its detection. */
@@ -54,6 +55,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   if (problems.length > 0) throw new ConfigError(problems);
   const books = settings.books.map((book) => planBook(completeBook(book, settings.defaults), book, folder));
   const clashes = [
+    ...books.flatMap(findUnknownChain),
     ...books.flatMap(findIneffectiveRules),
     ...books.flatMap((book, i) => findShortLogs(settings, book, i)),
     ...findDuplicate('path', books, ({ path }) => path),
@@ -89,6 +91,22 @@ function findShortLogs({ affiliateStatistics }: ParsedSettings, { settings }: Bo
 function contradictions(book: GivenBook, i: number): string[] {
   const both = book.db !== undefined && book.postgres !== undefined;
   return both ? [`books[${i}]: "db" and "postgres" exclude each other`] : [];
+}
+
+/** Chain ids of local nodes, which have the contracts at the known addresses if they fork a chain. */
+const LOCAL_CHAIN_IDS: readonly number[] = [1337, 31337];
+
+/** Finds a chain without a known deployment, whose orders are signed for another chain id or another contract. */
+function findUnknownChain({ settings: { settlementContract }, chainId }: BookPlan, i: number): string[] {
+  if (settlementContract !== undefined || chainById(chainId) !== undefined) return [];
+  if (LOCAL_CHAIN_IDS.includes(chainId)) return [];
+  const similar = suggest(
+    String(chainId),
+    CHAINS.map((chain) => String(chain.chainId)),
+  );
+  return [
+    `books[${i}].chain: the protocol has no known contracts on chain ${chainId}; set "settlementContract"${similar}`,
+  ];
 }
 
 /** Finds access rules of a book that would not be checked. Without nodes, no contract can be called. */

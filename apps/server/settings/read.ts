@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { FLAGS, type Flag, findFlag } from './flags.ts';
+import { suggest } from './suggest.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A command line and its environment. */
@@ -96,7 +97,8 @@ function parse({ setting, inFile }: Flag, given: string, source: string): unknow
   // The schema of an optional value accepts undefined.
   if (success && value !== undefined) return data;
   const place = inFile ? `${source}: the content of "${given}"` : source;
-  throw new UsageError(`${place} must be ${type.expected}${secret === true ? '' : `, got "${text}"`}`);
+  const got = secret === true ? '' : `, got "${text}"${suggest(text, type.names ?? [])}`;
+  throw new UsageError(`${place} must be ${type.expected}${got}`);
 }
 
 /** Reads a secret from a file, without the line feed at its end. */

@@ -30,6 +30,8 @@ export interface SettingType<S extends z.ZodType = z.ZodType> {
   fromText(text: string): unknown;
   /** Formats a value as it is typed on the command line. Default: its JSON without quotes. */
   toText?(value: never): string;
+  /** The valid texts, or the common ones, for suggestions and completion. */
+  readonly names?: readonly string[];
   /** Whether the flag may have no value; then its text is `on`. */
   readonly alone?: boolean;
   /** The members of an object, each with its own flag in the group of the object. */

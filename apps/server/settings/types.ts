@@ -112,6 +112,7 @@ export const ownerLimits = () => {
 export const onOff = () => ({
   schema: z.boolean({ error: 'must be true or false' }),
   value: 'on|off',
+  names: ['on', 'off'],
   expected: '"on" or "off"',
   fromText: (given: string) => ({ on: true, off: false })[given],
   toText: (value: boolean) => (value ? 'on' : 'off'),
@@ -122,7 +123,7 @@ export const onOffAlone = () => ({ ...onOff(), alone: true });
 
 export const enumSetting = <const T extends readonly [string, ...string[]]>(...names: T) => {
   const expected = `one of ${names.join(', ')}`;
-  return textSetting(z.enum(names, { error: `must be ${expected}` }), names.join('|'), expected);
+  return { ...textSetting(z.enum(names, { error: `must be ${expected}` }), names.join('|'), expected), names };
 };
 
 /** A list of texts, typed with commas or blanks between its elements. */

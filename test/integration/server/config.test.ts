@@ -57,6 +57,15 @@ describe('configuration plan', () => {
   });
 });
 
+describe('chain without a known deployment', () => {
+  test.each([{ chain: 1337 }, { chain: 31_337 }, { chain: 99_999, settlementContract: `0x${'12'.repeat(20)}` }])(
+    'is served as %j',
+    (book) => {
+      expect(planServer({ books: [book] }, '/srv').books).toMatchObject([{ chainId: book.chain }]);
+    },
+  );
+});
+
 describe('configuration error', () => {
   const ORACLE = `0x${'12'.repeat(20)}`;
   const oneBook = (book: object) => ({ books: [{ chain: 'sepolia', ...book }] });
@@ -77,7 +86,14 @@ describe('configuration error', () => {
       oneBook({ ownerLimits: { [ORACLE]: { maxOpenOrders: '5' } } }),
       `books[0].ownerLimits.${ORACLE}.maxOpenOrders must be an integer from 0 up, or null`,
     ],
-    [oneBook({ chain: 'goerli' }), 'books[0].chain must be one of mainnet, '],
+    [oneBook({ chain: 'goerli' }), 'books[0].chain must be one of mainnet (or ethereum), xdai (or gnosis), '],
+    [oneBook({ chain: 'sepollia' }), 'sepolia, or a chain id; did you mean "sepolia"?'],
+    [
+      oneBook({ chain: 1_115_511 }),
+      'books[0].chain: the protocol has no known contracts on chain 1115511; set "settlementContract"; did you mean "11155111"?',
+    ],
+    [oneBook({ chain: 99_999 }), /no known contracts on chain 99999; set "settlementContract"$/],
+    [oneBook({ chain: 10 }), /no known contracts on chain 10; set "settlementContract"$/],
     [oneBook({ environment: 'barn' }), 'books[0].environment must be one of production, staging'],
     [oneBook({ path: 'sepolia' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
     [oneBook({ path: '/api/v1' }), 'books[0].path must not begin with a path of the server'],

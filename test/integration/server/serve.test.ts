@@ -94,7 +94,9 @@ describe('startup error in one line', () => {
   });
 
   test('names an unknown chain', async () => {
-    expect(await rejection(['serve', '--chain', 'goerli'], 2)).toContain('one of mainnet, xdai, ');
+    expect(await rejection(['serve', '--chain', 'goerli'], 2)).toContain(
+      'one of mainnet (or ethereum), xdai (or gnosis), ',
+    );
   });
 
   test('names a port in use', async () => {
@@ -316,7 +318,7 @@ describe('server within a program', () => {
 
   test('rejects unknown options', async () => {
     await expect(serve({ prot: 1 } as object)).rejects.toThrow('did you mean "port"?');
-    await expect(serve({ chain: 'goerli' })).rejects.toThrow('one of mainnet, ');
+    await expect(serve({ chain: 'goerli' })).rejects.toThrow('one of mainnet (or ethereum), ');
   });
 });
 
