@@ -254,5 +254,6 @@ CREATE INDEX tasks_due ON ${s}.tasks (kind, due, key);
 export const BOOK_SCHEMA: PgSchema = {
   migrations: [createBook, createDeadlines, createDocumentCreators, createTasks],
   functions: createFunctions,
-  getRemedy: (name) => `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\``,
+  getRemedy: (name) =>
+    `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\` (--migrate)`,
 };

@@ -13,6 +13,9 @@ export function completionScript(shell: Shell): string {
 
 const NAMES = COMMANDS.map(({ name }) => name);
 
+/** Texts that the argument of a command can have or begin with. */
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { completion: SHELLS, help: NAMES, keys: ['create'] };
+
 /** Flags of each command, with the values that they can have. */
 const FLAGS_OF = COMMANDS.map(({ name, flags }) => ({
   name,
@@ -20,22 +23,26 @@ const FLAGS_OF = COMMANDS.map(({ name, flags }) => ({
     name: flag.name,
     help: flag.setting.help.replaceAll(/[`'"[\]:\\$]/g, ''),
     takesValue: flag.setting.type.alone !== true,
-    values: /^[a-z0-9-]+(\|[a-z0-9-]+)+$/.test(flag.setting.type.value) ? flag.setting.type.value.split('|') : [],
+    // A switch takes a value only after an equals sign. The value of a secret's second form is a file.
+    values: flag.setting.type.alone === true || flag.inFile ? [] : (flag.setting.type.names ?? []),
   })),
 }));
 
 function bashScript(): string {
-  const values = new Map(FLAGS_OF.flatMap(({ flags }) => flags.map((flag) => [flag.name, flag.values] as const)));
-  const cases = [...values].flatMap(([flag, texts]) =>
-    texts.length === 0 ? [] : [`    --${flag}) COMPREPLY=($(compgen -W '${texts.join(' ')}' -- "$word")); return ;;`],
-  );
+  const known = new Map(FLAGS_OF.flatMap(({ flags }) => flags.map((flag) => [flag.name, flag] as const)));
+  const cases = [...known.values()].flatMap(({ name, takesValue, values }) => {
+    if (!takesValue) return [];
+    const generated = values.length === 0 ? '-f' : `-W '${values.join(' ')}'`;
+    return [`    --${name}) COMPREPLY=($(compgen ${generated} -- "$word")); return ;;`];
+  });
+  const words = Object.entries(ARGUMENTS).map(([name, texts]) => `    ${name}) words='${texts.join(' ')}' ;;`);
   const flags = FLAGS_OF.map(
-    ({ name, flags: known }) =>
-      `    ${name}) options='${[...known.map((flag) => `--${flag.name}`), '--help'].join(' ')}' ;;`,
+    ({ name, flags: own }) =>
+      `    ${name}) options='${[...own.map((flag) => `--${flag.name}`), '--help'].join(' ')}' ;;`,
   );
   return `# intentbook completion for bash: eval "$(intentbook completion bash)"
 _intentbook() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" options=''
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" options='' words=''
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '${NAMES.join(' ')}' -- "$word")); return
   fi
@@ -43,9 +50,14 @@ _intentbook() {
 ${cases.join('\n')}
   esac
   case "\${COMP_WORDS[1]}" in
-    help) options='${NAMES.join(' ')}' ;;
-${flags.filter((line) => !line.startsWith('    help)')).join('\n')}
+${flags.join('\n')}
   esac
+  case "\${COMP_WORDS[1]}" in
+${words.join('\n')}
+  esac
+  if [ "$COMP_CWORD" -eq 2 ] && [ -n "$words" ] && [ "\${word#-}" = "$word" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word")); return
+  fi
   case "$word" in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
     *) COMPREPLY=($(compgen -W "$options" -- "$word") $(compgen -f -- "$word")) ;;
@@ -62,7 +74,9 @@ function zshScript(): string {
       ({ name: flag, help, takesValue, values }) =>
         `'--${flag}[${help}]${takesValue ? `:value:${values.length === 0 ? '_files' : `(${values.join(' ')})`}` : ''}'`,
     );
-    return `    ${name}) _arguments ${[...specs, "'--help[help]'", "'*:file:_files'"].join(' \\\n      ')} ;;`;
+    const words = ARGUMENTS[name];
+    const argument = words === undefined ? "'*:file:_files'" : `'1:argument:(${words.join(' ')})'`;
+    return `    ${name}) _arguments ${[...specs, "'--help[help]'", argument].join(' \\\n      ')} ;;`;
   });
   return `#compdef intentbook
 # intentbook completion for zsh: eval "$(intentbook completion zsh)"
@@ -94,7 +108,10 @@ function fishScript(): string {
       return `complete -c intentbook -n '__fish_seen_subcommand_from ${name}' -l ${flag}${argument} -d '${help}'`;
     }),
   );
+  const words = Object.entries(ARGUMENTS).map(
+    ([name, texts]) => `complete -c intentbook -n '__fish_seen_subcommand_from ${name}' -f -a '${texts.join(' ')}'`,
+  );
   return `# intentbook completion for fish: intentbook completion fish | source
-${[...commands, ...flags].join('\n')}
+${[...commands, ...words, ...flags].join('\n')}
 `;
 }

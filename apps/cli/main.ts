@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline/promises';
 import { checkSettings } from '../server/commands/check.ts';
@@ -85,6 +86,15 @@ async function planned(command: Command & { name: 'check' | 'doctor' }) {
   }
 }
 
+/** Name of the configuration file that `init` writes by default. */
+const CONFIG_FILE = 'intentbook.json';
+
+/** Returns a hint about a configuration file of the current directory that is not used. */
+function findUnusedFile({ config }: { readonly config?: string }): string[] {
+  if (config !== undefined || !existsSync(CONFIG_FILE)) return [];
+  return [`${CONFIG_FILE} is not used; to use it, add --config ${CONFIG_FILE}`];
+}
+
 async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   const { plan, folder } = await planned(command);
   const { books, problems, notChecked } = await checkSettings(plan, folder, command.connect);
@@ -97,7 +107,7 @@ async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   const title = `${books.length === 1 ? '1 book' : `${books.length} books`} would be served`;
   const rest = notChecked.length === 0 ? [] : [`not checked: ${notChecked.join(', ')}`];
   console.log([title, ...lines, ...rest].join('\n'));
-  for (const problem of problems) console.error(`intentbook: ${problem}`);
+  for (const line of [...problems, ...findUnusedFile(command)]) console.error(`intentbook: ${line}`);
 }
 
 /** Reads the chain of a new configuration from the terminal, if there is one. */
@@ -147,6 +157,7 @@ async function runDoctor(command: Command & { name: 'doctor' }): Promise<void> {
   const format = ({ subject, text, isProblem }: (typeof lines)[number]) =>
     `${isProblem === true ? 'PROBLEM ' : '        '}${subject.padEnd(20)} ${text}`;
   console.log(lines.map(format).join('\n'));
+  for (const hint of findUnusedFile(command)) console.error(`intentbook: ${hint}`);
 }
 
 async function runMigration({ options, json, log }: Command & { name: 'migrate' }): Promise<void> {
@@ -191,7 +202,7 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
   const cannotStart = (error: unknown): never =>
     fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));
   const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
-  for (const warning of command.warnings) log.warning(warning);
+  for (const warning of [...command.warnings, ...findUnusedFile(command)]) log.warning(warning);
   const systemd = createSystemdNotifier(process.env, log.warning);
   let server: RunningServer | undefined;
   // Before the start, which may wait: a container ignores the signals that its first process does not handle.

@@ -31,7 +31,7 @@ export function resolvePeer(peer: Peer, file: string): string {
     const names = missing.map(([name, version]) => `${name}@${version}`);
     const command = `npm install --save-dev ${names.join(' ')}`;
     throw new MissingPackage(
-      `the sandbox needs ${missing.map(([name]) => name).join(', ')}: ${command}; the simulated chain needs no package`,
+      `the sandbox needs ${missing.map(([name]) => name).join(', ')}: ${command}; the simulated chain (--simulated) needs no package`,
       { cause },
     );
   }

@@ -189,5 +189,5 @@ CREATE INDEX invitations_client ON ${s}.invitations (client);
 export const ACCOUNT_SCHEMA: PgSchema = {
   migrations: [createAccounts, createLanes],
   functions: () => [],
-  getRemedy: () => 'run "intentbook migrate --accounts <url>", or open it with `migrate`',
+  getRemedy: () => 'run "intentbook migrate --accounts <url>", or open it with `migrate` (--migrate)',
 };

@@ -27,7 +27,11 @@ export function textLog(version: string, { stdout, stderr, env }: TextOutput = p
     },
     audit: (action) => void stdout.write(`${formatAction(action, new Date())}\n`),
     notice: (text) => void stdout.write(`${text}\n`),
-    warning: (text) => void stderr.write(`intentbook: ${text}\n`),
+    warning: (text) => {
+      // The line of the failure has the reason.
+      const short = lastNodeError === undefined ? text : text.replace(` (${lastNodeError})`, '');
+      stderr.write(`intentbook: ${short}\n`);
+    },
     failure(_path, failure) {
       // A node that does not respond is no defect of the server: its stack is of no use.
       if (!(failure instanceof Error && failure.name === 'NodeError')) return console.error('intentbook:', failure);
@@ -76,11 +80,13 @@ function getDetails({
   book,
   database,
   nodes,
+  testPrices = false,
 }: OpenBook): (readonly [label: string, text: string])[] {
   const staging = environment === 'staging' ? ', staging' : '';
   return [
     ['chain', `${chain} (${book.chainId})${staging}, settlement contract ${book.settlementContract}`],
     ['database', database ?? 'in memory; all orders are lost at exit'],
+    ...(testPrices ? [['prices', 'test prices, for quotes; set others with --prices'] as const] : []),
     ['nodes', nodes.length === 0 ? 'none; chain checks and indexing are off' : nodes.join(', ')],
   ];
 }

@@ -9,7 +9,7 @@ import { createChainOptions } from './chain-options.ts';
 import { createDenyList } from './deny-list.ts';
 import { createVolumeFee, readFees } from './fee-policies.ts';
 import { publishEvents } from './publish-events.ts';
-import { quoteOptions } from './quote-options.ts';
+import { hasTestPrices, quoteOptions } from './quote-options.ts';
 import { runAuctions } from './run-auctions.ts';
 import { upstreamOptions } from './upstream-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
@@ -29,6 +29,8 @@ export interface OpenBook {
   readonly monitor?: ChainState;
   /** Host names of its nodes, the preferred one first. */
   readonly nodes: readonly string[];
+  /** Whether its quotes use the prices of test tokens. Default: false. */
+  readonly testPrices?: boolean;
   /** Options of its HTTP interface. Default: those of the server. */
   readonly apiOptions?: Pick<ApiOptions, 'hideCompetitions'>;
   /** Closes the book and its deny lists. */
@@ -111,6 +113,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
     path,
     database: store === undefined ? getStoreName(place) : undefined,
     ...(monitor === undefined ? {} : { monitor }),
+    testPrices: hasTestPrices({ chain, prices: getPrices(settings) }),
     apiOptions: { hideCompetitions: settings.hideCompetitions },
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
     async close() {
@@ -129,9 +132,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
   const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
   const fees = await readFees(settings);
   const volumeFee = createVolumeFee(fees, wrappedNative ?? chainById(chainId)?.wrappedNative);
-  // Prices of test tokens must not replace the quotes of the upstream.
-  const prices = settings.prices ?? (settings.upstream === undefined ? undefined : 'off');
-  const quotes = await quoteOptions({ ...settings, prices, chain, volumeFee });
+  const quotes = await quoteOptions({ ...settings, prices: getPrices(settings), chain, volumeFee });
   return {
     settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
     auctions: {
@@ -171,6 +172,11 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
       streams: streams && defined(streams),
     }),
   };
+}
+
+/** Returns the setting of prices. Those of test tokens must not replace the quotes of the upstream. */
+function getPrices({ prices, upstream }: BookPlan['settings']) {
+  return prices ?? (upstream === undefined ? undefined : 'off');
 }
 
 function retentionOptions({ retention, ...settings }: BookPlan['settings']): RetentionOptions | undefined {

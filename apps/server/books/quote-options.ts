@@ -97,13 +97,18 @@ async function createDriverEstimators(urls: readonly string[]): Promise<Estimato
   return urls.map((url) => driverEstimator(url));
 }
 
+/** Whether the quotes of a book use the prices of test tokens, because no others are set. */
+export function hasTestPrices({ chain, prices }: Pick<PriceOptions, 'chain' | 'prices'>): boolean {
+  return prices === undefined && chain === 'sepolia';
+}
+
 /** Reads fixed prices: from the option, from a file, or of test tokens. */
 export async function priceTable(
   chain: string,
   prices: string | PriceTable | undefined,
 ): Promise<PriceTable | undefined> {
   if (prices === 'off') return undefined;
-  if (prices === undefined) return chain === 'sepolia' ? SEPOLIA_PRICES : undefined;
+  if (prices === undefined) return hasTestPrices({ chain, prices }) ? SEPOLIA_PRICES : undefined;
   if (typeof prices === 'object') return prices;
   const table = parse(
     prices,

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { BOOK_SETTINGS, COMMON_SETTINGS } from '../settings/book-settings.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import { describeSetting, type Setting, toPlainText } from '../settings/setting.ts';
@@ -21,15 +22,21 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   solvers: '["http://127.0.0.1:7872"]',
 };
 
-/** Returns a configuration file with comments, which serves one book. */
-export function configTemplate(chain: string | number): string {
+/** Path of the schema beside a configuration file in a project that has the package. */
+const SCHEMA = './node_modules/intentbook/dist/config.schema.json';
+
+/**
+ * Returns a configuration file with comments, which serves one book. Without its comments, it is JSON.
+ *
+ * @param schema - Path of the schema. Default: none.
+ */
+export function configTemplate(chain: string | number, schema?: string): string {
   const server = SERVER_KEYS.map((key) => comment(key, SERVER_SETTINGS[key], '  '));
   const common = COMMON_KEYS.map((key) => comment(key, COMMON_SETTINGS[key], '    '));
   return `{
-  // Editors validate this file by its schema. All settings:
+  // This file is JSON with comments. All settings:
   // https://github.com/intentbook/intentbook/blob/main/docs/deploy/configuration.md
-  "$schema": "./node_modules/intentbook/dist/config.schema.json",
-
+${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
 ${server.join('\n')}
 
   // Settings of all books.
@@ -40,9 +47,9 @@ ${common.join('\n')}
   "books": [
     {
       // ${toPlainText(BOOK_SETTINGS.chain.help)}
-      "chain": ${JSON.stringify(chain)},
-    },
-  ],
+      "chain": ${JSON.stringify(chain)}
+    }
+  ]
 }
 `;
 }
@@ -60,7 +67,8 @@ function comment(key: string, setting: Setting, indent: string): string {
  */
 export async function initConfig(file: string, chain: string | number): Promise<string> {
   const path = resolve(file);
-  await writeFile(path, configTemplate(chain), { flag: 'wx', mode: 0o600 }).catch((cause: unknown) => {
+  const schema = existsSync(resolve(dirname(path), SCHEMA)) ? SCHEMA : undefined;
+  await writeFile(path, configTemplate(chain, schema), { flag: 'wx', mode: 0o600 }).catch((cause: unknown) => {
     const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
     throw exists ? new Error(`the file "${path}" already exists`) : cause;
   });

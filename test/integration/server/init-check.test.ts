@@ -1,8 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { checkSettings } from '../../../apps/server/commands/check.ts';
-import { configTemplate } from '../../../apps/server/commands/init.ts';
+import { configTemplate, initConfig } from '../../../apps/server/commands/init.ts';
 import { parseJsonc } from '../../../apps/server/config/jsonc.ts';
 import { mergeSettings } from '../../../apps/server/config/load.ts';
 import { planServer } from '../../../apps/server/config/plan.ts';
@@ -13,7 +13,32 @@ import { CLI, cleanUp, intentbook, run, scratch } from './process.ts';
 
 afterAll(cleanUp);
 
+describe('configuration file that is not named', () => {
+  test.each(['check', 'doctor'])('is mentioned by %s', async (name) => {
+    const cwd = await scratch();
+    const hint = 'intentbook: intentbook.json is not used; to use it, add --config intentbook.json\n';
+    writeFileSync(join(cwd, 'intentbook.json'), '{"books":[{"chain":"gnosis","db":":memory:"}]}');
+    const run = async (...args: string[]) => (await intentbook([name, ...args], { cwd }).ended).stderr;
+    expect(await run('--db', ':memory:')).toBe(hint);
+    expect(await run('--config', 'intentbook.json')).toBe('');
+    expect(await run('--db', ':memory:', '--json')).toBe('');
+  });
+});
+
 describe('intentbook init', () => {
+  test('writes a file that is JSON without its comments, with a schema that exists', async () => {
+    const cwd = await scratch();
+    const withoutComments = () =>
+      JSON.parse(readFileSync(join(cwd, 'intentbook.json'), 'utf8').replace(/^ *\/\/.*$/gm, ''));
+    await initConfig(join(cwd, 'intentbook.json'), 'gnosis');
+    expect(withoutComments()).toEqual({ defaults: {}, books: [{ chain: 'gnosis' }] });
+    rmSync(join(cwd, 'intentbook.json'));
+    mkdirSync(join(cwd, 'node_modules/intentbook/dist'), { recursive: true });
+    writeFileSync(join(cwd, 'node_modules/intentbook/dist/config.schema.json'), '{}');
+    await initConfig(join(cwd, 'intentbook.json'), 'gnosis');
+    expect(withoutComments()).toMatchObject({ $schema: './node_modules/intentbook/dist/config.schema.json' });
+  });
+
   test.each([...CHAINS.map(({ segment }) => segment), 'gnosis', 31337])('writes a valid file for %s', (chain) => {
     const text = configTemplate(chain);
     expect(planServer(parseJsonc(text), '/srv').books).toHaveLength(1);
@@ -97,7 +122,7 @@ describe('intentbook check', () => {
     const check = await intentbook(['check', '--postgres', 'postgres://127.0.0.1:1/books'], { cwd }).ended;
     expect([check.code, check.stdout]).toEqual([
       0,
-      expect.stringMatching(/schema intentbook_sepolia\nnot checked: PostgreSQL and its schemas \(add --connect\)\n$/),
+      expect.stringMatching(/schema intentbook\nnot checked: PostgreSQL and its schemas \(add --connect\)\n$/),
     ]);
     const { code, stdout } = await intentbook(['doctor', '--db', 'none/x.sqlite', '--accounts', 'off'], { cwd }).ended;
     expect([code, stdout.match(/PROBLEM .*/g)]).toEqual([

@@ -107,6 +107,24 @@ COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _intentbook; printf '%s\\n
     expect(complete('intentbook', 'serve', '--older')).toEqual(['']);
   });
 
+  test('of bash completes arguments, names of chains, and files only where a file is expected', () => {
+    expect(complete('intentbook', 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    expect(complete('intentbook', 'keys', '')).toEqual(['create']);
+    const chains = complete('intentbook', 'serve', '--chain', '');
+    expect(chains).toEqual(expect.arrayContaining(['mainnet', 'sepolia', 'gnosis']));
+    expect(chains.filter((text) => !/^[a-z_]+$/.test(text))).toEqual([]);
+    expect(complete('intentbook', 'serve', '--db', '').filter((text) => text.startsWith('-'))).toEqual([]);
+    const afterSwitch = complete('intentbook', 'serve', '--migrate', '');
+    expect([afterSwitch.includes('on'), afterSwitch.includes('--port')]).toEqual([false, true]);
+  });
+
+  test.each([
+    ['zsh', "'1:argument:(bash zsh fish)'"],
+    ['fish', "__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'"],
+  ] as const)('of %s completes the argument of a command', (shell, text) => {
+    expect(completionScript(shell)).toContain(text);
+  });
+
   test.each(['bash', 'zsh', 'fish'] as const)('of %s has each command and flag', (shell) => {
     const script = completionScript(shell);
     for (const { name, flags } of COMMANDS) {

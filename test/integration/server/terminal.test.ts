@@ -93,6 +93,25 @@ describe('text log', () => {
     expect(out.text()).toContain(`explorer   ${server.url}/\n`);
     expect(out.text()).toContain(`docs       ${server.url}/docs\n`);
     expect(out.text()).toContain('nodes      none; chain checks and indexing are off');
+    expect(out.text()).toContain('prices     test prices, for quotes; set others with --prices');
+  });
+
+  test.each([{ chain: 'base' }, { prices: 'off' }] as const)('names no test prices with %j', async (options) => {
+    const out = output(false);
+    const server = await serve({ port: 0, store: memoryStore(), ...options });
+    textLog('1.2.3', { stdout: out.stream, stderr: out.stream, env: {} }).started(server);
+    await server.close();
+    expect(out.text()).not.toContain('test prices');
+  });
+
+  test('prints the reason of a node that does not respond once', () => {
+    const out = output(false);
+    const log = textLog('1', { stdout: out.stream, stderr: out.stream, env: {} });
+    log.failure('/', Object.assign(new Error('fetch failed'), { name: 'NodeError' }));
+    log.warning('chain: node 1 at 127.0.0.1 does not respond (fetch failed); retrying');
+    expect(out.text()).toBe(
+      'intentbook: node: fetch failed\nintentbook: chain: node 1 at 127.0.0.1 does not respond; retrying\n',
+    );
   });
 });
 

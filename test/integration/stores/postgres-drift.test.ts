@@ -68,7 +68,7 @@ describe('check of a PostgreSQL schema', () => {
   test('names a function that differs, and the command', async () => {
     expect(await checkAfter('ALTER FUNCTION s.cancel_orders(bytea[], bigint, bigint) SET jit = on')).toEqual([
       'the schema s has other functions (cancel_orders) than this release; run "intentbook migrate --postgres URL ' +
-        `--schema ${here.schema}", or open it with \`migrate\``,
+        `--schema ${here.schema}", or open it with \`migrate\` (--migrate)`,
     ]);
   });
 

@@ -147,7 +147,7 @@ describe('PostgreSQL migration', () => {
     expect(error.code).toBe('SchemaTooOld');
     expect(error.message).toBe(
       `the schema "${here.schema}" has version 0, this release needs version ${newest}; ` +
-        `run "intentbook migrate --postgres URL --schema ${here.schema}", or open it with \`migrate\``,
+        `run "intentbook migrate --postgres URL --schema ${here.schema}", or open it with \`migrate\` (--migrate)`,
     );
     expect(await here.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [here.schema])).toEqual([]);
     const stores = range(4).map(() => postgresStore({ url: here.url, schema: here.schema, migrate: true }));
