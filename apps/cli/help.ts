@@ -1,4 +1,4 @@
-import { CHAIN_LABELS } from '../server/settings/book-settings.ts';
+import { CHAIN_LABELS } from '../server/settings/chain-name.ts';
 import type { Flag } from '../server/settings/flags.ts';
 import { formatDefault, GROUPS, toPlainText } from '../server/settings/setting.ts';
 import { COMMANDS, type CommandInfo, findCommand } from './commands.ts';

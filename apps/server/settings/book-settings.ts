@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS, PAIR_POLICIES, PROFILES, RULE_VALUES } from '#internal';
+import { ENVIRONMENTS, PAIR_POLICIES, PROFILES, RULE_VALUES } from '#internal';
 import { DEFAULT_GAS_PRICE } from '../books/quote-options.ts';
+import { chain } from './chain-name.ts';
 import { CHAIN_SETTINGS } from './chain-settings.ts';
 import { DRIVER_SETTINGS } from './driver-settings.ts';
 import { FEE_SETTINGS } from './fee-settings.ts';
 import { RETENTION_SETTINGS } from './retention-settings.ts';
 import { inGroup, type SettingTable } from './setting.ts';
 import { STREAM_SETTINGS } from './stream-settings.ts';
-import { suggest } from './suggest.ts';
 import {
   addresses,
   addressesOrFile,
@@ -29,25 +29,9 @@ import {
 } from './types.ts';
 import { UPSTREAM_SETTINGS } from './upstream-settings.ts';
 
-/** Names of the chains: their path segments. */
-const CHAIN_NAMES: readonly string[] = CHAINS.map(({ segment }) => segment);
-/** Names of the chains with their aliases: `xdai (or gnosis)`. */
-export const CHAIN_LABELS: readonly string[] = CHAIN_NAMES.map((name) => {
-  const aliases = Object.keys(CHAIN_ALIASES).filter((alias) => CHAIN_ALIASES[alias] === name);
-  return aliases.length === 0 ? name : `${name} (or ${aliases.join(', ')})`;
-});
-
 /** Paths of the interfaces and pages at the root. */
 const RESERVED =
   /^\/(?:api|restricted|about|accounts|affiliate|hooks|proxies|twap|ref-codes|ready|live|docs|openapi\.json|explorer|\d+)(?:\/|$)/;
-
-function chain() {
-  const expected = `one of ${CHAIN_LABELS.join(', ')}, or a chain id`;
-  const names = [...CHAIN_NAMES, ...Object.keys(CHAIN_ALIASES)];
-  const error = ({ input }: { readonly input?: unknown }) => `must be ${expected}${suggest(input, names)}`;
-  const schema = z.union([z.enum(names), z.int().min(1)], { error });
-  return { schema, value: '<name>', names, expected, fromText: (text: string) => (/^\d{1,16}$/.test(text) ? +text : text) };
-}
 
 function path() {
   const type = matching(

@@ -306,7 +306,11 @@ describe('command-line flags', () => {
     [['serve', '--port='], {}, '--port must be an integer from 0 to 65535, got ""'],
     [['serve', '--host='], {}, '--host must be an address of this machine, got ""'],
     [['serve', '--db='], {}, '--db must be a file name, or ":memory:", got ""'],
-    [['serve', '--chain', 'sepola'], {}, `--chain must be one of ${twelve}, or a chain id, got "sepola"; did you mean "sepolia"?`],
+    [
+      ['serve', '--chain', 'sepola'],
+      {},
+      `--chain must be one of ${twelve}, or a chain id, got "sepola"; did you mean "sepolia"?`,
+    ],
     [['serve', '--chain', 'toString'], {}, `--chain must be one of ${twelve}, or a chain id, got "toString"`],
     [['serve', '--max-open-orders', '0'], {}, '--max-open-orders must be an integer from 1 up, or "off", got "0"'],
     ...['50', '50,10', '50,0,1', '1,1,1,1', 'on'].map((text) => [
