@@ -14,14 +14,9 @@ export function createTrades(store: Pick<Store, 'chain' | 'orders' | 'events'>, 
   const surplus = lazy(async () => (await import('./surplus.ts')).createSurplusReader(store));
   const trades = lazy(async () => (await import('./trade-api.ts')).createTradeApi(store, surplus));
 
-  async function use<R>(job: (api: TradeApi) => Promise<R>): Promise<R> {
+  async function use<R>(job: (api: TradeApi) => R | Promise<R>): Promise<R> {
     assertStarted();
-    return trades.use(job);
-  }
-
-  async function load(): Promise<TradeApi> {
-    assertStarted();
-    return trades.load();
+    return job(await trades.load());
   }
 
   return {
@@ -29,10 +24,10 @@ export function createTrades(store: Pick<Store, 'chain' | 'orders' | 'events'>, 
       list: (query, options) => use((api) => api.list(query, options)),
       page: (query, options) => use((api) => api.page(query, options)),
       async *pages(query, options) {
-        yield* (await load()).pages(query, options);
+        yield* await use((api) => api.pages(query, options));
       },
       async *history(query, options) {
-        yield* (await load()).history(query, options);
+        yield* await use((api) => api.history(query, options));
       },
       totalSurplus: (account, options) => use((api) => api.totalSurplus(account, options)),
       firstTradeBlock: (token) => use((api) => api.firstTradeBlock(token)),

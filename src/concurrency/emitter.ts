@@ -55,10 +55,8 @@ export function createEmitter<Events extends Listeners<Events> & { readonly fail
     emitFailure,
     on(event, listener) {
       // Such an event is never emitted.
-      if (!names.includes(event as never)) {
-        const message = formatUnknownName('event', String(event), names);
-        throw new TypeError(`${caller}: ${message}${message.endsWith('?') ? '' : `; events are ${names.join(', ')}`}`);
-      }
+      if (!names.includes(event as never))
+        throw new TypeError(`${caller}: ${formatUnknownName('event', String(event), names)}`);
       if (typeof listener !== 'function') throw new TypeError(`${caller}: the listener must be a function`);
       emitter.on(String(event), listener as unknown as AnyListener); // the type of the payload is lost
     },

@@ -134,6 +134,16 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
     return share === readAlone ? list : list.map(requireUid);
   };
 
+  /** Reads from the store. If the store is not open, the error is that of the book. */
+  async function readStore<T>(key: () => string, read: () => Promise<T>): Promise<T> {
+    try {
+      return await share(key, read);
+    } catch (error) {
+      admission();
+      throw error;
+    }
+  }
+
   /** Reads a page. A shared page belongs to several callers: none of them ends its read or provides its memory. */
   function readPage<P, O extends ReadOptions>(
     name: string,
@@ -156,39 +166,32 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
 
   return {
     async get(uid) {
-      admission();
       const parsed = requireUid(uid);
-      // Without `await`, the result would need two more turns.
-      return await share(
+      return readStore(
         () => `get ${parsed}`,
         () => readOrder(parsed, reading),
       );
     },
     async getMany(uids) {
-      admission();
       const keys = toKeys(uids);
-      return share(
+      return readStore(
         () => `getMany ${keys.join()}`,
         () => readOrders(keys, reading),
       );
     },
     async getManyBytes(uids, options) {
-      admission();
       const keys = toKeys(uids);
-      const waitForStore = async () => {
-        await lists.acquire(options?.client);
+      const acquire = async (throttle: typeof lists) => {
+        await throttle.acquire(options?.client);
         assertNotAborted(options?.signal);
       };
-      if (share === readAlone) {
-        await cachedLists.acquire(options?.client);
-        assertNotAborted(options?.signal);
-        return readManyBytes(keys, reading, { waitForStore, allocate: options?.allocate });
-      }
+      const isAlone = share === readAlone;
+      await acquire(isAlone ? cachedLists : lists);
       // The bytes of a shared read belong to several callers, so none of them provides the memory.
-      await waitForStore();
-      return share(
+      const own = isAlone ? { waitForStore: () => acquire(lists), allocate: options?.allocate } : undefined;
+      return readStore(
         () => `getManyBytes ${keys.join()}`,
-        () => readManyBytes(keys, reading),
+        () => readManyBytes(keys, reading, own),
       );
     },
     list: (query = {}, options) =>

@@ -15,7 +15,7 @@ export const isOver = ({ validTo }: Pick<StoredOrder, 'validTo'>, now: number) =
 export const describeEnd = ({ state, executedSellAmount }: StoredOrder) => `${state} ${executedSellAmount}`;
 
 /** Returns whether an order has ended so long ago that nothing reverts it. */
-export function isFinal(order: UpstreamOrder, now: number): boolean {
+export function isFinalOrder(order: UpstreamOrder, now: number): boolean {
   const { creationDate, validTo, userValidTo = validTo } = order;
   return hasEnded(order) && creationDate + WINDOW < now && userValidTo * 1000 + WINDOW < now;
 }

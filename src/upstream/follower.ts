@@ -9,7 +9,7 @@ import { unpackUid } from '../protocol/uid.ts';
 import { reconcile, toChainEvents, toFacts, toPlacement, type UpstreamDifference } from '../records/reconcile.ts';
 import { createContact } from './contact.ts';
 import type { Insert, UpstreamBook } from './context.ts';
-import { CONFIRMATIONS, describeEnd, isFinal, isOver, WINDOW } from './final.ts';
+import { CONFIRMATIONS, describeEnd, isFinalOrder, isOver, WINDOW } from './final.ts';
 import { createImport } from './import.ts';
 import type { OwnerSchedule } from './owner-schedule.ts';
 import { drop, type Followed, type OrderTask, put } from './tasks.ts';
@@ -250,7 +250,7 @@ export function createFollower({ book, insert, holder, schedule, isChainFollowed
       const trades = order.executedSellAmount > 0n ? await listStoredTrades(order.uid) : [];
       facts.push(...toFacts(order, trades));
       const sold = trades.reduce((sum, { sellAmount }) => sum + BigInt(sellAmount), 0n);
-      if (!isFinal(order, now) || sold < order.executedSellAmount) live.push(order);
+      if (!isFinalOrder(order, now) || sold < order.executedSellAmount) live.push(order);
     }
     // Before the orders: after a crash, an order that is stored is not read as a new one again.
     await tasks.write(

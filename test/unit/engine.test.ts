@@ -302,7 +302,6 @@ describe('book events', () => {
 
   test('rejects a listener of an unknown event, with the most similar name', () => {
     const listen = (event: string) => () => book.on(event as 'failure', () => {});
-    expect(listen('settled')).toThrow(/unknown event "settled"; events are orderCreated, /);
     expect(listen('orderCreate')).toThrow('book.on: unknown event "orderCreate", did you mean "orderCreated"?');
     expect(listen('toString')).toThrow(TypeError);
     expect(listen('failure')).not.toThrow();
