@@ -300,6 +300,8 @@ export function toStoreError(operation: string, cause: unknown): StoreError {
 
 function getMeaning(cause: unknown): string {
   const code = getErrorCode(cause);
+  // The message of `pg`, which gives no code.
+  if (/after calling end on the pool/.test(String(cause))) return 'the pool has ended; close the book first';
   if (code === undefined) return 'the connection failed';
   const entry = MEANINGS.find(([prefix]) => code.startsWith(prefix));
   return entry === undefined ? `the server returned the error ${code}` : `${entry[1]} (${code})`;

@@ -1,7 +1,7 @@
 import type { OrderBook, UpstreamApi, UpstreamState } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type { Counter as CounterMetric, Histogram as HistogramMetric, Registry } from 'prom-client';
-import { importPackage } from '#internal';
+import { importPackage, requireFunctions } from '#internal';
 
 /** The `Registry` of prom-client. Declared by its shape, so that other hosts need no types of the package. */
 export interface MetricsRegistry {
@@ -76,6 +76,7 @@ export function observeChain(
  * ```
  */
 export async function instrumentBooks(target: MetricsRegistry, books: readonly InstrumentedBook[]): Promise<void> {
+  requireFunctions('instrumentBooks: registry', target, ['metrics', 'getSingleMetric']);
   const registry = target as Registry; // the package's own registry has more members
   const { Counter, Gauge, Histogram } = await importPackage(
     'instrumentBooks',
@@ -337,6 +338,7 @@ function getMetrics(
  * pools, simulations and statistics. Call it once per registry. Requires the package prom-client.
  */
 export async function instrumentAccounts(target: MetricsRegistry, accounts: Pick<Accounts, 'observe'>): Promise<void> {
+  requireFunctions('instrumentAccounts: registry', target, ['metrics', 'getSingleMetric']);
   const registry = target as Registry; // the package's own registry has more members
   const { Counter, Histogram } = await importPackage('instrumentAccounts', 'prom-client', () => import('prom-client'));
   const registers = [registry];

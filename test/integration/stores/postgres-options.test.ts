@@ -5,6 +5,7 @@ import {
   postgresMigrations,
   postgresStore,
 } from 'intentbook/postgres';
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { assertServer } from '../../../adapters/postgres/connection.ts';
 import { getErrorCode, toStoreError } from '../../../adapters/postgres/database-driver.ts';
@@ -229,6 +230,14 @@ describe('error of PostgreSQL', () => {
   ])('without a code is a failed connection: %#', (cause) => {
     expect(getErrorCode(cause)).toBeUndefined();
     expect(toStoreError('read', cause).message).toBe('the PostgreSQL store cannot read: the connection failed');
+  });
+
+  test('of a pool that the application has ended names the order of the two', async () => {
+    const pool = new pg.Pool();
+    await pool.end();
+    const cause = await pool.query('SELECT 1').catch((error: unknown) => error);
+    const message = 'the PostgreSQL store cannot read: the pool has ended; close the book first';
+    expect(toStoreError('read', cause).message).toBe(message);
   });
 
   test('of the store is unchanged', () => {

@@ -24,3 +24,8 @@ test('metrics of books that are added later join those of the registry, each boo
   await instrumentBooks(registry, [second]);
   expect(await registry.metrics()).toContain('intentbook_indexer_lag_blocks{book="second"} 3');
 });
+
+test('a registry of another kind is refused by its name', async () => {
+  const message = 'instrumentBooks: registry must be an object with metrics(), getSingleMetric()';
+  await expect(instrumentBooks([] as never, [])).rejects.toThrow(message);
+});
