@@ -7,10 +7,11 @@ import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { CompetitionStatus } from '../records/competition-status.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import type { AuctionApi, AuctionsContext, RecordResult } from './auction-api.ts';
 import { createAuctionFeed } from './auction-feed.ts';
 import { createAuctionPricing } from './auction-prices.ts';
-import type { Competition } from './competition.ts';
+import type { Competition, CompetitionQuery } from './competition.ts';
 import {
   competitionOfTransaction,
   competitionsOfOrder,
@@ -127,14 +128,14 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
         return run;
       },
       record,
-      competition: async (auctionId, query) => readCompetition(auctionId, store, query),
+      competition: async (auctionId, query) => readCompetition(auctionId, store, checked('competition', query)),
       async competitionsOfOrder(text) {
         const uid = requireUid(text);
         return (await competitionsOfOrder(uid, store)).map((each) => attempts.addTo(each, uid));
       },
-      latestCompetition: async (query) => latestCompetition(store, query),
+      latestCompetition: async (query) => latestCompetition(store, checked('latestCompetition', query)),
       competitionOfTransaction: async (hash, query) =>
-        competitionOfTransaction(requireTransactionHash(hash), store, query),
+        competitionOfTransaction(requireTransactionHash(hash), store, checked('competitionOfTransaction', query)),
     },
     status: (uid) => competitionStatus(uid, store, seconds(clock), auctions.selection, hasFailed),
     async close() {
@@ -163,4 +164,10 @@ function createFailedSettlements() {
 async function isBidOn(uid: Hex, store: Pick<Store, 'auctions'>): Promise<boolean> {
   const recent = await store.auctions.competitions({ limit: RECENT });
   return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type
+}
+
+/** Checks the names of a query: a misspelled `published` would return competitions too early. */
+function checked(method: string, query: CompetitionQuery = {}): CompetitionQuery {
+  assertKnownOptions(`auctions.${method}`, query, ['published']);
+  return query;
 }

@@ -7,7 +7,7 @@ import { type Address, parseHex } from '../protocol/hex.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
 import type { BalanceApi } from '../records/balance-api.ts';
 import type { BalanceCallOptions, TokenBalance } from '../records/results.ts';
-import { requireList } from '../validation/options.ts';
+import { assertKnownOptions, requireList } from '../validation/options.ts';
 
 /** The node that is queried, and what the book provides to its queries. */
 export interface BalancesContext {
@@ -70,6 +70,7 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
   }
 
   async function runQuery<T>(query: (call: ChainCall) => Promise<T>, options: BalanceCallOptions = {}): Promise<T> {
+    assertKnownOptions('balances', options, ['signal']);
     options.signal?.throwIfAborted();
     try {
       return await withDeadline(clock, deadline, (signal) => query({ signal }), options.signal);
