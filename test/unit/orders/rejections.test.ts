@@ -12,7 +12,7 @@ test('every error code has exactly one test case or a reason for none', () => {
 
 describe.each(REJECTION_CASES)('rejection $code', ({ code, options, call, data, texts, onlyHttp }) => {
   const { status, retryable, meaning } = ERRORS[code];
-  const description = code === 'InternalServerError' ? '' : meaning;
+  const description = code === 'InternalServerError' ? '' : new OrderBookError(code).message;
 
   test('in process', async (context) => {
     if (onlyHttp !== undefined) context.skip(onlyHttp);
