@@ -88,9 +88,8 @@ describe('node that does not respond', () => {
     server.child.kill('SIGTERM');
     const { stderr } = await server.ended;
     proxy.close();
-    expect(stderr.match(/chain: node 1 at 127\.0\.0\.1 does not respond \(.*ECONNREFUSED\)\); retrying/g)).toHaveLength(
-      1,
-    );
+    expect(stderr.match(/chain: node 1 at 127\.0\.0\.1 does not respond; retrying/g)).toHaveLength(1);
+    expect(stderr.match(/ECONNREFUSED/g)).toHaveLength(1);
   });
 });
 
