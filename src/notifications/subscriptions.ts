@@ -336,16 +336,9 @@ function createConfirmations(context: Pick<SubscriptionContext, 'clock' | 'rando
     const callChannel = <T>(work: (signal: AbortSignal) => Promise<T>, timeout = context.deadline) =>
       withDeadline(clock, timeout, work);
     if (channel.confirmation === 'echo') {
-      const echoed = await callChannel(async (signal) =>
-        channel.challenge?.(subscription.target, token, { signal }),
-      ).catch(
-        () => false, // any failure of the target counts as a missing echo
-      );
-      if (echoed !== true)
-        throw new AccountError(
-          400,
-          'The target has not echoed its challenge, or the operator does not allow its address',
-        );
+      const challenge = async (signal: AbortSignal) => channel.challenge?.(subscription.target, token, { signal });
+      const echoed = await callChannel(challenge).catch(() => false); // a failure of the target is a missing echo
+      if (echoed !== true) throw new AccountError(400, NO_ECHO);
     }
     if (channel.confirmation !== 'token') return undefined;
     const path = `/accounts/${subscription.account}/subscriptions/confirm?token=${token}`;
@@ -384,6 +377,9 @@ function createLimitedError(by: InvitationLimit): AccountError {
 
 const NONCE_USED = /* @__PURE__ */ new AccountError(409, 'The nonce was used before');
 const NOT_FOUND = /* @__PURE__ */ new AccountError(404, 'Subscription not found');
+
+/** The same for each failure, so that a client cannot explore the network of the operator. */
+const NO_ECHO = 'The target has not echoed its challenge, or the operator does not allow its address';
 
 /** The form of an id. PostgreSQL rejects a query of a text with a NUL character. */
 const ID = /^[0-9a-f]{32}$/;
