@@ -25,6 +25,8 @@ vi.mock('secp256k1/bindings.js', breakPackage);
 vi.mock('web-push', breakPackage);
 
 const context = { domain: DOMAIN, clock: manualClock() };
+/** What a registry of the package has and the failure never reaches. */
+const REGISTRY = { metrics: () => '', getSingleMetric: () => undefined } as never;
 const call = { signal: new AbortController().signal };
 const delivery = { id: 'msg_1', subscription: { target: '{}' } } as never; // the package is loaded before it is read
 /** The key 1, and the point of the curve that belongs to it. */
@@ -42,8 +44,8 @@ describe('package that is installed, but does not load', () => {
     ['secp256k1', () => nativeRecovery()],
     ['koffi', () => systemRecovery()],
     ['piscina', () => recoveryPool()],
-    ['prom-client', () => instrumentBooks({} as never, [])],
-    ['prom-client', () => instrumentAccounts({} as never, {} as never)],
+    ['prom-client', () => instrumentBooks(REGISTRY, [])],
+    ['prom-client', () => instrumentAccounts(REGISTRY, {} as never)],
     [
       'nodemailer',
       () =>
