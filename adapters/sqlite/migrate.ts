@@ -66,4 +66,24 @@ export function migrate(connection: SqliteConnection, migrations: readonly Migra
       if (own) database.pragma(`user_version = ${version}`);
     });
   }
+  runInTransaction(database, 'remove statistics', () => {
+    assertHeld();
+    removeStatistics(connection);
+  });
+}
+
+/**
+ * Removes the statistics that `ANALYZE` or `PRAGMA optimize` of an application has made of the tables of the store.
+ * Those of a small file make SQLite read whole tables, also when the tables have grown. Without statistics, each plan
+ * uses its index. An open connection reads new statistics when their table is created, so an own file has the table.
+ */
+function removeStatistics({ database, prefix, own }: SqliteConnection): void {
+  const tables = prepareStatement(database, `SELECT name FROM sqlite_schema WHERE name GLOB 'sqlite_stat[14]'`).pluck();
+  const names = tables.all() as string[]; // a text column
+  const removed = names.map((name) => {
+    const isOwn = `substr(tbl, 1, ${prefix.length}) = '${prefix}'`;
+    return prepareStatement(database, `DELETE FROM ${name} WHERE ${isOwn}`).run().changes;
+  });
+  // Creates the table, and reads the statistics again.
+  if ((own && removed.length === 0) || removed.some((rows) => rows > 0)) database.exec('ANALYZE sqlite_schema');
 }

@@ -8,9 +8,17 @@ import { temporaryFile } from './temporary.ts';
 /** Opens a store in a file and closes it. */
 type Open = (path: string) => Promise<void>;
 
-/** Returns the plan of each statement that a store prepares, by its text. */
-async function listPlans(open: Open): Promise<ReadonlyMap<string, readonly string[]>> {
+/**
+ * Returns the plan of each statement that a store prepares, by its text.
+ *
+ * @param before - Changes the file of the store, which is then opened again.
+ */
+async function listPlans(open: Open, before?: (path: string) => void): Promise<ReadonlyMap<string, readonly string[]>> {
   using file = temporaryFile();
+  if (before !== undefined) {
+    await open(file.path);
+    before(file.path);
+  }
   const prepare = vi.spyOn(Database.prototype, 'prepare');
   await open(file.path);
   const texts = new Set(prepare.mock.calls.map(([text]) => text));
@@ -49,6 +57,8 @@ const SCANNED: Readonly<Record<string, string>> = {
   sqlite_master: 'the schema',
   sqlite_schema: 'the schema',
   sqlite_sequence: 'one row for each table',
+  sqlite_stat1: 'one row for each index',
+  sqlite_stat4: '24 rows for each index',
   lease: 'one row',
   meta: 'one row',
   progress: 'one row',
@@ -82,6 +92,39 @@ test('SQLite statements find deliveries by their state only to list or to count 
     'SELECT count(*) FROM deliveries WHERE state = ?',
     'SELECT seq FROM deliveries WHERE state = 2 ORDER BY seq',
   ]);
+});
+
+/** Leaves statistics of tables with one row. They remain when the tables grow. */
+function analyzeOneRow(path: string): void {
+  const database = new Database(path);
+  database.exec('ANALYZE; DELETE FROM sqlite_stat1');
+  database.exec(
+    "INSERT INTO sqlite_stat1 SELECT tbl_name, name, '1 1 1 1 1 1 1' FROM sqlite_schema WHERE type = 'index'",
+  );
+  database.close();
+}
+
+test.each(STORES)('%s ignores statistics that were made of a small file', async (_, open) => {
+  const reopened = await listPlans(open, () => {});
+  const analyzed = await listPlans(open, analyzeOneRow);
+  const changed = [...reopened].filter(([text, plan]) => analyzed.get(text)?.join() !== plan.join());
+  expect(changed).toEqual([]);
+  expect(reopened.size).toBeGreaterThan(20);
+});
+
+test('a store that is open ignores statistics that another connection makes', async () => {
+  using file = temporaryFile();
+  const prepare = vi.spyOn(Database.prototype, 'prepare');
+  const store = sqliteStore({ path: file.path, writeThread: false });
+  await store.open({ domain: DOMAIN, clock: systemClock });
+  const database = prepare.mock.contexts[0] as Database.Database; // the connection of the store
+  prepare.mockRestore();
+  const plan = () => database.prepare('EXPLAIN QUERY PLAN DELETE FROM competitions WHERE auction <= 1').all();
+  const before = plan();
+  analyzeOneRow(file.path);
+  database.prepare('SELECT * FROM meta').get(); // reads the schema again if another connection has changed it
+  expect(plan()).toEqual(before);
+  await store.close();
 });
 
 test('SQLite statements that scan are recognised', () => {
