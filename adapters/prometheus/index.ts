@@ -77,6 +77,7 @@ export function observeChain(
  */
 export async function instrumentBooks(target: MetricsRegistry, books: readonly InstrumentedBook[]): Promise<void> {
   requireFunctions('instrumentBooks: registry', target, ['metrics', 'getSingleMetric']);
+  for (const { book } of books) requireFunctions('instrumentBooks: book', book, ['on']);
   const registry = target as Registry; // the package's own registry has more members
   const { Counter, Gauge, Histogram } = await importPackage(
     'instrumentBooks',

@@ -31,5 +31,7 @@ export async function importPackage<T>(subject: string, name: string, load: () =
 /** Returns whether an import failed because a package is not installed. A package that it requires may be missing. */
 export function isPackageMissing(name: string, cause: unknown): boolean {
   const { message } = Object(cause) as { readonly message?: unknown };
-  return new RegExp(`cannot find (?:package|module) ['"]${name}['"/]`, 'i').test(String(message));
+  // Plug'n'Play of Yarn has its own text.
+  const text = `cannot find (?:package|module) ['"]${name}['"/]|tried to access ${name}[, ]`;
+  return new RegExp(text, 'i').test(String(message));
 }

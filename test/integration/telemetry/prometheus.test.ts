@@ -28,4 +28,8 @@ test('metrics of books that are added later join those of the registry, each boo
 test('a registry of another kind is refused by its name', async () => {
   const message = 'instrumentBooks: registry must be an object with metrics(), getSingleMetric()';
   await expect(instrumentBooks([] as never, [])).rejects.toThrow(message);
+  const book = createOrderBook({ chainId: 1, store: memoryStore() });
+  await expect(instrumentBooks(new Registry(), [book as never])).rejects.toThrow(
+    'instrumentBooks: book must be an object with on(), got undefined',
+  );
 });
