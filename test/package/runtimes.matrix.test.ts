@@ -148,13 +148,27 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
   });
 });
 
-test('example program works on the current runtime', async () => {
+/** Restrictions that an application may have. */
+const FLAGS = [
+  '--no-warnings',
+  '--disable-proto=throw',
+  '--disable-proto=delete',
+  '--disallow-code-generation-from-strings',
+  '--frozen-intrinsics',
+  '--preserve-symlinks',
+  '--stack-size=200',
+  '--throw-deprecation',
+  '--pending-deprecation',
+];
+
+test.each(FLAGS)('example program works on the current runtime with the option %s', async (flag) => {
   const order = JSON.stringify(await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 3600 }));
   // Within the package, its own name resolves like in a host.
   const file = join(root, 'test/package/.trade.mjs');
   writeFileSync(file, trade(NAMES.map(([name, from]) => `import { ${name} } from '${from}';`).join('\n'), order));
   try {
-    expect(execFileSync(process.execPath, [file], { encoding: 'utf8' })).toBe('201 200 open\n');
+    const output = execFileSync(process.execPath, [flag, file], { encoding: 'utf8', stdio: 'pipe' });
+    expect(output).toBe('201 200 open\n');
   } finally {
     rmSync(file);
   }

@@ -375,6 +375,23 @@ describe('book events', () => {
   });
 });
 
+test('amounts are exact where the application writes integers to JSON as numbers', async () => {
+  const prototype = BigInt.prototype as { toJSON?: () => number };
+  const sellAmount = `${2n ** 200n + 1n}`;
+  const expected = await accepted(book, { sellAmount });
+  const order = await book.orders.get(expected);
+  await using other = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
+  await other.start();
+  prototype.toJSON = () => 1;
+  try {
+    expect(await accepted(other, { sellAmount })).toBe(expected);
+    expect(await other.orders.get(expected)).toEqual(order);
+    expect(order?.sellAmount).toBe(sellAmount);
+  } finally {
+    delete prototype.toJSON;
+  }
+});
+
 test('a store may have an optional method that is undefined', async () => {
   const store = memoryStore();
   const orders = { ...store.orders, getEncoded: undefined } as unknown as typeof store.orders; // as JavaScript may do
