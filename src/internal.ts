@@ -26,9 +26,8 @@ export {
   PREFLIGHT_HEADERS,
   rejectionResponse,
 } from './http/response.ts';
-export type { Endpoint } from './http/route.ts';
+export type { Endpoint, Match } from './http/route.ts';
 export { createRouteNames } from './http/route-names.ts';
-export type { Match } from './http/router.ts';
 export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
 export type { IpRange } from './limits/index.ts';
 export {

@@ -1,5 +1,5 @@
 import { withDeadline } from '../concurrency/deadline.ts';
-import { thenAlways } from '../concurrency/then-always.ts';
+import { thenAlways } from '../concurrency/yield.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver, SourceSubject } from './observations.ts';

@@ -1,8 +1,8 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
 import { parseBooks } from '../account-tools/account-books.ts';
-import { dropForeignSymbol, listKnownTokens } from '../account-tools/known-tokens.ts';
 import { createSourceObserver } from '../account-tools/observations.ts';
 import type { TokenLookup } from '../account-tools/token-labels.ts';
+import { dropForeignSymbol, listKnownTokens } from '../account-tools/token-labels.ts';
 import { createWalletVerifier } from '../account-tools/wallet-signature.ts';
 import { createAffiliates } from '../affiliates/index.ts';
 import { createLifecycle } from '../concurrency/lifecycle.ts';

@@ -1,10 +1,9 @@
 import { isTemporary as isTemporaryRejection, OrderBookError } from '../errors.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
-import { NATIVE_MARKER } from '../protocol/chains.ts';
+import { NATIVE_MARKER, ONE_NATIVE } from '../protocol/chains.ts';
 import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
-import { ONE_NATIVE } from '../protocol/native-currency.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 
 export interface AuctionPricing {

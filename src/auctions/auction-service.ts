@@ -1,5 +1,5 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
-import { thenAlways } from '../concurrency/then-always.ts';
+import { thenAlways } from '../concurrency/yield.ts';
 import { OrderBookError } from '../errors.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';

@@ -1,4 +1,4 @@
-import { thenAlways } from '../concurrency/then-always.ts';
+import { thenAlways } from '../concurrency/yield.ts';
 import { type Clock, isRecent, readMonotonic, seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';

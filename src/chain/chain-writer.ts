@@ -4,6 +4,7 @@ import { type ErrorCode, isTemporary, OrderBookError } from '../errors.ts';
 import { type Clock, readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import { StoreError } from '../ports/store.ts';
+import { formatValue } from '../protocol/format-value.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { toConflict } from '../records/new-events.ts';
@@ -11,7 +12,7 @@ import { assertKnownOptions } from '../validation/options.ts';
 import { findRepeatedTrade } from './attribution.ts';
 import type { BatchContext } from './batch-context.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
-import { decodeBatch, HASHES_KEPT } from './decode-batch.ts';
+import { type ChainBatch, decodeBatch, HASHES_KEPT } from './decode-batch.ts';
 
 /**
  * Milliseconds after the first new quote of a batch in which further ones are requested. So placements with a slow
@@ -215,4 +216,33 @@ function createQuoteFinders(context: ChainContext, getClosing: () => AbortSignal
       return now < until ? requestQuote(query, owner) : 'past';
     };
   };
+}
+
+const MEMBERS: readonly (keyof ChainBatch)[] = ['events', 'through', 'after', 'rolledBackTo', 'blocks', 'settleCalls'];
+
+/**
+ * Checks the members of a batch of the host, and its hex text. An address with a checksum, as libraries return it,
+ * would match no order: an invalidation would be ignored, and a trade would belong to an unknown account.
+ *
+ * @throws TypeError naming the first member that is unknown, or not in lower case.
+ */
+export function assertBatch(batch: ChainBatch): void {
+  assertKnownOptions('chain.apply', batch, MEMBERS);
+  const { events, through, blocks = [], settleCalls = new Map() } = batch;
+  const checkMembers = (path: string, members: object): void => {
+    for (const [name, value] of Object.entries(members) as [string, unknown][]) {
+      if (typeof value === 'string') check(`${path}.${name}`, value);
+      else if (typeof value === 'object' && value !== null) checkMembers(`${path}.${name}`, value);
+    }
+  };
+  events.forEach((event, i) => void checkMembers(`events[${i}]`, event));
+  checkMembers('through', through);
+  blocks.forEach((block, i) => void checkMembers(`blocks[${i}]`, block));
+  for (const hash of settleCalls.keys()) check('the hash of settleCalls', hash);
+}
+
+function check(path: string, text: string): void {
+  // The name of an event is not hex.
+  if (!/^0x/i.test(text) || /^0x[0-9a-f]*$/.test(text)) return;
+  throw new TypeError(`chain.apply: ${path} must be hex in lower case, got ${formatValue(text)}`);
 }

@@ -26,7 +26,7 @@ export function createChain(context: ChainContext) {
     },
     async apply(batch) {
       assertStarted();
-      (await import('./check-batch.ts')).assertBatch(batch);
+      (await import('./chain-writer.ts')).assertBatch(batch);
       return apply(batch);
     },
     async rollback(to, options) {

@@ -1,6 +1,6 @@
 import { type AbortState, assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
-import { thenAlways } from '../concurrency/then-always.ts';
+import { thenAlways } from '../concurrency/yield.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';

@@ -1,5 +1,5 @@
 import { StoreError } from '../ports/store.ts';
-import { thenAlways } from './then-always.ts';
+import { thenAlways } from './yield.ts';
 
 /** The steps of a component's start and close. `T` is the state that exists while it runs. */
 export interface LifecycleSteps<T> {

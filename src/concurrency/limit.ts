@@ -1,4 +1,42 @@
-import { createFairQueue } from './fair-queue.ts';
+import { yieldToEventLoop } from './yield.ts';
+
+/** A queue of several clients, which take turns. Values of one client keep their order. */
+export interface FairQueue<T> {
+  /** Number of values. */
+  readonly size: number;
+  push(client: string, value: T): void;
+  /** Removes the next value of the client whose turn it is. Passes over clients that are not ready. */
+  shift(isReady?: (client: string) => boolean): T | undefined;
+}
+
+/** Creates a queue, so that a client with many values does not delay the values of the others. */
+export function createFairQueue<T>(): FairQueue<T> {
+  /** In the order of turns: a client that had its turn moves to the end. */
+  const queues = new Map<string, T[]>();
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    push(client, value) {
+      const queue = queues.get(client);
+      if (queue === undefined) queues.set(client, [value]);
+      else queue.push(value);
+      size++;
+    },
+    shift(isReady = () => true) {
+      for (const [client, queue] of queues) {
+        if (!isReady(client)) continue;
+        queues.delete(client);
+        const value = queue.shift();
+        if (queue.length > 0) queues.set(client, queue);
+        size--;
+        return value;
+      }
+      return undefined;
+    },
+  };
+}
 
 /** Runs at most a fixed number of jobs concurrently. Clients take turns; jobs of one client keep their order. */
 export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>;
@@ -41,6 +79,39 @@ export function createConcurrencyLimit(max: number, maxPerClient = max) {
       } finally {
         release(client);
       }
+    },
+  };
+}
+
+/**
+ * Creates a throttle that admits `perTick` callers per tick of the event loop. Other work of the process runs in
+ * between, however many callers arrive at once.
+ */
+export function createThrottle(perTick: number, nextTick: () => Promise<void> = yieldToEventLoop) {
+  const queue = createFairQueue<() => void>();
+  let admitted = 0;
+
+  async function release(): Promise<void> {
+    while (admitted > 0) {
+      await nextTick();
+      for (admitted = 0; admitted < perTick && queue.size > 0; admitted++) queue.shift()?.();
+    }
+  }
+
+  return {
+    /** Number of callers that wait for a later tick. */
+    get waiting(): number {
+      return queue.size;
+    },
+    /**
+     * Waits until the caller may work. Clients take turns; callers of one client are admitted in the order of arrival.
+     *
+     * @param client - Returns the client; called only if the caller must wait. Default: the process itself.
+     */
+    acquire(client?: () => string): Promise<void> {
+      if (admitted === perTick) return new Promise((resolve) => queue.push(client?.() ?? '', resolve));
+      if (admitted++ === 0) void release();
+      return Promise.resolve();
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ReadOptions } from './abort.ts';
-import { createThrottle } from './throttle.ts';
+import { createThrottle } from './limit.ts';
 
 const steps = /* @__PURE__ */ createThrottle(1);
 

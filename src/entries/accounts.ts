@@ -6,9 +6,9 @@
 
 export type { AccountBook } from '../account-tools/account-books.ts';
 export { AccountError, type AccountErrorStatus } from '../account-tools/account-error.ts';
-export { type ListedToken, listKnownTokens } from '../account-tools/known-tokens.ts';
 export type { SourceListener, SourceObservation, SourceSubject } from '../account-tools/observations.ts';
 export type { TokenLabel, TokenLookup } from '../account-tools/token-labels.ts';
+export { type ListedToken, listKnownTokens } from '../account-tools/token-labels.ts';
 export type {
   AccountBalances,
   AccountOrder,

@@ -6,8 +6,7 @@ import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
 import { createRequestClient } from './request-client.ts';
 import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
-import { type Endpoint, getRequestCost } from './route.ts';
-import { createRouter, type Match, type Router } from './router.ts';
+import { createRouter, type Endpoint, getRequestCost, type Match, type Router } from './route.ts';
 
 /** The parts of an HTTP interface. */
 export interface RouteHost<R extends Endpoint> {

@@ -1,13 +1,11 @@
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
-import { thenAlways } from '../concurrency/then-always.ts';
-import type { Worker } from '../concurrency/worker.ts';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/worker.ts';
+import { thenAlways } from '../concurrency/yield.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
 import { createHashedId, getUnsubscribePath } from './hashed-ids.ts';
-import { createSlowHosts } from './slow-hosts.ts';
 
 /** How deliveries are retried. */
 export interface DeliveryOptions {
@@ -283,4 +281,45 @@ function requireResult(result: DeliveryResult | undefined): DeliveryResult {
   if (result?.status === 'delivered' || result?.status === 'gone' || result?.status === 'deferred') return result;
   if (result?.status === 'failed' && typeof result.error === 'string') return result;
   throw new TypeError('the channel has returned an invalid result');
+}
+
+/**
+ * Duration of an attempt from which its host counts as slow, in milliseconds. It is also the timeout of a slow host.
+ */
+const SLOW = 5_000;
+
+/** Maximum number of slow hosts that are remembered. The oldest are forgotten first. */
+const MAX_HOSTS = 1_000;
+
+/** The timeouts of target hosts. */
+export interface SlowHosts {
+  /**
+   * Returns the timeout of the next attempt, in milliseconds.
+   *
+   * @param isFirst - Whether no attempt to the target has succeeded, and this is the first of a delivery.
+   */
+  getTimeout(host: string | undefined, isFirst: boolean): number;
+  /** Records the duration of an attempt, in milliseconds. A fast attempt ends the shorter timeout. */
+  record(host: string | undefined, duration: number): void;
+}
+
+/**
+ * Creates the memory of slow hosts.
+ *
+ * @param timeout - Timeout of a host that is not slow, in milliseconds.
+ */
+export function createSlowHosts(timeout: number): SlowHosts {
+  const slow = new Set<string>();
+  return {
+    getTimeout: (host, isFirst) =>
+      host !== undefined && (isFirst || slow.has(host)) ? Math.min(timeout, SLOW) : timeout,
+    record(host, duration) {
+      if (host === undefined) return;
+      slow.delete(host);
+      if (duration < Math.min(timeout, SLOW)) return;
+      slow.add(host);
+      const [oldest] = slow;
+      if (slow.size > MAX_HOSTS && oldest !== undefined) slow.delete(oldest);
+    },
+  };
 }

@@ -13,8 +13,7 @@ import type { Order } from '../records/order-json.ts';
 import { fundsNeeded } from '../records/spending.ts';
 import { createHashedId } from './hashed-ids.ts';
 import { append } from './notification-indexer.ts';
-import { formatAmount, formatExchange } from './notification-messages.ts';
-import { createNotification } from './notification-rules.ts';
+import { createNotification, formatAmount, formatExchange } from './notification-rules.ts';
 
 /** Orders that are checked in one step. */
 const PAGE_SIZE = 500;

@@ -13,9 +13,13 @@ import type {
 import type { OrderEventType } from '../ports/order-events.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { isAfterGap } from '../records/log-gap.ts';
-import { getCorrectionKey, isCorrectable } from './corrections.ts';
 import { createHashedId } from './hashed-ids.ts';
-import { type DerivedNotifications, deriveNotifications } from './notification-rules.ts';
+import {
+  type DerivedNotifications,
+  deriveNotifications,
+  getCorrectionKey,
+  isCorrectable,
+} from './notification-rules.ts';
 
 /** Log entries that are read in one step. */
 const BATCH_SIZE = 200;

@@ -1,5 +1,5 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
-import type { OrderTokens } from '../account-tools/token-labels.ts';
+import type { OrderTokens, TokenLabel } from '../account-tools/token-labels.ts';
 import type {
   NewNotification,
   NotificationChange,
@@ -7,15 +7,67 @@ import type {
   ProgressMarker,
 } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
-import type { Hex } from '../protocol/hex.ts';
-import type { Order } from '../records/order-json.ts';
-import { formatIsoDate } from '../records/order-json.ts';
-import type { CorrectionInputs, NotifyEntry } from './corrections.ts';
-import { createCorrections } from './corrections.ts';
+import { formatDecimal } from '../protocol/decimal.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { formatIsoDate, type Order } from '../records/order-json.ts';
 import { createHashedId } from './hashed-ids.ts';
 import type { Notification } from './notification.ts';
-import { formatAmount, formatExchange, formatPart } from './notification-messages.ts';
 import { computeImprovement } from './price-improvement.ts';
+
+/** Number of significant digits of an amount. Digits before the point are all shown. */
+const SIGNIFICANT = 6;
+
+/**
+ * Formats an amount for people: in whole tokens if the decimals are known, otherwise in atoms.
+ *
+ * @param exact - Whether all digits are shown. Default: false, six significant ones, rounded.
+ */
+export function formatAmount(atoms: string, address: Address, token: TokenLabel | undefined, exact = false): string {
+  const { decimals = -1, symbol = '', isUnverified = false } = token ?? {};
+  if (!Number.isSafeInteger(decimals) || decimals < 0 || decimals > 255) return `${atoms} atoms of ${address}`;
+  const dropped = exact ? 0 : Math.min(decimals, Math.max(0, atoms.length - SIGNIFICANT));
+  const unit = 10n ** BigInt(dropped);
+  const amount = formatDecimal({ digits: (BigInt(atoms) + unit / 2n) / unit, scale: decimals - dropped });
+  const name = symbol.trim();
+  if (!SYMBOL.test(name)) return `${amount} tokens of ${address}`;
+  return `${amount} ${name}${isUnverified ? ` (${address})` : ''}`;
+}
+
+/**
+ * A symbol that a message shows: letters and digits, a letter first. Symbols are untrusted contract data.
+ * Others may be links, amounts, or look like the name of another token by letters of other scripts.
+ */
+const SYMBOL = /^[A-Za-z][A-Za-z0-9]{0,19}$/;
+
+/** Formats both amounts of an exchange: `1.5 WETH for 3000 USDC`. */
+export function formatExchange(
+  { sellToken, buyToken }: Pick<Order, 'sellToken' | 'buyToken'>,
+  amounts: { readonly sellAmount: string; readonly buyAmount: string },
+  { sell, buy }: OrderTokens,
+): string {
+  return `${formatAmount(amounts.sellAmount, sellToken, sell)} for ${formatAmount(amounts.buyAmount, buyToken, buy)}`;
+}
+
+/**
+ * Formats the amounts of a part of an order. An amount that would be rounded to that of the order has all its digits,
+ * because the order would otherwise seem to be complete.
+ */
+export function formatPart(order: ExchangedOrder, part: ExchangedAmounts, { sell, buy }: OrderTokens): string {
+  const format = (atoms: string, whole: string, address: Address, token: TokenLabel | undefined) => {
+    const text = formatAmount(atoms, address, token);
+    const isRoundedToWhole = atoms !== whole && text === formatAmount(whole, address, token);
+    return isRoundedToWhole ? formatAmount(atoms, address, token, true) : text;
+  };
+  const sold = format(part.sellAmount, order.sellAmount, order.sellToken, sell);
+  return `${sold} for ${format(part.buyAmount, order.buyAmount, order.buyToken, buy)}`;
+}
+
+type ExchangedOrder = ExchangedAmounts & Pick<Order, 'sellToken' | 'buyToken'>;
+
+interface ExchangedAmounts {
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+}
 
 /** The inputs for a range of log entries. */
 export interface NotificationInputs extends CorrectionInputs {
@@ -192,4 +244,108 @@ export function createNotification(
   const account = order.onchainUser ?? order.owner;
   const body: Notification = { id, account, type, message, timestamp: formatIsoDate(at), metadata };
   return { id, account, type, at, body: JSON.stringify(body) };
+}
+
+/** Creates a notification of an entry. */
+export type NotifyEntry = (
+  event: StoredEvent,
+  type: NotificationType,
+  message: string,
+  details: Readonly<Record<string, unknown>>,
+  id: string,
+) => NotificationChange | undefined;
+
+/** Follows fills and cancellations that reorganisations revert and restore. */
+export interface Corrections {
+  /** Records that an entry adds a fill or a cancellation on the chain, or reverts it. */
+  record(event: StoredEvent): void;
+  /** Returns the corrections of what earlier batches have notified, and the new markers. */
+  finish(): { readonly changes: NotificationChange[]; readonly marks: ProgressMarker[] };
+}
+
+/** The inputs for corrections. */
+export interface CorrectionInputs {
+  /** The current orders of the entries. A missing order was rolled back, and a later entry reverts it. */
+  readonly orders: ReadonlyMap<string, Order>;
+  readonly getTokens: (order: Order) => OrderTokens;
+  /** The feed's progress markers: numbers of presignatures by UID, and of corrections by their keys. */
+  readonly marks: ReadonlyMap<string, string>;
+  /** Whether fills and cancellations that were reverted are notified as `order_reverted`. */
+  readonly revertedNotifications: boolean;
+}
+
+interface State {
+  /** Number of corrections so far: odd while the entry is reverted. */
+  readonly count: number;
+  readonly wasReverted: boolean;
+  readonly last: StoredEvent;
+}
+
+/** Returns the key of the marker that counts the corrections of an entry. The block is not part of it. */
+export function getCorrectionKey({ uid, cause }: Pick<StoredEvent, 'uid' | 'cause'>): string {
+  return createHashedId(['order_reverted', uid, cause?.position.transactionHash ?? '', cause?.trade?.ordinal ?? 0]);
+}
+
+/** Returns whether an entry is a fill or a cancellation on the chain, or its reversal. */
+export function isCorrectable({ type, cause }: StoredEvent): boolean {
+  const subject = type === 'reverted' ? cause?.reverted : type;
+  return cause !== undefined && (subject === 'cancelled' || (subject === 'traded' && cause.trade !== undefined));
+}
+
+/**
+ * Creates the corrections of a batch of entries. A fill that is added and reverted in one batch needs none, because
+ * its notification is not delivered. Each correction withdraws the previous one of the same entry.
+ */
+export function createCorrections(
+  { marks, orders, getTokens, revertedNotifications }: CorrectionInputs,
+  createChange: NotifyEntry,
+): Corrections {
+  const states = new Map<string, State>();
+  return {
+    record(event) {
+      if (!revertedNotifications || !isCorrectable(event)) return;
+      const key = getCorrectionKey(event);
+      const known = states.get(key);
+      // An entry that is reverted first was on the chain before the batch; one that is added first was not.
+      const state = known ?? { count: Number(marks.get(key) ?? 0), wasReverted: event.type !== 'reverted' };
+      states.set(key, { ...state, last: event });
+    },
+    finish() {
+      const changes: NotificationChange[] = [];
+      const changed: ProgressMarker[] = [];
+      for (const [key, { count, wasReverted, last }] of states) {
+        const isReverted = last.type === 'reverted';
+        // A first fill restores nothing.
+        if (isReverted === wasReverted || (!isReverted && count % 2 === 0)) continue;
+        const order = orders.get(last.uid);
+        if (order === undefined) continue;
+        const { text, metadata } = describe(last, order, getTokens(order));
+        const change = createChange(last, 'order_reverted', text, metadata, createHashedId([key, count + 1]));
+        if (change === undefined) continue;
+        if (count > 0) changes.push({ type: 'withdraw', id: createHashedId([key, count]) });
+        changes.push(change);
+        changed.push({ key, value: String(count + 1) });
+      }
+      return { changes, marks: changed };
+    },
+  };
+}
+
+function describe({ type, cause }: StoredEvent, order: Order, tokens: OrderTokens) {
+  const restored = type !== 'reverted';
+  const txHash = cause?.position.transactionHash;
+  const trade = cause?.trade;
+  if (trade === undefined) {
+    const subject = `cancellation of your order to exchange ${formatExchange(order, order, tokens)}`;
+    const text = restored
+      ? `The ${subject} was reverted, and is on the chain again`
+      : `A reorganisation of the chain reverted the ${subject}`;
+    return { text, metadata: { txHash, restored } };
+  }
+  const exchange = formatExchange(order, trade, tokens);
+  const text = restored
+    ? `A fill of your order was reverted, and is on the chain again: ${exchange}`
+    : `A reorganisation of the chain reverted a fill of your order: ${exchange}`;
+  const { sellAmount: executedSellAmount, buyAmount: executedBuyAmount } = trade;
+  return { text, metadata: { executedSellAmount, executedBuyAmount, txHash, restored } };
 }

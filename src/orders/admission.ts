@@ -18,8 +18,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { Verifier } from '../verification/index.ts';
-import type { SubmissionQueue } from './group-commit.ts';
-import type { PendingOrders } from './pending-orders.ts';
+import type { PendingOrders, SubmissionQueue } from './group-commit.ts';
 
 /** The dependencies of order admission. */
 export interface AdmissionContext {

@@ -6,9 +6,8 @@ import type { Verifier } from '../verification/index.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { OrderCache } from './cache.ts';
 import type { ExpirySweepContext } from './expiry.ts';
-import { createSubmissionQueue } from './group-commit.ts';
+import { createPendingOrders, createSubmissionQueue } from './group-commit.ts';
 import { createOrderApi, type OrderApiContext } from './order-api.ts';
-import { createPendingOrders } from './pending-orders.ts';
 import { readOrders } from './read.ts';
 import { getMaxDuration, prepareSubmissions } from './submit.ts';
 

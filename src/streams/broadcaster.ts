@@ -1,7 +1,7 @@
 import { countRows } from '../concurrency/abort.ts';
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
-import { thenAlways } from '../concurrency/then-always.ts';
+import { thenAlways } from '../concurrency/yield.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { type LogPage, POSITION_INTERVAL, type Stream, type StreamOptions } from './stream.ts';
 import { createSubscriber, type StreamSubscriber } from './subscriber.ts';

@@ -1,7 +1,6 @@
 import { keccak256 } from '../../crypto/keccak.ts';
-import { NATIVE_MARKER } from '../../protocol/chains.ts';
+import { NATIVE_MARKER, ONE_NATIVE } from '../../protocol/chains.ts';
 import { type Address, bytesToHex, type Hex } from '../../protocol/hex.ts';
-import { ONE_NATIVE } from '../../protocol/native-currency.ts';
 import type { OrderKind } from '../../protocol/order.ts';
 import { computeProtocolFees, surplusOver, type WireFeePolicy } from '../../protocol/protocol-fees.ts';
 import { unpackUid } from '../../protocol/uid.ts';

@@ -22,7 +22,7 @@ export const PLANTED_FAIRNESS: readonly PlantedFault[] = [
     name: 'an unsigned order displaces none of another client',
     area: 'fairness',
     store: 'fairness',
-    file: 'src/orders/pending-orders.ts',
+    file: 'src/orders/group-commit.ts',
     find: 'return Math.max(0, ...counts.values()) > (counts.get(client) ?? 0);',
     replace: 'return counts.get(client) === -1;',
   },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dropForeignSymbol } from '../../../src/account-tools/known-tokens.ts';
+import { dropForeignSymbol } from '../../../src/account-tools/token-labels.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 
 const USDC: Address = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';

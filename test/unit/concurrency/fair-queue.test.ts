@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFairQueue } from '../../../src/concurrency/fair-queue.ts';
-import { createConcurrencyLimit } from '../../../src/concurrency/limit.ts';
-import { createThrottle } from '../../../src/concurrency/throttle.ts';
+import { createConcurrencyLimit, createFairQueue, createThrottle } from '../../../src/concurrency/limit.ts';
 import { range } from '../../conformance/orders.ts';
 
 const flush = async () => {

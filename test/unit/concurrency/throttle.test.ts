@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createThrottle } from '../../../src/concurrency/throttle.ts';
+import { createThrottle } from '../../../src/concurrency/limit.ts';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 
 /** Ticks that a test triggers by hand. */

@@ -5,7 +5,7 @@ import type { Notification } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, test } from 'vitest';
-import { formatAmount } from '../../../src/notifications/notification-messages.ts';
+import { formatAmount } from '../../../src/notifications/notification-rules.ts';
 import { computeImprovement } from '../../../src/notifications/price-improvement.ts';
 import { blockOf, eventsIn, hashOf, placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
 import { COW, signCancellation, WETH } from '../../support/orders.ts';
