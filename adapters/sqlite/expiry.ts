@@ -1,7 +1,7 @@
 import type { OrderChainEvent, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { EventTable } from './events.ts';
-import type { OwnerCounts } from './owner-counts.ts';
+import type { OwnerCounts } from './order-projection.ts';
 import { bufferToHex, getQuotaClass, isExpiryRecorded, SCHEMES } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 

@@ -1,7 +1,6 @@
 import type { Address, EncodedOrder, Hex, OrderCursor, OrderQuery, OrderScan, StoredOrder } from 'intentbook';
 import type { SqliteStatement } from './database-driver.ts';
-import { type OrderRowsQuery, prepareAggregateQuery } from './order-rows.ts';
-import { STATES, toBytes, toHexText } from './rows.ts';
+import { type OrderRowsQuery, prepareAggregateQuery, STATES, toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** SQL of a paged query and its parameters. */

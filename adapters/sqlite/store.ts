@@ -1,6 +1,5 @@
 import type { Store, StoreContext } from 'intentbook';
 import { createInMemoryLeases, createStore, type StoreOperations } from 'intentbook/store-kit';
-import { createAppDataTable } from './app-data.ts';
 import { createAuctionTable } from './auctions.ts';
 import { createChainStore } from './chain.ts';
 import type { SqliteConnection, SqliteSource } from './connection.ts';
@@ -8,9 +7,8 @@ import { createEventTable } from './events.ts';
 import { createExpirySweeper, createReinstatementLog, createReinstater } from './expiry.ts';
 import { createListing, createPlacedLookup } from './listing.ts';
 import { createDatabaseOperations, openOperations } from './open.ts';
-import { createOrderProjectionTable } from './order-projection.ts';
-import { createOrderTable } from './orders.ts';
-import { createOwnerCounts } from './owner-counts.ts';
+import { createOrderProjectionTable, createOwnerCounts } from './order-projection.ts';
+import { createAppDataTable, createOrderTable } from './orders.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
 import { createQuoteTable } from './quotes.ts';
 import { createRetention } from './retention.ts';

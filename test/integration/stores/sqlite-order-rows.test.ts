@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { prepareAggregateQuery, prepareOrderByUid, prepareRowQuery } from '../../../adapters/sqlite/order-rows.ts';
+import { prepareAggregateQuery, prepareOrderByUid, prepareRowQuery } from '../../../adapters/sqlite/rows.ts';
 import { FOUNDATION, MIGRATIONS } from '../../../adapters/sqlite/schema.ts';
 import { openSession } from '../../../adapters/sqlite/session.ts';
 import { completeOrder } from '../../support/complete-orders.ts';
