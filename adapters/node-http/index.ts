@@ -8,10 +8,16 @@ import {
   type OrderBook,
 } from 'intentbook';
 import { assertKnownOptions, isApi, parsePrefix } from '#internal';
-import { ClientConnection, getBody, type NodeRequestLike } from './client-connection.ts';
-import { createResponseMemory, type ResponseMemory, respond } from './respond.ts';
+import {
+  ClientConnection,
+  createResponseMemory,
+  getBody,
+  type NodeRequestLike,
+  type ResponseMemory,
+  respond,
+} from './respond.ts';
 
-export type { NodeRequestLike } from './client-connection.ts';
+export type { NodeRequestLike } from './respond.ts';
 
 /** Request listener for `node:http`, and handler for hosts that pass `next`, such as connect and Express. */
 export type NodeHandler = (
