@@ -3,8 +3,7 @@ import { isIP } from 'node:net';
 import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions, importPackage } from '#internal';
-import { createAddressGuard } from './address-guard.ts';
-import { type Posted, post } from './http-post.ts';
+import { createAddressGuard, type Posted, post } from './http-post.ts';
 
 /** VAPID keys of the host, which identify it to push services. */
 export interface WebPushOptions {

@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions } from '#internal';
-import { createAddressGuard } from './address-guard.ts';
-import { BusyAddress, type Posted, post } from './http-post.ts';
+import { BusyAddress, createAddressGuard, type Posted, post } from './http-post.ts';
 
 /** Options of the webhook channel. */
 export interface WebhookOptions {

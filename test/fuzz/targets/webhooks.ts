@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { webhookChannel } from 'intentbook/channels';
-import { createAddressGuard } from '../../../adapters/channels/address-guard.ts';
+import { createAddressGuard } from '../../../adapters/channels/http-post.ts';
 import type { Target } from '../target.ts';
 import { textOf } from '../target.ts';
 

@@ -3,8 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { ChannelHost } from 'intentbook';
 import { telegramChannel, webhookChannel } from 'intentbook/channels';
 import { describe, test } from 'vitest';
-import { createAddressGuard } from '../../../adapters/channels/address-guard.ts';
-import { post } from '../../../adapters/channels/http-post.ts';
+import { createAddressGuard, post } from '../../../adapters/channels/http-post.ts';
 import { receiver, until } from './channel-fixture.ts';
 import { BODY, call, deliveryTo, responding } from './delivery-fixture.ts';
 

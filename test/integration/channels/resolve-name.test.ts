@@ -5,8 +5,7 @@ import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'vitest';
-import { createAddressGuard } from '../../../adapters/channels/address-guard.ts';
-import { createNameResolver, post } from '../../../adapters/channels/http-post.ts';
+import { createAddressGuard, createNameResolver, post } from '../../../adapters/channels/http-post.ts';
 
 /** Type of a question for IPv4 addresses, and the code of a response for a name that does not exist. */
 const A = 1;
