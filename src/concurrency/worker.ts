@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../ports/clock.ts';
+import { type Cancel, type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 
 /** A background loop. */
 export interface Worker {
@@ -28,9 +28,15 @@ export interface WorkerOptions {
    * @returns milliseconds until the next run, in place of `interval`.
    */
   run(isStopping: () => boolean): Promise<number | undefined>;
-  /** Called with the error that `run` throws. The loop continues. */
+  /**
+   * Called with the error that `run` throws. The loop continues. While runs fail, the time between two calls grows up
+   * to a minute.
+   */
   readonly onFailure: (failure: unknown) => void;
 }
+
+/** Shortest and longest time between two reports of runs that fail in a row, in milliseconds. */
+const REPORT_PAUSE = { min: 1000, max: 60_000 };
 
 /** Creates a background loop that never runs twice at the same time. */
 export function createWorker(options: WorkerOptions): Worker {
@@ -40,6 +46,8 @@ export function createWorker(options: WorkerOptions): Worker {
   let requested = false;
   let running: Promise<void> | undefined;
   let cancel: Cancel = () => {};
+  /** When a failure was reported, and for how long the failures of the next runs are not. */
+  let reported = { at: 0, pause: 0 };
   let begin: ((task: () => void) => void) | undefined;
 
   /**
@@ -55,14 +63,22 @@ export function createWorker(options: WorkerOptions): Worker {
   }
   void serve();
 
+  function report(failure: unknown): void {
+    if (isRecent(clock, reported.at, reported.pause)) return;
+    const pause = Math.min(Math.max(2 * reported.pause, REPORT_PAUSE.min), REPORT_PAUSE.max);
+    reported = { at: readMonotonic(clock), pause };
+    onFailure(failure);
+  }
+
   async function loop(): Promise<void> {
     let delay = interval;
     do {
       requested = false;
       try {
         delay = (await options.run(() => stopping)) ?? interval;
+        reported.pause = 0;
       } catch (failure) {
-        onFailure(failure);
+        report(failure);
         delay = retryDelay;
         // A request during a failed run waits for the retry as well, so that a broken store is not called in a loop.
         break;
