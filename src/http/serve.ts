@@ -1,6 +1,7 @@
 import { AbortedError, type AbortState } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
+import { describeClosed } from '../ports/store.ts';
 import { type CorsOption, createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
@@ -55,8 +56,8 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
     } catch (error) {
       const rejection = host.reject(error);
       if (rejection !== undefined) return rejection;
-      // The abort error of a client that disconnected is not a failure.
-      if (!isCausedByDisconnect(request, error)) host.report(error);
+      // A client that disconnects, and a request after the close, are no failures.
+      if (!isCausedByDisconnect(request, error) && describeClosed(error) !== 'closed') host.report(error);
       return host.fail(error);
     }
   }
