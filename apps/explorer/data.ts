@@ -64,7 +64,7 @@ export function createDataApi(options: ExplorerOptions): Api {
   const { books, accounts } = options;
   const shown = books.map((entry): ShownBook => {
     const { book, tokens, hideCompetitions: published = false } = entry;
-    return { book, path: getPath(entry), tokens: createTokenReader(book, tokens), reads: { published } };
+    return { book, path: getBookPath(entry), tokens: createTokenReader(book, tokens), reads: { published } };
   });
   const overviews = shown.map(({ book, reads }) => createOverview(book, reads));
 
@@ -113,7 +113,7 @@ function route(path: string, read: DataRoute['read']): DataRoute {
 
 const hasParam = (path: string) => !/^\/explorer\/data\/(?:site|search|affiliates\/[^/]*)\/?$/.test(path);
 
-const getPath = ({ path = '/' }: ExplorerBook) => path.replace(/\/+$/, '');
+export const getBookPath = ({ path = '/' }: ExplorerBook) => path.replace(/\/+$/, '');
 
 /** Describes the books, with paths relative to the mount. */
 function describeSite({ books, accounts, docs = false, webPush }: ExplorerOptions) {
@@ -127,7 +127,7 @@ function describeSite({ books, accounts, docs = false, webPush }: ExplorerOption
       const { chainId, settlementContract } = book;
       const link = explorer === false ? undefined : (explorer ?? blockExplorer(chainId));
       return {
-        path: getPath(entry),
+        path: getBookPath(entry),
         chain: chain ?? chainById(chainId)?.segment ?? String(chainId),
         environment,
         chainId,

@@ -1,7 +1,7 @@
 import type { Api, ApiRequest, ApiResponse, OrderBook, RateLimitOptions } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { assertKnownOptions, type Environment } from '#internal';
-import { createDataApi } from './data.ts';
+import { createDataApi, getBookPath } from './data.ts';
 import { createPageFiles } from './files.ts';
 import type { KnownToken } from './known-tokens.ts';
 
@@ -58,7 +58,8 @@ export interface Explorer extends Api {
  * app.use('/sepolia', nodeHandler(composeApis(explorer, createApi(book)))); // the page is at /sepolia/explorer
  * ```
  *
- * @throws TypeError if an option is unknown, no book is given, or `webPush` is given without `accounts`.
+ * @throws TypeError if an option is unknown, no book is given, two books have one path, or `webPush` is given without
+ * `accounts`.
  */
 export function createExplorer(options: ExplorerOptions): Explorer {
   assertKnownOptions('createExplorer', options, [
@@ -73,6 +74,8 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   if (!Array.isArray(options.books) || options.books.length === 0) {
     throw new TypeError('books must be a list with at least one book, got none');
   }
+  const paths = new Set(options.books.map(getBookPath));
+  if (paths.size < options.books.length) throw new TypeError('books must have different paths');
   if (options.webPush !== undefined && options.accounts === undefined) {
     throw new TypeError('webPush must be given together with accounts');
   }

@@ -3,7 +3,7 @@ import type { Accounts } from '../accounts/index.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { describeClosed } from '../ports/store.ts';
-import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
+import { assertFunctions, assertKnownOptions, requireFunctions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
 import { readJson } from './body.ts';
@@ -61,9 +61,21 @@ export function createAccountApi(accounts: Accounts | undefined, options: Accoun
   });
 }
 
-/** Combines interfaces: a path goes to the first that handles it, otherwise to the last, which responds 404. */
+/** Paths of a book, of accounts and of the explorer. */
+const ROOTS = ['/api', '/accounts', '/explorer'];
+
+/**
+ * Combines interfaces: a path goes to the first that handles it, otherwise to the last, which responds 404.
+ *
+ * @throws TypeError for two interfaces of one kind, such as two books: no request would reach the second one.
+ */
 export function composeApis(first: Api, ...others: readonly Api[]): Api {
   const all = [first, ...others];
+  for (const api of all) requireFunctions('composeApis: interface', api, ['handle']);
+  for (const root of ROOTS) {
+    if (all.filter((api) => api.handlesPath?.(root)).length < 2) continue;
+    throw new TypeError(`composeApis: two interfaces have the path ${root}; mount each one with its own prefix`);
+  }
   const findApi = (path: string) => all.find((api) => api.handlesPath?.(path) ?? true);
   return {
     handlesPath: (path) => findApi(path) !== undefined,

@@ -1,5 +1,6 @@
 import { createApi, createOrderBook, tokenBuckets } from 'intentbook';
-import { createAccountApi } from 'intentbook/accounts';
+import { composeApis, createAccountApi } from 'intentbook/accounts';
+import { createExplorer } from 'intentbook/explorer';
 import { expressRouter } from 'intentbook/express';
 import { fastifyPlugin } from 'intentbook/fastify';
 import { fetchHandler } from 'intentbook/fetch';
@@ -69,6 +70,48 @@ describe('prefix of a mount', () => {
       expect(calling(create, api, { prefix })).toThrow(new TypeError(message + text));
     }
     for (const prefix of [undefined, '', '/', '/sepolia/']) expect(calling(create, api, { prefix })).not.toThrow();
+  });
+});
+
+describe('interfaces at one path', () => {
+  const book = createOrderBook({ chainId: 1, store: memoryStore() });
+  const [api, accounts, explorer] = [
+    createApi(book),
+    createAccountApi(undefined),
+    createExplorer({ books: [{ book }] }),
+  ];
+
+  test.each([
+    ['/api', [api, createApi(book)]],
+    ['/api', [composeApis(accounts, api), createApi(book)]],
+    ['/accounts', [accounts, createAccountApi(undefined), api]],
+    ['/explorer', [explorer, createExplorer({ books: [{ book }] }), api]],
+  ])('are refused: two of %s', (path, [first, ...others]) => {
+    const message = `composeApis: two interfaces have the path ${path}; mount each one with its own prefix`;
+    expect(() => composeApis(first ?? api, ...others)).toThrow(new TypeError(message));
+  });
+
+  test('are accepted: one of each kind, and one that takes all other paths', () => {
+    expect(() => composeApis(explorer, accounts, api, { handle: api.handle })).not.toThrow();
+  });
+
+  test('are no books', () => {
+    expect(calling(composeApis, accounts, book)).toThrow(
+      'composeApis: interface must be an object with handle(), got ',
+    );
+  });
+
+  test.each([
+    [[{ book }, { book }]],
+    [[{ book }, { book, path: '/' }]],
+    [
+      [
+        { book, path: '/x' },
+        { book, path: '/x/' },
+      ],
+    ],
+  ])('are refused by the explorer (%#)', (books) => {
+    expect(() => createExplorer({ books })).toThrow(new TypeError('books must have different paths'));
   });
 });
 
