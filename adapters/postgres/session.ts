@@ -123,11 +123,9 @@ export function openSession(
     },
     async join(operation, transaction, work) {
       if (!joinable) throw new StoreError('Unsupported', 'the only connection cannot run a transaction of the host');
-      if (!isClient(transaction)) {
-        throw new StoreError('Unsupported', '`transaction` must be the node-postgres client on which it is open');
-      }
+      if (!isClient(transaction)) throw createClientError();
       try {
-        return await runInSavepoint(transaction, work);
+        return await runInTurn(transaction, () => runInSavepoint(transaction, work));
       } catch (cause) {
         throw toStoreError(operation, cause);
       }
@@ -237,9 +235,23 @@ async function transact<T>(client: PgClient, { work, committed, resolver }: Tran
   return result;
 }
 
+/** The end of the last savepoint of each client. */
+const savepoints = new WeakMap<PgClient, Promise<unknown>>();
+
+/** Waits for earlier savepoints of the client. A rollback to one of them would undo what is inserted meanwhile. */
+function runInTurn<T>(client: PgClient, work: () => Promise<T>): Promise<T> {
+  const result = (savepoints.get(client) ?? Promise.resolve()).then(work);
+  savepoints.set(
+    client,
+    result.catch(() => {}),
+  );
+  return result;
+}
+
 async function runInSavepoint<T>(client: PgClient, work: (run: Query) => Promise<T>): Promise<T> {
   try {
-    await client.query({ text: 'SAVEPOINT intentbook' });
+    const result: { readonly rows?: unknown } | undefined = await client.query({ text: 'SAVEPOINT intentbook' });
+    if (!Array.isArray(result?.rows)) throw createClientError();
   } catch (cause) {
     if (getErrorCode(cause) !== NO_TRANSACTION) throw cause;
     throw new StoreError('Unsupported', 'no transaction is open on the client', { cause });
@@ -270,6 +282,9 @@ const RETRYABLE = /^(40001|40P01|26000|42P05)$/;
 function isRetryable(cause: unknown): boolean {
   return RETRYABLE.test(getErrorCode(cause) ?? '');
 }
+
+const createClientError = () =>
+  new StoreError('Unsupported', '`transaction` must be the node-postgres client on which it is open');
 
 function isClient(transaction: unknown): transaction is PgClient {
   return (

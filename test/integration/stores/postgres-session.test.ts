@@ -413,6 +413,26 @@ describe('PostgreSQL session: join', () => {
     expect(texts.slice(2)).toEqual(['ROLLBACK TO SAVEPOINT intentbook', 'RELEASE SAVEPOINT intentbook']);
   });
 
+  test('waits for the end of an earlier one on the same client, whose savepoint has the same name', async () => {
+    const { session } = opened(() => []);
+    const host = createFakePool(() => [['row']]);
+    const client = await host.pool.connect();
+    const first = session.join('insert orders', client, async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new Error('failed');
+    });
+    const second = session.join('insert orders', client, (run) => run(STATEMENT));
+    expect(await Promise.allSettled([first, second])).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled' }]);
+    expect(host.texts).toEqual([
+      'SAVEPOINT intentbook',
+      'ROLLBACK TO SAVEPOINT intentbook',
+      'RELEASE SAVEPOINT intentbook',
+      'SAVEPOINT intentbook',
+      'SELECT work',
+      'RELEASE SAVEPOINT intentbook',
+    ]);
+  });
+
   test('fails with the first error of a broken connection', async () => {
     const { result, texts } = await join(({ text }) => {
       if (text === STATEMENT.text) throw BROKEN;
@@ -441,7 +461,7 @@ describe('PostgreSQL session: join', () => {
     expect(result).toMatchObject({ code: 'Unavailable' });
   });
 
-  test.each([null, undefined, 'client', {}, { query: 'SELECT 1' }, () => {}])(
+  test.each([null, undefined, 'client', {}, { query: 'SELECT 1' }, () => {}, { query: async () => [] }])(
     'rejects %s as a transaction',
     async (given) => {
       const { session } = opened(() => []);

@@ -98,12 +98,12 @@ describe('PostgreSQL store in a transaction of the host', () => {
       await pool.end();
     });
     let amount = 1000;
-    const submit = async () => {
+    const submit = async (owner = 2, transaction: unknown = client) => {
       const validTo = Math.floor(Date.now() / 1000) + 3600;
-      const order = await signOrder(account(2), { validTo, sellAmount: String(++amount) });
-      return book.orders.submit(order, { transaction: client });
+      const order = await signOrder(account(owner), { validTo, sellAmount: String(++amount) });
+      return book.orders.submit(order, { transaction });
     };
-    return { book, client, submit };
+    return { book, pool, client, submit };
   }
 
   test('inserts after the host has discarded prepared statements', async () => {
@@ -126,5 +126,24 @@ describe('PostgreSQL store in a transaction of the host', () => {
     await client.query(begin);
     await client.query(statement).catch(() => {});
     await expect(submit()).rejects.toThrow(message);
+  });
+
+  test('keeps an order although another one that was submitted at the same time fails', async () => {
+    const { book, pool, client, submit } = await open();
+    const other = await pool.connect();
+    try {
+      await other.query('BEGIN');
+      await submit(3, other); // locks the owner
+      await client.query("BEGIN; SET LOCAL lock_timeout = '100ms'");
+      const [locked, free] = await Promise.allSettled([submit(3), submit(4)]);
+      await client.query('COMMIT');
+      expect(locked).toMatchObject({ status: 'rejected', reason: { code: 'Unavailable' } });
+      if (free.status === 'rejected') throw free.reason;
+      if (free.value.status !== 'accepted') throw free.value.error;
+      expect((await book.orders.get(free.value.uid))?.status).toBe('open');
+    } finally {
+      await other.query('ROLLBACK');
+      other.release();
+    }
   });
 });
