@@ -220,7 +220,8 @@ export function createResponseMemory() {
     /** Returns bytes that the caller overwrites completely. */
     allocate(size: number): Uint8Array {
       if (size < UNIT || size > MAX_SIZE) return Buffer.allocUnsafeSlow(size);
-      const index = unused.findIndex(({ byteLength }) => byteLength >= size);
+      // The memory that was released last is still in the cache of the processor.
+      const index = unused.findLastIndex(({ byteLength }) => byteLength >= size);
       const [found] = index < 0 ? [] : unused.splice(index, 1);
       return new Uint8Array(found ?? Buffer.allocUnsafeSlow(Math.ceil(size / UNIT) * UNIT).buffer, 0, size);
     },
