@@ -57,8 +57,8 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
   return (request, response, next) => {
     const { path, query, isInside } = splitUrl(request.url, prefix);
     // At the root of a host, other paths belong to the host.
-    const isHandled = isInside && (prefix !== '' || isMountedBelow(request) || (api.handlesPath?.(path) ?? true));
-    if (!isHandled && next !== undefined) return next();
+    const isHandled = () => isInside && (prefix !== '' || isMountedBelow(request) || (api.handlesPath?.(path) ?? true));
+    if (next !== undefined && !isHandled()) return next();
 
     const connection = new ClientConnection(request, response);
     const apiRequest = new NodeApiRequest(request, connection, { path, query }, memory);

@@ -77,15 +77,37 @@ export function getBody(request: NodeRequestLike, connection: ClientConnection):
   return { type: 'parsed', value: body };
 }
 
+/** Events after which there is something to read, or nothing any more. */
+const READ_EVENTS = ['readable', 'end', 'error', 'close'] as const;
+
+/**
+ * Reads a body. The iterator of the request would take longer than the rest of the reading, and its early end would
+ * destroy the socket, which still transports the response.
+ */
 async function* readChunks(request: IncomingMessage, connection: ClientConnection): AsyncGenerator<Uint8Array> {
   if (request.readableDidRead) throw new Error('a host read the body');
+  let wake = () => {};
+  const notify = () => wake();
+  for (const event of READ_EVENTS) request.on(event, notify);
   try {
-    // An early end of the iteration must not destroy the socket, which still transports the response.
-    yield* request.iterator({ destroyOnReturn: false });
-  } catch (error) {
-    // After a disconnect, the abort reason is thrown, so that the error is not reported as a failure.
-    throw connection.aborted ? connection.signal.reason : error;
+    while (!request.readableEnded) {
+      const chunk: Uint8Array | null = request.read();
+      if (chunk !== null) yield chunk;
+      else if (request.destroyed) throw getReason(request, connection);
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  } finally {
+    for (const event of READ_EVENTS) request.off(event, notify);
   }
+}
+
+/** Returns the error of a body that has no end: after a disconnect the abort reason, which is not reported. */
+function getReason({ errored }: IncomingMessage, connection: ClientConnection): unknown {
+  return connection.aborted ? connection.signal.reason : (errored ?? new Error('the host destroyed the request'));
 }
 
 /** Limit for discarding the rest of a rejected body, in bytes, so that the client can read the rejection. */
