@@ -9,12 +9,6 @@ export interface CacheVersion {
   readonly id: number;
 }
 
-interface Entry {
-  readonly order: PreparedOrder;
-  /** Whether it was read since it was added or moved. Setting a flag is cheaper than moving the entry at each read. */
-  used: boolean;
-}
-
 /** Maximum number of log entries to process. If there are more, clearing the cache is cheaper. */
 const MAX_LOG_ENTRIES = 500;
 
@@ -99,44 +93,43 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
 
 /** Creates the entries of a cache of at most `bytes`, with the CLOCK (second chance) replacement algorithm. */
 function createEntries(bytes: number) {
-  const entries = new Map<number, Entry>(); // in insertion order; a second chance moves an entry to the end
+  const entries = new Map<number, PreparedOrder>(); // in insertion order; a second chance moves an order to the end
   let size = 0;
 
-  function find(uid: string): Entry | undefined {
-    const entry = entries.get(toKey(uid));
-    return entry?.order.uid === uid ? entry : undefined;
+  function find(uid: string): PreparedOrder | undefined {
+    const order = entries.get(toKey(uid));
+    return order?.uid === uid ? order : undefined;
   }
 
-  function drop(key: number, { order }: Entry): void {
+  function drop(key: number, order: PreparedOrder): void {
     entries.delete(key);
     size -= getSize(order);
   }
 
   return {
     use(uid: string): PreparedOrder | undefined {
-      const entry = find(uid);
-      if (entry === undefined) return undefined;
-      entry.used = true;
-      return entry.order;
+      const order = find(uid);
+      if (order !== undefined) order.used = true;
+      return order;
     },
     put(order: PreparedOrder): void {
       const added = toKey(order.uid);
       const previous = entries.get(added); // of this order, or of another one with the same key
       if (previous !== undefined) drop(added, previous);
-      entries.set(added, { order, used: false });
+      entries.set(added, order);
       size += getSize(order);
-      for (const [key, entry] of entries) {
+      for (const [key, each] of entries) {
         if (size <= bytes) break;
-        if (entry.used) {
-          entry.used = false;
+        if (each.used) {
+          each.used = false;
           entries.delete(key);
-          entries.set(key, entry); // at the end, where this loop reaches it again
-        } else drop(key, entry);
+          entries.set(key, each); // at the end, where this loop reaches it again
+        } else drop(key, each);
       }
     },
     remove(uid: string): void {
-      const entry = find(uid);
-      if (entry !== undefined) drop(toKey(uid), entry);
+      const order = find(uid);
+      if (order !== undefined) drop(toKey(uid), order);
     },
     clear(): void {
       entries.clear();

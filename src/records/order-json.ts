@@ -235,6 +235,8 @@ export interface PreparedOrder {
   rendered: { readonly status: OrderStatus; readonly order: RenderedOrder } | undefined;
   /** The last request that has read the order from the cache, so that each order is returned once. */
   request: number;
+  /** Whether it was read since the cache added or moved it. A flag is cheaper than a move at each read. */
+  used: boolean;
 }
 
 /**
@@ -274,6 +276,7 @@ export function prepareOrder(order: StoredOrder, bodyIsVerified = false): Prepar
     element: undefined,
     rendered: undefined,
     request: 0,
+    used: false,
   };
 }
 

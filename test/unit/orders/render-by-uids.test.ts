@@ -16,6 +16,7 @@ function prepared(n: number, document: string, quoted: boolean): PreparedOrder {
     element: undefined,
     rendered: undefined,
     request: 0,
+    used: false,
     head: `{"uid":"${uid}"`,
     middle: ',"status":"',
     tail: `","fullAppData":${JSON.stringify(document)}`,
